@@ -84,7 +84,10 @@ Estimate sum_of_worths(const MachineUse& base, const std::vector<SignedUse>& ter
     return shifted(jackknife_estimate(value, pseudo_values, {}), constant);
 }
 
-Estimate negative(const Estimate& e) { return {-e.value, -e.high, -e.low, -e.simultaneous_high, -e.simultaneous_low}; }
+Estimate negative(const Estimate& e)
+{
+    return {-e.value, -e.high, -e.low, -e.simultaneous_high, -e.simultaneous_low};
+}
 
 Pays judged(double stated, const Estimate& worth)
 {
@@ -97,7 +100,8 @@ Pays judged(double stated, const Estimate& worth)
 bool feasible(const MachineUse& use) { return std::isfinite(use.gpu_hours); }
 
 /// Worth of level `to` minus that of `from`. That of the base is zero.
-Estimate difference(const std::vector<ParameterLevel>& levels, std::size_t from, std::size_t to, std::size_t base, double price)
+Estimate difference(const std::vector<ParameterLevel>& levels, std::size_t from, std::size_t to,
+                    std::size_t base, double price)
 {
     std::vector<SignedUse> terms;
     if (to != base) {
@@ -120,7 +124,8 @@ void judge(BreakEvenCurve& curve, std::size_t at, bool is_base, bool unknown)
     }
     if (point.per_unit) {
         // Where less is better, the step that is paid for leads downwards.
-        point.last_step = per_unit < 0.0 ? judged(-per_unit, negative(*point.per_unit)) : judged(per_unit, *point.per_unit);
+        point.last_step =
+            per_unit < 0.0 ? judged(-per_unit, negative(*point.per_unit)) : judged(per_unit, *point.per_unit);
     }
     const auto gain = [](const BreakEvenPoint& p) { return p.worth->value - p.stated; };
     if (!unknown && (!curve.best || gain(point) > gain(curve.points[*curve.best]))) {
@@ -135,8 +140,8 @@ Estimate break_even(const MachineUse& base, const MachineUse& other, double pric
     return sum_of_worths(base, {{1.0, &other}}, price);
 }
 
-Estimate break_even_interaction(const MachineUse& base, const MachineUse& a, const MachineUse& b, const MachineUse& both,
-                                double price)
+Estimate break_even_interaction(const MachineUse& base, const MachineUse& a, const MachineUse& b,
+                                const MachineUse& both, double price)
 {
     return sum_of_worths(base, {{1.0, &both}, {-1.0, &a}, {-1.0, &b}}, price);
 }
@@ -145,8 +150,11 @@ BreakEvenCurve break_even_curve(const std::vector<ParameterLevel>& levels, std::
                                 std::optional<double> stated_per_unit)
 {
     const MachineUse& reference = levels[base].use;
-    BreakEvenCurve curve{
-        .base_value = levels[base].value, .base_price = price, .stated_per_unit = stated_per_unit, .points = {}, .best = {}};
+    BreakEvenCurve curve{.base_value = levels[base].value,
+                         .base_price = price,
+                         .stated_per_unit = stated_per_unit,
+                         .points = {},
+                         .best = {}};
     std::optional<std::size_t> before;  // the last feasible level
     for (std::size_t i = 0; i < levels.size(); ++i) {
         const ParameterLevel& level = levels[i];
@@ -158,7 +166,8 @@ BreakEvenCurve break_even_curve(const std::vector<ParameterLevel>& levels, std::
         }
         point.worth = i == base ? Estimate::exact(0.0) : break_even(reference, level.use, price);
         if (before) {
-            point.per_unit = (1.0 / (level.value - levels[*before].value)) * difference(levels, *before, i, base, price);
+            point.per_unit =
+                (1.0 / (level.value - levels[*before].value)) * difference(levels, *before, i, base, price);
         }
         before = i;
         if (stated_per_unit) {

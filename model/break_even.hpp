@@ -14,12 +14,13 @@ namespace prismopt {
 
 /// GPU-hours that one piece of work takes on one machine.
 struct MachineUse {
-    double gpu_hours = 0.0;                  // that the job holds, with its spares; infinite: no plan is feasible
-    double low = 0.0;                        // limits
-    double high = 0.0;                       // infinite: unknown
-    double electricity = 0.0;                // USD per GPU-hour beside the price; 0: the price includes it
-    std::vector<double> pseudo_values = {};  // of `gpu_hours`, on draws that all machines share; empty: only the limits are known
-    bool open = false;                       // the best plan is not known: the least GPU-hours lie between the limits
+    double gpu_hours = 0.0;    // that the job holds, with its spares; infinite: no plan is feasible
+    double low = 0.0;          // limits
+    double high = 0.0;         // infinite: unknown
+    double electricity = 0.0;  // USD per GPU-hour beside the price; 0: the price includes it
+    std::vector<double> pseudo_values =
+        {};             // of `gpu_hours`, on draws that all machines share; empty: only the limits are known
+    bool open = false;  // the best plan is not known: the least GPU-hours lie between the limits
 };
 
 /// Returns the addition to `price` (USD per GPU-hour, of `base`) at which the work costs as much on `other` as on `base`.
@@ -29,8 +30,8 @@ struct MachineUse {
 Estimate break_even(const MachineUse& base, const MachineUse& other, double price);
 
 /// Returns the break-even of both changes minus the sum of those of `a` and `b` alone: above zero, each is worth more with the other.
-Estimate break_even_interaction(const MachineUse& base, const MachineUse& a, const MachineUse& b, const MachineUse& both,
-                                double price);
+Estimate break_even_interaction(const MachineUse& base, const MachineUse& a, const MachineUse& b,
+                                const MachineUse& both, double price);
 
 /// One value of a hardware parameter, with the use of its machine.
 struct ParameterLevel {
@@ -46,11 +47,12 @@ inline constexpr std::array<const char*, 4> pays_names{"no price", "pays", "does
 struct BreakEvenPoint {
     double value = 0.0;  // of the parameter
     Estimate gpu_hours;
-    std::optional<Estimate> worth;     // USD per GPU-hour for the whole step from the base; nothing: infeasible
-    std::optional<Estimate> per_unit;  // USD per GPU-hour and unit, from the value before; nothing for the first
-    double stated = 0.0;               // price of the whole step; meaningless without a price
-    Pays pays = Pays::unpriced;        // the whole step
-    Pays last_step = Pays::unpriced;   // the step from the value before, in the direction that has a price
+    std::optional<Estimate> worth;  // USD per GPU-hour for the whole step from the base; nothing: infeasible
+    std::optional<Estimate>
+        per_unit;                // USD per GPU-hour and unit, from the value before; nothing for the first
+    double stated = 0.0;         // price of the whole step; meaningless without a price
+    Pays pays = Pays::unpriced;  // the whole step
+    Pays last_step = Pays::unpriced;  // the step from the value before, in the direction that has a price
 };
 
 struct BreakEvenCurve {
@@ -58,7 +60,7 @@ struct BreakEvenCurve {
     double base_price = 0.0;                // USD per GPU-hour
     std::optional<double> stated_per_unit;  // USD per GPU-hour and unit; negative where less is better
     std::vector<BreakEvenPoint> points;     // by value, the base among them
-    std::optional<std::size_t> best;        // point with the most worth beyond its price; nothing without a price
+    std::optional<std::size_t> best;  // point with the most worth beyond its price; nothing without a price
 };
 
 /// Returns the break-evens of all levels, which ascend. `base`: position of the level that `price` is the price of; it must be

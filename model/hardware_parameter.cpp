@@ -14,9 +14,10 @@ namespace {
 /// Share of the board limit that no clock saves: leakage, memory, links (assumption; boards idle at 10 to 20 %).
 constexpr double idle_share = 0.2;
 
-constexpr std::array peaks{&Accelerator::peak_bf16, &Accelerator::peak_fp32, &Accelerator::peak_tf32, &Accelerator::peak_fp8,
-                           &Accelerator::peak_fp4};
-constexpr std::array energies{&WorkEnergy::bf16, &WorkEnergy::fp32, &WorkEnergy::tf32, &WorkEnergy::fp8, &WorkEnergy::fp4};
+constexpr std::array peaks{&Accelerator::peak_bf16, &Accelerator::peak_fp32, &Accelerator::peak_tf32,
+                           &Accelerator::peak_fp8, &Accelerator::peak_fp4};
+constexpr std::array energies{&WorkEnergy::bf16, &WorkEnergy::fp32, &WorkEnergy::tf32, &WorkEnergy::fp8,
+                              &WorkEnergy::fp4};
 
 void scale_peaks(Accelerator& accelerator, double factor)
 {
@@ -54,7 +55,10 @@ JoulesPerFlop& energy_in(WorkEnergy& energy, Precision precision)
     }
 }
 
-double clock_at(double share_of_limit) { return std::cbrt(std::max(share_of_limit - idle_share, 0.0) / (1.0 - idle_share)); }
+double clock_at(double share_of_limit)
+{
+    return std::cbrt(std::max(share_of_limit - idle_share, 0.0) / (1.0 - idle_share));
+}
 
 /// The rates of node failures together, per node.
 double node_failures(const Reliability& reliability)
@@ -92,8 +96,12 @@ void set_energy_of_values(Cluster& cluster, const HardwareParameter& parameter)
     }
     switch (parameter.target) {
         case HardwareTarget::bandwidth: cluster.tiers[parameter.tier].energy.si = *parameter.energy; break;
-        case HardwareTarget::memory_bandwidth: cluster.accelerator.energy.memory.si = *parameter.energy; break;
-        case HardwareTarget::compute: set_energies(cluster.accelerator, parameter.precision, *parameter.energy); break;
+        case HardwareTarget::memory_bandwidth:
+            cluster.accelerator.energy.memory.si = *parameter.energy;
+            break;
+        case HardwareTarget::compute:
+            set_energies(cluster.accelerator, parameter.precision, *parameter.energy);
+            break;
         default: break;
     }
 }
@@ -111,7 +119,8 @@ void set_value(Hardware& hardware, const Cluster& before, const HardwareParamete
         case HardwareTarget::group: {
             const auto group = static_cast<int>(std::lround(value));
             if (parameter.tier == 0) {
-                scale_node_failures(hardware.reliability, static_cast<double>(group) / before.gpus_per_node());
+                scale_node_failures(hardware.reliability,
+                                    static_cast<double>(group) / before.gpus_per_node());
             }
             cluster.tiers[parameter.tier].group_gpus = group;
             break;
@@ -213,7 +222,8 @@ Hardware with_values(const Hardware& hardware, std::span<const HardwareParameter
         set_value(result, hardware.cluster, hardware_parameters[k], values[k]);
     }
     if (cluster.accelerator.energy_follows_work) {
-        cluster.accelerator = with_board_for_rates(std::move(cluster.accelerator), hardware.cluster.accelerator);
+        cluster.accelerator =
+            with_board_for_rates(std::move(cluster.accelerator), hardware.cluster.accelerator);
     }
     for (const std::size_t k : order) {
         if (hardware_parameters[k].target == HardwareTarget::power) {
@@ -224,13 +234,14 @@ Hardware with_values(const Hardware& hardware, std::span<const HardwareParameter
     return result;
 }
 
-std::optional<Hardware> turned(const Hardware& hardware, std::span<const HardwareParameter> hardware_parameters,
+std::optional<Hardware> turned(const Hardware& hardware,
+                               std::span<const HardwareParameter> hardware_parameters,
                                std::span<const double> values, const AddedPerGpu& added)
 {
     Hardware result = with_values(hardware, hardware_parameters, values, added);
     const Accelerator& accelerator = result.cluster.accelerator;
-    const bool works = !unnested_tiers(result.cluster) && result.cluster.gpu_price.si > 0.0 && accelerator.peak_bf16.si > 0.0 &&
-                       accelerator.memory > accelerator.memory_reserved;
+    const bool works = !unnested_tiers(result.cluster) && result.cluster.gpu_price.si > 0.0 &&
+                       accelerator.peak_bf16.si > 0.0 && accelerator.memory > accelerator.memory_reserved;
     return works ? std::optional(std::move(result)) : std::nullopt;
 }
 

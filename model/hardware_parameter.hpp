@@ -53,14 +53,15 @@ inline constexpr auto names_of<HardwareTarget> =
 /// Facts about the targets, in the order of their names.
 struct HardwareTargetRow {
     HardwareTarget target;
-    std::string_view unit;         // in which values are written; empty: counts and factors
-    double si = 1.0;               // of one
-    std::string_view si_unit;      // "1" for counts and factors
-    std::string_view example;      // a value in TOML syntax
-    bool of_tier = false;          // needs the name of a tier
-    bool of_precision = false;     // may be that of one precision
-    bool less_costs = false;       // a price is paid for less of it
-    bool changes_work = false;     // changes the rate or the energy of work, so that energy has to follow the work
+    std::string_view unit;      // in which values are written; empty: counts and factors
+    double si = 1.0;            // of one
+    std::string_view si_unit;   // "1" for counts and factors
+    std::string_view example;   // a value in TOML syntax
+    bool of_tier = false;       // needs the name of a tier
+    bool of_precision = false;  // may be that of one precision
+    bool less_costs = false;    // a price is paid for less of it
+    bool changes_work =
+        false;  // changes the rate or the energy of work, so that energy has to follow the work
     std::string_view energy = {};  // unit of the energy that its values may bring along; empty: they cannot
 };
 inline constexpr auto hardware_target_rows = std::to_array<HardwareTargetRow>({
@@ -90,8 +91,9 @@ struct HardwareParameter {
     std::string name{};                    // "node.bandwidth", "memory", "compute.fp8"
     DollarsPerSecond price_per_unit{};     // per GPU and SI unit above (or below) the cluster's value
     std::optional<Precision> precision{};  // whose peak or energy; nothing: of all
-    std::optional<double> energy{};        // of its work or its links, at any of its values, in SI units; nothing: the cluster's
-    double power_per_unit = 0.0;           // watts per GPU and SI unit above the cluster's value, drawn at all times
+    std::optional<double>
+        energy{};  // of its work or its links, at any of its values, in SI units; nothing: the cluster's
+    double power_per_unit = 0.0;  // watts per GPU and SI unit above the cluster's value, drawn at all times
 };
 
 /// Returns the value of the hardware parameter in this cluster, in SI units; zero for failure rates, which are not the cluster's.
@@ -135,7 +137,8 @@ Hardware with_values(const Hardware& hardware, std::span<const HardwareParameter
                      std::span<const double> values, const AddedPerGpu& added = {});
 
 /// The same, or nothing if it cannot be: if groups do not nest, nothing is left of the price, or of the memory or the peaks.
-std::optional<Hardware> turned(const Hardware& hardware, std::span<const HardwareParameter> hardware_parameters,
+std::optional<Hardware> turned(const Hardware& hardware,
+                               std::span<const HardwareParameter> hardware_parameters,
                                std::span<const double> values, const AddedPerGpu& added = {});
 
 }  // namespace prismopt

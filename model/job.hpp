@@ -23,9 +23,10 @@ struct Job {
     Cluster cluster{};            // with its software
     Reliability reliability{};
     Power power{};
-    Seconds deadline{};           // of the training time; zero: none
-    Promise promise{};            // which training time is asked for
-    std::vector<int> percents{};  // of the quantiles of step and training times that the objectives need besides p50, p95 and p99
+    Seconds deadline{};  // of the training time; zero: none
+    Promise promise{};   // which training time is asked for
+    std::vector<int>
+        percents{};  // of the quantiles of step and training times that the objectives need besides p50, p95 and p99
     MemoryLimit memory_limit{};
 };
 

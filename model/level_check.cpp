@@ -33,7 +33,8 @@ double quantile(double probability, const std::vector<double>& logs, double cent
 
 }  // namespace
 
-LevelCheck check_level(double measured_s, double error, const std::vector<double>& jobs_s, double model_low, double model_high)
+LevelCheck check_level(double measured_s, double error, const std::vector<double>& jobs_s, double model_low,
+                       double model_high)
 {
     std::vector<double> logs;
     logs.reserve(jobs_s.size());

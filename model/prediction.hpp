@@ -17,8 +17,9 @@
 namespace prismopt {
 
 /// Probabilities at which a distribution is tabulated in results and reports.
-inline constexpr std::array<double, 21> reported_probabilities{
-    0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.2, 0.3, 0.4, 0.45, 0.5, 0.55, 0.6, 0.7, 0.8, 0.9, 0.95, 0.975, 0.99, 0.995, 0.999};
+inline constexpr std::array<double, 21> reported_probabilities{0.001, 0.005, 0.01, 0.025, 0.05, 0.1,   0.2,
+                                                               0.3,   0.4,   0.45, 0.5,   0.55, 0.6,   0.7,
+                                                               0.8,   0.9,   0.95, 0.975, 0.99, 0.995, 0.999};
 
 /// Quantile of a time at a probability in percent.
 struct TimeAtPercent {
@@ -55,15 +56,16 @@ struct RunOutlook {
     // Unproductive seconds of the mean training time; their sum is (1 - ETTR) of it.
     double checkpoint_s = 0.0;
     double rework_s = 0.0;
-    double restart_s = 0.0;        // detection and restart
-    double waiting_s = 0.0;        // for nodes
-    int spare_gpus = 0;            // held for replacement; not those of enough_spares
-    Seconds deadline{};            // zero: none
-    Estimate miss_probability;     // probability that the training takes longer; NaN without a deadline
-    double power_w = 0.0;          // of the building for the job, while all of its GPUs train and its spares wait
-    double mean_power_w = 0.0;     // the same, on average over the run
-    double cluster_power_w = 0.0;  // of the building for the whole cluster, while the job trains and all other GPUs wait
-    Estimate energy_j;             // at the mean training time; waiting GPUs draw idle power
+    double restart_s = 0.0;     // detection and restart
+    double waiting_s = 0.0;     // for nodes
+    int spare_gpus = 0;         // held for replacement; not those of enough_spares
+    Seconds deadline{};         // zero: none
+    Estimate miss_probability;  // probability that the training takes longer; NaN without a deadline
+    double power_w = 0.0;  // of the building for the job, while all of its GPUs train and its spares wait
+    double mean_power_w = 0.0;  // the same, on average over the run
+    double cluster_power_w =
+        0.0;            // of the building for the whole cluster, while the job trains and all other GPUs wait
+    Estimate energy_j;  // at the mean training time; waiting GPUs draw idle power
     Estimate carbon_kg;
     Estimate electricity_usd;  // at the p99 training time; zero: the price of GPUs includes it
 };
@@ -88,7 +90,7 @@ struct Prediction {
     double fit_probability = 0.0;  // MemoryLimit
     StepShares shares;
     RunOutlook run;
-    Estimate cost_usd;           // GPUs, with spares, * price * p99 training time, and the electricity of that time
+    Estimate cost_usd;  // GPUs, with spares, * price * p99 training time, and the electricity of that time
     Estimate expected_cost_usd;  // the same at the mean training time
     double gpu_price_usd_per_h = 0.0;
     double deviation = 1.0;  // Problem::deviation

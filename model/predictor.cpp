@@ -60,7 +60,8 @@ Estimate widened(const Estimate& e, double deviation, const Confidence& confiden
         const double error = deviation * two_sided_normal_score(level);
         return std::hypot(value - e.value, error);
     };
-    return of_time({e.value, e.value - limit(e.low, confidence.reported), e.value + limit(e.high, confidence.reported),
+    return of_time({e.value, e.value - limit(e.low, confidence.reported),
+                    e.value + limit(e.high, confidence.reported),
                     e.value - limit(e.simultaneous_low, confidence.simultaneous),
                     e.value + limit(e.simultaneous_high, confidence.simultaneous)});
 }
@@ -72,7 +73,8 @@ Estimate with_reported_limits(Estimate e, double half_width, const Estimate& ord
     constexpr double most_asymmetric = 4.0;  // an assumption: order statistics in a tail scatter
     const double below = order_statistics.value - order_statistics.low;
     const double above = order_statistics.high - order_statistics.value;
-    const double ratio = below > 0.0 ? std::clamp(above / below, 1.0 / most_asymmetric, most_asymmetric) : 1.0;
+    const double ratio =
+        below > 0.0 ? std::clamp(above / below, 1.0 / most_asymmetric, most_asymmetric) : 1.0;
     e.low = e.value - half_width / std::sqrt(ratio);
     e.high = e.value + half_width * std::sqrt(ratio);
     e.simultaneous_low = std::min(e.simultaneous_low, e.low);
@@ -129,7 +131,8 @@ double tokens_factor(const Problem& problem, const ParallelPlan& plan, const Pha
     if (plan.local_steps == 1) {
         return 1.0;
     }
-    return problem.local.tokens_factor(plan.local_steps, buildings_of(plan_in_phase(plan, phase), problem.cluster));
+    return problem.local.tokens_factor(plan.local_steps,
+                                       buildings_of(plan_in_phase(plan, phase), problem.cluster));
 }
 
 std::vector<Phase> phases_of_plan(const Problem& problem, const ParallelPlan& plan)
@@ -156,7 +159,8 @@ std::vector<DistributionNode> common_step_distribution(const NoiseTables& noise)
 }
 
 Predictor::Predictor(const Problem& problem)
-    : problem_(problem), failure_tables_(problem.noise.exponential), quantile_errors_(training_probabilities(problem))
+    : problem_(problem), failure_tables_(problem.noise.exponential),
+      quantile_errors_(training_probabilities(problem))
 {
     for (const Phase& phase : problem.phases) {
         compilers_.emplace_back(setting_of(problem, phase));
@@ -253,7 +257,8 @@ PhaseDraws Predictor::sample(const ParallelPlan& plan, const DrawRange& range, c
     return std::move(sample(std::span(&plan, 1), range, options).front());
 }
 
-PhaseDraws Predictor::sample(const CompiledRun& run, const DrawRange& range, const SamplerOptions& options) const
+PhaseDraws Predictor::sample(const CompiledRun& run, const DrawRange& range,
+                             const SamplerOptions& options) const
 {
     PhaseDraws draws;
     for (const CompiledPlan& phase : run.phases) {
@@ -285,23 +290,27 @@ std::vector<double> Predictor::training_times(const ParallelPlan& plan, const Ph
     ProductiveTimes productive = productive_times(phases, draws, steps);
     drift(productive, problem_, options);
     const std::vector<RunSegment> run = parts(plan, productive.seconds, phase_shares(phases, draws));
-    return sample_histories(run, all_causes(problem_.reliability).size(), failure_tables_, options.seed, options.purpose).seconds;
+    return sample_histories(run, all_causes(problem_.reliability).size(), failure_tables_, options.seed,
+                            options.purpose)
+        .seconds;
 }
 
 double Predictor::tflops_per_gpu(const Phase& phase, const ParallelPlan& here, double mean_step_s) const
 {
-    const LengthMix trained = phase.lengths ? trained_mix(*phase.lengths, phase.sequence, phase.filled) : LengthMix{};
-    const double flops =
-        model_flops_per_sequence(network_of(problem_.workload), phase.sequence, phase.lengths ? &trained : nullptr) *
-        phase.global_batch;
+    const LengthMix trained =
+        phase.lengths ? trained_mix(*phase.lengths, phase.sequence, phase.filled) : LengthMix{};
+    const double flops = model_flops_per_sequence(network_of(problem_.workload), phase.sequence,
+                                                  phase.lengths ? &trained : nullptr) *
+                         phase.global_batch;
     return flops / mean_step_s / here.gpus() / 1e12;
 }
 
-TimeDistribution Predictor::step_distribution(const std::vector<double>& draws, int steps, const Confidence& confidence) const
+TimeDistribution Predictor::step_distribution(const std::vector<double>& draws, int steps,
+                                              const Confidence& confidence) const
 {
     const auto fleet = static_cast<std::size_t>(steps);
-    return distribution(draws, {fleet, block_fleets * fleet}, common_step_distribution(problem_.noise), problem_.percents,
-                        confidence);
+    return distribution(draws, {fleet, block_fleets * fleet}, common_step_distribution(problem_.noise),
+                        problem_.percents, confidence);
 }
 
 std::vector<PhasePrediction> Predictor::phases(const CompiledRun& run, const PhaseDraws& draws, int steps,
@@ -323,8 +332,9 @@ std::vector<PhasePrediction> Predictor::phases(const CompiledRun& run, const Pha
     return result;
 }
 
-Prediction Predictor::summarise(const ParallelPlan& plan, const PhaseDraws& draws, int steps, const SamplerOptions& options,
-                                const Confidence& confidence, std::span<const double> model_error)
+Prediction Predictor::summarise(const ParallelPlan& plan, const PhaseDraws& draws, int steps,
+                                const SamplerOptions& options, const Confidence& confidence,
+                                std::span<const double> model_error)
 {
     const auto run = compile(plan, CompileFor::noise_free_step);
     if (const auto* refusal = std::get_if<Infeasible>(&run)) {
@@ -344,13 +354,14 @@ Estimate Predictor::promised(std::span<const double> training, std::span<const d
     if (!promise.asked() || (promise.includes_model_error() && model_error.empty())) {
         return Estimate::exact(std::numeric_limits<double>::quiet_NaN());
     }
-    return of_time(promise.model_error
-                       ? scaled_quantile_estimate(training, runs, as_nodes(model_error), promise.probability, confidence)
-                       : quantile_estimate(training, runs, promise.probability, confidence));
+    return of_time(promise.model_error ? scaled_quantile_estimate(training, runs, as_nodes(model_error),
+                                                                  promise.probability, confidence)
+                                       : quantile_estimate(training, runs, promise.probability, confidence));
 }
 
-Prediction Predictor::summarise(const CompiledRun& compiled, const PhaseDraws& draws, int steps, const SamplerOptions& options,
-                                const Confidence& confidence, std::span<const double> model_error)
+Prediction Predictor::summarise(const CompiledRun& compiled, const PhaseDraws& draws, int steps,
+                                const SamplerOptions& options, const Confidence& confidence,
+                                std::span<const double> model_error)
 {
     const ParallelPlan& plan = compiled.plan;
     Prediction result;
@@ -358,10 +369,11 @@ Prediction Predictor::summarise(const CompiledRun& compiled, const PhaseDraws& d
     const NoiseFreeStep noise_free = noise_free_step(compiled.phases.front().graph);
     result.noise_free_step_s = noise_free.step_s;
     result.shares = noise_free.shares;
-    result.memory =
-        std::max_element(compiled.phases.begin(), compiled.phases.end(), [](const CompiledPlan& a, const CompiledPlan& b) {
-            return a.memory.total() < b.memory.total();
-        })->memory;
+    result.memory = std::max_element(compiled.phases.begin(), compiled.phases.end(),
+                                     [](const CompiledPlan& a, const CompiledPlan& b) {
+                                         return a.memory.total() < b.memory.total();
+                                     })
+                        ->memory;
     const Bytes memory = problem_.cluster.accelerator.memory;
     result.memory_headroom = 1.0 - result.memory.total() / memory;
     result.fit_probability = fit_probability(problem_.memory_limit, result.memory.total(), memory);
@@ -373,11 +385,11 @@ Prediction Predictor::summarise(const CompiledRun& compiled, const PhaseDraws& d
     const std::vector<double> without_drift = productive.seconds;
     drift(productive, problem_, options);
     const std::vector<RunSegment> run = parts(plan, productive.seconds, phase_shares(phases, draws));
-    const Histories histories =
-        sample_histories(run, all_causes(problem_.reliability).size(), failure_tables_, options.seed, options.purpose);
+    const Histories histories = sample_histories(run, all_causes(problem_.reliability).size(),
+                                                 failure_tables_, options.seed, options.purpose);
     const std::vector<double>& training = histories.seconds;
-    result.training =
-        distribution(training, {1, block_fleets}, {}, problem_.percents, confidence);  // a run's many steps average their factors
+    result.training = distribution(training, {1, block_fleets}, {}, problem_.percents,
+                                   confidence);  // a run's many steps average their factors
     // The limits above take the times as given; their mean, and what was done about noise, have errors of their own.
     const double stretch = result.training.mean.value / productive.mean;
     const auto widen = [&](Estimate& e, double deviation) {
@@ -397,18 +409,18 @@ Prediction Predictor::summarise(const CompiledRun& compiled, const PhaseDraws& d
         const Estimate of_times = e;
         widen(e, productive.deviation_at(probabilities[i]));
         if (!errors.empty()) {
-            const double shape =
-                two_sided_normal_score(confidence.reported) * stretch * productive.shape_deviation_at(probabilities[i]);
+            const double shape = two_sided_normal_score(confidence.reported) * stretch *
+                                 productive.shape_deviation_at(probabilities[i]);
             e = with_reported_limits(e, std::hypot(errors[i], shape), of_times);
         }
     }
 
     const Phase& first = problem_.phases.front();
     result.tflops_per_gpu = tflops_per_gpu(first, plan, result.step.mean.value);
-    result.peak_tflops_per_gpu =
-        peak_of_products(network_of(problem_.workload), first.sequence, problem_.workload.precision, problem_.cluster.accelerator)
-            .si /
-        1e12;
+    result.peak_tflops_per_gpu = peak_of_products(network_of(problem_.workload), first.sequence,
+                                                  problem_.workload.precision, problem_.cluster.accelerator)
+                                     .si /
+                                 1e12;
     result.mfu = result.tflops_per_gpu / result.peak_tflops_per_gpu;
     result.tokens_per_second = first.tokens_of_step() / result.step.mean.value;
     result.ettr = std::min(1.0, productive.mean / result.training.mean.value);
@@ -420,7 +432,8 @@ Prediction Predictor::summarise(const CompiledRun& compiled, const PhaseDraws& d
     result.gpu_price_usd_per_h = problem_.cluster.gpu_price.si * hour_s;
     const double price = (result.gpus + result.run.spare_gpus) * problem_.cluster.gpu_price.si;
     result.cost_usd = price * result.training.p99 + result.run.electricity_usd;
-    result.expected_cost_usd = price * result.training.mean + problem_.power.electricity_price.si * result.run.energy_j;
+    result.expected_cost_usd =
+        price * result.training.mean + problem_.power.electricity_price.si * result.run.energy_j;
     return result;
 }
 

@@ -32,10 +32,10 @@ namespace prismopt {
 struct Problem : Job {
     NoiseTables noise{};
     std::shared_ptr<const PartOrders> orders = nullptr;  // see Setting
-    double deviation = 1.0;                              // of the results of operators in its precision, relative to a reference
-    LocalUpdates local{};                                // price of training apart
-    std::vector<double> promise_quantiles{};             // promise.hpp
-    std::vector<double> promise_factors{};               // [promise quantile]: of any plan; empty: no bound is needed
+    double deviation = 1.0;  // of the results of operators in its precision, relative to a reference
+    LocalUpdates local{};    // price of training apart
+    std::vector<double> promise_quantiles{};  // promise.hpp
+    std::vector<double> promise_factors{};    // [promise quantile]: of any plan; empty: no bound is needed
 };
 
 /// Returns what the compilation of plans for a phase of the problem depends on; the problem and the phase must outlive it.
@@ -67,7 +67,8 @@ class Cutoff {
 public:
     /// `by_memory`: whether more memory may help a bound to suffice. `tightest`: whether a bound that does not suffice is worth the
     /// longest paths of all stages.
-    explicit Cutoff(std::function<bool(const NoiseFree&)> suffices, bool by_memory = true, bool tightest = true)
+    explicit Cutoff(std::function<bool(const NoiseFree&)> suffices, bool by_memory = true,
+                    bool tightest = true)
         : suffices_(std::move(suffices)), by_memory_(by_memory), tightest_(tightest)
     {
     }
@@ -76,7 +77,8 @@ public:
 
 private:
     friend class Predictor;
-    using Run = std::tuple<const void*, int, int, double, int, double>;  // predictor, GPUs, nodes, interval, spares, tokens
+    using Run = std::tuple<const void*, int, int, double, int,
+                           double>;  // predictor, GPUs, nodes, interval, spares, tokens
 
     struct Sufficient {
         double step_s = 0.0;
@@ -109,9 +111,9 @@ public:
     /// Plans that stand for a sub-space.
     struct SubSpace {
         std::span<const ParallelPlan> steps;  // one for each work of a stage
-        bool least_work = false;              // `steps` are without recompute and offload, whatever the sub-space has
-        std::span<const ParallelPlan> runs;   // one for each way to run a job
-        double memory_bytes = 0.0;            // least_memory() of the sub-space
+        bool least_work = false;  // `steps` are without recompute and offload, whatever the sub-space has
+        std::span<const ParallelPlan> runs;  // one for each way to run a job
+        double memory_bytes = 0.0;           // least_memory() of the sub-space
     };
     /// Returns whether the cutoff excludes all plans of a sub-space before any of them is compiled.
     bool excludes(const SubSpace& sub_space, Cutoff& cutoff);
@@ -121,16 +123,21 @@ public:
     /// Bytes per GPU that plans may use.
     double capacity_bytes() const { return compilers_.front().capacity_bytes(); }
     /// How full the memory for the paths of schedules is: between 0 and 1, nearly.
-    double paths_fill() const { return static_cast<double>(cached_counts_) / static_cast<double>(most_counts); }
+    double paths_fill() const
+    {
+        return static_cast<double>(cached_counts_) / static_cast<double>(most_counts);
+    }
 
     /// Returns the plan compiled for every phase, or the reason why it is infeasible. Whether the run would end is
     /// problem_of_run().
-    std::variant<CompiledRun, Infeasible> compile(const ParallelPlan& plan, CompileFor purpose = CompileFor::sampling);
+    std::variant<CompiledRun, Infeasible> compile(const ParallelPlan& plan,
+                                                  CompileFor purpose = CompileFor::sampling);
     /// Returns why a run of this plan would not end, or nothing.
     std::optional<Infeasible> problem_of_run(const CompiledRun& run) const;
 
     /// Draws every phase of each plan; a plan's draws do not depend on the other plans. The plans must be feasible.
-    std::vector<PhaseDraws> sample(std::span<const ParallelPlan> plans, const DrawRange& range, const SamplerOptions& options);
+    std::vector<PhaseDraws> sample(std::span<const ParallelPlan> plans, const DrawRange& range,
+                                   const SamplerOptions& options);
     PhaseDraws sample(const ParallelPlan& plan, const DrawRange& range, const SamplerOptions& options);
     /// Draws every phase of a plan compiled for sampling.
     PhaseDraws sample(const CompiledRun& run, const DrawRange& range, const SamplerOptions& options) const;
@@ -141,11 +148,13 @@ public:
     /// step time, corrected for the few steps drawn (productive_times.hpp), then one history of failures; its limits include the
     /// error of that correction. `model_error`: quantiles of measured over predicted time, at reported_probabilities, for a
     /// promised time that includes it.
-    Prediction summarise(const CompiledRun& compiled, const PhaseDraws& draws, int steps, const SamplerOptions& options,
-                         const Confidence& confidence, std::span<const double> model_error = {});
+    Prediction summarise(const CompiledRun& compiled, const PhaseDraws& draws, int steps,
+                         const SamplerOptions& options, const Confidence& confidence,
+                         std::span<const double> model_error = {});
     /// The same of a plan that is not compiled yet; only `infeasible` if it is that.
-    Prediction summarise(const ParallelPlan& plan, const PhaseDraws& draws, int steps, const SamplerOptions& options,
-                         const Confidence& confidence, std::span<const double> model_error = {});
+    Prediction summarise(const ParallelPlan& plan, const PhaseDraws& draws, int steps,
+                         const SamplerOptions& options, const Confidence& confidence,
+                         std::span<const double> model_error = {});
 
     /// Returns the prediction of each phase from the same draws.
     std::vector<PhasePrediction> phases(const CompiledRun& run, const PhaseDraws& draws, int steps,
@@ -157,10 +166,12 @@ public:
 
 private:
     /// Returns the promised time of runs that take this long; NaN if nobody asks, or the error that it includes is not known.
-    Estimate promised(std::span<const double> training, std::span<const double> model_error, const Confidence& confidence) const;
+    Estimate promised(std::span<const double> training, std::span<const double> model_error,
+                      const Confidence& confidence) const;
     /// Returns the TFLOP/s per GPU of a phase at this mean step time.
     double tflops_per_gpu(const Phase& phase, const ParallelPlan& here, double mean_step_s) const;
-    TimeDistribution step_distribution(const std::vector<double>& draws, int steps, const Confidence& confidence) const;
+    TimeDistribution step_distribution(const std::vector<double>& draws, int steps,
+                                       const Confidence& confidence) const;
     FailureModel failures(const ParallelPlan& plan) const;
     /// Joins consecutive phases on equally many GPUs to parts. `share[phase]`: fraction of the productive time.
     std::vector<RunSegment> parts(const ParallelPlan& plan, const std::vector<double>& productive_s,
@@ -175,8 +186,8 @@ private:
     /// Returns a lower bound of it for all plans whose runs need as many tokens.
     double least_work_of(const ParallelPlan& plan) const;
     /// Returns the bound of the whole run, without memory. `work_j`: as above.
-    std::variant<NoiseFree, Infeasible> bound_of_run(const ParallelPlan& plan, std::span<const LeastStep> steps,
-                                                     double work_j) const;
+    std::variant<NoiseFree, Infeasible> bound_of_run(const ParallelPlan& plan,
+                                                     std::span<const LeastStep> steps, double work_j) const;
     /// Least steps of each phase, [phase], of plans with whatever sharding and placement; nothing if they are not known.
     using LeastSteps = std::optional<std::vector<LeastStep>>;
     /// Calls of_phase(compiler, plan in the phase).
@@ -186,10 +197,11 @@ private:
     LeastSteps constant_busiest_stages(const ParallelPlan& plan);
     LeastSteps slowest_groups(const ParallelPlan& plan);
     /// The least of several plans; `of_plan`: one of the above.
-    LeastSteps least_of(std::span<const ParallelPlan> plans, LeastSteps (Predictor::*of_plan)(const ParallelPlan&));
+    LeastSteps least_of(std::span<const ParallelPlan> plans,
+                        LeastSteps (Predictor::*of_plan)(const ParallelPlan&));
     /// Returns the bound of the run if it suffices, else nothing.
-    std::optional<NoiseFree> sufficient_bound(const ParallelPlan& plan, const std::vector<LeastStep>& steps, double memory_bytes,
-                                              double work_j, Cutoff& cutoff) const;
+    std::optional<NoiseFree> sufficient_bound(const ParallelPlan& plan, const std::vector<LeastStep>& steps,
+                                              double memory_bytes, double work_j, Cutoff& cutoff) const;
     /// Bounds that need no program, of plans that differ in their runs only.
     struct EarlyBounds {
         ParallelPlan plan;  // without its run
@@ -199,7 +211,8 @@ private:
     };
     EarlyBounds& early_bounds(const ParallelPlan& plan);
     /// `known`: bounds of the least steps from slowest groups, or none.
-    std::variant<NoiseFree, Infeasible> bound(const ParallelPlan& plan, std::vector<LeastStep> known, Cutoff* cutoff);
+    std::variant<NoiseFree, Infeasible> bound(const ParallelPlan& plan, std::vector<LeastStep> known,
+                                              Cutoff* cutoff);
 
     const Problem& problem_;
     std::vector<PlanCompiler> compilers_;  // [phase]

@@ -54,8 +54,8 @@ std::optional<LeastStep> of_mean(std::optional<double> seconds)
 LeastStep lower(const LeastStep& a, const LeastStep& b)
 {
     LeastStep step{std::min(a.mean_s, b.mean_s), a.quantiles_s};
-    std::transform(b.quantiles_s.begin(), b.quantiles_s.end(), step.quantiles_s.begin(), step.quantiles_s.begin(),
-                   [](double x, double y) { return std::min(x, y); });
+    std::transform(b.quantiles_s.begin(), b.quantiles_s.end(), step.quantiles_s.begin(),
+                   step.quantiles_s.begin(), [](double x, double y) { return std::min(x, y); });
     return step;
 }
 
@@ -87,7 +87,8 @@ const ProgramPaths* Predictor::paths_of(const ScheduleShape& shape)
     return found->second ? &*found->second : nullptr;
 }
 
-std::variant<NoiseFree, Infeasible> Predictor::bound_of_run(const ParallelPlan& plan, std::span<const LeastStep> steps,
+std::variant<NoiseFree, Infeasible> Predictor::bound_of_run(const ParallelPlan& plan,
+                                                            std::span<const LeastStep> steps,
                                                             double work_j) const
 {
     NoiseFree bound;
@@ -114,7 +115,8 @@ std::variant<NoiseFree, Infeasible> Predictor::bound_of_run(const ParallelPlan& 
         }
         const double own_s = part.productive_s.front();
         const double share =
-            own_s / productive_s;  // one of a single part: bounds then rise with each of their quantiles, exactly
+            own_s /
+            productive_s;  // one of a single part: bounds then rise with each of their quantiles, exactly
         bound.training_s += least_mean_training_time(own_s, part.model);
         bound.training_p95_s += least_training_time_quantile(productive_p95_s * share, part.model, 0.95);
         bound.training_p99_s += least_training_time_quantile(productive_p99_s * share, part.model, 0.99);
@@ -127,13 +129,15 @@ std::variant<NoiseFree, Infeasible> Predictor::bound_of_run(const ParallelPlan& 
         double quantile_s = 0.0;
         for (const RunSegment& part : run) {
             const double share = part.productive_s.front() / productive_s;
-            quantile_s += least_training_time_quantile(productive_quantile_s * share, part.model, probability);
+            quantile_s +=
+                least_training_time_quantile(productive_quantile_s * share, part.model, probability);
         }
         return quantile_s;
     };
     for (std::size_t i = 0; i < problem_.promise_factors.size(); ++i) {
         bound.promise_quantiles_s[i] = least_quantile(problem_.promise_quantiles[i]);
-        bound.promised_s = std::max(bound.promised_s, problem_.promise_factors[i] * bound.promise_quantiles_s[i]);
+        bound.promised_s =
+            std::max(bound.promised_s, problem_.promise_factors[i] * bound.promise_quantiles_s[i]);
     }
     if (const int percent = least_bounded_percent(problem_)) {
         bound.training_asked_s = least_quantile(percent / 100.0);
@@ -141,7 +145,8 @@ std::variant<NoiseFree, Infeasible> Predictor::bound_of_run(const ParallelPlan& 
     bound.gpus = most_gpus(plan);
     bound.deviation = problem_.deviation;
     if (!(bound.training_s < longest_run_s)) {
-        return Infeasible{Reason::never_ends, "the mean training time exceeds 1000 years; check rates and bandwidths", 0.0};
+        return Infeasible{Reason::never_ends,
+                          "the mean training time exceeds 1000 years; check rates and bandwidths", 0.0};
     }
     const double held = bound.gpus + spare_gpus(run.front().model, problem_.cluster);
     bound.power_w = power_in_training(problem_, bound.gpus, held - bound.gpus);
@@ -152,7 +157,8 @@ std::variant<NoiseFree, Infeasible> Predictor::bound_of_run(const ParallelPlan& 
     }
     const double price = held * problem_.cluster.gpu_price.si;
     bound.cost_usd = price * bound.training_s + electricity_usd(problem_, held, trained, bound.training_s);
-    bound.cost_p99_usd = price * bound.training_p99_s + electricity_usd(problem_, held, trained, bound.training_p99_s);
+    bound.cost_p99_usd =
+        price * bound.training_p99_s + electricity_usd(problem_, held, trained, bound.training_p99_s);
     const double held_gpu_s = held * bound.training_s;
     bound.energy_j = energy(problem_, held_gpu_s, trained);
     bound.carbon_kg = problem_.power.carbon.si * bound.energy_j;
@@ -178,7 +184,8 @@ Predictor::LeastSteps Predictor::least_steps(const ParallelPlan& plan, OfPhase&&
     }
     std::vector<LeastStep> steps;
     for (std::size_t phase = 0; phase < compilers_.size(); ++phase) {
-        const std::optional<LeastStep> least = of_phase(compilers_[phase], plan_in_phase(plan, problem_.phases[phase]));
+        const std::optional<LeastStep> least =
+            of_phase(compilers_[phase], plan_in_phase(plan, problem_.phases[phase]));
         if (!least) {
             return std::nullopt;
         }
@@ -190,7 +197,9 @@ Predictor::LeastSteps Predictor::least_steps(const ParallelPlan& plan, OfPhase&&
 
 Predictor::LeastSteps Predictor::busiest_stages(const ParallelPlan& plan)
 {
-    return least_steps(plan, [](PlanCompiler& compiler, const ParallelPlan& here) { return of_mean(compiler.least_step(here)); });
+    return least_steps(plan, [](PlanCompiler& compiler, const ParallelPlan& here) {
+        return of_mean(compiler.least_step(here));
+    });
 }
 
 Predictor::LeastSteps Predictor::constant_busiest_stages(const ParallelPlan& plan)
@@ -226,18 +235,22 @@ Predictor::LeastSteps Predictor::least_of(std::span<const ParallelPlan> plans,
     return least;
 }
 
-std::optional<NoiseFree> Predictor::sufficient_bound(const ParallelPlan& plan, const std::vector<LeastStep>& steps,
-                                                     double memory_bytes, double work_j, Cutoff& cutoff) const
+std::optional<NoiseFree> Predictor::sufficient_bound(const ParallelPlan& plan,
+                                                     const std::vector<LeastStep>& steps, double memory_bytes,
+                                                     double work_j, Cutoff& cutoff) const
 {
     std::vector<Cutoff::Sufficient>* known = nullptr;
     if (steps.size() == 1) {
-        const Cutoff::Run run(this, plan.gpus(), nodes_used(plan, problem_.cluster), plan.checkpoint_interval.si, plan.spares,
+        const Cutoff::Run run(this, plan.gpus(), nodes_used(plan, problem_.cluster),
+                              plan.checkpoint_interval.si, plan.spares,
                               tokens_factor(problem_, plan, problem_.phases.front()));
         known = &cutoff.sufficient_[run];
         if (std::any_of(known->begin(), known->end(), [&](const Cutoff::Sufficient& one) {
-                return steps.front().mean_s >= one.step_s && memory_bytes >= one.memory_bytes && work_j >= one.work_j;
+                return steps.front().mean_s >= one.step_s && memory_bytes >= one.memory_bytes &&
+                       work_j >= one.work_j;
             })) {
-            return NoiseFree{.step_s = steps.front().mean_s * (1.0 - single_precision), .deviation = problem_.deviation};
+            return NoiseFree{.step_s = steps.front().mean_s * (1.0 - single_precision),
+                             .deviation = problem_.deviation};
         }
     }
     auto bound = bound_of_run(plan, steps, work_j);
@@ -251,7 +264,8 @@ std::optional<NoiseFree> Predictor::sufficient_bound(const ParallelPlan& plan, c
     }
     if (known != nullptr && from_mean(steps.front())) {
         std::erase_if(*known, [&](const Cutoff::Sufficient& one) {
-            return one.step_s >= steps.front().mean_s && one.memory_bytes >= memory_bytes && one.work_j >= work_j;
+            return one.step_s >= steps.front().mean_s && one.memory_bytes >= memory_bytes &&
+                   one.work_j >= work_j;
         });
         if (known->size() == Cutoff::most_sufficient) {
             known->erase(known->begin());
@@ -264,8 +278,10 @@ std::optional<NoiseFree> Predictor::sufficient_bound(const ParallelPlan& plan, c
 bool Predictor::excludes(const SubSpace& sub_space, Cutoff& cutoff)
 {
     const auto suffice = [&](const LeastSteps& steps) {
-        return steps && std::all_of(sub_space.runs.begin(), sub_space.runs.end(), [&](const ParallelPlan& plan) {
-                   return sufficient_bound(plan, *steps, sub_space.memory_bytes, least_work_of(plan), cutoff).has_value();
+        return steps &&
+               std::all_of(sub_space.runs.begin(), sub_space.runs.end(), [&](const ParallelPlan& plan) {
+                   return sufficient_bound(plan, *steps, sub_space.memory_bytes, least_work_of(plan), cutoff)
+                       .has_value();
                });
     };
     if (sub_space.least_work) {
@@ -332,12 +348,14 @@ Predictor::EarlyBounds& Predictor::early_bounds(const ParallelPlan& plan)
     return *early_bounds_;
 }
 
-std::variant<NoiseFree, Infeasible> Predictor::bound(const ParallelPlan& plan, std::vector<LeastStep> known, Cutoff* cutoff)
+std::variant<NoiseFree, Infeasible> Predictor::bound(const ParallelPlan& plan, std::vector<LeastStep> known,
+                                                     Cutoff* cutoff)
 {
     std::vector<ExecutionGraph> graphs;
     double memory_bytes = 0.0;
     for (std::size_t phase = 0; phase < compilers_.size(); ++phase) {
-        auto compiled = compilers_[phase].compile(plan_in_phase(plan, problem_.phases[phase]), CompileFor::bounds);
+        auto compiled =
+            compilers_[phase].compile(plan_in_phase(plan, problem_.phases[phase]), CompileFor::bounds);
         if (auto* refusal = std::get_if<Infeasible>(&compiled)) {
             refusal->phase = static_cast<int>(phase) + 1;
             return *refusal;
@@ -371,13 +389,16 @@ std::variant<NoiseFree, Infeasible> Predictor::bound(const ParallelPlan& plan, s
         return compilers_[phase].group_of(graphs[phase].placement.tp, graphs[phase].segment_cv);
     };
     const auto take_groups = [&](std::size_t phase, const std::vector<StagePath>& paths) {
-        const LeastStep found = slowest_group_bounds(graphs[phase], group_of(phase), paths, bounded_quantiles);
+        const LeastStep found =
+            slowest_group_bounds(graphs[phase], group_of(phase), paths, bounded_quantiles);
         LeastStep& least = from_groups[phase];
         least.mean_s = std::max(least.mean_s, found.mean_s);
         least.quantiles_s.resize(
-            graphs.size() > 1 ? 0 : found.quantiles_s.size());  // no sum of quantiles: phases count with their means
-        std::transform(least.quantiles_s.begin(), least.quantiles_s.end(), found.quantiles_s.begin(), least.quantiles_s.begin(),
-                       [](double a, double b) { return std::max(a, b); });
+            graphs.size() > 1
+                ? 0
+                : found.quantiles_s.size());  // no sum of quantiles: phases count with their means
+        std::transform(least.quantiles_s.begin(), least.quantiles_s.end(), found.quantiles_s.begin(),
+                       least.quantiles_s.begin(), [](double a, double b) { return std::max(a, b); });
     };
     if (cutoff != nullptr) {
         auto without_groups = of_run();

@@ -50,15 +50,19 @@ double third_cumulant(std::span<const double> deviations)
     if (deviations.size() == 2) {
         return (sum * squares - cubes) / 2.0;
     }
-    return (cube(sum) - 3.0 * sum * squares + 2.0 * cubes) / (k * (k - 1.0) * (k - 2.0));  // Newton's identity
+    return (cube(sum) - 3.0 * sum * squares + 2.0 * cubes) /
+           (k * (k - 1.0) * (k - 2.0));  // Newton's identity
 }
 
 /// Standardised quantile of the Pearson distribution of type III with this skewness, at the standard normal quantile z. Source:
 /// Wilson and Hilferty, Proc. Natl. Acad. Sci. 17 (1931) 684-688; of the exponential's p99, 3.605, it gives 3.611.
 double pearson_score(double skewness, double z)
 {
-    constexpr double normal = 1e-6;  // below, the form's digits cancel, and the distribution is normal to as many
-    return std::abs(skewness) < normal ? z : 2.0 / skewness * (cube(1.0 + skewness * z / 6.0 - square(skewness / 6.0)) - 1.0);
+    constexpr double normal =
+        1e-6;  // below, the form's digits cancel, and the distribution is normal to as many
+    return std::abs(skewness) < normal
+               ? z
+               : 2.0 / skewness * (cube(1.0 + skewness * z / 6.0 - square(skewness / 6.0)) - 1.0);
 }
 
 /// About mean 0, with standard deviation 1 where they differ.
@@ -84,20 +88,22 @@ constexpr double largest_pearson_skewness = 3.0;
 
 /// Noise of the mean of so many steps of a fleet, in units of `unit`: half the steps of a fleet less the other half, both ways
 /// round, which has its variance, bent to its skewness (the first term of Cornish and Fisher).
-std::vector<double> noise_of_means(std::span<const double> deviations, std::size_t steps, double skewness, double noise,
-                                   double unit)
+std::vector<double> noise_of_means(std::span<const double> deviations, std::size_t steps, double skewness,
+                                   double noise, double unit)
 {
     constexpr double bent_to = 3.0;  // standard deviations: beyond, the parabola is no approximation
     const std::size_t half = steps / 2;
-    const double scale = std::sqrt(static_cast<double>(2 * half) / static_cast<double>(steps)) / static_cast<double>(2 * half);
+    const double scale =
+        std::sqrt(static_cast<double>(2 * half) / static_cast<double>(steps)) / static_cast<double>(2 * half);
     const double deviation = std::sqrt(noise);
     std::vector<double> result;
     result.reserve(2 * deviations.size() / steps);
     for (std::size_t first = 0; first < deviations.size(); first += steps) {
         const auto begin = deviations.begin() + static_cast<std::ptrdiff_t>(first);
         const auto middle = begin + static_cast<std::ptrdiff_t>(half);
-        const double difference = scale * (std::accumulate(begin, middle, 0.0) -
-                                           std::accumulate(middle, middle + static_cast<std::ptrdiff_t>(half), 0.0));
+        const double difference =
+            scale * (std::accumulate(begin, middle, 0.0) -
+                     std::accumulate(middle, middle + static_cast<std::ptrdiff_t>(half), 0.0));
         for (const double z : {difference / deviation, -difference / deviation}) {
             const double bent = std::abs(z) < bent_to ? z + skewness / 6.0 * (z * z - 1.0) : z;
             result.push_back(bent * deviation / unit);
@@ -120,7 +126,8 @@ Scatter scatter_of(std::span<const double> deviations, std::size_t steps)
         const double mean = mean_of(fleet);
         scatter.total += square(mean) / static_cast<double>(std::max<std::size_t>(1, fleets - 1));
         for (const double d : fleet) {
-            scatter.noise += square(d - mean) / static_cast<double>(std::max<std::size_t>(1, steps - 1) * deviations.size());
+            scatter.noise += square(d - mean) /
+                             static_cast<double>(std::max<std::size_t>(1, steps - 1) * deviations.size());
         }
     }
     return scatter;
@@ -167,7 +174,8 @@ std::vector<double> start_of(const ProductiveTimes& times, double shrink)
     const auto fleets = static_cast<double>(times.measured.size());
     for (std::size_t rank = 0; rank < times.measured.size(); ++rank) {
         const double z = normal_quantile((static_cast<double>(rank) + 0.5) / fleets);
-        start.push_back(shrink * std::lerp(times.measured[rank], pearson_score(times.skewness, z), times.shape_weight));
+        start.push_back(
+            shrink * std::lerp(times.measured[rank], pearson_score(times.skewness, z), times.shape_weight));
     }
     return start;
 }
@@ -191,7 +199,8 @@ double ProductiveTimes::deviation_at(double probability) const
     // The true shape lies between the two, or as far on the other side: a uniform distribution of twice their distance.
     const double shape = shape_weight * (measured[rank] - scores[rank]) / std::numbers::sqrt3;
     const double of_skewness = shape_weight * skewness_deviation * skewness_effect(probability);
-    return deviation * std::sqrt(square(scores[rank] * spread_deviation) + square(shape) + square(of_skewness));
+    return deviation *
+           std::sqrt(square(scores[rank] * spread_deviation) + square(shape) + square(of_skewness));
 }
 
 double ProductiveTimes::shape_deviation_at(double probability) const
@@ -200,7 +209,8 @@ double ProductiveTimes::shape_deviation_at(double probability) const
         return 0.0;
     }
     const std::size_t rank = rank_of(probability, scores.size());
-    const double shape = (measured[rank] - scores[rank]) / std::sqrt(24.0);  // of a triangular distribution as wide
+    const double shape =
+        (measured[rank] - scores[rank]) / std::sqrt(24.0);  // of a triangular distribution as wide
     return deviation * shape_weight * std::hypot(shape, skewness_bias * skewness_effect(probability));
 }
 
@@ -218,7 +228,8 @@ ProductiveTimes productive_times(const std::vector<Phase>& phases, const PhaseDr
     }
     const Scatter scatter = scatter_of(deviations, k);
     const double unit = std::sqrt(scatter.total);
-    constexpr double rounding = 1e-9;  // of sums and single-precision steps: what differs by no more does not differ
+    constexpr double rounding =
+        1e-9;  // of sums and single-precision steps: what differs by no more does not differ
     if (unit <= rounding * result.mean) {
         return result;
     }
@@ -226,20 +237,23 @@ ProductiveTimes productive_times(const std::vector<Phase>& phases, const PhaseDr
     const double noise_share = std::min(1.0, scatter.noise / scatter.total);
     const double shrink = std::sqrt(1.0 - noise_share);
     // Both variances have relative errors sqrt(2 / degrees of freedom); shrink^2 = 1 - noise / total.
-    const double share_error = noise_share * std::sqrt(2.0 / fleets + 2.0 / (fleets * std::max(1, steps - 1)));
+    const double share_error =
+        noise_share * std::sqrt(2.0 / fleets + 2.0 / (fleets * std::max(1, steps - 1)));
     const double seen = std::max(shrink, std::sqrt(share_error));  // at least what cannot be told from zero
-    const double mean_deviation = result.seconds.size() > 1 ? mean_error(result.seconds, {1, block_fleets}) : 0.0;
+    const double mean_deviation =
+        result.seconds.size() > 1 ? mean_error(result.seconds, {1, block_fleets}) : 0.0;
     result.mean_variance = noise_share * square(mean_deviation);
     // Of the root of a variance; limits reach down to none where that cannot be told from it.
     constexpr double limits = 1.96;
-    result.spread_deviation = (1.0 - std::sqrt(std::max(0.0, 1.0 - limits * share_error / square(seen)))) / limits;
+    result.spread_deviation =
+        (1.0 - std::sqrt(std::max(0.0, 1.0 - limits * share_error / square(seen)))) / limits;
     result.deviation = seen * unit;
     result.shape_weight = noise_share * (2.0 - noise_share);
 
     const Cumulants cumulants = cumulants_of(deviations, k, result.deviation);
     const double measured_weight = 1.0 / (1.0 + square(cumulants.error / expected_skewness_deviation));
-    result.skewness = std::clamp(std::lerp(expected_skewness, cumulants.of_fleets, measured_weight), -largest_pearson_skewness,
-                                 largest_pearson_skewness);
+    result.skewness = std::clamp(std::lerp(expected_skewness, cumulants.of_fleets, measured_weight),
+                                 -largest_pearson_skewness, largest_pearson_skewness);
     result.skewness_deviation = std::sqrt(measured_weight) * cumulants.error;
     result.skewness_bias = std::sqrt(measured_weight * (1.0 - measured_weight)) * cumulants.error;
 
@@ -253,9 +267,11 @@ ProductiveTimes productive_times(const std::vector<Phase>& phases, const PhaseDr
     result.scores = result.measured;
     if (noise_share > square(deconvolution_bin) && shrink > 0.0) {
         constexpr double most = 1.5;  // beyond, the parabola of noise_of_means() turns
-        const double skewness =
-            cumulants.of_noise / std::pow(scatter.noise * steps / square(result.deviation), 1.5) / std::sqrt(steps);
-        const std::vector<double> noise = noise_of_means(deviations, k, std::clamp(skewness, -most, most), scatter.noise, unit);
+        const double skewness = cumulants.of_noise /
+                                std::pow(scatter.noise * steps / square(result.deviation), 1.5) /
+                                std::sqrt(steps);
+        const std::vector<double> noise =
+            noise_of_means(deviations, k, std::clamp(skewness, -most, most), scatter.noise, unit);
         result.scores = deconvolved(result.measured, noise, start_of(result, shrink));
         standardise(result.scores);
         result.deconvolved = true;
@@ -284,8 +300,8 @@ void drift(ProductiveTimes& productive, const Problem& problem, const SamplerOpt
 {
     const double cv = mean_drift_cv(problem.reliability.drift, productive.mean);
     for (std::size_t f = 0; cv > 0.0 && f < productive.seconds.size(); ++f) {
-        productive.seconds[f] *=
-            drift_factor(cv, problem.noise.scores, options.seed, options.purpose, static_cast<std::uint32_t>(f));
+        productive.seconds[f] *= drift_factor(cv, problem.noise.scores, options.seed, options.purpose,
+                                              static_cast<std::uint32_t>(f));
     }
 }
 

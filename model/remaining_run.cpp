@@ -35,8 +35,9 @@ Outline outline_of(const std::vector<RunSegment>& parts, const std::vector<doubl
     for (std::size_t i = 0; i < parts.size(); ++i) {
         const double seconds = expected_training_time(part_s[i], parts[i].model);
         const auto& sources = parts[i].model.sources;
-        const double rate = std::accumulate(sources.begin(), sources.end(), 0.0,
-                                            [](double sum, const FailureModel::Source& source) { return sum + source.rate; });
+        const double rate =
+            std::accumulate(sources.begin(), sources.end(), 0.0,
+                            [](double sum, const FailureModel::Source& source) { return sum + source.rate; });
         outline.seconds += seconds;
         outline.failures += rate * seconds;
     }
@@ -48,14 +49,16 @@ Outline outline_of(const std::vector<RunSegment>& parts, const std::vector<doubl
 std::size_t phase_of_step(const std::vector<Phase>& phases, double steps_done)
 {
     std::size_t phase = 0;
-    for (double end = phases.front().steps(); phase + 1 < phases.size() && steps_done >= end; end += phases[phase].steps()) {
+    for (double end = phases.front().steps(); phase + 1 < phases.size() && steps_done >= end;
+         end += phases[phase].steps()) {
         ++phase;
     }
     return phase;
 }
 
-RemainingRun remaining_run(const Problem& problem, const ParallelPlan& plan, const std::vector<double>& phase_step_s,
-                           const JobSoFar& job, const SamplerOptions& options)
+RemainingRun remaining_run(const Problem& problem, const ParallelPlan& plan,
+                           const std::vector<double>& phase_step_s, const JobSoFar& job,
+                           const SamplerOptions& options)
 {
     const std::vector<Phase> phases = phases_of_plan(problem, plan);
     RemainingRun result;
@@ -105,13 +108,15 @@ RemainingRun remaining_run(const Problem& problem, const ParallelPlan& plan, con
     const auto count = static_cast<std::uint32_t>(std::min(static_cast<double>(histories), affordable));
     for (std::size_t i = 0; i < parts.size(); ++i) {
         for (std::uint32_t history = 0; history < count; ++history) {
-            parts[i].productive_s.push_back(
-                part_s[i] * std::max(0.0, drift_factor(cv, problem.noise.scores, options.seed, options.purpose, history)));
+            parts[i].productive_s.push_back(part_s[i] *
+                                            std::max(0.0, drift_factor(cv, problem.noise.scores, options.seed,
+                                                                       options.purpose, history)));
         }
     }
     FailureTables tables(problem.noise.exponential);
     result.seconds =
-        sample_histories(parts, all_causes(problem.reliability).size(), tables, options.seed, options.purpose).seconds;
+        sample_histories(parts, all_causes(problem.reliability).size(), tables, options.seed, options.purpose)
+            .seconds;
     std::sort(result.seconds.begin(), result.seconds.end());
     return result;
 }

@@ -35,8 +35,9 @@ struct RemainingRun {
 inline constexpr double prior_failures = 4.0;
 
 /// `phase_step_s`: predicted mean step times, [phase].
-RemainingRun remaining_run(const Problem& problem, const ParallelPlan& plan, const std::vector<double>& phase_step_s,
-                           const JobSoFar& job, const SamplerOptions& options);
+RemainingRun remaining_run(const Problem& problem, const ParallelPlan& plan,
+                           const std::vector<double>& phase_step_s, const JobSoFar& job,
+                           const SamplerOptions& options);
 
 /// Phase of the step after so many, [0, phases).
 std::size_t phase_of_step(const std::vector<Phase>& phases, double steps_done);

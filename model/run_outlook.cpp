@@ -14,7 +14,8 @@ namespace {
 /// runs.
 Estimate share_beyond(const std::vector<double>& runs, double deadline, const Confidence& confidence)
 {
-    const auto late = static_cast<double>(std::count_if(runs.begin(), runs.end(), [=](double t) { return t > deadline; }));
+    const auto late =
+        static_cast<double>(std::count_if(runs.begin(), runs.end(), [=](double t) { return t > deadline; }));
     const auto count = static_cast<double>(runs.size());
     const auto limits = [&](double level) { return share_limits(count, late, 0.5 * (1.0 - level)); };
     const StatisticLimits reported = limits(confidence.reported);
@@ -127,15 +128,16 @@ std::optional<Infeasible> run_problem(const FailureModel& model, double producti
     FailureModel attempts = model;  // without a failure none is longer than the run
     attempts.interval_s = std::min(model.interval_s, productive_s);
     if (attempts.hopeless()) {
-        return Infeasible{
-            Reason::never_ends,
-            "failures occur faster than checkpoints or restarts complete; shorten the checkpoint interval or the restart", 0.0};
+        return Infeasible{Reason::never_ends,
+                          "failures occur faster than checkpoints or restarts complete; shorten the "
+                          "checkpoint interval or the restart",
+                          0.0};
     }
     if (model.interval_s < model.lag_s) {
         return Infeasible{Reason::checkpoints_overlap,
                           "a checkpoint write takes " + std::to_string(std::lround(model.lag_s)) +
-                              " s, longer than the interval of " + std::to_string(std::lround(model.interval_s)) +
-                              " s; lengthen the interval",
+                              " s, longer than the interval of " +
+                              std::to_string(std::lround(model.interval_s)) + " s; lengthen the interval",
                           model.lag_s - model.interval_s};
     }
     return std::nullopt;
@@ -177,7 +179,8 @@ RunOutlook outlook(const Problem& problem, std::span<const RunSegment> parts, co
     run.energy_j = run.mean_power_w * result.training.mean;
     run.carbon_kg = problem.power.carbon.si * run.energy_j;
     run.electricity_usd =
-        applied([&](double seconds) { return electricity_usd(problem, held_gpus, trained, seconds); }, result.training.p99);
+        applied([&](double seconds) { return electricity_usd(problem, held_gpus, trained, seconds); },
+                result.training.p99);
     return run;
 }
 

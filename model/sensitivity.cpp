@@ -144,8 +144,8 @@ QuantilesOf smooth(std::span<const DistributionNode> factor, const SmoothQuantil
     };
 }
 
-void set_step(std::span<const double> draws, std::span<const DistributionNode> factor, const QuantilesOf& quantiles_of,
-              Figures& figures)
+void set_step(std::span<const double> draws, std::span<const DistributionNode> factor,
+              const QuantilesOf& quantiles_of, Figures& figures)
 {
     const std::vector<double> q = quantiles_of(draws);
     at(figures, Figure::p50) = q[0];
@@ -153,10 +153,12 @@ void set_step(std::span<const double> draws, std::span<const DistributionNode> f
     at(figures, Figure::p99) = q[2];
     at(figures, Figure::spread) = q[2] / q[0];
     // Of a product of independent factors second moments multiply.
-    at(figures, Figure::cv) = std::sqrt(std::max(0.0, relative_second_moment(draws) * relative_second_moment(factor) - 1.0));
+    at(figures, Figure::cv) =
+        std::sqrt(std::max(0.0, relative_second_moment(draws) * relative_second_moment(factor) - 1.0));
 }
 
-void set_run(std::span<const double> seconds, double dollars_per_second, const QuantilesOf& quantiles_of, Figures& figures)
+void set_run(std::span<const double> seconds, double dollars_per_second, const QuantilesOf& quantiles_of,
+             Figures& figures)
 {
     at(figures, Figure::training_p99) = quantiles_of(seconds).front();
     at(figures, Figure::cost) = dollars_per_second * at(figures, Figure::training_p99);
@@ -169,7 +171,8 @@ struct Cut {
     SmoothQuantiles others;  // of all draws but a section's
 
     Cut(std::size_t draws, const Clusters& clusters, std::span<const double> probabilities)
-        : sections(sections_of(draws, clusters)), all(draws, probabilities), others(draws - sections.size, probabilities)
+        : sections(sections_of(draws, clusters)), all(draws, probabilities),
+          others(draws - sections.size, probabilities)
     {
     }
 };
@@ -187,8 +190,9 @@ struct Cuts {
     }
 };
 
-Consequence consequence_of(const Problem& problem, const ParallelPlan& plan, const NoiseFree& bound, const PhaseDraws& draws,
-                           const DrawRange& range, const Cuts& cuts, const SamplerOptions& options)
+Consequence consequence_of(const Problem& problem, const ParallelPlan& plan, const NoiseFree& bound,
+                           const PhaseDraws& draws, const DrawRange& range, const Cuts& cuts,
+                           const SamplerOptions& options)
 {
     const std::span<const double> step = draws.front();
     const std::vector<DistributionNode> factor = common_step_distribution(problem.noise);
@@ -207,10 +211,10 @@ Consequence consequence_of(const Problem& problem, const ParallelPlan& plan, con
     const std::size_t sections = std::min(cuts.steps.sections.count, cuts.fleets.sections.count);
     for (std::size_t s = 0; s < sections; ++s) {
         Figures& figures = consequence.pseudo_values.emplace_back();
-        set_step(without_section(step, cuts.steps.sections, s), factor, smooth(factor, cuts.steps.others, step_probabilities),
-                 figures);
-        set_run(training_without_section(run, cuts.fleets.sections, s), price, smooth({}, cuts.fleets.others, run_probabilities),
-                figures);
+        set_step(without_section(step, cuts.steps.sections, s), factor,
+                 smooth(factor, cuts.steps.others, step_probabilities), figures);
+        set_run(training_without_section(run, cuts.fleets.sections, s), price,
+                smooth({}, cuts.fleets.others, run_probabilities), figures);
         for (std::size_t f = 0; f < figure_count; ++f) {
             figures[f] = pseudo_value(consequence.all[f], figures[f], step.size(), cuts.steps.sections);
         }
@@ -263,8 +267,9 @@ std::vector<KernelClass> kernel_classes_of(const Problem& problem, const Paralle
     return found;
 }
 
-std::vector<Consequence> consequences(const Problem& problem, const ParallelPlan& plan, const std::vector<WhatIf>& what_ifs,
-                                      const DrawRange& range, const SamplerOptions& options)
+std::vector<Consequence> consequences(const Problem& problem, const ParallelPlan& plan,
+                                      const std::vector<WhatIf>& what_ifs, const DrawRange& range,
+                                      const SamplerOptions& options)
 {
     std::vector<Consequence> result(what_ifs.size());
     std::vector<std::optional<Problem>> problems;

@@ -40,8 +40,8 @@ using WhatIf = std::vector<PlanChange>;  // applied together; empty: the plan un
 
 enum class Figure { p50, p95, p99, spread, cv, training_p99, cost };
 inline constexpr std::size_t figure_count = 7;
-inline constexpr std::array<const char*, figure_count> figure_names{"p50", "p95",          "p99", "p99_over_p50",
-                                                                    "cv",  "training_p99", "cost"};
+inline constexpr std::array<const char*, figure_count> figure_names{
+    "p50", "p95", "p99", "p99_over_p50", "cv", "training_p99", "cost"};
 
 /// Figures of a what-if: p50, p95, p99 (s), spread (p99 over p50) and cv of the step time in the first phase; p99 of the run's
 /// time (s) and the cost of its GPUs until then (US dollars).
@@ -71,7 +71,8 @@ std::vector<KernelClass> kernel_classes_of(const Problem& problem, const Paralle
 /// Returns the outcomes of what-ifs of one plan on the same draws (common random numbers). What-ifs whose sources of noise act on
 /// the graph alone are drawn together. The plan must be feasible unchanged. `range`: from fleet 0, with at least two steps per
 /// fleet.
-std::vector<Consequence> consequences(const Problem& problem, const ParallelPlan& plan, const std::vector<WhatIf>& what_ifs,
-                                      const DrawRange& range, const SamplerOptions& options);
+std::vector<Consequence> consequences(const Problem& problem, const ParallelPlan& plan,
+                                      const std::vector<WhatIf>& what_ifs, const DrawRange& range,
+                                      const SamplerOptions& options);
 
 }  // namespace prismopt

@@ -17,7 +17,8 @@ std::vector<double> smooth_quantiles(std::vector<double> times, const SmoothQuan
 
 }  // namespace
 
-std::vector<double> training_without_section(const DrawnRun& run, const Sections& of_fleets, std::size_t left_out)
+std::vector<double> training_without_section(const DrawnRun& run, const Sections& of_fleets,
+                                             std::size_t left_out)
 {
     const Sections of_steps{of_fleets.count, of_fleets.size * static_cast<std::size_t>(run.steps)};
     PhaseDraws others;
@@ -42,11 +43,14 @@ std::vector<double> TrainingQuantileErrors::operator()(const DrawnRun& run, cons
         return {};
     }
     const SmoothTrainingQuantiles& smooth = smooth_.try_emplace(fleets, fleets, probabilities_).first->second;
-    const std::vector<double> of_all = smooth_quantiles({run.training.begin(), run.training.end()}, smooth.all);
-    std::vector<std::vector<double>> pseudo_values(probabilities_.size(), std::vector<double>(sections.count));
+    const std::vector<double> of_all =
+        smooth_quantiles({run.training.begin(), run.training.end()}, smooth.all);
+    std::vector<std::vector<double>> pseudo_values(probabilities_.size(),
+                                                   std::vector<double>(sections.count));
     parallel_for(static_cast<std::int64_t>(sections.count), [&](int, std::int64_t s) {
         const auto section = static_cast<std::size_t>(s);
-        const auto of_others = smooth_quantiles(training_without_section(run, sections, section), smooth.others);
+        const auto of_others =
+            smooth_quantiles(training_without_section(run, sections, section), smooth.others);
         for (std::size_t i = 0; i < probabilities_.size(); ++i) {
             pseudo_values[i][section] = pseudo_value(of_all[i], of_others[i], fleets, sections);
         }

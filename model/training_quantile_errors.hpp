@@ -24,7 +24,8 @@ struct DrawnRun {
 
 /// Returns the training times of the fleets of all sections but one. The correction for few steps is made without that section;
 /// each fleet keeps its drift and its history, which are as many times its productive time.
-std::vector<double> training_without_section(const DrawnRun& run, const Sections& of_fleets, std::size_t left_out);
+std::vector<double> training_without_section(const DrawnRun& run, const Sections& of_fleets,
+                                             std::size_t left_out);
 
 /// Smooth quantiles of so many fleets and of all but those of one section.
 struct SmoothTrainingQuantiles {
@@ -42,7 +43,10 @@ struct SmoothTrainingQuantiles {
 /// Computes sampling errors of quantiles, and keeps the weights of their order statistics for the next plan.
 class TrainingQuantileErrors {
 public:
-    explicit TrainingQuantileErrors(std::vector<double> probabilities) : probabilities_(std::move(probabilities)) {}
+    explicit TrainingQuantileErrors(std::vector<double> probabilities)
+        : probabilities_(std::move(probabilities))
+    {
+    }
 
     /// Returns half the width of the reported interval of each quantile, [probability], in seconds: Student's t limits of the
     /// jackknife over sections of whole blocks. Empty with too few blocks.

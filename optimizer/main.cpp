@@ -28,7 +28,9 @@ namespace {
 
 void print_help()
 {
-    fmt::print("Usage: prismopt COMMAND [ARGUMENT] [OPTION]...\nprismopt COMMAND --help lists the options of a command.\n\n");
+    fmt::print(
+        "Usage: prismopt COMMAND [ARGUMENT] [OPTION]...\nprismopt COMMAND --help lists the options of a "
+        "command.\n\n");
     for (const auto& command : prismopt::commands()) {
         fmt::print("  {:<13}{:<12}{}\n", command.name, command.argument, command.does);
     }
@@ -72,8 +74,8 @@ int dispatch(const std::vector<std::string>& words, const prismopt::Call& call)
     for (const auto& command : prismopt::commands()) {
         names.emplace_back(command.name);
     }
-    throw prismopt::InputError(
-        fmt::format("unknown command '{}'{}; prismopt --help lists all", words[0], prismopt::guess_of(words[0], names)));
+    throw prismopt::InputError(fmt::format("unknown command '{}'{}; prismopt --help lists all", words[0],
+                                           prismopt::guess_of(words[0], names)));
 }
 
 bool is_parallel(const std::vector<std::string>& words)
@@ -87,7 +89,8 @@ bool is_parallel(const std::vector<std::string>& words)
 /// MPI under a launcher of parallel programs; otherwise one process without MPI, which saves a third of a second at the start.
 prismopt::Communicator team_of_process(int& argc, char**& argv)
 {
-    return prismopt::Communicator::launched() ? prismopt::Communicator::world(argc, argv) : prismopt::Communicator();
+    return prismopt::Communicator::launched() ? prismopt::Communicator::world(argc, argv)
+                                              : prismopt::Communicator();
 }
 
 /// What was asked for is not known: std::bad_alloc does not say.
@@ -95,13 +98,15 @@ std::string exhausted_text(const std::vector<std::string>& words)
 {
     const auto gigabytes = [](double bytes) { return fmt::format("{:.2g} GB", bytes / 1e9); };
     const std::optional<double> limit = prismopt::memory_limit_bytes();
-    const std::string used = fmt::format("memory is exhausted after {}{}", gigabytes(prismopt::peak_memory_bytes()),
-                                         limit ? fmt::format(" (ulimit -v allows {})", gigabytes(*limit)) : "");
+    const std::string used =
+        fmt::format("memory is exhausted after {}{}", gigabytes(prismopt::peak_memory_bytes()),
+                    limit ? fmt::format(" (ulimit -v allows {})", gigabytes(*limit)) : "");
     if (!is_parallel(words)) {
         return used + "; use a machine with more memory, or a smaller input";
     }
     return fmt::format(
-        "{}; the journal keeps what was computed: request about {} for each rank (sbatch --mem or --mem-per-cpu, or "
+        "{}; the journal keeps what was computed: request about {} for each rank (sbatch --mem or "
+        "--mem-per-cpu, or "
         "fewer ranks on each node), then continue with --continue or prismopt resume",
         used, gigabytes(2.0 * std::max(prismopt::peak_memory_bytes(), limit.value_or(0.0))));
 }
@@ -117,7 +122,8 @@ std::string reason(const std::exception& error, const std::vector<std::string>& 
         return error.what();
     }
     return fmt::format(
-        "internal error in prismopt {} ({}); this is a fault of the program, not of its input: please report it with the "
+        "internal error in prismopt {} ({}); this is a fault of the program, not of its input: please report "
+        "it with the "
         "input and the command line",
         words.empty() ? "" : words.front(), error.what());
 }
@@ -141,7 +147,8 @@ void end_with_reason()
     usual_end();
 }
 
-constexpr const char* output_text = "cannot write to standard output; check its destination and the free disk space";
+constexpr const char* output_text =
+    "cannot write to standard output; check its destination and the free disk space";
 
 }  // namespace
 
@@ -176,8 +183,8 @@ int main(int argc, char** argv)
         prismopt::print_error(error.what());
         return prismopt::exit_infeasible;
     } catch (const std::exception& error) {
-        prismopt::print_error(
-            fmt::format("rank {}: {}", team.rank(), std::ferror(stdout) != 0 ? output_text : reason(error, words)));
+        prismopt::print_error(fmt::format("rank {}: {}", team.rank(),
+                                          std::ferror(stdout) != 0 ? output_text : reason(error, words)));
         if (team.size() > 1) {
             team.abort(prismopt::exit_failure);
         }

@@ -88,7 +88,8 @@ std::vector<std::size_t> non_dominated(std::span<const std::vector<double>> poin
 {
     std::vector<std::size_t> order(points.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
-    std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return points[a] < points[b]; });
+    std::sort(order.begin(), order.end(),
+              [&](std::size_t a, std::size_t b) { return points[a] < points[b]; });
 
     std::vector<std::size_t> kept;
     RunningFront front(points.empty() ? 0 : points.front().size());
@@ -113,7 +114,8 @@ double hypervolume(std::span<const std::vector<double>> points, std::span<const 
     if (reference.empty()) return 0.0;
     Points inside;
     for (const std::vector<double>& point : points) {
-        if (std::equal(point.begin(), point.end(), reference.begin(), reference.end(), std::less<>())) inside.push_back(point);
+        if (std::equal(point.begin(), point.end(), reference.begin(), reference.end(), std::less<>()))
+            inside.push_back(point);
     }
     std::sort(inside.begin(), inside.end());
     return volume(inside, reference, reference.size());
@@ -125,7 +127,8 @@ bool RunningFront::covers(std::span<const double> point) const
         const auto next = stairs_.upper_bound(second(point));
         return next != stairs_.begin() && std::prev(next)->second <= third(point);
     }
-    for (auto member = members_.begin(); member != members_.end(); member += static_cast<std::ptrdiff_t>(objectives_)) {
+    for (auto member = members_.begin(); member != members_.end();
+         member += static_cast<std::ptrdiff_t>(objectives_)) {
         if (std::equal(point.begin(), point.end(), member, std::greater_equal<>())) return true;
     }
     return false;
@@ -195,8 +198,11 @@ std::vector<Bound> Archive::bounds_and_near() const
     std::vector<Bound> all = bounds_;
     if (!near_) return all;
     for (NearBound& point : near_->best()) all.push_back(std::move(point.bound));
-    std::stable_sort(all.begin(), all.end(), [](const Bound& a, const Bound& b) { return a.index < b.index; });
-    all.erase(std::unique(all.begin(), all.end(), [](const Bound& a, const Bound& b) { return a.index == b.index; }), all.end());
+    std::stable_sort(all.begin(), all.end(),
+                     [](const Bound& a, const Bound& b) { return a.index < b.index; });
+    all.erase(std::unique(all.begin(), all.end(),
+                          [](const Bound& a, const Bound& b) { return a.index == b.index; }),
+              all.end());
     return all;
 }
 

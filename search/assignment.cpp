@@ -15,7 +15,10 @@ namespace {
 /// Fills positions in order; blocks never fall lexicographically, so that each set of blocks occurs once.
 class Enumeration {
 public:
-    Enumeration(const AssignmentProblem& problem, std::size_t most) : problem_(problem), most_(most), left_(problem.stock) {}
+    Enumeration(const AssignmentProblem& problem, std::size_t most)
+        : problem_(problem), most_(most), left_(problem.stock)
+    {
+    }
 
     std::vector<Assignment> run()
     {
@@ -57,7 +60,8 @@ private:
         }
         const auto last = assignment_.begin() + begin;
         const auto before = last - block;
-        return !std::lexicographical_compare(last, assignment_.end(), before, before + (assignment_.end() - last));
+        return !std::lexicographical_compare(last, assignment_.end(), before,
+                                             before + (assignment_.end() - last));
     }
 
     const AssignmentProblem& problem_;
@@ -86,7 +90,8 @@ public:
     Rated operator()(std::span<const Assignment> assignments)
     {
         Rated best;
-        for (; !assignments.empty(); assignments = assignments.subspan(std::min(batch_, assignments.size()))) {
+        for (; !assignments.empty();
+             assignments = assignments.subspan(std::min(batch_, assignments.size()))) {
             const auto now = assignments.first(std::min(batch_, assignments.size()));
             const std::vector<double> figures = problem_.judge(now);
             for (std::size_t i = 0; i < now.size(); ++i) {
@@ -116,7 +121,8 @@ private:
 /// Ways down from an assignment, by moves.
 class Descent {
 public:
-    Descent(const AssignmentProblem& problem, const AssignmentOptions& options, Judge& judge, AssignmentResult& result)
+    Descent(const AssignmentProblem& problem, const AssignmentOptions& options, Judge& judge,
+            AssignmentResult& result)
         : problem_(problem), options_(options), judge_(judge), result_(result)
     {
     }
@@ -186,7 +192,8 @@ private:
             make_move(list.back(), move);
         };
         const bool few = moves.count() <= options_.batch;
-        for (const std::uint64_t index : some(few || !problem_.guide ? options_.batch : options_.batch / 2, moves.count())) {
+        for (const std::uint64_t index :
+             some(few || !problem_.guide ? options_.batch : options_.batch / 2, moves.count())) {
             add(moves.at(index));
         }
         if (!few && problem_.guide) {
@@ -291,7 +298,8 @@ AssignmentMoves::AssignmentMoves(const std::vector<int>& stock, const Assignment
         by_kind_[next[assignment[position]]++] = static_cast<int>(position);
     }
     for (std::size_t kind = 0; kind < stock.size(); ++kind) {
-        before_[kind + 1] = before_[kind] + positions(static_cast<int>(kind)) * moves_of_position(static_cast<int>(kind));
+        before_[kind + 1] =
+            before_[kind] + positions(static_cast<int>(kind)) * moves_of_position(static_cast<int>(kind));
     }
 }
 
@@ -305,11 +313,14 @@ std::uint64_t AssignmentMoves::moves_of_position(int kind) const
 AssignmentMove AssignmentMoves::at(std::uint64_t index) const
 {
     assert(index < count());
-    const int kind = static_cast<int>(std::upper_bound(before_.begin(), before_.end(), index) - before_.begin()) - 1;
+    const int kind =
+        static_cast<int>(std::upper_bound(before_.begin(), before_.end(), index) - before_.begin()) - 1;
     const std::uint64_t inside = index - before_[kind];
-    const int position = by_kind_[static_cast<std::uint64_t>(first_[kind]) + inside / moves_of_position(kind)];
+    const int position =
+        by_kind_[static_cast<std::uint64_t>(first_[kind]) + inside / moves_of_position(kind)];
     std::uint64_t to = inside % moves_of_position(kind);
-    const std::uint64_t above = by_kind_.size() - static_cast<std::size_t>(first_[kind + 1]);  // positions of kinds above
+    const std::uint64_t above =
+        by_kind_.size() - static_cast<std::size_t>(first_[kind + 1]);  // positions of kinds above
     if (to < above) {
         const std::uint64_t place = static_cast<std::uint64_t>(first_[kind + 1]) + to;
         const auto other = std::upper_bound(first_.begin(), first_.end(), static_cast<int>(place));

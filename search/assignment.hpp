@@ -16,13 +16,14 @@ using Assignment = std::vector<int>;
 
 struct AssignmentProblem {
     int positions = 0;
-    int block = 1;           // positions [k * block, (k + 1) * block) form a block; blocks are interchangeable
+    int block = 1;  // positions [k * block, (k + 1) * block) form a block; blocks are interchangeable
     std::vector<int> stock;  // [kind]: number of items; in total at least as many as positions
     /// Evaluates the figures of several assignments at once, which may share random numbers.
     std::function<std::vector<double>(std::span<const Assignment>)> judge;
     /// Cheap surrogate for the kinds of one block: its sum over blocks decreases roughly with the figure. May be empty.
     std::function<double(std::span<const int>)> guide = {};
-    double floor = -std::numeric_limits<double>::infinity();  // lower bound of the figure: the search ends when it is reached
+    double floor = -std::numeric_limits<
+        double>::infinity();  // lower bound of the figure: the search ends when it is reached
 };
 
 struct AssignmentOptions {
@@ -62,7 +63,10 @@ public:
 
 private:
     /// Number of positions with this kind.
-    std::uint64_t positions(int kind) const { return static_cast<std::uint64_t>(first_[kind + 1] - first_[kind]); }
+    std::uint64_t positions(int kind) const
+    {
+        return static_cast<std::uint64_t>(first_[kind + 1] - first_[kind]);
+    }
     /// Moves of one position with this kind: swaps with positions of higher kinds, and replacements by unused items.
     std::uint64_t moves_of_position(int kind) const;
 

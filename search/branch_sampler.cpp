@@ -4,7 +4,8 @@
 
 namespace prismopt {
 
-BranchSampler::BranchSampler(const Space& space, std::uint64_t most_tuples) : space_(space), depth_(space.axes().size())
+BranchSampler::BranchSampler(const Space& space, std::uint64_t most_tuples)
+    : space_(space), depth_(space.axes().size())
 {
     while (depth_ > 1) {
         const std::uint64_t labels = space.axes()[depth_ - 1].labels.size();

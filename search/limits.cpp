@@ -31,7 +31,8 @@ Limits::Nearest Limits::nearest(std::span<const double> low) const
     const auto excess = [low](const Limit& limit) {
         double most = 0.0;
         for (std::size_t k = 0; k < low.size(); ++k) {
-            if (limit.high[k] > low[k]) most = std::max(most, (limit.high[k] - low[k]) / std::abs(limit.high[k]));
+            if (limit.high[k] > low[k])
+                most = std::max(most, (limit.high[k] - low[k]) / std::abs(limit.high[k]));
         }
         return most;
     };
@@ -41,7 +42,9 @@ Limits::Nearest Limits::nearest(std::span<const double> low) const
 
 std::size_t Limits::owner_of_least(std::size_t objective) const
 {
-    const auto by_limit = [objective](const Limit& a, const Limit& b) { return a.high[objective] < b.high[objective]; };
+    const auto by_limit = [objective](const Limit& a, const Limit& b) {
+        return a.high[objective] < b.high[objective];
+    };
     return std::min_element(limits_.begin(), limits_.end(), by_limit)->owner;
 }
 

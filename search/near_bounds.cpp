@@ -6,7 +6,8 @@
 
 namespace prismopt {
 
-NearBounds::NearBounds(const NearRequest& request) : objective_(request.objective), within_(request.within), most_(request.most)
+NearBounds::NearBounds(const NearRequest& request)
+    : objective_(request.objective), within_(request.within), most_(request.most)
 {
     narrow(request.regions);
 }
@@ -42,9 +43,11 @@ void NearBounds::add(NearBound point)
 
 void NearBounds::cut(Region& region) const
 {
-    std::sort(region.points.begin(), region.points.end(), [this](const Bound& a, const Bound& b) { return before(a, b); });
+    std::sort(region.points.begin(), region.points.end(),
+              [this](const Bound& a, const Bound& b) { return before(a, b); });
     region.points.resize(std::min(region.points.size(), most_));
-    if (region.points.size() == most_) region.most = std::min(region.most, region.points.back().objectives[objective_]);
+    if (region.points.size() == most_)
+        region.most = std::min(region.most, region.points.back().objectives[objective_]);
 }
 
 std::vector<NearBound> NearBounds::best() const
@@ -67,7 +70,8 @@ std::vector<RegionLimit> NearBounds::limits(double share) const
     for (const auto& [number, held] : regions_) {
         Region region = held;
         cut(region);
-        if (region.points.size() >= rank) region.most = std::min(region.most, region.points[rank - 1].objectives[objective_]);
+        if (region.points.size() >= rank)
+            region.most = std::min(region.most, region.points[rank - 1].objectives[objective_]);
         limits.push_back({number, region.most});
     }
     return limits;

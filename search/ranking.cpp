@@ -38,7 +38,8 @@ std::vector<std::vector<std::size_t>> by_layer(std::span<const Values> points)
     return members;
 }
 
-void add_directions(std::size_t objectives, std::size_t left, std::size_t divisions, Values& so_far, std::vector<Values>& all)
+void add_directions(std::size_t objectives, std::size_t left, std::size_t divisions, Values& so_far,
+                    std::vector<Values>& all)
 {
     if (so_far.size() + 1 == objectives) {
         so_far.push_back(static_cast<double>(left) / static_cast<double>(divisions));
@@ -58,7 +59,8 @@ double distance_to_ray(const Values& point, const Values& direction)
     const double dot = std::inner_product(point.begin(), point.end(), direction.begin(), 0.0);
     const double length2 = std::inner_product(direction.begin(), direction.end(), direction.begin(), 0.0);
     double sum = 0.0;
-    for (std::size_t k = 0; k < point.size(); ++k) sum += std::pow(point[k] - dot / length2 * direction[k], 2);
+    for (std::size_t k = 0; k < point.size(); ++k)
+        sum += std::pow(point[k] - dot / length2 * direction[k], 2);
     return std::sqrt(sum);
 }
 
@@ -103,7 +105,8 @@ std::vector<std::size_t> layers(std::span<const Values> points)
     // Each point goes to the first layer without a member that dominates it, points in lexicographic order (ENS,
     // Zhang et al., IEEE Trans. Evol. Comput. 19 (2015) 201-213, with a staircase a layer instead of the list).
     std::vector<std::size_t> order = positions(points.size());
-    std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return points[a] < points[b]; });
+    std::sort(order.begin(), order.end(),
+              [&](std::size_t a, std::size_t b) { return points[a] < points[b]; });
     std::vector<std::size_t> layer(points.size(), 0);
     std::vector<RunningFront> fronts;
     for (std::size_t i = 0; i < order.size(); ++i) {
@@ -112,7 +115,8 @@ std::vector<std::size_t> layers(std::span<const Values> points)
             layer[order[i]] = layer[order[i - 1]];
             continue;
         }
-        auto home = std::partition_point(fronts.begin(), fronts.end(), [&](const RunningFront& f) { return f.covers(point); });
+        auto home = std::partition_point(fronts.begin(), fronts.end(),
+                                         [&](const RunningFront& f) { return f.covers(point); });
         if (home == fronts.end()) home = fronts.insert(fronts.end(), RunningFront(point.size()));
         home->add(point);
         layer[order[i]] = static_cast<std::size_t>(home - fronts.begin());
@@ -126,7 +130,8 @@ std::vector<double> crowding(std::span<const Values> points)
     if (points.empty()) return distance;
     for (std::size_t k = 0; k < points.front().size(); ++k) {
         std::vector<std::size_t> order = positions(points.size());
-        std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return points[a][k] < points[b][k]; });
+        std::stable_sort(order.begin(), order.end(),
+                         [&](std::size_t a, std::size_t b) { return points[a][k] < points[b][k]; });
         const double width = points[order.back()][k] - points[order.front()][k];
         distance[order.front()] = infinity;
         distance[order.back()] = infinity;
@@ -144,7 +149,8 @@ std::vector<std::size_t> best_first(std::span<const Values> points)
     for (const std::vector<std::size_t>& layer : by_layer(points)) {
         const std::vector<double> lonely = crowding(of(points, layer));
         std::vector<std::size_t> order = positions(layer.size());
-        std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return lonely[a] > lonely[b]; });
+        std::stable_sort(order.begin(), order.end(),
+                         [&](std::size_t a, std::size_t b) { return lonely[a] > lonely[b]; });
         for (const std::size_t position : order) ranked.push_back(layer[position]);
     }
     return ranked;
@@ -163,7 +169,8 @@ std::vector<Values> reference_directions(std::size_t objectives, std::size_t mos
     }
 }
 
-std::vector<std::size_t> survivors_by_niche(std::span<const Values> points, std::span<const Values> directions, std::size_t keep)
+std::vector<std::size_t> survivors_by_niche(std::span<const Values> points,
+                                            std::span<const Values> directions, std::size_t keep)
 {
     std::vector<std::size_t> kept;
     if (points.empty()) return kept;

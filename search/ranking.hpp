@@ -28,6 +28,7 @@ std::vector<Values> reference_directions(std::size_t objectives, std::size_t mos
 
 /// `keep` positions: whole fronts, then from the last front the points whose reference directions have the fewest members.
 /// Source: Deb, Jain, IEEE Trans. Evol. Comput. 18 (2014) 577-601, with the nadir of the first front for the intercepts.
-std::vector<std::size_t> survivors_by_niche(std::span<const Values> points, std::span<const Values> directions, std::size_t keep);
+std::vector<std::size_t> survivors_by_niche(std::span<const Values> points,
+                                            std::span<const Values> directions, std::size_t keep);
 
 }  // namespace prismopt

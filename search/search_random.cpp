@@ -23,6 +23,9 @@ double SearchRandom::uniform()
     return std::min((high + static_cast<double>(word()) / words) / words, most);
 }
 
-std::size_t SearchRandom::below(std::size_t count) { return static_cast<std::size_t>(uniform() * static_cast<double>(count)); }
+std::size_t SearchRandom::below(std::size_t count)
+{
+    return static_cast<std::size_t>(uniform() * static_cast<double>(count));
+}
 
 }  // namespace prismopt

@@ -61,7 +61,8 @@ bool equivalent(const JointDraws& draws, std::size_t i, std::size_t j, double di
 }
 
 /// The regret of a set, by its best value in each draw.
-double mean_regret(const Extremes& extremes, const JointDraws& draws, const std::vector<double>& best_of_set, std::size_t added)
+double mean_regret(const Extremes& extremes, const JointDraws& draws, const std::vector<double>& best_of_set,
+                   std::size_t added)
 {
     double sum = 0.0;
     for (std::size_t d = 0; d < best_of_set.size(); ++d) {
@@ -176,7 +177,8 @@ std::vector<std::size_t> equivalents(const JointDraws& draws, double difference)
     const std::vector<double> means = mean_logarithms(draws);
     std::vector<std::size_t> order(draws.points);
     std::iota(order.begin(), order.end(), std::size_t{0});
-    std::stable_sort(order.begin(), order.end(), [&means](std::size_t a, std::size_t b) { return means[a] < means[b]; });
+    std::stable_sort(order.begin(), order.end(),
+                     [&means](std::size_t a, std::size_t b) { return means[a] < means[b]; });
     std::vector<std::size_t> group(draws.points);
     std::vector<std::size_t> firsts;
     for (const std::size_t i : order) {

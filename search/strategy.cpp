@@ -31,7 +31,8 @@ std::vector<SweepRange> ranges_of(const StudyGoal& goal, std::uint64_t size)
     if (goal.part > parts.size()) return {};
     const SweepRange part = parts[goal.part - 1];
     const std::uint64_t tuples = part.end - part.begin;
-    std::vector<SweepRange> within = split_space(tuples, std::clamp(tuples / most_in_range, fewest_ranges, most_ranges));
+    std::vector<SweepRange> within =
+        split_space(tuples, std::clamp(tuples / most_in_range, fewest_ranges, most_ranges));
     for (SweepRange& range : within) {
         range.begin += part.begin;
         range.end += part.begin;

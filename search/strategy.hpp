@@ -51,10 +51,11 @@ enum class Feasibility { certain, doubtful };
 struct SweepRange {
     std::uint64_t begin = 0;
     std::uint64_t end = 0;
-    std::uint64_t keep = std::numeric_limits<std::uint64_t>::max();  // maximum number of bounds returned, the best by front
-    bool again = false;                                              // not counted: another sweep counts these tuples
-    std::vector<std::vector<double>> limits = {};                    // points that one of these dominates are only counted,
-    NearRequest near = {};                                           // but for these
+    std::uint64_t keep =
+        std::numeric_limits<std::uint64_t>::max();  // maximum number of bounds returned, the best by front
+    bool again = false;                             // not counted: another sweep counts these tuples
+    std::vector<std::vector<double>> limits = {};   // points that one of these dominates are only counted,
+    NearRequest near = {};                          // but for these
     Feasibility feasibility = Feasibility::certain;
     bool within_limits = true;  // only of points that may keep what the study allows
 };
@@ -73,7 +74,8 @@ struct PointRequest {
     std::uint64_t index = 0;
     int rung = 1;
     DrawSource source = {};
-    double miss = 0.0;  // probability with which each simultaneous limit may fail; 0: as the study compares plans
+    double miss =
+        0.0;  // probability with which each simultaneous limit may fail; 0: as the study compares plans
 };
 
 using Request = std::variant<SweepRange, PointRequest>;
@@ -91,14 +93,18 @@ struct NearBound {
 
 struct Sweep {
     SweepRange range;
-    std::vector<Bound> feasible = {};  // the bounds that were kept, in index order: of points that may keep what is allowed
+    std::vector<Bound> feasible =
+        {};  // the bounds that were kept, in index order: of points that may keep what is allowed
     std::vector<Rejected> rejected = {};
-    std::uint64_t excluded = 0;                   // further feasible points, which a limit of the range or of the study excludes
-    std::uint64_t left_out = 0;                   // further feasible points beyond `keep`
-    std::uint64_t unchecked = 0;                  // raw tuples that a limit excludes before it is known whether they are feasible
-    std::vector<std::vector<double>> floor = {};  // each point left out is dominated by or equal to one of these
-    std::vector<NearBound> near = {};             // of the excluded points, those near the best of their region
-    CountByBound excluded_by = {};                // raw tuples that the limits of the range exclude
+    std::uint64_t excluded =
+        0;  // further feasible points, which a limit of the range or of the study excludes
+    std::uint64_t left_out = 0;  // further feasible points beyond `keep`
+    std::uint64_t unchecked =
+        0;  // raw tuples that a limit excludes before it is known whether they are feasible
+    std::vector<std::vector<double>> floor =
+        {};                            // each point left out is dominated by or equal to one of these
+    std::vector<NearBound> near = {};  // of the excluded points, those near the best of their region
+    CountByBound excluded_by = {};     // raw tuples that the limits of the range exclude
 };
 
 /// Whether a point keeps what a study allows at most, by its simultaneous limits: surely or never; otherwise by its values.
@@ -124,13 +130,14 @@ struct AlternativeGoal {
     std::size_t tasks = 0;
     std::vector<std::size_t> cell_of_label = {};  // of the first axis
     std::vector<double> weights = {};             // [task]
-    bool relative = false;                        // weights are of values over the least of their task; otherwise of values
+    bool relative = false;  // weights are of values over the least of their task; otherwise of values
 };
 
 /// Parameters of a study for a strategy.
 struct StudyGoal {
     std::size_t objectives = 0;
-    std::size_t limited = 0;            // quantities of which points may have so much at most: points that have more do not count
+    std::size_t limited =
+        0;  // quantities of which points may have so much at most: points that have more do not count
     int top_rung = 2;                   // rung up to which the points of the front are drawn
     std::vector<bool> bounded = {};     // by objective: has a valid lower bound
     double confidence = 0.95;           // of all limits simultaneously, of objectives and of what is limited
@@ -138,9 +145,11 @@ struct StudyGoal {
     std::uint64_t max_evaluations = 0;  // maximum number of points drawn; 0: chosen by the strategy
     std::uint64_t part = 1;             // part of the space to sweep
     std::uint64_t parts = 1;
-    std::function<std::uint64_t(std::uint64_t)> region = {};  // of a point, by its index; empty: excluded points are only counted
-    std::size_t near_objective = 0;                           // by whose bound points are near the best of their region
-    std::optional<AlternativeGoal> alternatives = {};         // what is searched instead of the front; of one objective
+    std::function<std::uint64_t(std::uint64_t)> region =
+        {};                          // of a point, by its index; empty: excluded points are only counted
+    std::size_t near_objective = 0;  // by whose bound points are near the best of their region
+    std::optional<AlternativeGoal> alternatives =
+        {};  // what is searched instead of the front; of one objective
 
     std::size_t quantities() const { return objectives + limited; }
 };

@@ -103,8 +103,8 @@ std::string section_text(const SectionTable& section)
     std::string text = fmt::format("\n## {}\n\n{}.\n\n", section.title(), help) +
                        "| key | value | default | meaning | example |\n| --- | --- | --- | --- | --- |\n";
     for (const KeyInfo& key : section.keys()) {
-        text += fmt::format("| `{}` | {} | {} | {} | `{}` |\n", key.key, value_text(key), usual_text(key), cell(key.help),
-                            cell(key.example));
+        text += fmt::format("| `{}` | {} | {} | {} | `{}` |\n", key.key, value_text(key), usual_text(key),
+                            cell(key.help), cell(key.example));
     }
     return text;
 }

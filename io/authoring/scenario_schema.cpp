@@ -58,7 +58,8 @@ private:
     Json schema_of(const KeyInfo& key)
     {
         Json schema;
-        const bool lists = std::all_of(key.shapes.begin(), key.shapes.end(), [](const ValueShape& shape) { return shape.list; });
+        const bool lists = std::all_of(key.shapes.begin(), key.shapes.end(),
+                                       [](const ValueShape& shape) { return shape.list; });
         if (lists && key.shapes.size() > 1) {  // an array may mix them
             Json elements;
             for (const ValueShape& shape : key.shapes) {
@@ -89,7 +90,8 @@ private:
         if (shape.by_name) {
             return {{"type", "object"}, {"additionalProperties", single}};
         }
-        const Json element = shape.sets ? Json{{"type", "array"}, {"items", single}, {"uniqueItems", true}} : single;
+        const Json element =
+            shape.sets ? Json{{"type", "array"}, {"items", single}, {"uniqueItems", true}} : single;
         return shape.list ? Json{{"type", "array"}, {"items", element}, {"minItems", 1}} : element;
     }
 
@@ -98,7 +100,8 @@ private:
         switch (shape.kind) {
             case Kind::integer: return bounded("integer", shape.range);
             case Kind::number: return bounded("number", shape.range);
-            case Kind::quantity: return {{"type", "string"}, {"pattern", "[0-9]"}};  // with its unit, such as "450 GB/s"
+            case Kind::quantity:
+                return {{"type", "string"}, {"pattern", "[0-9]"}};  // with its unit, such as "450 GB/s"
             case Kind::boolean: return {{"type", "boolean"}};
             case Kind::text: return {{"type", "string"}};
             case Kind::date: return {{"type", "string"}, {"pattern", "^[0-9]{4}-[0-9]{2}-[0-9]{2}$"}};

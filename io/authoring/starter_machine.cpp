@@ -23,14 +23,19 @@ UsualCluster usual_cluster_of(const std::string& accelerator, const Catalog& cat
     const auto found = usual_cluster(accelerator, catalog);
     if (!found) {
         throw InputError(
-            fmt::format("--accelerator {} is in the catalog, but its usual node and network are not; add them to yours as "
-                        "[usual_clusters.{}] (docs/catalog.md), or start from another accelerator and write the tiers yourself",
+            fmt::format("--accelerator {} is in the catalog, but its usual node and network are not; add "
+                        "them to yours as "
+                        "[usual_clusters.{}] (docs/catalog.md), or start from another accelerator and write "
+                        "the tiers yourself",
                         accelerator, accelerator));
     }
     return *found;
 }
 
-std::string bits(BytesPerSecond bandwidth) { return fmt::format("{:.4g} Gb/s", 8.0 * bandwidth.si / (1_GB_per_s).si); }
+std::string bits(BytesPerSecond bandwidth)
+{
+    return fmt::format("{:.4g} Gb/s", 8.0 * bandwidth.si / (1_GB_per_s).si);
+}
 
 /// What differs between the usual cluster of the accelerator and the instance.
 void apply(const Instance& instance, UsualCluster& cluster)
@@ -47,10 +52,10 @@ void apply(const StarterChoice& choice, const Catalog& catalog, UsualCluster& cl
 {
     if (choice.node_gpus > 0) {
         if (cluster.topology == Topology::torus) {
-            throw InputError(
-                fmt::format("--gpus-per-node {} does not apply to a torus; leave it out, and change the shape of the "
-                            "first tier",
-                            choice.node_gpus));
+            throw InputError(fmt::format(
+                "--gpus-per-node {} does not apply to a torus; leave it out, and change the shape of the "
+                "first tier",
+                choice.node_gpus));
         }
         cluster.node_gpus = choice.node_gpus;
     }
@@ -65,40 +70,44 @@ void apply(const StarterChoice& choice, const Catalog& catalog, UsualCluster& cl
 std::string host_line(Bytes memory)
 {
     return memory.si > 0.0
-               ? fmt::format("host_memory = \"{:.6g} GiB\"            # of a host, for offload\n", memory.si / (1_GiB).si)
+               ? fmt::format("host_memory = \"{:.6g} GiB\"            # of a host, for offload\n",
+                             memory.si / (1_GiB).si)
                : "# host_memory = \"512 GiB\"          # of a host: a limit on offload; default: none\n";
 }
 
 std::string remark_on(const std::string& name, const Instance& instance)
 {
     const std::string memory =
-        instance.host_memory.si > 0.0 ? fmt::format(", {:.4g} GiB of host memory", instance.host_memory.si / (1_GiB).si) : "";
-    return fmt::format("# {}: {} x {}, network of {}{}; {}\n", name, instance.gpus, instance.accelerator, bits(instance.network),
-                       memory, instance.source);
+        instance.host_memory.si > 0.0
+            ? fmt::format(", {:.4g} GiB of host memory", instance.host_memory.si / (1_GiB).si)
+            : "";
+    return fmt::format("# {}: {} x {}, network of {}{}; {}\n", name, instance.gpus, instance.accelerator,
+                       bits(instance.network), memory, instance.source);
 }
 
 /// A power that no public source states does not change the time of a step.
 std::string power_line(const Accelerator& accelerator)
 {
-    return accelerator.power.si > 0.0
-               ? ""
-               : "accelerator_override = { power = \"500 W (placeholder)\" }   # no public figure; give your own\n";
+    return accelerator.power.si > 0.0 ? ""
+                                      : "accelerator_override = { power = \"500 W (placeholder)\" }   # no "
+                                        "public figure; give your own\n";
 }
 
 std::string price_line(const std::string& accelerator, const Catalog& catalog)
 {
     const auto price = list_price(accelerator, catalog);
-    return price ? fmt::format("# gpu_price = \"{}\"          # default: this list price: {}\n", hourly(price->price),
-                               price->source)
+    return price ? fmt::format("# gpu_price = \"{}\"          # default: this list price: {}\n",
+                               hourly(price->price), price->source)
                  : "gpu_price = \"1 USD/h (placeholder)\"  # no public list price; give your own\n";
 }
 
 std::string price_line(const std::string& name, const Instance& instance, const Catalog& catalog)
 {
     const ListPrice& list = instance.list;
-    return list.source.empty() ? price_line(instance.accelerator, catalog)
-                               : fmt::format("gpu_price = \"{}\"            # {}, {}: {}\n", hourly(list.price / instance.gpus),
-                                             name, hourly(list.price), list.source);
+    return list.source.empty()
+               ? price_line(instance.accelerator, catalog)
+               : fmt::format("gpu_price = \"{}\"            # {}, {}: {}\n",
+                             hourly(list.price / instance.gpus), name, hourly(list.price), list.source);
 }
 
 /// The price that the user gives instead of the line.
@@ -111,7 +120,8 @@ void refuse_untimed(const std::string& name, const Accelerator& accelerator)
 {
     if (accelerator.memory_bandwidth.si <= 0.0) {
         throw InputError(fmt::format(
-            "--accelerator {} has no memory_bandwidth in the catalog, as no public source states it; start from another "
+            "--accelerator {} has no memory_bandwidth in the catalog, as no public source states it; start "
+            "from another "
             "accelerator, and give memory_bandwidth in accelerator_override (docs/accelerators.md)",
             name));
     }
@@ -123,7 +133,8 @@ StarterMachine starter_machine(const StarterChoice& choice, const Catalog& catal
 {
     StarterMachine machine;
     if (choice.instance.empty()) {
-        machine.accelerator = chosen_name("accelerator", choice.accelerator, catalog.names(accelerators_kind));
+        machine.accelerator =
+            chosen_name("accelerator", choice.accelerator, catalog.names(accelerators_kind));
         machine.cluster = usual_cluster_of(machine.accelerator, catalog);
         machine.figures = given_price(choice, price_line(machine.accelerator, catalog)) + host_line({});
     } else {
@@ -133,12 +144,14 @@ StarterMachine starter_machine(const StarterChoice& choice, const Catalog& catal
         machine.cluster = usual_cluster_of(machine.accelerator, catalog);
         apply(instance, machine.cluster);
         machine.remark = remark_on(name, instance);
-        machine.figures = given_price(choice, price_line(name, instance, catalog)) + host_line(instance.host_memory);
+        machine.figures =
+            given_price(choice, price_line(name, instance, catalog)) + host_line(instance.host_memory);
     }
     const Accelerator accelerator = catalog_accelerator(machine.accelerator, catalog);
     refuse_untimed(machine.accelerator, accelerator);
-    machine.priced = !choice.price.empty() || list_price(machine.accelerator, catalog) ||
-                     (!choice.instance.empty() && !catalog_instance(choice.instance, catalog).list.source.empty());
+    machine.priced =
+        !choice.price.empty() || list_price(machine.accelerator, catalog) ||
+        (!choice.instance.empty() && !catalog_instance(choice.instance, catalog).list.source.empty());
     machine.figures += power_line(accelerator);
     apply(choice, catalog, machine.cluster);
     return machine;
@@ -157,7 +170,8 @@ namespace {
 /// "2 nodes of 8 GPUs, and 4 GPUs of another".
 std::string in_part_text(int whole, int node, int rest)
 {
-    return fmt::format("{} of {} GPUs, and {} of another", whole == 1 ? "a node" : fmt::format("{} nodes", whole), node, rest);
+    return fmt::format("{} of {} GPUs, and {} of another",
+                       whole == 1 ? "a node" : fmt::format("{} nodes", whole), node, rest);
 }
 
 }  // namespace
@@ -175,12 +189,14 @@ UnitsInUse units_in_use(const StarterChoice& choice, const UsualCluster& cluster
     if (choice.gpus % node == 0 && !shared_evenly) {
         const int domains = choice.gpus / node;
         return {domains * even, even,
-                fmt::format("{} of the {} GPUs of each of {} domains: a batch of {} is not divisible among {} GPUs", even, node,
-                            domains, choice.global_batch, choice.gpus)};
+                fmt::format(
+                    "{} of the {} GPUs of each of {} domains: a batch of {} is not divisible among {} GPUs",
+                    even, node, domains, choice.global_batch, choice.gpus)};
     }
     if (choice.gpus % node != 0 && choice.gpus % even == 0) {
         return {choice.gpus, even,
-                fmt::format("{} domains, of each of which jobs use {} of the {} GPUs", choice.gpus / even, even, node)};
+                fmt::format("{} domains, of each of which jobs use {} of the {} GPUs", choice.gpus / even,
+                            even, node)};
     }
     const int rest = choice.gpus % node;
     return {choice.gpus, node, rest == 0 ? "" : in_part_text(choice.gpus / node, node, rest)};
@@ -224,7 +240,8 @@ std::string bridge_lines(const UsualCluster& cluster)
     return cluster.bridge.empty() || cluster.node_gpus <= pair
                ? ""
                : fmt::format(
-                     "# [[cluster.tier]]                   # if bridges join pairs of cards\n# name = \"pair\"\n# link = \"{}\"\n"
+                     "# [[cluster.tier]]                   # if bridges join pairs of cards\n# name = "
+                     "\"pair\"\n# link = \"{}\"\n"
                      "# group = {}\n\n",
                      cluster.bridge, pair);
 }
@@ -234,9 +251,10 @@ std::string network_share_line(const UsualCluster& cluster, const Catalog& catal
     constexpr double rounding = 1e-9;
     const double ports = cluster.node_gpus * catalog_link(cluster.network_link, catalog).bandwidth.si;
     const bool shared = cluster.network.si > 0.0 && ports > cluster.network.si * (1.0 + rounding);
-    return shared ? fmt::format("oversubscription = {:.4g}                # the {} GPUs of a node share {}\n",
-                                ports / cluster.network.si, cluster.node_gpus, bits(cluster.network))
-                  : "# oversubscription = 2                # downlink over uplink bandwidth of the tier below\n";
+    return shared
+               ? fmt::format("oversubscription = {:.4g}                # the {} GPUs of a node share {}\n",
+                             ports / cluster.network.si, cluster.node_gpus, bits(cluster.network))
+               : "# oversubscription = 2                # downlink over uplink bandwidth of the tier below\n";
 }
 
 std::string evidence_of(const std::string& accelerator, const Catalog& catalog)
@@ -249,7 +267,8 @@ std::string evidence_of(const std::string& accelerator, const Catalog& catalog)
                     : "declared: from data sheets, without measured runs (docs/accelerators.md)";
 }
 
-std::string chosen_name(const std::string& option, const std::string& asked, const std::vector<std::string>& names)
+std::string chosen_name(const std::string& option, const std::string& asked,
+                        const std::vector<std::string>& names)
 {
     if (std::find(names.begin(), names.end(), asked) != names.end()) {
         return asked;
@@ -260,8 +279,8 @@ std::string chosen_name(const std::string& option, const std::string& asked, con
     if (alike.size() == 1) {
         return alike.front();
     }
-    throw InputError(
-        fmt::format("--{} {} is not in the catalog{}; choose from: {}", option, asked, guess_of(asked, names), listed(names)));
+    throw InputError(fmt::format("--{} {} is not in the catalog{}; choose from: {}", option, asked,
+                                 guess_of(asked, names), listed(names)));
 }
 
 }  // namespace prismopt

@@ -52,6 +52,7 @@ std::string network_share_line(const UsualCluster& cluster, const Catalog& catal
 std::string evidence_of(const std::string& accelerator, const Catalog& catalog);
 
 /// The name among these that was asked for, whatever its case and separators. Throws InputError with suggestions.
-std::string chosen_name(const std::string& option, const std::string& asked, const std::vector<std::string>& names);
+std::string chosen_name(const std::string& option, const std::string& asked,
+                        const std::vector<std::string>& names);
 
 }  // namespace prismopt

@@ -34,7 +34,9 @@ std::string list(const std::vector<int>& values) { return fmt::format("[{}]", fm
 std::string topology_lines(const UsualCluster& usual, int gpus)
 {
     if (usual.topology != Topology::torus) {
-        return usual.topology == Topology::switched ? "" : fmt::format("topology = \"{}\"\n", name(usual.topology));
+        return usual.topology == Topology::switched
+                   ? ""
+                   : fmt::format("topology = \"{}\"\n", name(usual.topology));
     }
     std::vector<int> shape(static_cast<std::size_t>(usual.axes), 1);
     for (int joined = 1; joined < gpus; joined *= 2) {
@@ -44,8 +46,8 @@ std::string topology_lines(const UsualCluster& usual, int gpus)
     for (const int length : shape) {
         wrap.emplace_back(length >= usual.ring ? "true" : "false");
     }
-    return fmt::format("topology = \"torus\"\nshape = {}   # chips along each axis\nwrap = [{}]\n", list(shape),
-                       fmt::join(wrap, ", "));
+    return fmt::format("topology = \"torus\"\nshape = {}   # chips along each axis\nwrap = [{}]\n",
+                       list(shape), fmt::join(wrap, ", "));
 }
 
 /// Sequences that halves and quarters of the GPUs can share evenly: a power of two times what is odd in their number.
@@ -61,11 +63,13 @@ std::string failure_rate(int node)
     constexpr int measured_gpus = 8;
     constexpr double measured_per_day = 6.5e-3;  // 16,000 A100 of Meta's RSC-1, arXiv 2410.21680
     if (node <= measured_gpus) {
-        return "node_failure_rate = \"6.5e-3 /day\"    # nodes of 8 GPUs: 16,000 A100, arXiv 2410.21680; replace with your own\n";
+        return "node_failure_rate = \"6.5e-3 /day\"    # nodes of 8 GPUs: 16,000 A100, arXiv 2410.21680; "
+               "replace with your own\n";
     }
     const double times = static_cast<double>(node) / measured_gpus;
     return fmt::format(
-        "node_failure_rate = \"{:.4g} /day\"    # {:.3g} times that of nodes of 8 GPUs (6.5e-3 /day: 16,000 A100, arXiv "
+        "node_failure_rate = \"{:.4g} /day\"    # {:.3g} times that of nodes of 8 GPUs (6.5e-3 /day: 16,000 "
+        "A100, arXiv "
         "2410.21680), for nodes of {}; replace with your own\n",
         measured_per_day * times, times, node);
 }
@@ -75,16 +79,21 @@ std::string failure_rate(int node)
 std::string failure_causes(int node)
 {
     constexpr double measured_gpus = 8.0;
-    constexpr double hardware = 3.22e-3;  // per node and day: 148 + 72 + 19 + 17 + 6 + 6, 35 + 7, 32 + 3 + 3 + 2 + 2 + 2 + 2
+    constexpr double hardware =
+        3.22e-3;  // per node and day: 148 + 72 + 19 + 17 + 6 + 6, 35 + 7, 32 + 3 + 3 + 2 + 2 + 2 + 2
     constexpr double software = 0.57e-3;  // 54 + 7 + 2
     const double times = std::max(1.0, node / measured_gpus);
     return fmt::format(
-        "[[reliability.cause]]\nname = \"hardware\"\nrate = \"{:.4g} per node-day\"    # GPUs, network and hosts: 54 days on "
+        "[[reliability.cause]]\nname = \"hardware\"\nrate = \"{:.4g} per node-day\"    # GPUs, network and "
+        "hosts: 54 days on "
         "2,048 nodes of 8 "
-        "GPUs, arXiv 2407.21783, table 5{}; replace with your own\ndetection = \"5 min\"                  # assumption\nrestart "
+        "GPUs, arXiv 2407.21783, table 5{}; replace with your own\ndetection = \"5 min\"                  # "
+        "assumption\nrestart "
         "= \"10 "
-        "min\"                   # assumption\nrepair = \"1.5 day\"                   # assumption: until the node is back\n\n"
-        "[[reliability.cause]]\nname = \"software\"\nrate = \"{:.4g} per node-day\"   # the same\ndetection = \"10 min\"         "
+        "min\"                   # assumption\nrepair = \"1.5 day\"                   # assumption: until "
+        "the node is back\n\n"
+        "[[reliability.cause]]\nname = \"software\"\nrate = \"{:.4g} per node-day\"   # the same\ndetection "
+        "= \"10 min\"         "
         "        # "
         "assumption\nrestart = \"10 min\"                   # assumption\n\n",
         hardware * times, times > 1.0 ? fmt::format(", {:.3g} times that", times) : "", software * times);
@@ -92,7 +101,8 @@ std::string failure_causes(int node)
 
 std::string question_section(const std::vector<std::string>& lines)
 {
-    return fmt::format("\n[question]                           # what the report answers first\n{}\n", fmt::join(lines, "\n"));
+    return fmt::format("\n[question]                           # what the report answers first\n{}\n",
+                       fmt::join(lines, "\n"));
 }
 
 /// Images without a vocabulary, sequences otherwise.
@@ -116,10 +126,12 @@ StarterChoice completed(StarterChoice choice, const Workload& workload, const Us
     constexpr double tokens_a_parameter = 20.0;  // Hoffmann et al., arXiv 2203.15556
     if (choice.sequence == 0) {
         const auto positions = static_cast<unsigned>(workload.positions);  // learned ones bound the sequence
-        choice.sequence = positions > 0 ? std::min(usual.tokens, static_cast<int>(std::bit_floor(positions))) : usual.tokens;
+        choice.sequence = positions > 0 ? std::min(usual.tokens, static_cast<int>(std::bit_floor(positions)))
+                                        : usual.tokens;
     }
     if (choice.global_batch == 0) {
-        const double samples = usual.batch > 0 ? std::max(usual.batch, choice.gpus) : tokens_a_step / choice.sequence;
+        const double samples =
+            usual.batch > 0 ? std::max(usual.batch, choice.gpus) : tokens_a_step / choice.sequence;
         choice.global_batch = batch_near(samples, choice.gpus);
     }
     if (choice.tokens == 0.0) {
@@ -148,7 +160,9 @@ std::string catalog_line(const std::vector<std::string>& files)
     for (const std::string& file : files) {
         names.push_back(toml_string(file));
     }
-    return files.empty() ? "" : fmt::format("catalog = [{}]   # entries beside those of the program\n", fmt::join(names, ", "));
+    return files.empty() ? ""
+                         : fmt::format("catalog = [{}]   # entries beside those of the program\n",
+                                       fmt::join(names, ", "));
 }
 
 /// What the options say of the software, and why it is that.
@@ -157,18 +171,21 @@ struct StarterSoftware {
     std::string why;
 };
 
-StarterSoftware starter_software(const StarterChoice& choice, const std::string& accelerator, const Workload& workload,
-                                 const Catalog& catalog)
+StarterSoftware starter_software(const StarterChoice& choice, const std::string& accelerator,
+                                 const Workload& workload, const Catalog& catalog)
 {
     if (!choice.software.empty()) {
         const std::size_t colon = choice.software.find(':');
-        const std::string name = chosen_name("software", choice.software.substr(0, colon), catalog.names(software_kind));
-        const SoftwareChoice named{name, colon == std::string::npos ? "" : choice.software.substr(colon + 1), false};
+        const std::string name =
+            chosen_name("software", choice.software.substr(0, colon), catalog.names(software_kind));
+        const SoftwareChoice named{name, colon == std::string::npos ? "" : choice.software.substr(colon + 1),
+                                   false};
         const std::string trainer = software_of(named, catalog).software.trainer;
         if (!choice.trainer.empty() && trainer != choice.trainer) {
             throw InputError(fmt::format(
-                "--software {} is {}, but --for {} limits plans to what {} runs; leave one of the two out", choice.software,
-                trainer.empty() ? "exported to no trainer" : "run by " + trainer, choice.trainer, choice.trainer));
+                "--software {} is {}, but --for {} limits plans to what {} runs; leave one of the two out",
+                choice.software, trainer.empty() ? "exported to no trainer" : "run by " + trainer,
+                choice.trainer, choice.trainer));
         }
         return {named, "as given"};
     }
@@ -191,16 +208,22 @@ std::string software_section(const StarterSoftware& software, const Catalog& cat
             others.push_back(release.name);
         }
     }
-    std::string text = fmt::format("[software]\nname = \"{}\"   # {}; {}\n", entry.name, entry.about, software.why);
+    std::string text =
+        fmt::format("[software]\nname = \"{}\"   # {}; {}\n", entry.name, entry.about, software.why);
     if (!chosen.software.release.empty()) {
-        text += fmt::format("release = \"{}\"   # also {}\n", chosen.software.release, fmt::join(others, ", "));
+        text +=
+            fmt::format("release = \"{}\"   # also {}\n", chosen.software.release, fmt::join(others, ", "));
     }
     if (software.choice.assumed) {
-        text += "assumed = true   # remove this line if it is your software, or name yours (prismopt init --list software)\n";
+        text +=
+            "assumed = true   # remove this line if it is your software, or name yours (prismopt init --list "
+            "software)\n";
     }
-    return text + fmt::format("# {}\n\n", rows > 0
-                                              ? fmt::format("its constants are fitted to {} measured runs{}", rows, few)
-                                              : "no measured run had it: its constants are assumptions, and intervals are wider");
+    return text + fmt::format(
+                      "# {}\n\n",
+                      rows > 0
+                          ? fmt::format("its constants are fitted to {} measured runs{}", rows, few)
+                          : "no measured run had it: its constants are assumptions, and intervals are wider");
 }
 
 /// Cards with little memory fine-tune.
@@ -208,7 +231,8 @@ std::string method_lines(const Workload& workload, Bytes memory)
 {
     return memory.si > most_of_cards.si || workload.vocabulary == 0
                ? ""
-               : "# method = \"lora\"                    # adapters instead of all parameters: docs/networks.md\n"
+               : "# method = \"lora\"                    # adapters instead of all parameters: "
+                 "docs/networks.md\n"
                  "# adapter_rank = 16\n"
                  "# frozen_storage = \"nf4\"             # frozen weights in 4 bits (QLoRA)\n";
 }
@@ -220,14 +244,14 @@ void refuse_unknown_slices(int gpus, const StarterMachine& machine)
     }
     const int slice = machine.cluster.node_gpus;
     if (gpus > slice && gpus % slice != 0) {
-        throw InputError(
-            fmt::format("--gpus {} does not fill whole slices of {} {}; give a multiple", gpus, slice, machine.accelerator));
+        throw InputError(fmt::format("--gpus {} does not fill whole slices of {} {}; give a multiple", gpus,
+                                     slice, machine.accelerator));
     }
     if (gpus <= slice && !std::has_single_bit(static_cast<unsigned>(gpus))) {
-        throw InputError(
-            fmt::format("--gpus {} is not a power of two, so init knows no slice of {} for it; give a power of two, and "
-                        "change the shape of the first tier",
-                        gpus, machine.accelerator));
+        throw InputError(fmt::format(
+            "--gpus {} is not a power of two, so init knows no slice of {} for it; give a power of two, and "
+            "change the shape of the first tier",
+            gpus, machine.accelerator));
     }
 }
 
@@ -255,8 +279,10 @@ std::string starter_scenario(const StarterChoice& given, const Catalog& catalog)
 {
     refuse_nonsense(given);
     const StarterChoice named = with_names_of(given, catalog);
-    const Workload workload = named.imported ? named.imported->workload : catalog_workload(named.workload, catalog);
-    const UsualSample sample = named.imported ? sample_of(*named.imported) : usual_sample(named.workload, catalog);
+    const Workload workload =
+        named.imported ? named.imported->workload : catalog_workload(named.workload, catalog);
+    const UsualSample sample =
+        named.imported ? sample_of(*named.imported) : usual_sample(named.workload, catalog);
     const StarterMachine machine = starter_machine(named, catalog);
     const UsualCluster& usual = machine.cluster;
     refuse_unknown_slices(named.gpus, machine);
@@ -267,28 +293,37 @@ std::string starter_scenario(const StarterChoice& given, const Catalog& catalog)
     const StarterSoftware software = starter_software(choice, machine.accelerator, workload, catalog);
     const std::string file = shell_word(choice.name + ".toml");
     std::string text = fmt::format(
-        "# Which plan trains {} best on up to {} {}? Written by prismopt init; change what does not apply.\n#\n#   prismopt "
+        "# Which plan trains {} best on up to {} {}? Written by prismopt init; change what does not "
+        "apply.\n#\n#   prismopt "
         "validate {}\n#   mpirun prismopt search {}\n\nname = \"{}\"\nseed = 1\n{:<36} # first "
         "day of the training; reports then give completion dates\n{}\n",
         workload.name, choice.gpus, machine.accelerator, file, file, choice.name,
-        choice.start.empty() ? "# start = 2027-01-15" : "start = " + choice.start, catalog_line(given.catalog));
+        choice.start.empty() ? "# start = 2027-01-15" : "start = " + choice.start,
+        catalog_line(given.catalog));
     text += given.imported ? workload_text(*given.imported) + "\n"
                            : fmt::format(
-                                 "[workload]\nmodel = \"{}\"   # from the catalog; keys given here (hidden, layer, sequence, "
+                                 "[workload]\nmodel = \"{}\"   # from the catalog; keys given here (hidden, "
+                                 "layer, sequence, "
                                  "...) override it\n{}\n",
                                  choice.workload,
-                                 given.workload_keys.empty() ? method_lines(workload, accelerator.memory)
-                                                             : fmt::format("{}\n", fmt::join(given.workload_keys, "\n")));
+                                 given.workload_keys.empty()
+                                     ? method_lines(workload, accelerator.memory)
+                                     : fmt::format("{}\n", fmt::join(given.workload_keys, "\n")));
     const bool in_steps = given.tokens <= 0.0 && workload.vocabulary == 0;
-    const std::string amount = !given.amount.empty() ? given.amount
-                               : in_steps            ? fmt::format("steps = {:.0f}   # replace with your own", usual_steps)
-                                                     : fmt::format("tokens = {:.4g}{}", choice.tokens,
-                                                        given.tokens > 0.0 ? "" : "   # 20 per parameter: arXiv 2203.15556");
-    const std::string lengths = sample.name == "sequence" ? "" : fmt::format("   # tokens per {}", sample.name);
+    const std::string amount =
+        !given.amount.empty() ? given.amount
+        : in_steps            ? fmt::format("steps = {:.0f}   # replace with your own", usual_steps)
+                              : fmt::format("tokens = {:.4g}{}", choice.tokens,
+                                 given.tokens > 0.0 ? "" : "   # 20 per parameter: arXiv 2203.15556");
+    const std::string lengths =
+        sample.name == "sequence" ? "" : fmt::format("   # tokens per {}", sample.name);
     const std::string millions =
-        choice.sequence == 1 ? "" : fmt::format(": {:.3g} million tokens", 1e-6 * choice.global_batch * choice.sequence);
+        choice.sequence == 1
+            ? ""
+            : fmt::format(": {:.3g} million tokens", 1e-6 * choice.global_batch * choice.sequence);
     text += fmt::format(
-        "[[phase]]                            # one or more\n{}\nsequence_length = {}{}\nglobal_batch = {}   # "
+        "[[phase]]                            # one or more\n{}\nsequence_length = {}{}\nglobal_batch = {}   "
+        "# "
         "{}s per "
         "optimizer step{}\n\n",
         amount, choice.sequence, lengths, choice.global_batch, sample.name, millions);
@@ -296,23 +331,29 @@ std::string starter_scenario(const StarterChoice& given, const Catalog& catalog)
     const bool asks = !choice.question.empty();
     const std::vector<int> spares = asks ? spare_choices(units, usual) : std::vector<int>{};
     const int beside = spares.empty() ? 0 : spares.back();
-    const std::string spare_note = beside > 0 ? fmt::format("{}, and {} spare nodes", choice.gpus, beside) : units.note;
+    const std::string spare_note =
+        beside > 0 ? fmt::format("{}, and {} spare nodes", choice.gpus, beside) : units.note;
     const std::string note = spare_note.empty() ? "" : "   # " + spare_note;
-    text += fmt::format("[cluster]\n{}accelerator = \"{}\"   # {}\ngpus = {}{}\n{}\n", machine.remark, machine.accelerator,
-                        evidence_of(machine.accelerator, catalog), choice.gpus + beside * units.unit, note, machine.figures);
+    text += fmt::format("[cluster]\n{}accelerator = \"{}\"   # {}\ngpus = {}{}\n{}\n", machine.remark,
+                        machine.accelerator, evidence_of(machine.accelerator, catalog),
+                        choice.gpus + beside * units.unit, note, machine.figures);
     text += bridge_lines(usual);
     if (!one_node) {
-        text += fmt::format("[[cluster.tier]]\nname = \"node\"\nlink = \"{}\"\ngroup = {}   # GPUs per node\n{}\n",
-                            usual.node_link, units.unit, topology_lines(usual, units.unit));
+        text += fmt::format(
+            "[[cluster.tier]]\nname = \"node\"\nlink = \"{}\"\ngroup = {}   # GPUs per node\n{}\n",
+            usual.node_link, units.unit, topology_lines(usual, units.unit));
     }
     text += fmt::format(
-        "[[cluster.tier]]                     # the last tier spans the whole cluster\nname = \"cluster\"\nlink = \"{}\"\n{}\n",
+        "[[cluster.tier]]                     # the last tier spans the whole cluster\nname = "
+        "\"cluster\"\nlink = \"{}\"\n{}\n",
         one_node ? usual.node_link : usual.network_link,
         one_node ? topology_lines(usual, choice.gpus) : network_share_line(usual, catalog));
     text +=
-        "[memory]\nprobability = 0.9                    # with which plans must fit, given the error of predicted "
+        "[memory]\nprobability = 0.9                    # with which plans must fit, given the error of "
+        "predicted "
         "peaks\n\n[variability]\nprofile "
-        "= \"hpc-2024\"                 # from the catalog; distributions given here override it\n\n[reliability]\n";
+        "= \"hpc-2024\"                 # from the catalog; distributions given here override "
+        "it\n\n[reliability]\n";
     const int node = std::min(choice.gpus, units.unit);
     text += asks ? "" : failure_rate(node) + "restart = \"10 min\"                   # assumption\n";
     text +=
@@ -321,11 +362,13 @@ std::string starter_scenario(const StarterChoice& given, const Catalog& catalog)
     text += asks ? failure_causes(node) : "";
     const bool offloads = accelerator.host_link.si > 0.0 && accelerator.host_memory_bandwidth.si > 0.0;
     if (!choice.electricity_price.empty()) {
-        text +=
-            fmt::format("[power]\nelectricity_price = \"{}\"    # added to the cost; leave it out if gpu_price includes it\n\n",
-                        choice.electricity_price);
+        text += fmt::format(
+            "[power]\nelectricity_price = \"{}\"    # added to the cost; leave it out if gpu_price includes "
+            "it\n\n",
+            choice.electricity_price);
     }
-    text += starter_space({workload, choice, units, sample.name, software.choice.name, spares, offloads}, catalog);
+    text += starter_space({workload, choice, units, sample.name, software.choice.name, spares, offloads},
+                          catalog);
     // A placeholder ranks no plan.
     text += fmt::format("\n[objectives]\nminimise = [\"training_time_p99\", \"{}\", \"gpus\"]\n",
                         machine.priced ? "cost" : "gpu_hours");
@@ -334,7 +377,8 @@ std::string starter_scenario(const StarterChoice& given, const Catalog& catalog)
         "\n[search]\nconfidence = 0.95                   "
         " # probability that no better plan was excluded, over the whole study\n";
     if (!choice.trainer.empty()) {
-        text += fmt::format("runnable_by = \"{}\"{}# search only plans that this trainer can run\n", choice.trainer,
+        text += fmt::format("runnable_by = \"{}\"{}# search only plans that this trainer can run\n",
+                            choice.trainer,
                             std::string(std::max<std::size_t>(1, 22 - choice.trainer.size()), ' '));
     }
     return text;

@@ -57,9 +57,10 @@ std::vector<int> context_choices(int sequence, int gpus)
 {
     constexpr int longest_of_one = 32767;
     constexpr int tokens_of_one = 8192;
-    return sequence <= longest_of_one ? std::vector<int>{}
-                                      : powers_of_two(std::min(gpus, std::clamp(sequence / tokens_of_one, 8, 64)),
-                                                      [&](int value) { return value == 1 || sequence % (2 * value) == 0; });
+    return sequence <= longest_of_one
+               ? std::vector<int>{}
+               : powers_of_two(std::min(gpus, std::clamp(sequence / tokens_of_one, 8, 64)),
+                               [&](int value) { return value == 1 || sequence % (2 * value) == 0; });
 }
 
 /// Stages of a pipeline; with a factor of the GPUs that does not divide the batch, so that replicas can be as many as do.
@@ -116,7 +117,10 @@ std::string text_of(const Value& value)
 /// What the catalog's software offers on its axes, as far as it applies to the network and its machine.
 class Levers {
 public:
-    Levers(const StarterSpace& of, const Catalog& catalog) : of_(of), table_(lever_values(of.software, catalog)) {}
+    Levers(const StarterSpace& of, const Catalog& catalog)
+        : of_(of), table_(lever_values(of.software, catalog))
+    {
+    }
 
     /// Nothing where the software has no list for the axis.
     std::optional<Values> on(const std::string& axis)
@@ -177,12 +181,13 @@ std::string pipeline_lines(Levers& levers, bool mixture, bool vocabulary)
     const Values schedules = levers.on("schedule").value_or(Values{"\"1f1b\"", "\"interleaved\""});
     text += line_of("schedule", schedules, names_beside(schedules));
     const Values both{"\"tp-dp-pp\"", "\"tp-pp-dp\""};
-    text += mixture ? line_of("order", {"\"tp-dp-pp\""}, "the only one that trainers run with expert groups over replicas")
+    text += mixture ? line_of("order", {"\"tp-dp-pp\""},
+                              "the only one that trainers run with expert groups over replicas")
                     : line_of("order", levers.on("order").value_or(both),
                               "order of the parallel dimensions over the GPUs, innermost first");
-    return text + (vocabulary
-                       ? line_of("split", {"\"layers\"", "\"slots\""}, "slots: embedding and loss head count as a layer each")
-                       : "");
+    return text + (vocabulary ? line_of("split", {"\"layers\"", "\"slots\""},
+                                        "slots: embedding and loss head count as a layer each")
+                              : "");
 }
 
 /// Lines of axes that only some software has, where their values can make a difference.
@@ -214,8 +219,11 @@ std::string starter_space(const StarterSpace& of, const Catalog& catalog)
     const int node = of.units.unit;
     const bool asks = !of.choice.question.empty();
     std::string text =
-        "[space]\n" + line_of("gpus", texts_of(gpu_choices(of.units, of.choice.global_batch, asks)), "GPUs of the job");
-    text += of.spares.empty() ? "" : line_of("spares", texts_of(of.spares), "waiting nodes that replace failed ones");
+        "[space]\n" +
+        line_of("gpus", texts_of(gpu_choices(of.units, of.choice.global_batch, asks)), "GPUs of the job");
+    text += of.spares.empty()
+                ? ""
+                : line_of("spares", texts_of(of.spares), "waiting nodes that replace failed ones");
     const auto divides_node = [&](int value) { return node % value == 0 && workload.splits_by(value); };
     const std::vector<int> tp =
         levers.divides("tp") ? powers_of_two(std::min({8, node, gpus}), divides_node) : std::vector<int>{1};
@@ -223,24 +231,29 @@ std::string starter_space(const StarterSpace& of, const Catalog& catalog)
     if (const auto cp = context_choices(of.choice.sequence, gpus); !cp.empty() && levers.divides("cp")) {
         text += line_of("cp", texts_of(cp), "context-parallel degrees: GPUs that share a sequence");
         const auto heads = levers.on("ulysses");
-        text += heads && *heads != Values{"1"}
-                    ? line_of("ulysses", *heads, "of these GPUs, those that exchange heads by all-to-all; 0: all")
-                    : "";
+        text +=
+            heads && *heads != Values{"1"}
+                ? line_of("ulysses", *heads, "of these GPUs, those that exchange heads by all-to-all; 0: all")
+                : "";
     }
-    const bool skips = workload.find<ResidualConvolutionBlock>() != nullptr;  // their connections do not cross stages
+    const bool skips =
+        workload.find<ResidualConvolutionBlock>() != nullptr;  // their connections do not cross stages
     const bool one_stage = skips || !levers.divides("pp");
-    text += line_of("pp", texts_of(stage_choices(of, one_stage ? 1 : std::min({workload.layers(), gpus, 64}))),
-                    "pipeline stages; data-parallel replicas follow: dp = gpus / (tp*cp*pp)");
+    text +=
+        line_of("pp", texts_of(stage_choices(of, one_stage ? 1 : std::min({workload.layers(), gpus, 64}))),
+                "pipeline stages; data-parallel replicas follow: dp = gpus / (tp*cp*pp)");
     if (workload.mixture() && levers.divides("ep")) {
         constexpr int most_experts = 512;  // of the catalog's networks
-        text += line_of(
-            "ep",
-            texts_of(powers_of_two(std::min(most_experts, gpus), [&](int value) { return workload.experts_divide(value); })),
-            "expert-parallel degrees");
+        text += line_of("ep",
+                        texts_of(powers_of_two(std::min(most_experts, gpus),
+                                               [&](int value) { return workload.experts_divide(value); })),
+                        "expert-parallel degrees");
     }
     text += line_of("microbatch", {"1", "2", "4"}, of.sample + "s per microbatch");
-    text += line_of("recompute", levers.on("recompute").value_or(Values{"\"none\"", "\"selective\"", "\"full\""}), "");
-    text += line_of("sharding", levers.on("sharding").value_or(Values{"\"zero1\""}), "none, zero1, zero2, zero3");
+    text += line_of("recompute",
+                    levers.on("recompute").value_or(Values{"\"none\"", "\"selective\"", "\"full\""}), "");
+    text +=
+        line_of("sharding", levers.on("sharding").value_or(Values{"\"zero1\""}), "none, zero1, zero2, zero3");
     text += one_stage ? "" : pipeline_lines(levers, workload.mixture(), workload.vocabulary > 0);
     return text + lever_lines(levers, workload.mixture(), tp.size() > 1);
 }

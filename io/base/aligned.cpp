@@ -11,7 +11,8 @@ std::string aligned(const std::vector<std::vector<std::string>>& rows, std::size
     return aligned(rows, std::initializer_list<std::size_t>{left});
 }
 
-std::string aligned(const std::vector<std::vector<std::string>>& rows, std::initializer_list<std::size_t> left)
+std::string aligned(const std::vector<std::vector<std::string>>& rows,
+                    std::initializer_list<std::size_t> left)
 {
     std::vector<std::size_t> widths(rows.front().size(), 0);
     for (const auto& row : rows) {
@@ -25,7 +26,8 @@ std::string aligned(const std::vector<std::vector<std::string>>& rows, std::init
         for (std::size_t c = 0; c < row.size(); ++c) {
             line += c == 0 ? "" : "  ";
             const bool to_the_left = std::find(left.begin(), left.end(), c) != left.end();
-            line += to_the_left ? fmt::format("{:<{}}", row[c], widths[c]) : fmt::format("{:>{}}", row[c], widths[c]);
+            line += to_the_left ? fmt::format("{:<{}}", row[c], widths[c])
+                                : fmt::format("{:>{}}", row[c], widths[c]);
         }
         text += line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
     }

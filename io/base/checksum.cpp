@@ -68,7 +68,8 @@ bool has_seal(const std::string& path)
     std::array<char, sizeof(SealHead::magic)> begin{};
     std::ifstream file(path, std::ios::binary);
     file.read(begin.data(), begin.size());
-    return file.gcount() > 0 && std::memcmp(begin.data(), SealHead{}.magic.data(), static_cast<std::size_t>(file.gcount())) == 0;
+    return file.gcount() > 0 &&
+           std::memcmp(begin.data(), SealHead{}.magic.data(), static_cast<std::size_t>(file.gcount())) == 0;
 }
 
 std::string broken_seal(const std::string& path)
@@ -88,7 +89,8 @@ std::string broken_seal(const std::string& path)
         return "its first 512 bytes do not match their checksum";
     }
     if (head.version != SealHead{}.version) {
-        return "its header has version " + std::to_string(head.version) + ", which is newer than this program";
+        return "its header has version " + std::to_string(head.version) +
+               ", which is newer than this program";
     }
     Crc64 crc;
     std::uint64_t bytes = 0;
@@ -102,7 +104,8 @@ std::string broken_seal(const std::string& path)
         throw std::runtime_error("cannot read " + path + " (" + std::strerror(errno) + ")");
     }
     if (bytes != head.bytes) {
-        return std::to_string(bytes) + " bytes follow its header, which announces " + std::to_string(head.bytes);
+        return std::to_string(bytes) + " bytes follow its header, which announces " +
+               std::to_string(head.bytes);
     }
     return crc.checksum() == head.content ? "" : "its content does not match its checksum";
 }

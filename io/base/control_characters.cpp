@@ -13,7 +13,10 @@ struct Control {
 };
 
 /// Breaks of lines and paragraphs; embeddings, overrides and isolates, after which terminals and editors show text in another order.
-bool breaks_or_reorders(unsigned code) { return (code >= 0x2028 && code <= 0x202e) || (code >= 0x2066 && code <= 0x2069); }
+bool breaks_or_reorders(unsigned code)
+{
+    return (code >= 0x2028 && code <= 0x202e) || (code >= 0x2066 && code <= 0x2069);
+}
 
 Control control_at(std::string_view text, std::size_t position)
 {

@@ -47,8 +47,9 @@ public:
         constexpr std::size_t most = 8'000'000;
         fields_ += 1 + line.fields.size();
         if (fields_ > most) {
-            throw InputError(fmt::format("{}:{}: has more than {} fields, which no table of measurements has; divide it", path_,
-                                         line.number, most));
+            throw InputError(
+                fmt::format("{}:{}: has more than {} fields, which no table of measurements has; divide it",
+                            path_, line.number, most));
         }
     }
 
@@ -72,7 +73,8 @@ std::vector<CsvRow> parse_csv(const std::string& text, const std::string& path)
         }
         rows.emplace_back(std::move(row));
     };
-    read_table(text, path, {.start = [&](const std::vector<std::string>& names) { header = names; }, .line = add});
+    read_table(text, path,
+               {.start = [&](const std::vector<std::string>& names) { header = names; }, .line = add});
     return rows;
 }
 
@@ -101,11 +103,13 @@ std::string read_text(const std::string& path, std::uint64_t limit)
         refuse(std::strerror(errno));
     }
     const auto refuse_size = [&] {
-        throw InputError(fmt::format("{}: has more than {} MiB, which no file of this kind has; give the file that was meant",
-                                     path, limit >> 20U));
+        throw InputError(fmt::format(
+            "{}: has more than {} MiB, which no file of this kind has; give the file that was meant", path,
+            limit >> 20U));
     };
     std::error_code unknown;
-    if (std::filesystem::is_regular_file(path, unknown) && std::filesystem::file_size(path, unknown) > limit) {
+    if (std::filesystem::is_regular_file(path, unknown) &&
+        std::filesystem::file_size(path, unknown) > limit) {
         refuse_size();
     }
     std::string text;

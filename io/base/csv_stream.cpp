@@ -28,7 +28,8 @@ constexpr std::string_view byte_order_mark = "\xef\xbb\xbf";
 
 bool binary(std::string_view text)
 {
-    return std::any_of(text.begin(), text.end(), [](unsigned char c) { return c < 9 || (c > 13 && c < 32) || c == 127; });
+    return std::any_of(text.begin(), text.end(),
+                       [](unsigned char c) { return c < 9 || (c > 13 && c < 32) || c == 127; });
 }
 
 /// What libcsv calls back. Fields go into one text with their ends, so that a line allocates nothing. libcsv is C: exceptions
@@ -54,7 +55,9 @@ public:
         began_ = true;
         check(csv_parse(&parser_, bytes.data(), bytes.size(), on_field, on_end, this) == bytes.size());
         if (parser_.entry_pos > longest_open_field || text_.size() > longest_open_field) {
-            refuse("has a field without an end, or a line without one; check the quotes and what wrote the table");
+            refuse(
+                "has a field without an end, or a line without one; check the quotes and what wrote the "
+                "table");
         }
     }
     void finish()
@@ -92,7 +95,9 @@ private:
             std::rethrow_exception(failure_);
         }
         if (!fine) {
-            refuse("has an unterminated quote, or a quote inside an unquoted field; double quotes inside quoted fields");
+            refuse(
+                "has an unterminated quote, or a quote inside an unquoted field; double quotes inside quoted "
+                "fields");
         }
     }
 
@@ -141,9 +146,10 @@ private:
         } else if (fields_.size() == columns_) {
             reader_.line({fields_, line_});
         } else {
-            throw InputError(fmt::format(
-                "{}:{}: has {} fields, but the header has {}; the line is truncated, or a field contains an unquoted separator",
-                path_, line_, fields_.size(), columns_));
+            throw InputError(
+                fmt::format("{}:{}: has {} fields, but the header has {}; the line is truncated, or a field "
+                            "contains an unquoted separator",
+                            path_, line_, fields_.size(), columns_));
         }
     }
 
@@ -167,7 +173,8 @@ private:
 
 }  // namespace
 
-void read_table(const std::function<std::string_view()>& next, const std::string& path, const TableReader& reader)
+void read_table(const std::function<std::string_view()>& next, const std::string& path,
+                const TableReader& reader)
 {
     Lines lines(path, reader);
     for (std::string_view bytes = next(); !bytes.empty(); bytes = next()) {
@@ -196,7 +203,9 @@ double number_in(std::string_view field)
 {
     double value = 0.0;
     const auto [end, error] = std::from_chars(field.data(), field.data() + field.size(), value);
-    return error == std::errc{} && end == field.data() + field.size() ? value : std::numeric_limits<double>::quiet_NaN();
+    return error == std::errc{} && end == field.data() + field.size()
+               ? value
+               : std::numeric_limits<double>::quiet_NaN();
 }
 
 }  // namespace prismopt

@@ -25,7 +25,8 @@ struct TableReader {
     char separator = ',';  // a comma, a tab or a bar
 };
 /// `next`: the next bytes; empty at the end.
-void read_table(const std::function<std::string_view()>& next, const std::string& path, const TableReader& reader);
+void read_table(const std::function<std::string_view()>& next, const std::string& path,
+                const TableReader& reader);
 /// The same of a text in memory.
 void read_table(std::string_view text, const std::string& path, const TableReader& reader);
 

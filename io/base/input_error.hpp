@@ -21,7 +21,8 @@ public:
     using std::runtime_error::runtime_error;
     /// The message is "file:line: reason; remedy", without what is empty.
     InputError(InputPlace place, std::string reason, std::string remedy)
-        : std::runtime_error((place.file.empty() ? "" : place.text() + ": ") + reason + (remedy.empty() ? "" : "; " + remedy)),
+        : std::runtime_error((place.file.empty() ? "" : place.text() + ": ") + reason +
+                             (remedy.empty() ? "" : "; " + remedy)),
           place_(std::move(place)), reason_(std::move(reason)), remedy_(std::move(remedy))
     {
     }

@@ -8,7 +8,10 @@ namespace prismopt {
 namespace {
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
-bool is_digits(std::string_view text) { return !text.empty() && std::all_of(text.begin(), text.end(), is_digit); }
+bool is_digits(std::string_view text)
+{
+    return !text.empty() && std::all_of(text.begin(), text.end(), is_digit);
+}
 
 /// "0" after blanks, followed by a colon and a blank.
 std::string_view srun_label(std::string_view line, std::size_t first)
@@ -23,7 +26,8 @@ std::string_view srun_label(std::string_view line, std::size_t first)
 bool is_torchrun_rank(std::string_view inside)
 {
     const auto* const digits = std::find_if(inside.begin(), inside.end(), is_digit);
-    const bool word = std::all_of(inside.begin(), digits, [](unsigned char c) { return std::isalpha(c) != 0; });
+    const bool word =
+        std::all_of(inside.begin(), digits, [](unsigned char c) { return std::isalpha(c) != 0; });
     return word && is_digits(inside.substr(static_cast<std::size_t>(digits - inside.begin())));
 }
 
@@ -33,7 +37,8 @@ bool is_mpirun_rank(std::string_view inside)
     const std::size_t at = inside.rfind('@');
     inside.remove_prefix(at == std::string_view::npos ? 0 : at + 1);
     const std::size_t comma = inside.find(',');
-    return comma != std::string_view::npos && is_digits(inside.substr(0, comma)) && is_digits(inside.substr(comma + 1));
+    return comma != std::string_view::npos && is_digits(inside.substr(0, comma)) &&
+           is_digits(inside.substr(comma + 1));
 }
 
 }  // namespace
@@ -55,7 +60,8 @@ std::string_view launcher_label(std::string_view line)
             return line.substr(0, bracket + 1 + stream.size());
         }
     }
-    return is_torchrun_rank(inside) && after.starts_with(':') ? line.substr(0, bracket + 2) : std::string_view();
+    return is_torchrun_rank(inside) && after.starts_with(':') ? line.substr(0, bracket + 2)
+                                                              : std::string_view();
 }
 
 }  // namespace prismopt

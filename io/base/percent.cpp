@@ -53,8 +53,14 @@ std::string probability_text(double probability)
     return percent_text(probability, probability > likely && probability < 1.0 ? 1 : 0);
 }
 
-std::string change_text(double difference, int decimals) { return fmt::format("{:+.{}f} %", 100.0 * difference, decimals); }
+std::string change_text(double difference, int decimals)
+{
+    return fmt::format("{:+.{}f} %", 100.0 * difference, decimals);
+}
 
-std::string relative_text(double amount, int digits) { return fmt::format("{:.{}g} %", 100.0 * amount, digits); }
+std::string relative_text(double amount, int digits)
+{
+    return fmt::format("{:.{}g} %", 100.0 * amount, digits);
+}
 
 }  // namespace prismopt

@@ -28,7 +28,8 @@ struct DiffLine {
 };
 
 /// A longest common subsequence of lines, what only one text has between its members.
-std::vector<DiffLine> marked_lines(const std::vector<std::string_view>& a, const std::vector<std::string_view>& b)
+std::vector<DiffLine> marked_lines(const std::vector<std::string_view>& a,
+                                   const std::vector<std::string_view>& b)
 {
     std::size_t same = 0;  // lines at the beginning
     while (same < std::min(a.size(), b.size()) && a[same] == b[same]) {
@@ -40,10 +41,12 @@ std::vector<DiffLine> marked_lines(const std::vector<std::string_view>& a, const
     }
     const std::size_t n = a.size() - same - tail;
     const std::size_t m = b.size() - same - tail;
-    std::vector<std::vector<std::size_t>> common(n + 1, std::vector<std::size_t>(m + 1, 0));  // of the ends from there
+    std::vector<std::vector<std::size_t>> common(
+        n + 1, std::vector<std::size_t>(m + 1, 0));  // of the ends from there
     for (std::size_t i = n; i-- > 0;) {
         for (std::size_t j = m; j-- > 0;) {
-            common[i][j] = a[same + i] == b[same + j] ? common[i + 1][j + 1] + 1 : std::max(common[i + 1][j], common[i][j + 1]);
+            common[i][j] = a[same + i] == b[same + j] ? common[i + 1][j + 1] + 1
+                                                      : std::max(common[i + 1][j], common[i][j + 1]);
         }
     }
     std::vector<DiffLine> lines;
@@ -87,14 +90,16 @@ std::string unified_diff(const std::string& before, const std::string& after, co
     std::size_t line_b = 0;
     std::size_t at = 0;
     const auto changed_from = [&lines](std::size_t from) {
-        return static_cast<std::size_t>(std::find_if(lines.begin() + static_cast<std::ptrdiff_t>(from), lines.end(),
+        return static_cast<std::size_t>(std::find_if(lines.begin() + static_cast<std::ptrdiff_t>(from),
+                                                     lines.end(),
                                                      [](const DiffLine& line) { return line.mark != ' '; }) -
                                         lines.begin());
     };
     for (std::size_t change = changed_from(0); change < lines.size(); change = changed_from(at)) {
         const std::size_t begin = std::max(at, change - std::min(change, context));
         std::size_t end = change + 1;  // changes closer than twice the context are one hunk
-        for (std::size_t next = changed_from(end); next < lines.size() && next <= end + 2 * context; next = changed_from(end)) {
+        for (std::size_t next = changed_from(end); next < lines.size() && next <= end + 2 * context;
+             next = changed_from(end)) {
             end = next + 1;
         }
         end = std::min(lines.size(), end + context);

@@ -65,8 +65,8 @@ std::string hypervolumes_text(const std::vector<NamedResults>& studies)
     const std::vector<std::string> names = study_names(studies);
     std::vector<std::string> listed_volumes;
     for (std::size_t s = 0; s < studies.size(); ++s) {
-        std::string volume =
-            fmt::format("{} {:.4f}{}", names[s], volumes[s], studies[s].results.provisional ? " (provisional)" : "");
+        std::string volume = fmt::format("{} {:.4f}{}", names[s], volumes[s],
+                                         studies[s].results.provisional ? " (provisional)" : "");
         if (s > 0 && volumes.front() > 0.0) {
             volume += fmt::format(" ({})", change_text(volumes[s] / volumes.front() - 1.0, 2));
         }
@@ -82,7 +82,8 @@ std::string few_names(const std::vector<std::string>& names)
     if (names.size() <= most) {
         return listed(names);
     }
-    return fmt::format("{} and {} others", listed({names.begin(), names.begin() + most}), names.size() - most);
+    return fmt::format("{} and {} others", listed({names.begin(), names.begin() + most}),
+                       names.size() - most);
 }
 
 /// "a, b: 4, 8; c: 4, 8, 16": what the studies have, those that have the same together.
@@ -160,7 +161,8 @@ std::string populations_text(const std::vector<NamedResults>& studies)
         values.emplace_back(population(study.results.study.nodes_known));
     }
     return fmt::format(
-        "Warning: these quantiles are taken over different populations: {}.\nDifferences come from the nodes as well as from the "
+        "Warning: these quantiles are taken over different populations: {}.\nDifferences come from the nodes "
+        "as well as from the "
         "plans; to compare plans, search both with slow_nodes in [cluster], or both without.\n",
         by_value(study_names(studies), values));
 }
@@ -176,7 +178,8 @@ std::string jobs_text(const std::vector<NamedResults>& studies)
         jobs.push_back(study.job.empty() ? "unknown" : study.job);
     }
     return fmt::format(
-        "Warning: these studies train different workloads: {}.\nDifferences come from the workloads as well as from the plans; "
+        "Warning: these studies train different workloads: {}.\nDifferences come from the workloads as well "
+        "as from the plans; "
         "to "
         "compare plans or machines, give both the same [workload] and [[phase]].\n",
         by_value(study_names(studies), jobs));
@@ -190,17 +193,21 @@ std::string prices_text(const std::vector<NamedResults>& studies)
         notes.push_back(study_notes(study.results));
     }
     const bool alike = std::all_of(notes.begin(), notes.end(), [&notes](const StudyNotes& one) {
-        return one.price_origin == notes.front().price_origin && one.price_origin != FigureOrigin::placeholder &&
-               one.electricity_origin == notes.front().electricity_origin && one.electricity_origin != FigureOrigin::placeholder;
+        return one.price_origin == notes.front().price_origin &&
+               one.price_origin != FigureOrigin::placeholder &&
+               one.electricity_origin == notes.front().electricity_origin &&
+               one.electricity_origin != FigureOrigin::placeholder;
     });
     if (alike) {
         return "";
     }
-    const bool placeholders = std::all_of(notes.begin(), notes.end(),
-                                          [](const StudyNotes& one) { return one.price_origin == FigureOrigin::placeholder; });
+    const bool placeholders = std::all_of(notes.begin(), notes.end(), [](const StudyNotes& one) {
+        return one.price_origin == FigureOrigin::placeholder;
+    });
     std::vector<std::string> prices;
     for (const StudyNotes& one : notes) {
-        const std::string electricity = one.electricity.empty() ? "" : ", with electricity at " + one.electricity;
+        const std::string electricity =
+            one.electricity.empty() ? "" : ", with electricity at " + one.electricity;
         prices.push_back(one.price.empty() ? "?" : one.price + electricity);
     }
     return fmt::format("Warning: costs rest on {}: {}\n", placeholders ? "placeholders" : "different grounds",
@@ -241,8 +248,10 @@ std::vector<std::string> settings(const StudyInfo& study)
     std::istringstream stream(study.scenario_text);
     for (std::string line; std::getline(stream, line);) {
         const std::string_view setting = trimmed(std::string_view(line).substr(0, line.find('#')));
-        const bool overlay = (!study.learned.empty() && setting.starts_with("learned =")) || setting.starts_with("catalog =");
-        const bool own_name = setting == fmt::format("name = \"{}\"", study.scenario_name);  // which comparisons show anyway
+        const bool overlay =
+            (!study.learned.empty() && setting.starts_with("learned =")) || setting.starts_with("catalog =");
+        const bool own_name =
+            setting == fmt::format("name = \"{}\"", study.scenario_name);  // which comparisons show anyway
         if (!setting.empty() && !overlay && !own_name) {
             lines.emplace_back(setting);
         }
@@ -305,7 +314,8 @@ std::vector<std::string> study_names(const std::vector<NamedResults>& studies)
     }
     for (std::size_t s = 0; s < studies.size(); ++s) {  // one file twice
         for (int copy = 1; names[s].empty(); ++copy) {
-            const std::string name = copy == 1 ? studies[s].file : fmt::format("{} ({})", studies[s].file, copy);
+            const std::string name =
+                copy == 1 ? studies[s].file : fmt::format("{} ({})", studies[s].file, copy);
             names[s] = taken.insert(name).second ? name : "";
         }
     }
@@ -339,8 +349,9 @@ Results with_objectives(Results results, const std::vector<std::string>& names)
 {
     std::vector<std::size_t> kept;
     for (const std::string& name : names) {
-        const auto found = std::find_if(results.objectives.begin(), results.objectives.end(),
-                                        [&name](const ObjectiveInfo& objective) { return objective.name == name; });
+        const auto found =
+            std::find_if(results.objectives.begin(), results.objectives.end(),
+                         [&name](const ObjectiveInfo& objective) { return objective.name == name; });
         kept.push_back(static_cast<std::size_t>(found - results.objectives.begin()));
     }
     const auto choose = [&kept](auto& values) {
@@ -396,8 +407,8 @@ std::string trained_job(const Results& results)
         const Scenario scenario = scenario_of(results.study);
         std::string job;
         for (const Workload* w : networks(scenario)) {
-            job += fmt::format("{}{} ({} layers, {:.4g} parameters)", job.empty() ? "" : " or ", w->name, w->layers(),
-                               parameters_of(network_of(*w)));
+            job += fmt::format("{}{} ({} layers, {:.4g} parameters)", job.empty() ? "" : " or ", w->name,
+                               w->layers(), parameters_of(network_of(*w)));
         }
         std::vector<Phase> phases = scenario.phases;
         if (scenario.learning) {  // whatever batches and ramps reach the same loss
@@ -406,8 +417,8 @@ std::string trained_job(const Results& results)
             *own = scenario.learning->as_given;
         }
         for (const Phase& phase : phases) {
-            job += fmt::format("{}{:.4g} tokens in sequences of {}", &phase == &phases.front() ? " on " : " and ", phase.tokens,
-                               phase.sequence);
+            job += fmt::format("{}{:.4g} tokens in sequences of {}",
+                               &phase == &phases.front() ? " on " : " and ", phase.tokens, phase.sequence);
         }
         return job;
     } catch (const InputError&) {
@@ -421,10 +432,10 @@ Comparison compared(const std::vector<NamedResults>& studies, std::vector<Compar
 {
     Comparison comparison;
     comparison.pairs = std::move(pairs);
-    comparison.differences = jobs_text(studies) + prices_text(studies) + populations_text(studies) + "\n" + axes_text(studies) +
-                             scenarios_text(studies);
-    const bool empty =
-        std::any_of(studies.begin(), studies.end(), [](const NamedResults& study) { return study.results.front.empty(); });
+    comparison.differences = jobs_text(studies) + prices_text(studies) + populations_text(studies) + "\n" +
+                             axes_text(studies) + scenarios_text(studies);
+    const bool empty = std::any_of(studies.begin(), studies.end(),
+                                   [](const NamedResults& study) { return study.results.front.empty(); });
     if (!empty) {
         comparison.gains = best_rows(studies);
         comparison.hypervolumes = hypervolumes_text(studies);
@@ -458,16 +469,17 @@ std::string comparison_text(const std::vector<NamedResults>& studies, std::vecto
     for (std::size_t s = 0; s < studies.size(); ++s) {
         const Results& results = studies[s].results;
         text += fmt::format("{}  {}: study {}, seed {}, {}front of {}, {}\n", names[s], studies[s].file,
-                            results.study.scenario_name, results.study.seed, results.provisional ? "provisional " : "",
-                            counted(results.front.size(), "point"), results.study.outcome_text);
+                            results.study.scenario_name, results.study.seed,
+                            results.provisional ? "provisional " : "", counted(results.front.size(), "point"),
+                            results.study.outcome_text);
     }
     const Comparison comparison = compared(studies, std::move(pairs));
     text += comparison.differences;
     if (comparison.gains.empty()) {
         return text + "\nA front is empty: there is nothing to compare.\n";
     }
-    return text + fmt::format("\n{}{}{}\n{}", aligned(comparison.gains, 0), comparison.hypervolumes, pairs_text(comparison.pairs),
-                              fronts_text(studies));
+    return text + fmt::format("\n{}{}{}\n{}", aligned(comparison.gains, 0), comparison.hypervolumes,
+                              pairs_text(comparison.pairs), fronts_text(studies));
 }
 
 }  // namespace prismopt

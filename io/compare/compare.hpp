@@ -45,8 +45,8 @@ struct BestValue {
     std::string plan;
     Estimate value;
     Estimate with_model_error;  // NaN: unknown, or no multiple of time
-    double change =
-        std::numeric_limits<double>::quiet_NaN();  // relative to the first study's; NaN: of the first, or not comparable
+    double change = std::numeric_limits<
+        double>::quiet_NaN();  // relative to the first study's; NaN: of the first, or not comparable
 };
 
 /// Facts of one study in a comparison.
@@ -59,8 +59,9 @@ struct ComparedStudy {
     std::string hardware;  // accelerator; empty: unknown
     bool provisional = false;
     std::size_t front_points = 0;
-    double hypervolume = std::numeric_limits<double>::quiet_NaN();  // NaN: the studies train different workloads
-    std::vector<BestValue> best;                                    // by objective; empty: the front is
+    double hypervolume =
+        std::numeric_limits<double>::quiet_NaN();  // NaN: the studies train different workloads
+    std::vector<BestValue> best;                   // by objective; empty: the front is
 };
 
 struct Comparison {

@@ -45,15 +45,17 @@ std::string named(const ObjectiveInfo& objective, const ReadingUnit& unit)
 
 std::string limited(const Estimate& e, const ReadingUnit& unit)
 {
-    return e.high > e.low ? fmt::format("{:.5g} ({:.5g} to {:.5g})", e.value / unit.size, e.low / unit.size, e.high / unit.size)
+    return e.high > e.low ? fmt::format("{:.5g} ({:.5g} to {:.5g})", e.value / unit.size, e.low / unit.size,
+                                        e.high / unit.size)
                           : fmt::format("{:.5g}", e.value / unit.size);
 }
 
 const FrontPoint& best(const Results& results, std::size_t objective)
 {
-    return *std::min_element(results.front.begin(), results.front.end(), [objective](const FrontPoint& a, const FrontPoint& b) {
-        return a.objectives[objective].value < b.objectives[objective].value;
-    });
+    return *std::min_element(results.front.begin(), results.front.end(),
+                             [objective](const FrontPoint& a, const FrontPoint& b) {
+                                 return a.objectives[objective].value < b.objectives[objective].value;
+                             });
 }
 
 /// Times, and what is paid or used by time: the model's error is one of time.
@@ -113,22 +115,23 @@ std::string gain(const Estimate& a, const Estimate& b, const std::string& why_un
     if (a.low == a.high && b.low == b.high) {
         return change;
     }
-    return change +
-           (apart(a, b) ? ", confidence intervals disjoint" : ", confidence intervals overlap: these draws cannot rank them");
+    return change + (apart(a, b) ? ", confidence intervals disjoint"
+                                 : ", confidence intervals overlap: these draws cannot rank them");
 }
 
 /// What the error of the model makes of the best value of a study, and whether it is apart from the first's; empty: unknown.
-std::string with_model_text(const std::vector<NamedResults>& studies, std::size_t study, std::size_t objective,
-                            const ReadingUnit& unit)
+std::string with_model_text(const std::vector<NamedResults>& studies, std::size_t study,
+                            std::size_t objective, const ReadingUnit& unit)
 {
     const NamedResults& first = studies.front();
     const Estimate e = with_model_error(studies[study].results, objective);
     if (!std::isfinite(e.low) || !std::isfinite(e.high)) {
         return "";
     }
-    std::string text = first.results.objectives[objective].name == missed
-                           ? risk_with_error_text({e.low, e.high, e.value})
-                           : fmt::format("{:.4g} to {:.4g} {}", e.low / unit.size, e.high / unit.size, unit.name);
+    std::string text =
+        first.results.objectives[objective].name == missed
+            ? risk_with_error_text({e.low, e.high, e.value})
+            : fmt::format("{:.4g} to {:.4g} {}", e.low / unit.size, e.high / unit.size, unit.name);
     const Estimate of_first = with_model_error(first.results, objective);
     if (study > 0 && std::isfinite(of_first.low) && unlike(first, studies[study]).empty()) {
         text += apart(of_first, e) ? ", prediction intervals disjoint" : ", prediction intervals overlap";
@@ -153,15 +156,16 @@ bool surely_dominates(const FrontPoint& one, const FrontPoint& other)
 }
 
 /// Studies of which a point dominates this one of study `own`. Provisional points flatter, and other jobs and nodes say nothing.
-std::string dominated_by(const std::vector<NamedResults>& studies, const std::vector<std::string>& names, std::size_t own,
-                         const FrontPoint& point)
+std::string dominated_by(const std::vector<NamedResults>& studies, const std::vector<std::string>& names,
+                         std::size_t own, const FrontPoint& point)
 {
     constexpr std::size_t most = 3;
     std::vector<std::string> by;
     for (std::size_t s = 0; s < studies.size(); ++s) {
         const std::vector<FrontPoint>& front = studies[s].results.front;
         if (unlike(studies[s], studies[own]).empty() &&
-            std::any_of(front.begin(), front.end(), [&](const FrontPoint& other) { return surely_dominates(other, point); })) {
+            std::any_of(front.begin(), front.end(),
+                        [&](const FrontPoint& other) { return surely_dominates(other, point); })) {
             by.push_back(names[s]);
         }
     }
@@ -176,15 +180,17 @@ std::string dominated_by(const std::vector<NamedResults>& studies, const std::ve
 std::vector<std::vector<std::string>> best_rows(const std::vector<NamedResults>& studies)
 {
     const std::vector<std::string> names = study_names(studies);
-    Rows rows{{"objective", "study", "best", fmt::format("against {}", names.front()), "including the model error"}};
+    Rows rows{{"objective", "study", "best", fmt::format("against {}", names.front()),
+               "including the model error"}};
     const std::vector<ReadingUnit> units = units_of(studies);
     const NamedResults& first = studies.front();
     for (std::size_t k = 0; k < units.size(); ++k) {
         for (std::size_t s = 0; s < studies.size(); ++s) {
             const Estimate& here = best(studies[s].results, k).objectives[k];
-            const std::string against = s == 0 ? "" : gain(best(first.results, k).objectives[k], here, unlike(first, studies[s]));
-            rows.push_back({named(first.results.objectives[k], units[k]), names[s], limited(here, units[k]), against,
-                            with_model_text(studies, s, k, units[k])});
+            const std::string against =
+                s == 0 ? "" : gain(best(first.results, k).objectives[k], here, unlike(first, studies[s]));
+            rows.push_back({named(first.results.objectives[k], units[k]), names[s], limited(here, units[k]),
+                            against, with_model_text(studies, s, k, units[k])});
         }
     }
     return rows;
@@ -205,7 +211,8 @@ std::vector<BestValue> best_values(const std::vector<NamedResults>& studies, std
                         .value = point.objectives[k],
                         .with_model_error = with_model_error(own.results, k)};
         const std::string why_unlike = unlike(first, own);
-        if (study > 0 && !first.results.front.empty() && (why_unlike.empty() || why_unlike == provisional_front)) {
+        if (study > 0 && !first.results.front.empty() &&
+            (why_unlike.empty() || why_unlike == provisional_front)) {
             value.change = value.value.value / best(first.results, k).objectives[k].value - 1.0;
         }
         values.push_back(value);
@@ -226,7 +233,8 @@ std::string fronts_text(const std::vector<NamedResults>& studies)
     bool any = false;
     for (std::size_t s = 0; s < studies.size(); ++s) {
         for (const FrontPoint& point : studies[s].results.front) {
-            std::vector<std::string> row{names[s], std::to_string(point.index), std::to_string(point.prediction.gpus),
+            std::vector<std::string> row{names[s], std::to_string(point.index),
+                                         std::to_string(point.prediction.gpus),
                                          plan_words(studies[s].results, point)};
             for (std::size_t k = 0; k < units.size(); ++k) {
                 row.push_back(fmt::format("{:.5g}", point.objectives[k].value / units[k].size));
@@ -236,14 +244,16 @@ std::string fronts_text(const std::vector<NamedResults>& studies)
             lines.emplace_back(point.objectives.front().value, std::move(row));
         }
     }
-    std::stable_sort(lines.begin(), lines.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+    std::stable_sort(lines.begin(), lines.end(),
+                     [](const auto& a, const auto& b) { return a.first < b.first; });
     for (auto& line : lines) {
         rows.push_back(std::move(line.second));
     }
     constexpr std::size_t plan_column = 3;
-    return aligned(rows, plan_column) + (any ? "dominated by: a point of that study is better in every objective that differs, "
-                                               "with disjoint confidence intervals\n"
-                                             : "No point dominates another beyond the sampling error.\n");
+    return aligned(rows, plan_column) +
+           (any ? "dominated by: a point of that study is better in every objective that differs, "
+                  "with disjoint confidence intervals\n"
+                : "No point dominates another beyond the sampling error.\n");
 }
 
 }  // namespace prismopt

@@ -32,12 +32,13 @@ nlohmann::ordered_json compared_studies(const Comparison& comparison)
         Json best = Json::object();
         for (std::size_t k = 0; k < study.best.size(); ++k) {
             const BestValue& value = study.best[k];
-            best[comparison.objectives[k].name] = {{"point", value.point},
-                                                   {"plan", value.plan},
-                                                   {"estimate", interval(value.value)},
-                                                   {"model_low", json_number<Json>(value.with_model_error.low)},
-                                                   {"model_high", json_number<Json>(value.with_model_error.high)},
-                                                   {"change", json_number<Json>(value.change)}};
+            best[comparison.objectives[k].name] = {
+                {"point", value.point},
+                {"plan", value.plan},
+                {"estimate", interval(value.value)},
+                {"model_low", json_number<Json>(value.with_model_error.low)},
+                {"model_high", json_number<Json>(value.with_model_error.high)},
+                {"change", json_number<Json>(value.change)}};
         }
         all.push_back({{"name", study.name},
                        {"study", study.scenario},
@@ -60,9 +61,10 @@ std::string comparison_json(const std::vector<NamedResults>& studies, std::vecto
     for (const ObjectiveInfo& objective : comparison.objectives) {
         objectives.push_back({{"name", objective.name}, {"units", objective.units}});
     }
-    const Json described{{"format", "prismopt comparison"},       {"format_version", comparison_format_version},
-                         {"objectives", std::move(objectives)},   {"studies", compared_studies(comparison)},
-                         {"pairs", pairs_json(comparison.pairs)}, {"differences", comparison.differences}};
+    const Json described{
+        {"format", "prismopt comparison"},       {"format_version", comparison_format_version},
+        {"objectives", std::move(objectives)},   {"studies", compared_studies(comparison)},
+        {"pairs", pairs_json(comparison.pairs)}, {"differences", comparison.differences}};
     return described.dump(1) + "\n";
 }
 
@@ -78,17 +80,18 @@ std::string comparison_csv(const std::vector<NamedResults>& studies)
     }
     text += "\n";
     for (const ComparedStudy& study : comparison.studies) {
-        text += fmt::format("{},{},{},{},{},{},{},{},{}", csv_field(study.name), csv_field(study.scenario), csv_field(study.file),
-                            study.seed, csv_field(study.software), csv_field(study.hardware), study.provisional ? 1 : 0,
-                            study.front_points, csv_number(study.hypervolume));
+        text += fmt::format("{},{},{},{},{},{},{},{},{}", csv_field(study.name), csv_field(study.scenario),
+                            csv_field(study.file), study.seed, csv_field(study.software),
+                            csv_field(study.hardware), study.provisional ? 1 : 0, study.front_points,
+                            csv_number(study.hypervolume));
         for (std::size_t k = 0; k < comparison.objectives.size(); ++k) {
             if (study.best.empty()) {
                 text += ",,,,,,,,";
                 continue;
             }
             const BestValue& best = study.best[k];
-            for (const double value : {best.value.value, best.value.low, best.value.high, best.with_model_error.low,
-                                       best.with_model_error.high, best.change}) {
+            for (const double value : {best.value.value, best.value.low, best.value.high,
+                                       best.with_model_error.low, best.with_model_error.high, best.change}) {
                 text += "," + csv_number(value);
             }
             text += fmt::format(",{},{}", best.point, csv_field(best.plan));

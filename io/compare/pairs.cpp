@@ -25,7 +25,8 @@ double together(double one, double other) { return std::hypot(std::log(one), std
 
 std::string ratio_text(double ratio, double low, double high)
 {
-    return low == high ? fmt::format("{:.3f}", ratio) : fmt::format("{:.3f} ({:.2f} to {:.2f})", ratio, low, high);
+    return low == high ? fmt::format("{:.3f}", ratio)
+                       : fmt::format("{:.3f} ({:.2f} to {:.2f})", ratio, low, high);
 }
 
 PairJson plan_json(const PairedPlan& plan)
@@ -55,19 +56,21 @@ std::vector<std::vector<std::string>> pair_rows(const std::vector<ComparedPair>&
     if (pairs.empty()) {
         return {};
     }
-    std::vector<std::vector<std::string>> rows{
-        {"best in", "expected", "of", "against", "ratio (95 %)", "as if independent", "less in one run", "differ"}};
+    std::vector<std::vector<std::string>> rows{{"best in", "expected", "of", "against", "ratio (95 %)",
+                                                "as if independent", "less in one run", "differ"}};
     for (const ComparedPair& pair : pairs) {
         const ReadingUnit unit = reading_unit(pair.units, std::max(pair.first.value, pair.second.value));
         const auto with_value = [&unit](const PairedPlan& plan) {
-            return fmt::format("{}: {:.4g}{}{}", plan.name, plan.value / unit.size, unit.name.empty() ? "" : " ", unit.name);
+            return fmt::format("{}: {:.4g}{}{}", plan.name, plan.value / unit.size,
+                               unit.name.empty() ? "" : " ", unit.name);
         };
         const double low = pair.independent_low();
         const double high = pair.independent_high();
-        rows.push_back({pair.best_in, pair.quantity, with_value(pair.second), with_value(pair.first),
-                        ratio_text(pair.ratio, pair.low, pair.high),
-                        std::isfinite(low) && std::isfinite(high) ? fmt::format("{:.2f} to {:.2f}", low, high) : "-",
-                        chance_text(pair.chance_less), pair.differ.empty() ? "plans only" : listed(pair.differ)});
+        rows.push_back(
+            {pair.best_in, pair.quantity, with_value(pair.second), with_value(pair.first),
+             ratio_text(pair.ratio, pair.low, pair.high),
+             std::isfinite(low) && std::isfinite(high) ? fmt::format("{:.2f} to {:.2f}", low, high) : "-",
+             chance_text(pair.chance_less), pair.differ.empty() ? "plans only" : listed(pair.differ)});
     }
     return rows;
 }
@@ -78,7 +81,8 @@ std::string pairs_text(const std::vector<ComparedPair>& pairs)
         return "";
     }
     return fmt::format(
-        "\nPairs: ratio of the expectations, with its 95 % interval by what the errors of both do not have in common; "
+        "\nPairs: ratio of the expectations, with its 95 % interval by what the errors of both do not have "
+        "in common; "
         "probability "
         "that one run of\nthe first named takes less than one of the other, with the noise of runs.\n{}",
         aligned(pair_rows(pairs), 0));

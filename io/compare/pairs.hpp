@@ -44,7 +44,7 @@ struct ComparedPair {
     double chance_less = 0.5;           // that one run of the second has less than one of the first
     double chance_expected_less = 0.5;  // that the expectation of the second is less
     std::vector<std::string>
-        differ;                // of the machines: "accelerator", "software", "GPUs", "network"; empty: plans of one machine
+        differ;  // of the machines: "accelerator", "software", "GPUs", "network"; empty: plans of one machine
     double correlation = 1.0;  // of the errors beyond those of the constants
     PairDeviations deviations;
     // The interval if the errors of both were independent; NaN: unknown.

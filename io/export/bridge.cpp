@@ -62,7 +62,8 @@ Exported bridge_overrides(const Launch& launch)
     if (plan.cp > 1) {
         s.set("model.cp_comm_type", context_exchange_name(plan));
         if (plan.head_gpus() > 1 && plan.ring_gpus() > 1) {
-            s.set("model.hierarchical_context_parallel_sizes", fmt::format("[{},{}]", plan.head_gpus(), plan.ring_gpus()));
+            s.set("model.hierarchical_context_parallel_sizes",
+                  fmt::format("[{},{}]", plan.head_gpus(), plan.ring_gpus()));
         }
     }
     if (launch.job.workload.mixture()) {
@@ -74,7 +75,8 @@ Exported bridge_overrides(const Launch& launch)
               truth(plan.exchanges_tokens() && plan.expert_overlap == ExpertOverlap::shared_experts));
     }
     s.set("model.sequence_parallel", truth(plan.tp > 1 && plan.shares_tokens()));
-    s.set("model.recompute_granularity", plan.recompute == Recompute::none ? "null" : std::string(name(plan.recompute)));
+    s.set("model.recompute_granularity",
+          plan.recompute == Recompute::none ? "null" : std::string(name(plan.recompute)));
     if (plan.recompute == Recompute::selective) {
         s.set("model.recompute_modules",
               fmt::format("'[{}]'", fmt::join(recomputed_modules(launch.plan, launch.job.workload), ",")));
@@ -98,7 +100,8 @@ Exported bridge_overrides(const Launch& launch)
     s.set("ddp.overlap_param_gather", truth(overlapped && plan.sharding == Sharding::zero1));
     std::string text = stamp(launch, names.version, names.source);
     text += fmt::format(
-        "# Overrides to append to a recipe of {}, on {} GPUs; the recipe must set train_iters to null. It provides learning "
+        "# Overrides to append to a recipe of {}, on {} GPUs; the recipe must set train_iters to null. It "
+        "provides learning "
         "rate, data, tokenizer, position embedding and precision, which must be {}.\n",
         one_line(launch.job.workload.name), plan.gpus(),
         precision_name(kind_of(launch.job.workload.precision, launch.job.cluster.stack)));

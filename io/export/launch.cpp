@@ -54,11 +54,13 @@ std::string ranges(const std::vector<int>& nodes)
 /// The slowest of these nodes, in words.
 std::string slowest(const std::vector<int>& nodes, const std::vector<double>& factors)
 {
-    const int node = *std::max_element(nodes.begin(), nodes.end(), [&](int a, int b) { return factors[a] < factors[b]; });
+    const int node =
+        *std::max_element(nodes.begin(), nodes.end(), [&](int a, int b) { return factors[a] < factors[b]; });
     if (factors[static_cast<std::size_t>(node)] == Cluster::drawn_node) {
         return "speeds unknown";
     }
-    return fmt::format("the slowest, {}, takes {:.4g} times as long", node, factors[static_cast<std::size_t>(node)]);
+    return fmt::format("the slowest, {}, takes {:.4g} times as long", node,
+                       factors[static_cast<std::size_t>(node)]);
 }
 
 /// Of which hardware the plan is, where a scenario has a choice.
@@ -79,7 +81,8 @@ std::string spares_line(const Launch& launch)
     const int spares = spare_nodes(launch);
     return spares == 0 ? ""
                        : fmt::format(
-                             "# Predicted times and costs include {} spare node{} ({} GPUs) that replace failed ones; the job "
+                             "# Predicted times and costs include {} spare node{} ({} GPUs) that replace "
+                             "failed ones; the job "
                              "below does not contain them\n",
                              spares, spares == 1 ? "" : "s", spares * launch.job.cluster.gpus_per_node());
 }
@@ -116,7 +119,8 @@ std::string nodes_text(const Launch& launch)
     std::sort(in_job.begin(), in_job.end());
     const std::vector<int> others = left_out(in_job, launch.job.cluster);
     std::string text = fmt::format(
-        "# Predicted times are for known nodes, numbered as in the scenario.\n#   In the job, in this order: nodes {} ({}).\n",
+        "# Predicted times are for known nodes, numbered as in the scenario.\n#   In the job, in this order: "
+        "nodes {} ({}).\n",
         ranges(in_job), slowest(in_job, factors));
     if (!others.empty()) {
         text += fmt::format("#   Not in the job: nodes {} ({}).\n", ranges(others), slowest(others, factors));
@@ -141,9 +145,11 @@ const std::vector<ExportTarget>& export_targets()
     static const std::vector<ExportTarget> targets{
         {"megatron", "arguments for Megatron-LM's pretrain_gpt.py", ".args", megatron_arguments},
         {"bridge", "overrides for a recipe of NeMo's Megatron-Bridge", ".overrides", bridge_overrides},
-        {"torchtitan", "torchtitan configuration (TOML); schedules that PyTorch does not provide are exported as a table",
+        {"torchtitan",
+         "torchtitan configuration (TOML); schedules that PyTorch does not provide are exported as a table",
          ".toml", torchtitan_config},
-        {"torchtitan-recipe", "torchtitan configuration function (Python), for versions without TOML", ".py", torchtitan_recipe},
+        {"torchtitan-recipe", "torchtitan configuration function (Python), for versions without TOML", ".py",
+         torchtitan_recipe},
         {"slurm", "job script, with the node, stage and replica of each rank", ".sbatch", slurm_script},
         {"json", "the plan, its task order and its workload as one JSON object", ".json", launch_json},
     };
@@ -172,25 +178,33 @@ std::string stamp(const Launch& launch, const std::string& version, const std::s
 {
     const char* provisional =
         "# PROVISIONAL: the search was stopped before it confirmed its front; prismopt resume continues it\n";
-    const std::string phase =
-        launch.phases > 1
-            ? fmt::format("# Phase {} of {}; phases are launched one after the other, and --phase K exports another\n",
-                          launch.phase_number, launch.phases)
-            : "";
-    return fmt::format("# Study {}, point {}: {}\n{}{}{}{}{}# For {}\n#   {}\n# Written by {}\n{}", one_line(launch.study),
-                       one_line(launch.point), one_line(launch.design), variant_line(launch), spares_line(launch),
-                       launch.price.empty() ? "" : fmt::format("# Costs are at {}\n", one_line(launch.price)), phase,
-                       launch.provisional ? provisional : "", version, source, launch.program, nodes_text(launch));
+    const std::string phase = launch.phases > 1 ? fmt::format(
+                                                      "# Phase {} of {}; phases are launched one after the "
+                                                      "other, and --phase K exports another\n",
+                                                      launch.phase_number, launch.phases)
+                                                : "";
+    return fmt::format("# Study {}, point {}: {}\n{}{}{}{}{}# For {}\n#   {}\n# Written by {}\n{}",
+                       one_line(launch.study), one_line(launch.point), one_line(launch.design),
+                       variant_line(launch), spares_line(launch),
+                       launch.price.empty() ? "" : fmt::format("# Costs are at {}\n", one_line(launch.price)),
+                       phase, launch.provisional ? provisional : "", version, source, launch.program,
+                       nodes_text(launch));
 }
 
 namespace {
 
-nlohmann::json value_json(int value) { return value == as_configured ? nlohmann::json() : nlohmann::json(value); }
+nlohmann::json value_json(int value)
+{
+    return value == as_configured ? nlohmann::json() : nlohmann::json(value);
+}
 nlohmann::json value_json(Seconds value)
 {
     return value.si > 0.0 ? nlohmann::json(fmt::format("{:.9g} s", value.si)) : nlohmann::json();
 }
-nlohmann::json value_json(const ModuleSet& value) { return value.empty() ? nlohmann::json() : nlohmann::json(text_of(value)); }
+nlohmann::json value_json(const ModuleSet& value)
+{
+    return value.empty() ? nlohmann::json() : nlohmann::json(text_of(value));
+}
 template <Nameable Enum>
 nlohmann::json value_json(Enum value)
 {
@@ -201,7 +215,8 @@ nlohmann::json value_json(Enum value)
 nlohmann::json plan_json(const Launch& launch)
 {
     const ParallelPlan& plan = launch.plan;
-    nlohmann::json json{{"dp", plan.dp}, {"layout", layout_text(launch.chunks, launch.job.workload.predictions)}};
+    nlohmann::json json{{"dp", plan.dp},
+                        {"layout", layout_text(launch.chunks, launch.job.workload.predictions)}};
     for_each_axis([&](const auto& axis) { json[std::string(axis.name)] = value_json(plan.*(axis.choice)); });
     json["shard_gpus"] = plan.sharding_gpus();  // all where the plan has 0
     return json;
@@ -213,31 +228,34 @@ Exported launch_json(const Launch& launch)
 {
     const ParallelPlan& plan = launch.plan;
     const Workload& w = launch.job.workload;
-    nlohmann::json json{{"study", launch.study},
-                        {"point", launch.point},
-                        {"design", launch.design},
-                        {"program", launch.program},
-                        {"provisional", launch.provisional},
-                        {"gpus", plan.gpus()},
-                        {"spare_gpus", spare_nodes(launch) * launch.job.cluster.gpus_per_node()},
-                        {"plan", plan_json(launch)},
-                        {"phase",
-                         {{"tokens", launch.phase.tokens},
-                          {"number", launch.phase_number},
-                          {"of", launch.phases},
-                          {"sequence_length", launch.phase.sequence},
-                          {"global_batch", launch.phase.global_batch}}},
-                        {"workload",
-                         {{"name", w.name}, {"layers", w.layers()}, {"hidden", w.hidden}, {"vocabulary", w.vocabulary}}},
-                        {"cluster", {{"name", launch.job.cluster.name}, {"gpus_per_node", launch.job.cluster.gpus_per_node()}}},
-                        {"variant", variant_json(launch)},
-                        {"gpu_price", launch.price},
-                        {"nodes", nodes_json(launch)},
-                        {"quantiles_of", quantiles_of(launch.job.cluster.nodes_known())},
-                        {"step_time_p50_s", launch.step_s > 0.0 ? nlohmann::json(launch.step_s) : nlohmann::json()},
-                        {"checkpoint_interval_s",
-                         launch.checkpoint_interval_s > 0.0 ? nlohmann::json(launch.checkpoint_interval_s) : nlohmann::json()},
-                        {"order_of_tasks", nlohmann::json::array()}};
+    nlohmann::json json{
+        {"study", launch.study},
+        {"point", launch.point},
+        {"design", launch.design},
+        {"program", launch.program},
+        {"provisional", launch.provisional},
+        {"gpus", plan.gpus()},
+        {"spare_gpus", spare_nodes(launch) * launch.job.cluster.gpus_per_node()},
+        {"plan", plan_json(launch)},
+        {"phase",
+         {{"tokens", launch.phase.tokens},
+          {"number", launch.phase_number},
+          {"of", launch.phases},
+          {"sequence_length", launch.phase.sequence},
+          {"global_batch", launch.phase.global_batch}}},
+        {"workload",
+         {{"name", w.name}, {"layers", w.layers()}, {"hidden", w.hidden}, {"vocabulary", w.vocabulary}}},
+        {"cluster",
+         {{"name", launch.job.cluster.name}, {"gpus_per_node", launch.job.cluster.gpus_per_node()}}},
+        {"variant", variant_json(launch)},
+        {"gpu_price", launch.price},
+        {"nodes", nodes_json(launch)},
+        {"quantiles_of", quantiles_of(launch.job.cluster.nodes_known())},
+        {"step_time_p50_s", launch.step_s > 0.0 ? nlohmann::json(launch.step_s) : nlohmann::json()},
+        {"checkpoint_interval_s", launch.checkpoint_interval_s > 0.0
+                                      ? nlohmann::json(launch.checkpoint_interval_s)
+                                      : nlohmann::json()},
+        {"order_of_tasks", nlohmann::json::array()}};
     std::istringstream stages(orders_csv(launch.orders));
     for (std::string tasks; std::getline(stages, tasks);) {
         json["order_of_tasks"].push_back(tasks);

@@ -24,7 +24,8 @@ void set_parallelism(const Launch& launch, Settings& s)
         s.set("context-parallel-size", plan.cp);
         s.set("cp-comm-type", context_exchange_name(plan));
         if (plan.head_gpus() > 1 && plan.ring_gpus() > 1) {
-            s.set("hierarchical-context-parallel-sizes", fmt::format("{} {}", plan.head_gpus(), plan.ring_gpus()));
+            s.set("hierarchical-context-parallel-sizes",
+                  fmt::format("{} {}", plan.head_gpus(), plan.ring_gpus()));
         }
     }
     if (launch.job.workload.mixture()) {
@@ -62,7 +63,8 @@ void set_pipeline(const Launch& launch, Settings& s)
         s.flag("account-for-loss-in-pipeline-split");
     }
     if (launch.plan.chunks > 1 && launch.plan.group > 0) {
-        s.set("microbatch-group-size-per-virtual-pipeline-stage", interleaved_group(launch.plan, launch.phase));
+        s.set("microbatch-group-size-per-virtual-pipeline-stage",
+              interleaved_group(launch.plan, launch.phase));
     }
 }
 
@@ -77,7 +79,8 @@ void set_data_parallelism(const ParallelPlan& plan, Settings& s)
     } else if (gathers) {
         s.flag("use-distributed-optimizer");
         s.flag("use-megatron-fsdp");
-        s.set("data-parallel-sharding-strategy", plan.sharding == Sharding::zero2 ? "optim_grads" : "optim_grads_params");
+        s.set("data-parallel-sharding-strategy",
+              plan.sharding == Sharding::zero2 ? "optim_grads" : "optim_grads_params");
         s.set("ckpt-format", "fsdp_dtensor");
     }
     if (plan.dp_overlap == DataParallelOverlap::on) {
@@ -98,7 +101,8 @@ void set_recompute(const Launch& launch, Settings& s)
     }
     s.set("recompute-granularity", std::string(name(launch.plan.recompute)));
     if (launch.plan.recompute == Recompute::selective) {
-        s.set("recompute-modules", fmt::format("{}", fmt::join(recomputed_modules(launch.plan, launch.job.workload), " ")));
+        s.set("recompute-modules",
+              fmt::format("{}", fmt::join(recomputed_modules(launch.plan, launch.job.workload), " ")));
     }
     if (launch.plan.recompute == Recompute::full) {
         const int some = recomputed_per_chunk(launch.plan);
@@ -176,9 +180,10 @@ std::string layer_pattern(const std::vector<bool>& has_experts)
 {
     const std::size_t layers = has_experts.size();
     for (std::size_t period = 1; 2 * period <= layers; ++period) {
-        if (layers % period == 0 &&
-            std::equal(has_experts.begin() + static_cast<std::ptrdiff_t>(period), has_experts.end(), has_experts.begin())) {
-            const std::vector<bool> once(has_experts.begin(), has_experts.begin() + static_cast<std::ptrdiff_t>(period));
+        if (layers % period == 0 && std::equal(has_experts.begin() + static_cast<std::ptrdiff_t>(period),
+                                               has_experts.end(), has_experts.begin())) {
+            const std::vector<bool> once(has_experts.begin(),
+                                         has_experts.begin() + static_cast<std::ptrdiff_t>(period));
             return fmt::format("\"({})*{}\"", runs_text(once), layers / period);
         }
     }
@@ -274,7 +279,8 @@ void set_network(const Launch& launch, Settings& s)
 namespace {
 
 constexpr auto kept_activations =
-    "# Needs more memory than predicted: this version keeps the products of gated units, because no module recomputes them alone "
+    "# Needs more memory than predicted: this version keeps the products of gated units, because no module "
+    "recomputes them alone "
     "(mlp recomputes the whole MLP).\n";
 
 }  // namespace
@@ -299,10 +305,13 @@ Exported megatron_arguments(const Launch& launch)
     std::string text = stamp(launch, names.version, names.source);
     const bool fsdp = shards_gradients(launch.plan.sharding);
     text += fmt::format(
-        "# For {} processes, one per GPU. Replace {} in: --{}.\n# To add: learning-rate schedule, optimizer{}. To check: "
-        "position embedding (derived from the network).\n# bash: mapfile -t args < <(grep -v '^#' THIS_FILE | xargs -n1); python "
+        "# For {} processes, one per GPU. Replace {} in: --{}.\n# To add: learning-rate schedule, "
+        "optimizer{}. To check: "
+        "position embedding (derived from the network).\n# bash: mapfile -t args < <(grep -v '^#' THIS_FILE "
+        "| xargs -n1); python "
         "pretrain_gpt.py \"${{args[@]}}\"\n",
-        launch.plan.gpus(), fill_in, fmt::join(missing, ", --"), launch.job.workload.mixture() ? ", router" : "");
+        launch.plan.gpus(), fill_in, fmt::join(missing, ", --"),
+        launch.job.workload.mixture() ? ", router" : "");
     text += phase_lines(launch);
     text += keeps_more_than_judged(launch.plan, launch.job.workload) ? kept_activations : "";
     text += fsdp ? "# In the environment: CUDA_DEVICE_MAX_CONNECTIONS unset or more than 1.\n"

@@ -13,7 +13,8 @@ MegatronLayers megatron_layers(const std::vector<Chunk>& chunks, int predictions
 {
     const auto even = [&chunks](bool ends_count) {
         const auto length = [ends_count](const Chunk& chunk) {
-            return chunk.layers + (ends_count && chunk.embedding ? 1 : 0) + (ends_count && chunk.head ? 1 : 0);
+            return chunk.layers + (ends_count && chunk.embedding ? 1 : 0) +
+                   (ends_count && chunk.head ? 1 : 0);
         };
         return std::all_of(chunks.begin(), chunks.end(),
                            [&](const Chunk& chunk) { return length(chunk) == length(chunks.front()); });
@@ -39,8 +40,10 @@ std::optional<long> samples_to_the_end(const Launch& launch)
 std::string too_few_samples(const Launch& launch)
 {
     return fmt::format(
-        "phase {} continues from a checkpoint, and Megatron counts samples over all phases: its {} iterations of {} samples are "
-        "fewer than the earlier phases have consumed; give it a global_batch as large as theirs, or train it as a separate run "
+        "phase {} continues from a checkpoint, and Megatron counts samples over all phases: its {} "
+        "iterations of {} samples are "
+        "fewer than the earlier phases have consumed; give it a global_batch as large as theirs, or train it "
+        "as a separate run "
         "(--finetune)",
         launch.phase_number, steps_to_the_end(launch), launch.phase.global_batch);
 }
@@ -53,14 +56,17 @@ std::string phase_lines(const Launch& launch)
         return "";
     }
     const std::string continues =
-        launch.before.empty() ? ""
-                              : fmt::format(
-                                    "# Continues from the checkpoint of phase {}, iteration {}, to iteration {}: Megatron counts "
-                                    "iterations over all phases, in batches of this phase.\n",
-                                    launch.phase_number - 1, steps_to_the_end(launch) - std::lround(launch.phase.steps()),
-                                    steps_to_the_end(launch));
+        launch.before.empty()
+            ? ""
+            : fmt::format(
+                  "# Continues from the checkpoint of phase {}, iteration {}, to iteration {}: Megatron "
+                  "counts "
+                  "iterations over all phases, in batches of this phase.\n",
+                  launch.phase_number - 1, steps_to_the_end(launch) - std::lround(launch.phase.steps()),
+                  steps_to_the_end(launch));
     return fmt::format(
-        "{}# Without lr-decay-samples, the learning rate decays until the end of this phase. All {} phases have {} samples; set "
+        "{}# Without lr-decay-samples, the learning rate decays until the end of this phase. All {} phases "
+        "have {} samples; set "
         "it "
         "to the same value in each phase.\n",
         continues, launch.phases, launch.samples);

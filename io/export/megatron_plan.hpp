@@ -14,7 +14,7 @@ namespace prismopt {
 /// Division of the layers among stages.
 struct MegatronLayers {
     bool account_for_ends = false;  // embedding and loss head count as a layer each; the split is even
-    std::string layout;             // else the value of --pipeline-model-parallel-layout; empty: the split is even
+    std::string layout;  // else the value of --pipeline-model-parallel-layout; empty: the split is even
 };
 MegatronLayers megatron_layers(const std::vector<Chunk>& chunks, int predictions);
 

@@ -35,12 +35,12 @@ std::vector<Process> processes(const Launch& launch)
     std::vector<Process> all(static_cast<std::size_t>(plan.gpus()));
     for (int replica = 0; replica < plan.dp; ++replica) {
         for (int stage = 0; stage < plan.pp; ++stage) {
-            const int first =
-                group * (plan.order == PlacementOrder::tp_pp_dp ? replica * plan.pp + stage : stage * plan.dp + replica);
+            const int first = group * (plan.order == PlacementOrder::tp_pp_dp ? replica * plan.pp + stage
+                                                                              : stage * plan.dp + replica);
             for (int member = 0; member < group; ++member) {
                 const int gpu = placement.gpu(replica, stage) + member;
-                all[static_cast<std::size_t>(first) + static_cast<std::size_t>(member)] = {gpu / node, gpu % node, stage,
-                                                                                           replica};
+                all[static_cast<std::size_t>(first) + static_cast<std::size_t>(member)] = {
+                    gpu / node, gpu % node, stage, replica};
             }
         }
     }
@@ -51,7 +51,8 @@ std::vector<Process> processes(const Launch& launch)
 bool in_blocks(const std::vector<Process>& all, int node)
 {
     for (std::size_t rank = 0; rank < all.size(); ++rank) {
-        if (all[rank].node != static_cast<int>(rank) / node || all[rank].local != static_cast<int>(rank) % node) {
+        if (all[rank].node != static_cast<int>(rank) / node ||
+            all[rank].local != static_cast<int>(rank) % node) {
             return false;
         }
     }
@@ -72,7 +73,8 @@ std::string table(const std::vector<Process>& all)
 std::string job_name(std::string study)
 {
     for (char& c : study) {
-        const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '_';
+        const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                           c == '.' || c == '_';
         c = plain ? c : '-';
     }
     return study;
@@ -82,7 +84,8 @@ constexpr auto by_blocks = "distribution=(--distribution=block:block)\n";
 
 /// Slurm starts task t of an arbitrary distribution on line t of the host file; equal nodes of one after the other fill its GPUs
 /// in turn.
-constexpr auto by_table = R"(ranks=${RANKS:?set it to the rank file (NAME.ranks.csv): sbatch --export=ALL,RANKS=... }
+constexpr auto by_table =
+    R"(ranks=${RANKS:?set it to the rank file (NAME.ranks.csv): sbatch --export=ALL,RANKS=... }
 mapfile -t hosts < <(scontrol show hostnames "$SLURM_JOB_NODELIST")
 export SLURM_HOSTFILE=$PWD/hosts.$SLURM_JOB_ID
 tail -n +2 "$ranks" | while IFS=, read -r _ node _; do echo "${hosts[$node]}"; done >"$SLURM_HOSTFILE"
@@ -91,22 +94,28 @@ distribution=(--distribution=arbitrary)
 
 /// A scenario has no names of hosts.
 constexpr auto known_nodes =
-    "#   Select them with sbatch --nodelist=HOSTS (nodes in the job) or --exclude=HOSTS (the others); otherwise Slurm "
-    "chooses.\n#   Slurm orders hosts as in its configuration, so the scenario must number nodes in that order.\n";
+    "#   Select them with sbatch --nodelist=HOSTS (nodes in the job) or --exclude=HOSTS (the others); "
+    "otherwise Slurm "
+    "chooses.\n#   Slurm orders hosts as in its configuration, so the scenario must number nodes in that "
+    "order.\n";
 
 /// sbatch --segment: nodes that topology/block keeps in one block, https://slurm.schedmd.com/topology.html.
 constexpr auto several_hosts =
-    "# {} nodes of {} GPUs form one domain of {} GPUs (tier {}). If Slurm knows the domains as blocks (topology/block), keep "
+    "# {} nodes of {} GPUs form one domain of {} GPUs (tier {}). If Slurm knows the domains as blocks "
+    "(topology/block), keep "
     "them together:\n#   sbatch --segment={}\n";
 
 constexpr auto judged_hardware =
-    "#   Slurm does not check this: on other hardware the plan may be slow or run out of memory. Choose matching nodes "
+    "#   Slurm does not check this: on other hardware the plan may be slow or run out of memory. Choose "
+    "matching nodes "
     "(--partition,\n#   --constraint), or export the plan for the hardware that you have.\n";
 
 /// Slurm ends a job at the failure of one of its nodes, and a requeued one gets others only where some are free.
 constexpr auto judged_spares =
-    "# Reserve the spare nodes: scontrol create reservation with a NodeCnt of the job's nodes plus the spares, and\n#   sbatch "
-    "--reservation. After a failure, --requeue then restarts the job at once, on a spare instead of the failed node.\n";
+    "# Reserve the spare nodes: scontrol create reservation with a NodeCnt of the job's nodes plus the "
+    "spares, and\n#   sbatch "
+    "--reservation. After a failure, --requeue then restarts the job at once, on a spare instead of the "
+    "failed node.\n";
 
 }  // namespace
 
@@ -114,19 +123,22 @@ Exported slurm_script(const Launch& launch)
 {
     const ParallelPlan& plan = launch.plan;
     if (plan.node_order != NodeOrder::as_listed) {
-        return Refusals{fmt::format(
-            "node_order {} places nodes by their number in the scenario, which Slurm does not know; search node_order = [\"{}\"]",
-            name(plan.node_order), name(NodeOrder::as_listed))};
+        return Refusals{
+            fmt::format("node_order {} places nodes by their number in the scenario, which Slurm does not "
+                        "know; search node_order = [\"{}\"]",
+                        name(plan.node_order), name(NodeOrder::as_listed))};
     }
     const std::vector<Process> all = processes(launch);
-    const int last =
-        std::max_element(all.begin(), all.end(), [](const Process& a, const Process& b) { return a.node < b.node; })->node;
+    const int last = std::max_element(all.begin(), all.end(), [](const Process& a, const Process& b) {
+                         return a.node < b.node;
+                     })->node;
     const int node = std::min(slurm_node_gpus(launch), plan.gpus());
     const int hosts = launch.job.cluster.gpus_per_node() / slurm_node_gpus(launch);
     const bool blocks = in_blocks(all, node);
     std::string text = "#!/usr/bin/env bash\n";
-    text += fmt::format("#SBATCH --job-name={}\n#SBATCH --nodes={}\n#SBATCH --ntasks={}\n#SBATCH --ntasks-per-node={}\n",
-                        job_name(launch.study), last + 1, plan.gpus(), node);
+    text += fmt::format(
+        "#SBATCH --job-name={}\n#SBATCH --nodes={}\n#SBATCH --ntasks={}\n#SBATCH --ntasks-per-node={}\n",
+        job_name(launch.study), last + 1, plan.gpus(), node);
     text += fmt::format("#SBATCH --gpus-per-node={}\n#SBATCH --exclusive\n#SBATCH --requeue\n", node);
     text += stamp(launch, "Slurm 22.05 and later", "https://slurm.schedmd.com/sbatch.html");
     text += launch.choices.empty() ? "" : judged_hardware;
@@ -136,10 +148,13 @@ Exported slurm_script(const Launch& launch)
     text += launch.job.cluster.nodes_listed() ? known_nodes : "";
     text += plan.spares > 0 ? judged_spares : "";
     text +=
-        "# usage: sbatch THIS_FILE COMMAND ARGUMENT...   one process of COMMAND per GPU, with RANK, LOCAL_RANK and WORLD_SIZE "
+        "# usage: sbatch THIS_FILE COMMAND ARGUMENT...   one process of COMMAND per GPU, with RANK, "
+        "LOCAL_RANK and WORLD_SIZE "
         "set\n";
-    text += fmt::format("# Order of ranks, innermost first: {}. The rank file gives the node, stage and replica of each rank.\n",
-                        name(plan.order));
+    text += fmt::format(
+        "# Order of ranks, innermost first: {}. The rank file gives the node, stage and replica of each "
+        "rank.\n",
+        name(plan.order));
     text += "set -euo pipefail\n";
     text += blocks ? by_blocks : by_table;
     text += R"(MASTER_ADDR=$(scontrol show hostnames "$SLURM_JOB_NODELIST" | head -n 1)

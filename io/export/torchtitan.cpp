@@ -75,7 +75,8 @@ std::string modules_of_parts(const std::vector<Chunk>& chunks, std::string_view 
 
 /// Layers of the model parts: by their number where that says it, else by the names of the modules. `modules`: the name of that
 /// setting.
-void set_layers(const std::vector<Chunk>& chunks, const std::string& modules, std::string_view head, Settings& s)
+void set_layers(const std::vector<Chunk>& chunks, const std::string& modules, std::string_view head,
+                Settings& s)
 {
     if (const auto layers = stage_layers(chunks)) {
         s.set("parallelism.pipeline_parallel_layers_per_stage", layers->each);
@@ -93,7 +94,8 @@ void set_data_parallel_degrees(const ParallelPlan& plan, Settings& s)
     s.set("parallelism.data_parallel_replicate_degree", plan.dp / shard);
     s.set("parallelism.data_parallel_shard_degree", shard);
     if (sharded) {
-        s.set("parallelism.fsdp_reshard_after_forward", plan.sharding == Sharding::zero3 ? "\"always\"" : "\"never\"");
+        s.set("parallelism.fsdp_reshard_after_forward",
+              plan.sharding == Sharding::zero3 ? "\"always\"" : "\"never\"");
     }
 }
 
@@ -124,8 +126,9 @@ std::string later_phase(const Launch& launch)
 {
     return launch.before.empty()
                ? ""
-               : fmt::format("# Continues from the checkpoint of phase {}: steps count from the start of the run.\n",
-                             launch.phase_number - 1);
+               : fmt::format(
+                     "# Continues from the checkpoint of phase {}: steps count from the start of the run.\n",
+                     launch.phase_number - 1);
 }
 
 /// "[table]" lines before the settings of each.
@@ -170,7 +173,8 @@ Exported torchtitan_config(const Launch& launch)
         s.set("parallelism.expert_parallel_degree", plan.ep);
     }
     // Microbatches are those of the pipeline's schedule, or passes whose gradients are added up.
-    s.set("training.local_batch_size", pipelined(plan) ? launch.phase.global_batch / plan.dp : plan.microbatch);
+    s.set("training.local_batch_size",
+          pipelined(plan) ? launch.phase.global_batch / plan.dp : plan.microbatch);
     s.set("training.global_batch_size", launch.phase.global_batch);
     s.set("training.seq_len", launch.phase.sequence);
     s.set("training.steps", steps_to_the_end(launch));
@@ -179,12 +183,14 @@ Exported torchtitan_config(const Launch& launch)
         s.set("checkpoint.interval", steps);
     }
     s.set("activation_checkpoint.mode", fmt::format("\"{}\"", name(plan.recompute)));
-    for (const char* missing : {"model.name", "model.flavor", "model.tokenizer_path", "training.dataset", "optimizer.lr"}) {
+    for (const char* missing :
+         {"model.name", "model.flavor", "model.tokenizer_path", "training.dataset", "optimizer.lr"}) {
         s.set(missing, quoted(fill_in));
     }
     std::string text = stamp(launch, names.version, names.source);
     text += fmt::format(
-        "# For {} processes, one per GPU. Replace {}: model ({}, {} layers), tokenizer, data, learning rate. To add: the rest of "
+        "# For {} processes, one per GPU. Replace {}: model ({}, {} layers), tokenizer, data, learning rate. "
+        "To add: the rest of "
         "the optimizer, and [job].\n",
         plan.gpus(), fill_in, one_line(launch.job.workload.name), launch.job.workload.layers());
     text += later_phase(launch);
@@ -203,14 +209,17 @@ Refusals recipe_refusals(const Launch& launch)
     Refusals why = cannot_run("torchtitan", trained(launch));
     if (launch.plan.cp > 1) {
         why.emplace_back(
-            "context parallelism needs a transform of the model's attention; search cp = [1], or add the transform yourself");
+            "context parallelism needs a transform of the model's attention; search cp = [1], or add the "
+            "transform yourself");
     }
     if (launch.job.workload.mixture() && launch.plan.ep > 1) {
         why.emplace_back(
-            "expert parallelism needs a transform of the model's experts; search ep = [1], or add the transform yourself");
+            "expert parallelism needs a transform of the model's experts; search ep = [1], or add the "
+            "transform yourself");
     }
     if (launch.plan.tp > 1 && launch.plan.tp_overlap == TensorParallelOverlap::on) {
-        why.emplace_back("tensor-parallel overlap needs a transform of the model; search tp_overlap = [\"off\"]");
+        why.emplace_back(
+            "tensor-parallel overlap needs a transform of the model; search tp_overlap = [\"off\"]");
     }
     return why;
 }
@@ -251,16 +260,21 @@ Exported torchtitan_recipe(const Launch& launch)
     s.set("activation_checkpoint", recomputes ? "FullActivationRematConfig()" : "None");
     std::string text = stamp(launch, names.version, names.source);
     text += fmt::format(
-        "# For {} processes, one per GPU. Replace {}: the module and function of a configuration of {} ({} layers), with its "
+        "# For {} processes, one per GPU. Replace {}: the module and function of a configuration of {} ({} "
+        "layers), with its "
         "data, tokenizer, optimizer and learning rate.\n",
         plan.gpus(), fill_in, one_line(launch.job.workload.name), launch.job.workload.layers());
     if (const long steps = steps_between_checkpoints(launch); steps > 0) {
-        text += fmt::format("# Predicted with a checkpoint every {} steps, which the configuration must set.\n", steps);
+        text += fmt::format(
+            "# Predicted with a checkpoint every {} steps, which the configuration must set.\n", steps);
     }
     text += later_phase(launch);
     text += "# usage, in a folder on Python's path: --module THIS_FILE (without .py) --config plan\n";
-    text += recomputes ? "\nfrom torchtitan.distributed.activation_checkpoint import FullActivationRematConfig\n" : "";
-    text += fmt::format("\nfrom {0}_MODULE import {0}_FUNCTION as base\n\n\ndef plan():\n    config = base()\n", fill_in);
+    text += recomputes
+                ? "\nfrom torchtitan.distributed.activation_checkpoint import FullActivationRematConfig\n"
+                : "";
+    text += fmt::format(
+        "\nfrom {0}_MODULE import {0}_FUNCTION as base\n\n\ndef plan():\n    config = base()\n", fill_in);
     for (const auto& [name, value] : s.all()) {
         text += fmt::format("    config.{} = {}\n", name, value);
     }

@@ -97,7 +97,8 @@ Steps steps_of(std::span<const double> values)
     const double range = scaled(packed.high) - scaled(packed.low);
     for (const double value : values) {
         const double share = range > 0.0 ? (scaled(value) - scaled(packed.low)) / range : 0.0;
-        packed.steps.push_back(std::isfinite(value) ? static_cast<std::uint16_t>(std::lround(last_step * share)) : no_value);
+        packed.steps.push_back(
+            std::isfinite(value) ? static_cast<std::uint16_t>(std::lround(last_step * share)) : no_value);
     }
     return packed;
 }
@@ -105,8 +106,8 @@ Steps steps_of(std::span<const double> values)
 nlohmann::json packed_cloud(const Results& results, std::size_t most_bytes)
 {
     const OffFront off = off_front(results);
-    const bool wide =
-        !results.evaluations.empty() && results.evaluations.back().index > std::numeric_limits<std::uint32_t>::max();
+    const bool wide = !results.evaluations.empty() &&
+                      results.evaluations.back().index > std::numeric_limits<std::uint32_t>::max();
     const std::size_t bytes = (wide ? 8 : 4) + 2 * results.objectives.size();  // of a plan, before base64
     const std::size_t most = most_bytes * 3 / 4 / bytes;
     std::vector<const EvaluatedPoint*> kept;
@@ -123,7 +124,8 @@ nlohmann::json packed_cloud(const Results& results, std::size_t most_bytes)
         lower.push_back(static_cast<std::uint32_t>(point->index));
         upper.push_back(static_cast<std::uint32_t>(point->index >> 32));
     }
-    nlohmann::json json{{"total", off.drawn.size() + off.bounded.size()}, {"drawn", drawn}, {"index", base64(lower)}};
+    nlohmann::json json{
+        {"total", off.drawn.size() + off.bounded.size()}, {"drawn", drawn}, {"index", base64(lower)}};
     json["upper"] = wide ? nlohmann::json(base64(upper)) : nlohmann::json();
     json["objectives"] = nlohmann::json::array();
     for (std::size_t k = 0; k < results.objectives.size(); ++k) {
@@ -132,8 +134,10 @@ nlohmann::json packed_cloud(const Results& results, std::size_t most_bytes)
             values.push_back(value_of(*point, k));
         }
         const Steps packed = steps_of(values);
-        json["objectives"].push_back(
-            {{"low", packed.low}, {"high", packed.high}, {"log", packed.logarithmic}, {"values", base64(packed.steps)}});
+        json["objectives"].push_back({{"low", packed.low},
+                                      {"high", packed.high},
+                                      {"log", packed.logarithmic},
+                                      {"values", base64(packed.steps)}});
     }
     return json;
 }
@@ -146,11 +150,14 @@ std::string packed_timeline(const std::vector<TimelineEvent>& events, double ste
     };
     std::vector<std::uint16_t> numbers;
     for (const TimelineEvent& event : events) {
-        const bool shown = event.stream == TimelineStream::compute || event.stream == TimelineStream::exchange;
+        const bool shown =
+            event.stream == TimelineStream::compute || event.stream == TimelineStream::exchange;
         if (shown && event.activity != Activity::bubble) {  // a bubble is where nothing is
-            numbers.insert(numbers.end(), {static_cast<std::uint16_t>(event.stage), static_cast<std::uint16_t>(event.activity),
-                                           static_cast<std::uint16_t>(event.chunk), static_cast<std::uint16_t>(event.microbatch),
-                                           place(event.start_s), place(event.end_s)});
+            numbers.insert(numbers.end(), {static_cast<std::uint16_t>(event.stage),
+                                           static_cast<std::uint16_t>(event.activity),
+                                           static_cast<std::uint16_t>(event.chunk),
+                                           static_cast<std::uint16_t>(event.microbatch), place(event.start_s),
+                                           place(event.end_s)});
         }
     }
     return base64(numbers);

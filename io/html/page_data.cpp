@@ -44,7 +44,8 @@ using Json = nlohmann::json;
 /// Seven digits are more than a page shows. What is not finite is null, as JSON has no infinity.
 Json number(double value)
 {
-    return json_number(std::isfinite(value) ? std::strtod(fmt::format("{:.7g}", value).c_str(), nullptr) : value);
+    return json_number(std::isfinite(value) ? std::strtod(fmt::format("{:.7g}", value).c_str(), nullptr)
+                                            : value);
 }
 
 Json estimate(const Estimate& e) { return {number(e.value), number(e.low), number(e.high)}; }
@@ -68,10 +69,11 @@ Json completion_json(const FrontPoint& point, const StudyNotes& notes)
 {
     Json list = Json::array();
     for (const Completion& done : completions(point, notes.start)) {
-        list.push_back({{"quantile", done.quantile},
-                        {"seconds", number(done.exact.seconds)},
-                        {"date", done.exact.date},
-                        {"with_error", {{"seconds", number(done.with_error.seconds)}, {"date", done.with_error.date}}}});
+        list.push_back(
+            {{"quantile", done.quantile},
+             {"seconds", number(done.exact.seconds)},
+             {"date", done.exact.date},
+             {"with_error", {{"seconds", number(done.with_error.seconds)}, {"date", done.with_error.date}}}});
     }
     return list;
 }
@@ -144,10 +146,14 @@ Json knobs_json(const Results& results)
 {
     const KnobWorths found = knob_worths(results);
     const auto cells = knob_worth_cells(found);
-    return {{"cells", cells}, {"svg", cells.empty() ? "" : figures_svg(report_figures(results, {.figure = "break-even"}))}};
+    return {{"cells", cells},
+            {"svg", cells.empty() ? "" : figures_svg(report_figures(results, {.figure = "break-even"}))}};
 }
 
-Json choices_json(const ChoiceTable& table) { return {{"title", table.title}, {"cells", table.cells}, {"note", table.note}}; }
+Json choices_json(const ChoiceTable& table)
+{
+    return {{"title", table.title}, {"cells", table.cells}, {"note", table.note}};
+}
 
 /// Of missing the limit of the time; null: there is none, or it is unknown.
 Json risk_json(const FrontPoint& point, const StudyNotes& notes)
@@ -159,7 +165,9 @@ Json risk_json(const FrontPoint& point, const StudyNotes& notes)
     }
     Json json{{"exact", exact}};
     if (risk) {
-        json.update({{"mean", risk->mean}, {"shown", risk_with_error_text(*risk)}, {"text", deadline_risk_text(*risk)}});
+        json.update({{"mean", risk->mean},
+                     {"shown", risk_with_error_text(*risk)},
+                     {"text", deadline_risk_text(*risk)}});
     }
     return json;
 }
@@ -204,8 +212,9 @@ Json contests_of(const Results& results)
     Json list = Json::array();
     const std::vector<Contest> all = contests(results.posterior);
     for (const Contest& contest : all) {
-        const bool on_front = std::any_of(results.front.begin(), results.front.end(),
-                                          [&](const FrontPoint& point) { return point.prediction.gpus == contest.gpus; });
+        const bool on_front =
+            std::any_of(results.front.begin(), results.front.end(),
+                        [&](const FrontPoint& point) { return point.prediction.gpus == contest.gpus; });
         if (!on_front || contest.objective != all.front().objective) {
             continue;
         }
@@ -220,9 +229,9 @@ Json contests_of(const Results& results)
         constexpr std::size_t most = 20;
         for (std::size_t i = 0; i < std::min(most, contest.plans.size()); ++i) {
             const PlanChance& chance = *contest.plans[i];
-            const auto row =
-                std::lower_bound(results.evaluations.begin(), results.evaluations.end(), chance.index,
-                                 [](const EvaluatedPoint& point, std::uint64_t index) { return point.index < index; });
+            const auto row = std::lower_bound(
+                results.evaluations.begin(), results.evaluations.end(), chance.index,
+                [](const EvaluatedPoint& point, std::uint64_t index) { return point.index < index; });
             if (row == results.evaluations.end() || row->index != chance.index) {
                 continue;  // of a merged or hand-made file
             }
@@ -246,8 +255,10 @@ Json progress(const Results& results)
 {
     constexpr std::size_t most = 2000;  // more than a chart is wide
     const std::size_t stride = results.progress.size() / most + 1;
-    Json json{
-        {"evaluations", Json::array()}, {"draws", Json::array()}, {"hypervolume", Json::array()}, {"elapsed", Json::array()}};
+    Json json{{"evaluations", Json::array()},
+              {"draws", Json::array()},
+              {"hypervolume", Json::array()},
+              {"elapsed", Json::array()}};
     for (std::size_t i = 0; i < results.progress.size(); ++i) {
         if (i % stride == 0 || i + 1 == results.progress.size()) {
             json["evaluations"].push_back(results.progress[i].evaluations);
@@ -349,9 +360,11 @@ Json run_json(const RunEffects& study)
         Json changes;
         const auto changed = named_figures(effect.run);
         for (std::size_t f = 0; f < plan.size(); ++f) {
-            changes[plan[f].first] = {{"change", number(changed[f].second - plan[f].second)}, {"low", Json()}, {"high", Json()}};
+            changes[plan[f].first] = {
+                {"change", number(changed[f].second - plan[f].second)}, {"low", Json()}, {"high", Json()}};
         }
-        json["effects"].push_back({{"kind", effect.kind}, {"name", effect.name}, {"change", std::move(changes)}});
+        json["effects"].push_back(
+            {{"kind", effect.kind}, {"name", effect.name}, {"change", std::move(changes)}});
     }
     return json;
 }
@@ -472,16 +485,17 @@ void add_timelines(const ReportedStudy& study, Json& json, std::size_t& most_byt
     json["host"] = study.host;
     std::string note = study.timeline_note;
     if (left_out > 0) {
-        note += fmt::format("{}{} {} too many operations for this page; prismopt predict --timeline writes their steps.",
-                            note.empty() ? "" : " ", counted(left_out, "plan"), left_out == 1 ? "has" : "have");
+        note += fmt::format(
+            "{}{} {} too many operations for this page; prismopt predict --timeline writes their steps.",
+            note.empty() ? "" : " ", counted(left_out, "plan"), left_out == 1 ? "has" : "have");
     }
     json["timeline_note"] = note;
 }
 
 }  // namespace
 
-nlohmann::json page_data(const std::vector<ReportedStudy>& studies, const std::string& program, const Comparison& comparison,
-                         std::size_t most_bytes)
+nlohmann::json page_data(const std::vector<ReportedStudy>& studies, const std::string& program,
+                         const Comparison& comparison, std::size_t most_bytes)
 {
     constexpr double cloud_share = 0.85;  // of what fronts leave; timelines take the rest
     Json json{{"program", program},
@@ -511,7 +525,8 @@ nlohmann::json page_data(const std::vector<ReportedStudy>& studies, const std::s
         const std::size_t taken = json.dump().size();
         return taken < most_bytes ? most_bytes - taken : 0;
     };
-    const auto cloud_bytes = static_cast<std::size_t>(cloud_share * static_cast<double>(left())) / studies.size();
+    const auto cloud_bytes =
+        static_cast<std::size_t>(cloud_share * static_cast<double>(left())) / studies.size();
     for (std::size_t s = 0; s < studies.size(); ++s) {
         json["studies"][s]["cloud"] = packed_cloud(studies[s].results, cloud_bytes);
     }

@@ -11,7 +11,7 @@
 namespace prismopt {
 
 /// At most about `most_bytes` as text, unless the fronts alone need more.
-nlohmann::json page_data(const std::vector<ReportedStudy>& studies, const std::string& program, const Comparison& comparison,
-                         std::size_t most_bytes);
+nlohmann::json page_data(const std::vector<ReportedStudy>& studies, const std::string& program,
+                         const Comparison& comparison, std::size_t most_bytes);
 
 }  // namespace prismopt

@@ -19,16 +19,16 @@ namespace prismopt {
 namespace {
 
 /// Parts of the page's program in the order in which they run.
-constexpr std::array<std::string_view, 23> program_files{"data.js",     "format.js",      "charts.js",        "selection.js",
-                                                         "choices.js",  "front.js",       "best_plans.js",    "table.js",
-                                                         "batches.js",  "gains.js",       "distributions.js", "breakdown.js",
-                                                         "timeline.js", "sensitivity.js", "reliability.js",   "parallel.js",
-                                                         "space.js",    "summary.js",     "answer.js",        "printing.js",
-                                                         "trust.js",    "machines.js",    "main.js"};
+constexpr std::array<std::string_view, 23> program_files{
+    "data.js",       "format.js",      "charts.js",      "selection.js", "choices.js",       "front.js",
+    "best_plans.js", "table.js",       "batches.js",     "gains.js",     "distributions.js", "breakdown.js",
+    "timeline.js",   "sensitivity.js", "reliability.js", "parallel.js",  "space.js",         "summary.js",
+    "answer.js",     "printing.js",    "trust.js",       "machines.js",  "main.js"};
 
 std::string text_of(const std::vector<EmbeddedFile>& files, std::string_view name)
 {
-    const auto found = std::find_if(files.begin(), files.end(), [name](const EmbeddedFile& file) { return file.name == name; });
+    const auto found = std::find_if(files.begin(), files.end(),
+                                    [name](const EmbeddedFile& file) { return file.name == name; });
     if (found == files.end()) {
         throw std::logic_error("the program contains no file " + std::string(name));
     }
@@ -46,7 +46,10 @@ std::string without_tags(const std::string& json)
 }
 
 /// Puts a text in the place of its mark, which is there once.
-void put(std::string& page, std::string_view mark, const std::string& text) { page.replace(page.find(mark), mark.size(), text); }
+void put(std::string& page, std::string_view mark, const std::string& text)
+{
+    page.replace(page.find(mark), mark.size(), text);
+}
 
 std::string name_in_file(const ReportedStudy& study)
 {
@@ -83,7 +86,8 @@ std::string answers(const std::vector<ReportedStudy>& studies)
 
 }  // namespace
 
-std::string report_page(const std::vector<ReportedStudy>& studies, const std::string& program, const Comparison& comparison)
+std::string report_page(const std::vector<ReportedStudy>& studies, const std::string& program,
+                        const Comparison& comparison)
 {
     const std::vector<EmbeddedFile> files = page_files();
     const std::vector<EmbeddedFile> library = chart_library_files();
@@ -100,7 +104,8 @@ std::string report_page(const std::vector<ReportedStudy>& studies, const std::st
     put(page, "@licences@", licences);
     const std::string title = escaped(page_title(studies));
     const std::string answer = escaped(answers(studies));
-    const std::size_t others = page.size() + scripts.size() + library.front().text.size() + 2 * title.size() + answer.size();
+    const std::size_t others =
+        page.size() + scripts.size() + library.front().text.size() + 2 * title.size() + answer.size();
     const std::string data = page_data(studies, program, comparison, most_page_bytes - others).dump();
     // From the end of the page, so that no mark is looked for in what was put in.
     put(page, "@program@", scripts);

@@ -27,8 +27,8 @@ struct ReportedStudy {
     std::vector<StepTimeline> timelines;  // of the plans of shown_plans(), in order; or none
     std::string timeline_note;            // why some are missing
     std::string placement{};              // notes on where the process groups of plans lie; empty: none
-    std::string levers{};                 // axes that the space holds at one value, with what others would save; empty: none
-    std::string host{};                   // note on what waiting for the host costs the first plan; empty: none
+    std::string levers{};  // axes that the space holds at one value, with what others would save; empty: none
+    std::string host{};    // note on what waiting for the host costs the first plan; empty: none
     /// Output of `sensitivity --json` for a point of the front, and that point; empty: none.
     std::string sensitivity = {};
     std::uint64_t sensitivity_point = 0;
@@ -39,6 +39,7 @@ struct ReportedStudy {
 inline constexpr std::size_t most_page_bytes = 3'000'000;
 
 /// `program`: name, version and commit of this program. All studies have the same objectives; `comparison` compares them.
-std::string report_page(const std::vector<ReportedStudy>& studies, const std::string& program, const Comparison& comparison = {});
+std::string report_page(const std::vector<ReportedStudy>& studies, const std::string& program,
+                        const Comparison& comparison = {});
 
 }  // namespace prismopt

@@ -32,7 +32,8 @@ const std::vector<LogFormat>& log_formats()
          .trainers = "Megatron-Bridge, where it prints only its own line",
          .step = {},
          .quantity = {"Step Time :", "s"},
-         .source = "NVIDIA-NeMo/Megatron-Bridge src/megatron/bridge/training/utils/train_utils.py @067f987df03b"},
+         .source =
+             "NVIDIA-NeMo/Megatron-Bridge src/megatron/bridge/training/utils/train_utils.py @067f987df03b"},
         {.name = "nemo",
          .trainers = "NeMo 2, which prints a line per step",
          .step = {"iteration ", "/"},
@@ -102,20 +103,22 @@ const std::vector<LogFormat>& log_formats()
          .quantity = {"throughput/batches_per_sec:", "\n"},
          .kind = StepQuantity::steps_per_second,
          .step_above = true,
-         .source = "mosaicml/composer composer/loggers/console_logger.py, composer/callbacks/speed_monitor.py @64051888"},
+         .source = "mosaicml/composer composer/loggers/console_logger.py, "
+                   "composer/callbacks/speed_monitor.py @64051888"},
         {.name = "olmo-core",
          .trainers = "OLMo-core",
          .step = {"[step=", "/"},
          .quantity = {"throughput/device/BPS=", "\n"},
          .kind = StepQuantity::steps_per_second,
          .step_above = true,
-         .source = "allenai/OLMo-core src/olmo_core/train/callbacks/console_logger.py, speed_monitor.py @fa6c5014"},
+         .source =
+             "allenai/OLMo-core src/olmo_core/train/callbacks/console_logger.py, speed_monitor.py @fa6c5014"},
         {.name = "mllog",
          .trainers = "MLPerf logs (MLLOG)",
          .parse = parse_mllog_line,
          .parse_batch = mllog_batch,
-         .source =
-             "mlcommons/logging mlperf_logging/mllog/mllog.py @7bbf7926; result logs of mlcommons/training_results v5.0, v5.1"},
+         .source = "mlcommons/logging mlperf_logging/mllog/mllog.py @7bbf7926; result logs of "
+                   "mlcommons/training_results v5.0, v5.1"},
         {.name = "llama-factory",
          .trainers = "LLaMA-Factory: trainer_log.jsonl",
          .kind = StepQuantity::elapsed_seconds,
@@ -125,7 +128,8 @@ const std::vector<LogFormat>& log_formats()
          .trainers = "Transformers' Trainer and what uses it (TRL, Axolotl): the progress bar",
          .kind = StepQuantity::elapsed_seconds,
          .parse = parse_progress_bar,
-         .source = "huggingface/transformers src/transformers/trainer_callback.py @007360d6; the bar is tqdm's"},
+         .source =
+             "huggingface/transformers src/transformers/trainer_callback.py @007360d6; the bar is tqdm's"},
     };
     return list;
 }

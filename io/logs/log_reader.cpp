@@ -68,12 +68,13 @@ std::optional<double> number_before(std::string_view text, std::string_view ends
     }
     std::string digits;
     const auto thousands = [&] {
-        return text[i] == ',' && !digits.empty() && i + 3 < text.size() && digit(text[i + 1]) && digit(text[i + 2]) &&
-               digit(text[i + 3]) && (i + 4 >= text.size() || !digit(text[i + 4]));
+        return text[i] == ',' && !digits.empty() && i + 3 < text.size() && digit(text[i + 1]) &&
+               digit(text[i + 2]) && digit(text[i + 3]) && (i + 4 >= text.size() || !digit(text[i + 4]));
     };
     for (; i < text.size(); ++i) {
         const char c = text[i];
-        const bool sign = (c == '+' || c == '-') && (digits.empty() || digits.back() == 'e' || digits.back() == 'E');
+        const bool sign =
+            (c == '+' || c == '-') && (digits.empty() || digits.back() == 'e' || digits.back() == 'E');
         const bool exponent = (c == 'e' || c == 'E') && !digits.empty() && digit(digits.back());
         if (digit(c) || c == '.' || sign || exponent) {
             digits += c;
@@ -95,8 +96,8 @@ std::optional<double> number_before(std::string_view text, std::string_view ends
 }
 
 /// The first number after a key, from a position on; `at` is set to the key's place.
-std::optional<double> first_number(std::string_view text, const LogNumber& what, std::size_t from, std::size_t& at,
-                                   bool suffixed = false)
+std::optional<double> first_number(std::string_view text, const LogNumber& what, std::size_t from,
+                                   std::size_t& at, bool suffixed = false)
 {
     for (at = text.find(what.key, from); at != std::string_view::npos; at = text.find(what.key, at + 1)) {
         if (const auto value = number_before(text.substr(at + what.key.size()), what.ends, suffixed)) {
@@ -225,8 +226,9 @@ bool is_number(std::string_view line) { return !std::isnan(number_in(trimmed(lin
 /// Names in several columns, as the first line of a table has.
 bool may_be_header(const std::vector<std::string>& fields)
 {
-    return fields.size() > 1 &&
-           std::none_of(fields.begin(), fields.end(), [](const std::string& field) { return field.empty() || is_number(field); });
+    return fields.size() > 1 && std::none_of(fields.begin(), fields.end(), [](const std::string& field) {
+               return field.empty() || is_number(field);
+           });
 }
 
 bool ignored(std::string_view line) { return trimmed(line).empty() || trimmed(line).front() == '#'; }
@@ -268,9 +270,12 @@ void LogReader::refuse_columns(std::int64_t line, const std::vector<std::string>
     for (std::size_t i = 0; i < std::min(most, header.size()); ++i) {
         present.push_back(printable(header[i]));
     }
-    refuse(line, fmt::format("no column of step times among {}{}; name it in the first line as one of: {} (after any section: "
-                             "perf/step_time)",
-                             listed(present), header.size() > most ? ", ..." : "", listed(accepted)));
+    refuse(
+        line,
+        fmt::format(
+            "no column of step times among {}{}; name it in the first line as one of: {} (after any section: "
+            "perf/step_time)",
+            listed(present), header.size() > most ? ", ..." : "", listed(accepted)));
 }
 
 void LogReader::add(std::string_view text)
@@ -329,7 +334,8 @@ void LogReader::read_line(std::string_view text)
     if (!first_line_) {
         first_line_ = line;
     } else if (const std::vector<std::string> first = fields_of(first_line_->text);
-               waiting_.empty() && may_be_header(first) && first.size() == fields.size() && is_number(fields.front())) {
+               waiting_.empty() && may_be_header(first) && first.size() == fields.size() &&
+               is_number(fields.front())) {
         refuse_columns(first_line_->number, first);
     }
     if (recognised(line.text) && waiting_.size() < most_waiting) {
@@ -345,8 +351,9 @@ bool LogReader::recognised(const std::string& line)
             std::size_t at = 0;
             return !what.key.empty() && first_number(line, what, 0, at, suffixed).has_value();
         };
-        return holds(format.quantity, format.suffixed) || holds(format.memory) || (format.step_above && holds(format.step)) ||
-               (format.parse != nullptr && format.parse(line)) || (format.parse_batch != nullptr && format.parse_batch(line));
+        return holds(format.quantity, format.suffixed) || holds(format.memory) ||
+               (format.step_above && holds(format.step)) || (format.parse != nullptr && format.parse(line)) ||
+               (format.parse_batch != nullptr && format.parse_batch(line));
     });
 }
 
@@ -397,7 +404,8 @@ std::optional<LogReader::Found> LogReader::find(const LogFormat& format, std::st
         if (*quantity > 0.0 && (step || !numbered)) {
             Found found{.step = step, .quantity = *quantity, .end = end};
             if (!format.batch.key.empty()) {
-                found.sequences = std::max(0.0, first_number(text, format.batch, 0, at, format.suffixed).value_or(0.0));
+                found.sequences =
+                    std::max(0.0, first_number(text, format.batch, 0, at, format.suffixed).value_or(0.0));
             }
             if (!format.samples.key.empty()) {
                 found.samples = first_number(text, format.samples, 0, at, format.suffixed).value_or(0.0);
@@ -500,7 +508,8 @@ void LogReader::read_number(const Line& line)
     const double value = number_in(trimmed(line.text));
     if (!(value > 0.0) || std::isinf(value)) {
         refuse(line.number,
-               fmt::format("\"{}\" is not a step time; each line has one number of seconds above 0", trimmed(line.text)));
+               fmt::format("\"{}\" is not a step time; each line has one number of seconds above 0",
+                           trimmed(line.text)));
     }
     add_step(std::nullopt, value, false, {.line = line.number});
 }
@@ -538,13 +547,15 @@ void LogReader::read_fields(const Line& line, const std::vector<std::string>& fi
     }
     const double value = number_of(columns_.time) * columns_.time_unit;
     if (!(value > 0.0) || std::isinf(value)) {
-        refuse(line.number, fmt::format("column {} has no step time above 0; correct or remove the line", columns_.time + 1));
+        refuse(line.number, fmt::format("column {} has no step time above 0; correct or remove the line",
+                                        columns_.time + 1));
     }
     std::optional<double> step;
     if (columns_.step >= 0) {
         step = number_of(columns_.step);
         if (!(*step >= 0.0) || *step > 1e15) {
-            refuse(line.number, fmt::format("column {} has no step number; correct or remove the line", columns_.step + 1));
+            refuse(line.number, fmt::format("column {} has no step number; correct or remove the line",
+                                            columns_.step + 1));
         }
     }
     add_step(step, value, false, {.line = line.number});
@@ -554,7 +565,9 @@ double LogReader::seconds(StepQuantity kind, double quantity, std::int64_t line)
 {
     const auto per = [&](double amount, const char* what) {
         if (!(amount > 0.0)) {
-            refuse(line, fmt::format("the log gives {} per second, and the amount per step is not known; give a plan", what));
+            refuse(line, fmt::format(
+                             "the log gives {} per second, and the amount per step is not known; give a plan",
+                             what));
         }
         return amount / quantity;
     };
@@ -628,8 +641,8 @@ double LogReader::batch_by_samples(const LoggedStep& step) const
 {
     const bool follows = samples_.sequences > 0.0 && step.number > samples_.step;
     const SampleCount before = follows ? samples_ : SampleCount{};
-    const double batch =
-        (step.samples - before.sequences) / static_cast<double>(std::max<std::int64_t>(1, step.number - before.step));
+    const double batch = (step.samples - before.sequences) /
+                         static_cast<double>(std::max<std::int64_t>(1, step.number - before.step));
     const bool plausible = batch >= 1.0 && (follows || batch == std::floor(batch));
     return plausible ? batch : 0.0;
 }
@@ -643,7 +656,8 @@ void LogReader::refuse_ranks(const LoggedStep& step)
         progress_.restart(step.number);
         if (progress_.equal > most_equal) {
             refuse(step.line,
-                   fmt::format("the numbers of steps go back for the {}th time to where they went on last, as where several "
+                   fmt::format("the numbers of steps go back for the {}th time to where they went on last, "
+                               "as where several "
                                "ranks write to one log without their names; give the lines of one rank",
                                progress_.equal));
         }
@@ -684,7 +698,8 @@ void LogReader::add_step(std::optional<double> number, double seconds, bool mean
         step.restarted = true;
         ++restarts_;
     } else if (mean) {
-        const std::int64_t difference = step.number - numbers_.last;  // more than the interval where a line is missing
+        const std::int64_t difference =
+            step.number - numbers_.last;  // more than the interval where a line is missing
         numbers_.interval = numbers_.interval == 0 ? difference : std::min(numbers_.interval, difference);
     }
     refuse_ranks(step);

@@ -27,8 +27,8 @@ struct LoggedStep {
 
 /// Settings of a reader.
 struct LogOptions {
-    std::string path;              // for messages
-    std::string trainer;           // a name of log_formats(), "numbers" or "csv"; empty: found from the first lines
+    std::string path;     // for messages
+    std::string trainer;  // a name of log_formats(), "numbers" or "csv"; empty: found from the first lines
     double tokens_per_step = 0.0;  // of the plan, for trainers that print tokens or sequences per second
     double sequences_per_step = 0.0;
     int gpus = 0;

@@ -23,7 +23,8 @@ constexpr double most_steps = 1e9;
 std::optional<double> whole_number(std::string_view text)
 {
     const double value = number_in(trimmed(text));
-    return value >= 0.0 && value <= most_steps && value == std::floor(value) ? std::optional(value) : std::nullopt;
+    return value >= 0.0 && value <= most_steps && value == std::floor(value) ? std::optional(value)
+                                                                             : std::nullopt;
 }
 
 /// "01:23", "1:02:03", "1 day, 2:03:04" in seconds.

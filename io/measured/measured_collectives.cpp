@@ -70,11 +70,13 @@ std::string refusal(const CsvRow& row, std::optional<Collective> kind)
 
 std::optional<Collective> collective_of_nccl(const std::string& program)
 {
-    constexpr std::array<std::pair<const char*, Collective>, 4> programs{{{"all_reduce", Collective::all_reduce},
-                                                                          {"all_gather", Collective::all_gather},
-                                                                          {"reduce_scatter", Collective::reduce_scatter},
-                                                                          {"alltoall", Collective::all_to_all}}};
-    const auto* found = std::find_if(programs.begin(), programs.end(), [&program](const auto& p) { return program == p.first; });
+    constexpr std::array<std::pair<const char*, Collective>, 4> programs{
+        {{"all_reduce", Collective::all_reduce},
+         {"all_gather", Collective::all_gather},
+         {"reduce_scatter", Collective::reduce_scatter},
+         {"alltoall", Collective::all_to_all}}};
+    const auto* found = std::find_if(programs.begin(), programs.end(),
+                                     [&program](const auto& p) { return program == p.first; });
     return found == programs.end() ? std::nullopt : std::optional(found->second);
 }
 

@@ -26,11 +26,12 @@ struct Measured {
     const char* latent;
     const char* experts;
 };
-constexpr auto measured = std::to_array<Measured>({{"A100", "a100-sxm-80gb", "sglang", "sglang", "trtllm", ""},
-                                                   {"H100", "h100-sxm", "trtllm", "vllm", "trtllm", "trtllm"},
-                                                   {"B200", "b200-sxm", "trtllm", "vllm", "trtllm", "trtllm"},
-                                                   {"GB200", "gb200", "trtllm", "vllm", "trtllm", "trtllm"},
-                                                   {"B300", "b300-sxm", "trtllm", "vllm", "trtllm", "trtllm"}});
+constexpr auto measured =
+    std::to_array<Measured>({{"A100", "a100-sxm-80gb", "sglang", "sglang", "trtllm", ""},
+                             {"H100", "h100-sxm", "trtllm", "vllm", "trtllm", "trtllm"},
+                             {"B200", "b200-sxm", "trtllm", "vllm", "trtllm", "trtllm"},
+                             {"GB200", "gb200", "trtllm", "vllm", "trtllm", "trtllm"},
+                             {"B300", "b300-sxm", "trtllm", "vllm", "trtllm", "trtllm"}});
 
 struct Kind {
     const char* name;
@@ -56,8 +57,9 @@ std::optional<KernelTable> table_of(const CsvRow& row)
         return KernelTable::product;
     }
     if (kind == "attention") {
-        return row.number("window") > 0.0 && row.number("window") < row.number("tokens") ? KernelTable::window
-                                                                                         : KernelTable::attention;
+        return row.number("window") > 0.0 && row.number("window") < row.number("tokens")
+                   ? KernelTable::window
+                   : KernelTable::attention;
     }
     if (kind == "attention_mla") {
         return KernelTable::latent_attention;
@@ -113,10 +115,13 @@ std::string kernel_refusal(const CsvRow& row, KernelTable table, const Kind* kin
     if ((attention || table == KernelTable::latent_attention) && row.number("tokens") < shortest) {
         return "shorter than sequences of training";
     }
-    if (table == KernelTable::experts && (row.text("distribution") != "balanced" || row.count("ep") > largest_ep)) {
+    if (table == KernelTable::experts &&
+        (row.text("distribution") != "balanced" || row.count("ep") > largest_ep)) {
         return "experts with unequal loads, or in groups that pass over tokens of others";
     }
-    return row.text("notes").find("slower than the other engine") != std::string::npos ? "slower than the other engine" : "";
+    return row.text("notes").find("slower than the other engine") != std::string::npos
+               ? "slower than the other engine"
+               : "";
 }
 
 std::string key_of(KernelTable table, const Kind& kind)
@@ -145,7 +150,8 @@ MeasuredKernel kernel_of(const CsvRow& row, KernelTable table, const Kind& kind,
     read.k = row.number("k");
     read.measured_s = row.number("time_us") * 1e-6;
     read.shapes = fmt::format("{} x {}", read.n, read.k);
-    if (table == KernelTable::attention || table == KernelTable::window || table == KernelTable::latent_attention) {
+    if (table == KernelTable::attention || table == KernelTable::window ||
+        table == KernelTable::latent_attention) {
         read.attention = attention_of(row, table == KernelTable::latent_attention);
         read.shapes = fmt::format("{} tokens", row.number("tokens"));
     } else if (table == KernelTable::experts) {
@@ -170,14 +176,16 @@ MeasuredKernels read_measured_kernels(const std::string& folder)
     int line = 1;
     for (const CsvRow& row : read_csv(path)) {
         const std::string label = fmt::format("training_kernels line {}", ++line);
-        const auto* on =
-            std::find_if(measured.begin(), measured.end(), [&row](const Measured& m) { return row.text("gpu") == m.gpu; });
-        const auto* kind =
-            std::find_if(kinds.begin(), kinds.end(), [&row](const Kind& k) { return row.text("precision_kind") == k.name; });
+        const auto* on = std::find_if(measured.begin(), measured.end(),
+                                      [&row](const Measured& m) { return row.text("gpu") == m.gpu; });
+        const auto* kind = std::find_if(kinds.begin(), kinds.end(), [&row](const Kind& k) {
+            return row.text("precision_kind") == k.name;
+        });
         const auto table = table_of(row);
         if (on == measured.end() || !table) {
             result.skipped.push_back(
-                {kernels_source, label, plain_text(fmt::format("{} on {} is not described", row.text("kind"), row.text("gpu")))});
+                {kernels_source, label,
+                 plain_text(fmt::format("{} on {} is not described", row.text("kind"), row.text("gpu")))});
             continue;
         }
         const std::string reason = kernel_refusal(row, *table, kind == kinds.end() ? nullptr : kind, *on);

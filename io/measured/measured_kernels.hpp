@@ -12,22 +12,23 @@ namespace prismopt {
 
 enum class KernelTable { product, attention, window, latent_attention, experts, cast, largest_value };
 template <>
-inline constexpr auto names_of<KernelTable> = std::to_array<Named<KernelTable>>({{KernelTable::product, "products"},
-                                                                                 {KernelTable::attention, "attention"},
-                                                                                 {KernelTable::window, "attention, windows"},
-                                                                                 {KernelTable::latent_attention,
-                                                                                  "latent attention"},
-                                                                                 {KernelTable::experts, "experts"},
-                                                                                 {KernelTable::cast, "casts"},
-                                                                                 {KernelTable::largest_value, "largest values"}});
+inline constexpr auto names_of<KernelTable> =
+    std::to_array<Named<KernelTable>>({{KernelTable::product, "products"},
+                                       {KernelTable::attention, "attention"},
+                                       {KernelTable::window, "attention, windows"},
+                                       {KernelTable::latent_attention, "latent attention"},
+                                       {KernelTable::experts, "experts"},
+                                       {KernelTable::cast, "casts"},
+                                       {KernelTable::largest_value, "largest values"}});
 
 /// A measured kernel, or the kernels of a layer of experts.
 struct MeasuredKernel {
     KernelTable table = KernelTable::product;
     std::string row;
     std::string accelerator;  // of the catalog
-    std::string key;          // of the share that sets its level (machine_constants.hpp); empty: none is fitted to it
-    std::string shapes;       // its family of shapes: products of one n and k, attention of one length, experts of one network
+    std::string key;  // of the share that sets its level (machine_constants.hpp); empty: none is fitted to it
+    std::string
+        shapes;  // its family of shapes: products of one n and k, attention of one length, experts of one network
     Precision precision = Precision::bf16;
     // Products [m, k] times [k, n], `groups` times. Experts: two products, of hidden size k and width n, of m rows each.
     double groups = 1.0;

@@ -41,23 +41,24 @@ void check_header(const std::vector<std::string>& header, const std::string& pat
 {
     const std::vector<std::string> known = run_columns();
     if (!contains(header, "design")) {
-        throw InputError(
-            fmt::format("{}:1: has no column design; add it, with the plan of each run, such as gpus=64 tp=4 pp=4 "
-                        "(docs/accuracy.md)",
-                        path));
+        throw InputError(fmt::format(
+            "{}:1: has no column design; add it, with the plan of each run, such as gpus=64 tp=4 pp=4 "
+            "(docs/accuracy.md)",
+            path));
     }
     if (!contains(header, "step_time_s") && !contains(header, "tflops_per_gpu")) {
-        throw InputError(
-            fmt::format("{}:1: has no column step_time_s; add it, with the seconds of an optimizer step, such as 12.9 "
-                        "(docs/accuracy.md)",
-                        path));
+        throw InputError(fmt::format(
+            "{}:1: has no column step_time_s; add it, with the seconds of an optimizer step, such as 12.9 "
+            "(docs/accuracy.md)",
+            path));
     }
     for (const std::string& column : header) {
         if (!contains(known, column) && !column.starts_with("note")) {
             const std::string near = nearest(column, known);
-            throw InputError(
-                fmt::format("{}:1: column {} is unknown, and would be ignored; {}", path, printable(column),
-                            near.empty() ? "remove it, or begin its name with note" : fmt::format("did you mean {}?", near)));
+            throw InputError(fmt::format("{}:1: column {} is unknown, and would be ignored; {}", path,
+                                         printable(column),
+                                         near.empty() ? "remove it, or begin its name with note"
+                                                      : fmt::format("did you mean {}?", near)));
         }
     }
 }
@@ -79,18 +80,24 @@ std::vector<RunRow> shipped_run_rows()
     return read_rows(parse_csv(catalog_text(shipped_table), path), path);
 }
 
-bool table_has_column(const std::string& path, const std::string& column) { return contains(header_of(path), column); }
+bool table_has_column(const std::string& path, const std::string& column)
+{
+    return contains(header_of(path), column);
+}
 
 std::string how_to_normalise(const std::string& folder)
 {
-    return fmt::format("published tables need prismopt's columns: python3 jobs/normalise_measurements.py {} OUT, then give OUT",
-                       shell_word(folder));
+    return fmt::format(
+        "published tables need prismopt's columns: python3 jobs/normalise_measurements.py {} OUT, then give "
+        "OUT",
+        shell_word(folder));
 }
 
 RunTables read_run_tables(const std::string& folder)
 {
     if (!fs::is_directory(folder)) {
-        throw InputError(folder + ": is not a directory; give the one that contains the tables of measured runs");
+        throw InputError(folder +
+                         ": is not a directory; give the one that contains the tables of measured runs");
     }
     std::set<fs::path> tables;
     for (const auto& entry : fs::directory_iterator(folder)) {

@@ -17,9 +17,10 @@ namespace prismopt {
 /// the buffers of communication libraries; or what tensors had of that.
 enum class MemoryBasis { device, reserved, allocated };
 template <>
-inline constexpr auto names_of<MemoryBasis> = std::to_array<Named<MemoryBasis>>({{MemoryBasis::device, "device"},
-                                                                                 {MemoryBasis::reserved, "reserved"},
-                                                                                 {MemoryBasis::allocated, "allocated"}});
+inline constexpr auto names_of<MemoryBasis> =
+    std::to_array<Named<MemoryBasis>>({{MemoryBasis::device, "device"},
+                                       {MemoryBasis::reserved, "reserved"},
+                                       {MemoryBasis::allocated, "allocated"}});
 
 /// A measured plan of a job of one phase.
 struct MeasuredRun : Job {
@@ -36,8 +37,9 @@ struct MeasuredRun : Job {
     double memory_bytes = 0.0;             // measured peak of a GPU; zero if the source gives none
     bool fitted = true;                    // whether the constants are fitted to it
     bool of_formula = false;               // the step time rests on an assumed number of operations
-    double kept_bytes = 0.0;               // per parameter on a GPU: what its trainer keeps beside gradients and optimizer states
-    double undivided_bytes = 0.0;          // ... and of the optimizer states, what sharding does not divide
+    double kept_bytes =
+        0.0;  // per parameter on a GPU: what its trainer keeps beside gradients and optimizer states
+    double undivided_bytes = 0.0;  // ... and of the optimizer states, what sharding does not divide
     MemoryBasis memory_basis = MemoryBasis::device;  // of memory_bytes
 
     const Phase& phase() const { return phases.front(); }

@@ -33,10 +33,10 @@ constexpr int most_of_any_count = 10'000'000;
 constexpr int most_layers_or_heads = 10'000;
 
 /// Of every row.
-constexpr auto row_columns =
-    std::to_array<const char*>({"run", "source", "skipped", "line", "assumed", "variability", "fitted", "scenario", "design",
-                                "sequence_parallel", "outcome", "step_time_s", "tflops_per_gpu", "of_formula", "memory_gb",
-                                "memory_basis", "memory_allocated", "kept_bytes", "undivided_bytes"});
+constexpr auto row_columns = std::to_array<const char*>(
+    {"run", "source", "skipped", "line", "assumed", "variability", "fitted", "scenario", "design",
+     "sequence_parallel", "outcome", "step_time_s", "tflops_per_gpu", "of_formula", "memory_gb",
+     "memory_basis", "memory_allocated", "kept_bytes", "undivided_bytes"});
 /// Of the job, which a scenario may give instead.
 constexpr auto job_columns = std::to_array<const char*>({"network",
                                                          "layers",
@@ -74,10 +74,11 @@ constexpr auto job_columns = std::to_array<const char*>({"network",
                                                          "pod",
                                                          "oversubscription"});
 /// Of networks whose shape the row gives; networks of the catalog have their own.
-constexpr auto shape_columns =
-    std::to_array<const char*>({"heads", "kv_heads", "feed_forward", "vocabulary", "head", "activation", "normalisation",
-                                "tied_embedding", "dropout", "experts", "experts_active", "expert_size", "shared_size"});
-constexpr auto expert_columns = std::to_array<const char*>({"experts_active", "expert_size", "shared_size", "dense_layers"});
+constexpr auto shape_columns = std::to_array<const char*>(
+    {"heads", "kv_heads", "feed_forward", "vocabulary", "head", "activation", "normalisation",
+     "tied_embedding", "dropout", "experts", "experts_active", "expert_size", "shared_size"});
+constexpr auto expert_columns =
+    std::to_array<const char*>({"experts_active", "expert_size", "shared_size", "dense_layers"});
 
 [[noreturn]] void refuse(const CsvRow& row, const char* column, std::string_view remedy)
 {
@@ -86,11 +87,13 @@ constexpr auto expert_columns = std::to_array<const char*>({"experts_active", "e
 
 /// Refuses columns that have no effect. `otherwise`: what gives them one.
 template <class Columns>
-void refuse_given(const CsvRow& row, const Columns& columns, std::string_view why, std::string_view otherwise = "")
+void refuse_given(const CsvRow& row, const Columns& columns, std::string_view why,
+                  std::string_view otherwise = "")
 {
     for (const char* column : columns) {
         if (!row.text(column).empty()) {
-            refuse(row, column, fmt::format("{}; leave it empty{}{}", why, otherwise.empty() ? "" : ", or ", otherwise));
+            refuse(row, column,
+                   fmt::format("{}; leave it empty{}{}", why, otherwise.empty() ? "" : ", or ", otherwise));
         }
     }
 }
@@ -126,11 +129,13 @@ std::string needed_text(const CsvRow& row, const char* column)
     if (!row.text(column).empty()) {
         return row.text(column);
     }
-    const auto* example = std::find_if(column_examples.begin(), column_examples.end(),
-                                       [column](const ColumnExample& of) { return std::string_view(of.column) == column; });
+    const auto* example =
+        std::find_if(column_examples.begin(), column_examples.end(),
+                     [column](const ColumnExample& of) { return std::string_view(of.column) == column; });
     const std::string_view list(example->list);
-    throw InputError(fmt::format("no {}: give it, such as {}{}, or give the job by a scenario file in the column scenario",
-                                 column, example->value, list.empty() ? "" : fmt::format(" (prismopt init --list {})", list)));
+    throw InputError(fmt::format(
+        "no {}: give it, such as {}{}, or give the job by a scenario file in the column scenario", column,
+        example->value, list.empty() ? "" : fmt::format(" (prismopt init --list {})", list)));
 }
 
 /// An entry of the catalog; refusals name the column.
@@ -202,7 +207,8 @@ void choose_in(const CsvRow& row, const char* column, Enum& target)
 /// A network of the catalog, with as many of its layers as the row says.
 Workload catalog_network_of(const CsvRow& row)
 {
-    refuse_given(row, shape_columns, "a network of the catalog has its own", "give hidden for another network");
+    refuse_given(row, shape_columns, "a network of the catalog has its own",
+                 "give hidden for another network");
     Workload w = entry_in(row, "network", [](const std::string& name) { return catalog_workload(name); });
     const int layers = count_in(row, "layers", w.layers());
     const int dense = count_in(row, "dense_layers", w.layers());
@@ -212,7 +218,8 @@ Workload catalog_network_of(const CsvRow& row)
         t->experts.dense_layers = dense > 0 ? dense : std::min(t->experts.dense_layers, t->layers - 1);
         w = workload_of(*t);
     } else {
-        refuse_given(row, std::array{"dense_layers"}, "the network is no mixture of experts with equal layers");
+        refuse_given(row, std::array{"dense_layers"},
+                     "the network is no mixture of experts with equal layers");
         w.cut(layers > 0 ? layers : w.layers());
     }
     w.predictions = count_in(row, "predictions", 16);
@@ -246,7 +253,8 @@ Workload own_network_of(const CsvRow& row)
         t.experts.shared = count_in(row, "shared_size");
         t.experts.dense_layers = count_in(row, "dense_layers", t.layers);
     } else {
-        refuse_given(row, expert_columns, "the network has no experts", "give their number per layer in experts, such as 8");
+        refuse_given(row, expert_columns, "the network has no experts",
+                     "give their number per layer in experts, such as 8");
     }
     refuse_given(row, std::array{"predictions"}, "prediction modules are those of the catalog's networks");
     return workload_of(t);
@@ -260,7 +268,8 @@ WideLayers wide_layers_of(const CsvRow& row)
     std::stringstream blocks(row.text("bf16_blocks"));
     for (std::string block; std::getline(blocks, block, '+');) {
         if (std::find(known.begin(), known.end(), block) == known.end()) {
-            refuse(row, "bf16_blocks", fmt::format("give kinds of blocks, joined by +: {}", fmt::join(known, ", ")));
+            refuse(row, "bf16_blocks",
+                   fmt::format("give kinds of blocks, joined by +: {}", fmt::join(known, ", ")));
         }
         wide.blocks.push_back(block);
     }
@@ -311,7 +320,8 @@ Accelerator core_of(Accelerator a, int cores)
     for (FlopsPerSecond* peak : {&a.peak_bf16, &a.peak_fp32, &a.peak_tf32, &a.peak_fp8, &a.peak_fp4}) {
         *peak = *peak / cores;
     }
-    for (BytesPerSecond* rate : {&a.memory_bandwidth, &a.host_link, &a.host_memory_bandwidth, &a.nvme_bandwidth}) {
+    for (BytesPerSecond* rate :
+         {&a.memory_bandwidth, &a.host_link, &a.host_memory_bandwidth, &a.nvme_bandwidth}) {
         *rate = *rate / cores;
     }
     a.memory = a.memory / cores;
@@ -327,7 +337,8 @@ std::vector<int> node_shape(const CsvRow& row)
     static const std::regex pattern("[1-9][0-9]{0,5}(x[1-9][0-9]{0,3}){0,2}");
     const std::string text = needed_text(row, "node");
     if (!std::regex_match(text, pattern)) {
-        refuse(row, "node", "give the GPUs that node_link joins, such as 8, or the shape of a torus, such as 4x4x8");
+        refuse(row, "node",
+               "give the GPUs that node_link joins, such as 8, or the shape of a torus, such as 4x4x8");
     }
     std::vector<int> shape;
     for (std::size_t at = 0; at != std::string::npos; at = text.find('x', at + 1)) {
@@ -361,7 +372,8 @@ Cluster cluster_of_row(const CsvRow& row, int gpus)
     cluster.stack = entry_in(row, "stack", [](const std::string& name) { return catalog_stack(name); });
     cluster.library = library_of(cluster.stack);
     const int cores = std::max(1, count_in(row, "cores"));
-    const Accelerator whole = entry_in(row, "accelerator", [](const std::string& name) { return catalog_accelerator(name); });
+    const Accelerator whole =
+        entry_in(row, "accelerator", [](const std::string& name) { return catalog_accelerator(name); });
     cluster.accelerator = core_of(under(whole, cluster.stack), cores);
     cluster.tiers.push_back(node_tier_of(row, cluster.stack));
     const int node = cluster.tiers.front().group_gpus;
@@ -393,14 +405,15 @@ void read_job(const CsvRow& row, const std::filesystem::path& table, RunRow& rea
         const std::string path = (table.parent_path() / row.text("scenario")).string();
         const Scenario scenario = read_scenario(path, {}, ScenarioUse::measured_steps);
         if (!scenario.machines.empty()) {
-            throw InputError(
-                fmt::format("scenario {} has several clusters, and a run was measured on one; name a scenario with "
-                            "that [cluster] alone",
-                            row.text("scenario")));
+            throw InputError(fmt::format(
+                "scenario {} has several clusters, and a run was measured on one; name a scenario with "
+                "that [cluster] alone",
+                row.text("scenario")));
         }
         if (scenario.workloads.size() > 1) {
             throw InputError(
-                fmt::format("scenario {} has several networks, and a run trained one; name a scenario with that [workload] "
+                fmt::format("scenario {} has several networks, and a run trained one; name a scenario with "
+                            "that [workload] "
                             "alone",
                             row.text("scenario")));
         }
@@ -427,7 +440,8 @@ void read_measurement(const CsvRow& row, RunRow& read)
     run.kept_bytes = amount_in(row, "kept_bytes");
     run.undivided_bytes = amount_in(row, "undivided_bytes");
     if (run.out_of_memory) {
-        refuse_given(row, std::array{"step_time_s", "tflops_per_gpu", "memory_gb"}, "a run that ended out of memory has none");
+        refuse_given(row, std::array{"step_time_s", "tflops_per_gpu", "memory_gb"},
+                     "a run that ended out of memory has none");
         return;
     }
     run.measured_s = row.number("step_time_s");
@@ -435,7 +449,8 @@ void read_measurement(const CsvRow& row, RunRow& read)
     const bool by_rate = row.text("step_time_s").empty() && read.compute_rate.si > 0.0;
     if (row.text("step_time_s").empty() && !by_rate) {
         throw InputError(
-            "no step time: give step_time_s, such as 12.9, or tflops_per_gpu, such as 410; a run that ended out of memory "
+            "no step time: give step_time_s, such as 12.9, or tflops_per_gpu, such as 410; a run that ended "
+            "out of memory "
             "has outcome oom");
     }
     if (!by_rate && !(run.measured_s > 0.0)) {
@@ -443,11 +458,13 @@ void read_measurement(const CsvRow& row, RunRow& read)
     }
     if (run.measured_s > longest_step_s) {
         throw InputError(fmt::format(
-            "a step time of {:.3g} s is not plausible; give the seconds of an optimizer step, such as 12.9", run.measured_s));
+            "a step time of {:.3g} s is not plausible; give the seconds of an optimizer step, such as 12.9",
+            run.measured_s));
     }
     run.of_formula = flag_in(row, "of_formula", false);
     run.memory_bytes = 1e9 * amount_in(row, "memory_gb");
-    run.memory_basis = flag_in(row, "memory_allocated", false) ? MemoryBasis::allocated : MemoryBasis::device;  // an older column
+    run.memory_basis = flag_in(row, "memory_allocated", false) ? MemoryBasis::allocated
+                                                               : MemoryBasis::device;  // an older column
     choose_in(row, "memory_basis", run.memory_basis);
     run.kept_bytes = amount_in(row, "kept_bytes");
     run.undivided_bytes = amount_in(row, "undivided_bytes");
@@ -459,7 +476,8 @@ std::string usually_assumed(const CsvRow& row, const Cluster& cluster)
     if (row.text("scenario").empty()) {
         return "nothing";
     }
-    return cluster.possible.empty() ? "nothing: the scenario says all" : fmt::format("software: {}", cluster.software.name);
+    return cluster.possible.empty() ? "nothing: the scenario says all"
+                                    : fmt::format("software: {}", cluster.software.name);
 }
 
 }  // namespace

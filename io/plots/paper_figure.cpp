@@ -45,13 +45,16 @@ double text_width(std::string_view text) { return digit_width * static_cast<doub
 
 std::string_view colour_of(std::size_t series) { return figure_colours[series % figure_colours.size()]; }
 /// Differs between neighbours, for prints without colours, and between series of one colour.
-Mark mark_of(std::size_t series) { return figure_marks[(series + series / figure_colours.size()) % figure_marks.size()]; }
+Mark mark_of(std::size_t series)
+{
+    return figure_marks[(series + series / figure_colours.size()) % figure_marks.size()];
+}
 
 /// Lines without marks differ by their dashes as well.
 std::string_view dashes_of(SeriesStyle style, std::size_t series)
 {
-    static constexpr std::array<std::string_view, 4> dashes{"", " stroke-dasharray=\"4 2\"", " stroke-dasharray=\"1.5 1.5\"",
-                                                            " stroke-dasharray=\"6 2 1.5 2\""};
+    static constexpr std::array<std::string_view, 4> dashes{
+        "", " stroke-dasharray=\"4 2\"", " stroke-dasharray=\"1.5 1.5\"", " stroke-dasharray=\"6 2 1.5 2\""};
     if (style == SeriesStyle::dashed_line) {
         return dashes[1];
     }
@@ -148,7 +151,8 @@ public:
 
     std::vector<Tick> ticks(int count) const
     {
-        return logarithmic_ ? logarithmic_ticks(std::pow(10.0, low_), std::pow(10.0, high_)) : linear_ticks(low_, high_, count);
+        return logarithmic_ ? logarithmic_ticks(std::pow(10.0, low_), std::pow(10.0, high_))
+                            : linear_ticks(low_, high_, count);
     }
 
 private:
@@ -195,24 +199,28 @@ std::vector<std::string> lines_of(const std::string& title, double width)
 
 std::string text_at(double x, double y, std::string_view anchor, const std::string& text)
 {
-    return fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"{}\">{}</text>\n", x, y, anchor, escaped(text));
+    return fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"{}\">{}</text>\n", x, y, anchor,
+                       escaped(text));
 }
 
 std::string drawn_mark(Mark mark, double x, double y, std::string_view colour, bool hollow)
 {
-    const std::string paint = fmt::format("fill=\"{}\" stroke=\"{}\" stroke-width=\"0.8\"", hollow ? "#fff" : colour, colour);
+    const std::string paint =
+        fmt::format("fill=\"{}\" stroke=\"{}\" stroke-width=\"0.8\"", hollow ? "#fff" : colour, colour);
     const double r = mark_radius;
     switch (mark) {
-        case Mark::circle: return fmt::format("<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"{}\" {}/>\n", x, y, r, paint);
+        case Mark::circle:
+            return fmt::format("<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"{}\" {}/>\n", x, y, r, paint);
         case Mark::square:
-            return fmt::format("<path d=\"M{:.1f} {:.1f}h{}v{}h{}z\" {}/>\n", x - 0.9 * r, y - 0.9 * r, 1.8 * r, 1.8 * r,
-                               -1.8 * r, paint);
+            return fmt::format("<path d=\"M{:.1f} {:.1f}h{}v{}h{}z\" {}/>\n", x - 0.9 * r, y - 0.9 * r,
+                               1.8 * r, 1.8 * r, -1.8 * r, paint);
         case Mark::triangle:
-            return fmt::format("<path d=\"M{:.1f} {:.1f}l{:.2f} {:.2f}h{:.2f}z\" {}/>\n", x, y - 1.2 * r, 1.15 * r, 2.0 * r,
-                               -2.3 * r, paint);
+            return fmt::format("<path d=\"M{:.1f} {:.1f}l{:.2f} {:.2f}h{:.2f}z\" {}/>\n", x, y - 1.2 * r,
+                               1.15 * r, 2.0 * r, -2.3 * r, paint);
         case Mark::diamond:
-            return fmt::format("<path d=\"M{0:.1f} {1:.1f}l{2:.2f} {2:.2f}l-{2:.2f} {2:.2f}l-{2:.2f} -{2:.2f}z\" {3}/>\n", x,
-                               y - 1.3 * r, 1.3 * r, paint);
+            return fmt::format(
+                "<path d=\"M{0:.1f} {1:.1f}l{2:.2f} {2:.2f}l-{2:.2f} {2:.2f}l-{2:.2f} -{2:.2f}z\" {3}/>\n", x,
+                y - 1.3 * r, 1.3 * r, paint);
     }
     return {};
 }
@@ -222,8 +230,8 @@ std::string drawn_axes(const PaperFigure& figure, const Area& area, double botto
     const double bottom = area.top + area_height;
     std::string svg;
     const auto line = [&svg](double x1, double y1, double x2, double y2, std::string_view colour) {
-        svg += fmt::format("<path d=\"M{:.1f} {:.1f}L{:.1f} {:.1f}\" stroke=\"{}\" stroke-width=\"0.5\"/>\n", x1, y1, x2, y2,
-                           colour);
+        svg += fmt::format("<path d=\"M{:.1f} {:.1f}L{:.1f} {:.1f}\" stroke=\"{}\" stroke-width=\"0.5\"/>\n",
+                           x1, y1, x2, y2, colour);
     };
     const std::vector<Tick> x_ticks = area.x_scale.ticks(most_ticks);
     double free_from = 0.0;  // labels must not touch
@@ -259,8 +267,9 @@ std::string drawn_axes(const PaperFigure& figure, const Area& area, double botto
     for (std::size_t i = 0; i < side.size(); ++i) {
         const double x = text_size + text_line * static_cast<double>(i);
         svg += fmt::format(
-            "<text x=\"{0:.1f}\" y=\"{1:.1f}\" text-anchor=\"middle\" transform=\"rotate(-90 {0:.1f} {1:.1f})\">{2}</text>\n", x,
-            middle, escaped(side[i]));
+            "<text x=\"{0:.1f}\" y=\"{1:.1f}\" text-anchor=\"middle\" transform=\"rotate(-90 {0:.1f} "
+            "{1:.1f})\">{2}</text>\n",
+            x, middle, escaped(side[i]));
     }
     return svg;
 }
@@ -277,14 +286,17 @@ std::string drawn_limits(const FigurePoint& p, const Area& area, std::string_vie
     const double high = area.y(end(p.y_high, p.y));
     if (right - left > hidden) {
         const double y = area.y(p.y);
-        path +=
-            fmt::format("M{0:.1f} {1:.1f}H{2:.1f}M{0:.1f} {3:.1f}v{4}M{2:.1f} {3:.1f}v{4}", left, y, right, y - cap, 2.0 * cap);
+        path += fmt::format("M{0:.1f} {1:.1f}H{2:.1f}M{0:.1f} {3:.1f}v{4}M{2:.1f} {3:.1f}v{4}", left, y,
+                            right, y - cap, 2.0 * cap);
     }
     if (low - high > hidden) {
         const double x = area.x(p.x);
-        path += fmt::format("M{0:.1f} {1:.1f}V{2:.1f}M{3:.1f} {1:.1f}h{4}M{3:.1f} {2:.1f}h{4}", x, low, high, x - cap, 2.0 * cap);
+        path += fmt::format("M{0:.1f} {1:.1f}V{2:.1f}M{3:.1f} {1:.1f}h{4}M{3:.1f} {2:.1f}h{4}", x, low, high,
+                            x - cap, 2.0 * cap);
     }
-    return path.empty() ? "" : fmt::format("<path d=\"{}\" stroke=\"{}\" stroke-width=\"0.8\" fill=\"none\"/>\n", path, colour);
+    return path.empty() ? ""
+                        : fmt::format("<path d=\"{}\" stroke=\"{}\" stroke-width=\"0.8\" fill=\"none\"/>\n",
+                                      path, colour);
 }
 
 std::string drawn_series(const FigureSeries& series, std::size_t number, const Area& area)
@@ -307,7 +319,8 @@ std::string drawn_series(const FigureSeries& series, std::size_t number, const A
         return svg;
     }
     const std::string_view dashes = dashes_of(series.style, number);
-    return fmt::format("<polyline points=\"{}\" fill=\"none\" stroke=\"{}\" stroke-width=\"1\"{}/>\n", line, colour, dashes) +
+    return fmt::format("<polyline points=\"{}\" fill=\"none\" stroke=\"{}\" stroke-width=\"1\"{}/>\n", line,
+                       colour, dashes) +
            svg;
 }
 
@@ -345,8 +358,8 @@ Legend legend_of(const PaperFigure& figure, double top)
         }
         room(sample + text_width(series.label));
         if (series.style != SeriesStyle::marks) {
-            legend.svg += fmt::format("<path d=\"M{:.1f} {:.1f}h{}\" stroke=\"{}\" stroke-width=\"1\"{}/>\n", x, y - middle,
-                                      sample - 3.0, colour_of(k), dashes_of(series.style, k));
+            legend.svg += fmt::format("<path d=\"M{:.1f} {:.1f}h{}\" stroke=\"{}\" stroke-width=\"1\"{}/>\n",
+                                      x, y - middle, sample - 3.0, colour_of(k), dashes_of(series.style, k));
         }
         if (series.style == SeriesStyle::marks || series.style == SeriesStyle::line_with_marks) {
             legend.svg += drawn_mark(mark_of(k), x + 0.5 * (sample - 3.0), y - middle, colour_of(k), false);
@@ -363,7 +376,8 @@ Legend legend_of(const PaperFigure& figure, double top)
     return legend;
 }
 
-Range range_of(const PaperFigure& figure, double FigurePoint::*value, double FigurePoint::*low, double FigurePoint::*high)
+Range range_of(const PaperFigure& figure, double FigurePoint::*value, double FigurePoint::*low,
+               double FigurePoint::*high)
 {
     Range range;
     for (const FigureSeries& series : figure.series) {
@@ -386,13 +400,16 @@ struct DrawnPanel {
 
 DrawnPanel drawn_panel(const PaperFigure& figure, double top)
 {
-    const AxisScale x_scale(figure.x, range_of(figure, &FigurePoint::x, &FigurePoint::x_low, &FigurePoint::x_high));
-    const AxisScale y_scale(figure.y, range_of(figure, &FigurePoint::y, &FigurePoint::y_low, &FigurePoint::y_high));
+    const AxisScale x_scale(figure.x,
+                            range_of(figure, &FigurePoint::x, &FigurePoint::x_low, &FigurePoint::x_high));
+    const AxisScale y_scale(figure.y,
+                            range_of(figure, &FigurePoint::y, &FigurePoint::y_low, &FigurePoint::y_high));
     double label = 0.0;
     for (const Tick& tick : y_scale.ticks(most_ticks)) {
         label = std::max(label, text_width(tick.label));
     }
-    const auto side_lines = static_cast<double>(lines_of(axis_title(figure.y), area_height + 2.0 * top_margin).size());
+    const auto side_lines =
+        static_cast<double>(lines_of(axis_title(figure.y), area_height + 2.0 * top_margin).size());
     const double left = text_line * side_lines + label + tick_length + 4.0;
     const Area area{x_scale, y_scale, left, top + top_margin, figure_width - left - right_margin};
     const double titles = area.top + area_height + tick_length + 2.0 * text_line;
@@ -422,7 +439,10 @@ FigurePoint exact_point(double x, double y)
     return {.id = {}, .x = x, .x_low = x, .x_high = x, .y = y, .y_low = y, .y_high = y};
 }
 
-bool reads_better_logarithmic(double least, double largest) { return least > 0.0 && largest > wide_range * least; }
+bool reads_better_logarithmic(double least, double largest)
+{
+    return least > 0.0 && largest > wide_range * least;
+}
 
 std::string figures_svg(const std::vector<PaperFigure>& figures)
 {
@@ -434,8 +454,10 @@ std::string figures_svg(const std::vector<PaperFigure>& figures)
         height += panel.height;
     }
     return fmt::format(
-               "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{:g}mm\" height=\"{:.1f}mm\" viewBox=\"0 0 {:.1f} {:.1f}\" "
-               "font-family=\"Helvetica, Arial, sans-serif\" font-size=\"{:g}\">\n<rect width=\"100%\" height=\"100%\" "
+               "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{:g}mm\" height=\"{:.1f}mm\" viewBox=\"0 0 "
+               "{:.1f} {:.1f}\" "
+               "font-family=\"Helvetica, Arial, sans-serif\" font-size=\"{:g}\">\n<rect width=\"100%\" "
+               "height=\"100%\" "
                "fill=\"#fff\"/>\n",
                column_mm, height * point_mm, figure_width, height, text_size) +
            body + "</svg>\n";

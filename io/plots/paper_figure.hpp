@@ -31,15 +31,17 @@ FigurePoint exact_point(double x, double y);
 enum class SeriesStyle { marks, line, line_with_marks, dashed_line };
 
 struct FigureSeries {
-    std::string label;                // empty: not in the legend
-    std::vector<FigurePoint> points;  // points that are not finite are omitted; limits that are not finite are not drawn
+    std::string label;  // empty: not in the legend
+    std::vector<FigurePoint>
+        points;  // points that are not finite are omitted; limits that are not finite are not drawn
     SeriesStyle style = SeriesStyle::marks;
 };
 
 struct PaperFigure {
     FigureAxis x;
     FigureAxis y;
-    std::string legend;  // what the labels are values of: "cluster.bandwidth"; empty: nothing is written before the labels
+    std::string
+        legend;  // what the labels are values of: "cluster.bandwidth"; empty: nothing is written before the labels
     std::vector<FigureSeries> series;
     std::string hollow;  // what hollow marks mean; empty: there are none
 };

@@ -50,8 +50,8 @@ std::optional<NumberWithUnit> number_in(const std::string& label)
         return std::nullopt;
     }
     found.unit = std::string(rest, end);
-    const bool is_unit = found.unit.empty() || found.unit == "us" || found.unit.front() == 'G' || found.unit.front() == 'T' ||
-                         found.unit.front() == 'W';
+    const bool is_unit = found.unit.empty() || found.unit == "us" || found.unit.front() == 'G' ||
+                         found.unit.front() == 'T' || found.unit.front() == 'W';
     return is_unit ? std::optional(found) : std::nullopt;
 }
 
@@ -76,12 +76,15 @@ std::vector<LabelledAxis> labelled_axes(const Results& results)
         const Axis& axis = results.axes[a];
         if (axis.name != variant_axis) {
             axes.push_back({axis.name,
-                            [&axis, a](const Point& point) { return axis.labels.at(static_cast<std::size_t>(point.at(a))); },
+                            [&axis, a](const Point& point) {
+                                return axis.labels.at(static_cast<std::size_t>(point.at(a)));
+                            },
                             axis.labels});
         }
     }
     for (const VariantChoice& choice : variant_choices(results)) {
-        axes.push_back({choice.name, [choice](const Point& point) { return choice.at(point); }, choice.of_variant});
+        axes.push_back(
+            {choice.name, [choice](const Point& point) { return choice.at(point); }, choice.of_variant});
     }
     return axes;
 }
@@ -98,7 +101,9 @@ std::optional<FrontQuantity> numbers_of(const LabelledAxis& axis)
         unit = number->unit;
     }
     return FrontQuantity{axis.name, unit.value_or(""), axis.name, false,
-                         [at = axis.at](const FrontPoint& point) { return Estimate::exact(number_in(at(point.point))->number); }};
+                         [at = axis.at](const FrontPoint& point) {
+                             return Estimate::exact(number_in(at(point.point))->number);
+                         }};
 }
 
 /// The first of a name counts: objectives, results, then axes.
@@ -106,29 +111,33 @@ std::vector<FrontQuantity> front_quantities(const Results& results)
 {
     std::vector<FrontQuantity> list;
     const auto is_new = [&list](std::string_view name) {
-        return std::none_of(list.begin(), list.end(), [name](const FrontQuantity& one) { return one.name == name; });
+        return std::none_of(list.begin(), list.end(),
+                            [name](const FrontQuantity& one) { return one.name == name; });
     };
     for (std::size_t k = 0; k < results.objectives.size(); ++k) {
         const ObjectiveInfo& objective = results.objectives[k];
         list.push_back({objective.name, objective.units, objective.long_name, false,
                         [k](const FrontPoint& point) { return point.objectives.at(k); }});
     }
-    const auto is_percent = [](const ResultFacts& facts) { return facts.style.kind == NumberStyle::Kind::percent; };
+    const auto is_percent = [](const ResultFacts& facts) {
+        return facts.style.kind == NumberStyle::Kind::percent;
+    };
     for (const auto& row : plan_results<Estimate>()) {
         if (is_new(row.name)) {
-            list.push_back({std::string(row.name), std::string(row.units), std::string(row.long_name), is_percent(row.facts),
-                            [row](const FrontPoint& point) { return row.of(point); }});
+            list.push_back({std::string(row.name), std::string(row.units), std::string(row.long_name),
+                            is_percent(row.facts), [row](const FrontPoint& point) { return row.of(point); }});
         }
     }
     for (const auto& row : plan_results<double>()) {
         if (is_new(row.name)) {
-            list.push_back({std::string(row.name), std::string(row.units), std::string(row.long_name), is_percent(row.facts),
+            list.push_back({std::string(row.name), std::string(row.units), std::string(row.long_name),
+                            is_percent(row.facts),
                             [row](const FrontPoint& point) { return Estimate::exact(row.of(point)); }});
         }
     }
     if (is_new("gpus")) {
-        list.push_back(
-            {"gpus", "1", "GPUs", false, [](const FrontPoint& point) { return Estimate::exact(point.prediction.gpus); }});
+        list.push_back({"gpus", "1", "GPUs", false,
+                        [](const FrontPoint& point) { return Estimate::exact(point.prediction.gpus); }});
     }
     for (const LabelledAxis& axis : labelled_axes(results)) {
         const auto numbers = numbers_of(axis);
@@ -140,8 +149,8 @@ std::vector<FrontQuantity> front_quantities(const Results& results)
 }
 
 template <class Named>
-const Named& chosen_by_name(const std::vector<Named>& list, const std::string& name, const std::string& option,
-                            std::string_view kind)
+const Named& chosen_by_name(const std::vector<Named>& list, const std::string& name,
+                            const std::string& option, std::string_view kind)
 {
     std::vector<std::string> names;
     for (const Named& one : list) {
@@ -187,7 +196,8 @@ ReadAxis read_axis(const FrontQuantity& quantity, const std::vector<const FrontP
             least = std::min(least, value);
         }
     }
-    const ReadingUnit unit = quantity.percent ? ReadingUnit{"%", one_percent} : reading_unit(quantity.units, largest);
+    const ReadingUnit unit =
+        quantity.percent ? ReadingUnit{"%", one_percent} : reading_unit(quantity.units, largest);
     return {{.name = quantity.name,
              .unit = unit.name,
              .title = short_title(quantity),
@@ -199,11 +209,13 @@ ReadAxis read_axis(const FrontQuantity& quantity, const std::vector<const FrontP
 /// Labels in the order of their numbers, or of the axis.
 void sort_labels(std::vector<std::string>& labels, const LabelledAxis& axis)
 {
-    const auto all_numbers =
-        std::all_of(labels.begin(), labels.end(), [](const std::string& label) { return number_in(label).has_value(); });
+    const auto all_numbers = std::all_of(labels.begin(), labels.end(), [](const std::string& label) {
+        return number_in(label).has_value();
+    });
     const auto place = [&](const std::string& label) {
         return all_numbers ? number_in(label)->number
-                           : static_cast<double>(std::find(axis.labels.begin(), axis.labels.end(), label) - axis.labels.begin());
+                           : static_cast<double>(std::find(axis.labels.begin(), axis.labels.end(), label) -
+                                                 axis.labels.begin());
     };
     std::stable_sort(labels.begin(), labels.end(),
                      [&](const std::string& a, const std::string& b) { return place(a) < place(b); });
@@ -215,8 +227,9 @@ LabelledAxis machine_axis(const Results& results)
     std::vector<VariantChoice> choices;
     for (const VariantChoice& choice : variant_choices(results)) {
         const bool of_hardware = choice.name == "cluster" || number_in(choice.of_variant.front());
-        const bool differs = std::any_of(choice.of_variant.begin(), choice.of_variant.end(),
-                                         [&](const std::string& label) { return label != choice.of_variant.front(); });
+        const bool differs =
+            std::any_of(choice.of_variant.begin(), choice.of_variant.end(),
+                        [&](const std::string& label) { return label != choice.of_variant.front(); });
         if (of_hardware && differs && choice.name != "global_batch") {
             choices.push_back(choice);
         }
@@ -256,7 +269,8 @@ LabelledAxis colour_axis(const Results& results, const std::string& name)
         }
     }
     axes.push_back(machine_axis(results));
-    return chosen_by_name(axes, name == "workload" ? "network" : name, "colour", "an axis, a knob or a machine");
+    return chosen_by_name(axes, name == "workload" ? "network" : name, "colour",
+                          "an axis, a knob or a machine");
 }
 
 std::string legend_title(const std::string& colour) { return colour == "gpus" ? "GPUs" : colour; }
@@ -271,7 +285,8 @@ std::vector<const FrontPoint*> drawn_plans(const Results& results)
 }
 
 /// The plans by their label; without a colour all together, without a label.
-std::vector<std::pair<std::string, std::vector<const FrontPoint*>>> by_label(const Results& results, const std::string& colour)
+std::vector<std::pair<std::string, std::vector<const FrontPoint*>>> by_label(const Results& results,
+                                                                             const std::string& colour)
 {
     const std::vector<const FrontPoint*> points = drawn_plans(results);
     if (colour.empty()) {
@@ -287,7 +302,8 @@ std::vector<std::pair<std::string, std::vector<const FrontPoint*>>> by_label(con
     }
     if (labels.size() > most_labels) {
         throw InputError(
-            fmt::format("--colour {}: plans of the front have {} values of it, and {} can be told apart; choose another axis",
+            fmt::format("--colour {}: plans of the front have {} values of it, and {} can be told apart; "
+                        "choose another axis",
                         colour, labels.size(), most_labels));
     }
     sort_labels(labels, axis);
@@ -300,7 +316,8 @@ std::vector<std::pair<std::string, std::vector<const FrontPoint*>>> by_label(con
     return groups;
 }
 
-FigurePoint plotted(const FrontPoint& point, const FrontQuantity& x, double x_size, const FrontQuantity& y, double y_size)
+FigurePoint plotted(const FrontPoint& point, const FrontQuantity& x, double x_size, const FrontQuantity& y,
+                    double y_size)
 {
     const Estimate a = x.of(point);
     const Estimate b = y.of(point);
@@ -319,14 +336,20 @@ PaperFigure front_figure(const Results& results, const FigureChoice& choice)
     const std::vector<FrontQuantity> quantities = front_quantities(results);
     const std::string second = results.objectives.size() > 1 ? results.objectives[1].name : "cost";
     const std::string x_name = choice.x.empty() ? results.objectives.front().name : choice.x;
-    const std::string y_name = !choice.y.empty() ? choice.y : second != x_name ? second : results.objectives.front().name;
+    const std::string y_name = !choice.y.empty()  ? choice.y
+                               : second != x_name ? second
+                                                  : results.objectives.front().name;
     constexpr std::string_view kind = "an objective, a result or an axis with numbers";
     const FrontQuantity& x = chosen_by_name(quantities, x_name, "x", kind);
     const FrontQuantity& y = chosen_by_name(quantities, y_name, "y", kind);
     const std::vector<const FrontPoint*> points = drawn_plans(results);
     const ReadAxis x_axis = read_axis(x, points);
     const ReadAxis y_axis = read_axis(y, points);
-    PaperFigure figure{.x = x_axis.axis, .y = y_axis.axis, .legend = legend_title(choice.colour), .series = {}, .hollow = {}};
+    PaperFigure figure{.x = x_axis.axis,
+                       .y = y_axis.axis,
+                       .legend = legend_title(choice.colour),
+                       .series = {},
+                       .hollow = {}};
     for (const auto& [label, plans] : by_label(results, choice.colour)) {
         FigureSeries& series = figure.series.emplace_back(FigureSeries{label, {}, SeriesStyle::marks});
         for (const FrontPoint* point : plans) {
@@ -354,19 +377,24 @@ std::vector<LabelledPlan> plans_with_curves(const Results& results, const std::s
         return plans;
     }
     for (const FrontPoint& point : results.front) {
-        const auto same = [&point](const LabelledPlan& other) { return other.point->prediction.gpus == point.prediction.gpus; };
+        const auto same = [&point](const LabelledPlan& other) {
+            return other.point->prediction.gpus == point.prediction.gpus;
+        };
         if (plans.size() < most_distributions && std::none_of(plans.begin(), plans.end(), same)) {
-            plans.push_back({fmt::format("{} GPUs", grouped(static_cast<std::uint64_t>(point.prediction.gpus))), &point});
+            plans.push_back(
+                {fmt::format("{} GPUs", grouped(static_cast<std::uint64_t>(point.prediction.gpus))), &point});
         }
     }
     return plans;
 }
 
 /// The curve with the confidence intervals of its quantiles as marks.
-void add_curve(const TimeDistribution& times, double unit, const LabelledPlan& plan, std::vector<FigureSeries>& series)
+void add_curve(const TimeDistribution& times, double unit, const LabelledPlan& plan,
+               std::vector<FigureSeries>& series)
 {
     FigureSeries& curve = series.emplace_back(FigureSeries{plan.label, {}, SeriesStyle::line});
-    const auto probability_of = [](const Estimate& e, double unit_size, double probability, const std::string& id) {
+    const auto probability_of = [](const Estimate& e, double unit_size, double probability,
+                                   const std::string& id) {
         return FigurePoint{.id = id,
                            .x = e.value / unit_size,
                            .x_low = e.low / unit_size,
@@ -377,13 +405,15 @@ void add_curve(const TimeDistribution& times, double unit, const LabelledPlan& p
     };
     const std::string id = std::to_string(plan.point->index);
     for (std::size_t q = 0; q < times.quantiles.size(); ++q) {
-        curve.points.push_back(probability_of(Estimate::exact(times.quantiles[q]), unit, reported_probabilities[q], id));
+        curve.points.push_back(
+            probability_of(Estimate::exact(times.quantiles[q]), unit, reported_probabilities[q], id));
     }
     for (const auto& [estimate, probability] :
          {std::pair{&times.p50, 0.50}, std::pair{&times.p95, 0.95}, std::pair{&times.p99, 0.99}}) {
         const FigurePoint point = probability_of(*estimate, unit, probability, id);
-        const auto place = std::find_if(curve.points.begin(), curve.points.end(),
-                                        [&](const FigurePoint& other) { return other.y >= probability - 1e-9; });
+        const auto place =
+            std::find_if(curve.points.begin(), curve.points.end(),
+                         [&](const FigurePoint& other) { return other.y >= probability - 1e-9; });
         if (place != curve.points.end() && std::abs(place->y - probability) < 1e-9) {
             *place = point;
         } else {
@@ -433,7 +463,8 @@ PaperFigure progress_figure(const Results& results)
                        .series = {{"", {}, SeriesStyle::line}},
                        .hollow = {}};
     for (const ProgressPoint& point : results.progress) {
-        figure.series.front().points.push_back(exact_point(static_cast<double>(point.evaluations), point.hypervolume));
+        figure.series.front().points.push_back(
+            exact_point(static_cast<double>(point.evaluations), point.hypervolume));
     }
     return figure;
 }
@@ -443,11 +474,11 @@ std::vector<PaperFigure> break_even_figures(const Results& results)
 {
     const KnobWorths found = knob_worths(results);
     if (found.curves.empty()) {
-        throw InputError(
-            fmt::format("--figure break-even: {}", !found.why.empty() ? found.why
-                                                   : found.knobs.empty()
-                                                       ? "the study has no [[knob]]; choose another figure"
-                                                       : "no knob has two values with feasible plans; choose another figure"));
+        throw InputError(fmt::format(
+            "--figure break-even: {}",
+            !found.why.empty()    ? found.why
+            : found.knobs.empty() ? "the study has no [[knob]]; choose another figure"
+                                  : "no knob has two values with feasible plans; choose another figure"));
     }
     std::vector<PaperFigure> figures;
     for (const KnobWorth& worth : found.curves) {
@@ -466,18 +497,21 @@ std::vector<PaperFigure> break_even_figures(const Results& results)
             mark.y_high = point.worth->high;
             mark.hollow = worth.open[at];
             if (mark.hollow) {
-                const bool limited = mark.y_low > -worth.curve.base_price;  // otherwise the upper limit is all that is known
+                const bool limited =
+                    mark.y_low > -worth.curve.base_price;  // otherwise the upper limit is all that is known
                 mark.y = limited ? 0.5 * (mark.y_low + mark.y_high) : mark.y_high;
                 mark.y_low = limited ? mark.y_low : mark.y_high;
             }
             (mark.hollow ? open : known).points.push_back(mark);
         }
-        PaperFigure& figure = figures.emplace_back(PaperFigure{
-            .x = {.name = knob.name, .unit = knob.unit, .title = knob.name},
-            .y = {.name = "break_even", .unit = "USD/h", .title = fmt::format("beyond {:.4g}", worth.curve.base_price)},
-            .legend = {},
-            .series = {known},
-            .hollow = {}});
+        PaperFigure& figure = figures.emplace_back(
+            PaperFigure{.x = {.name = knob.name, .unit = knob.unit, .title = knob.name},
+                        .y = {.name = "break_even",
+                              .unit = "USD/h",
+                              .title = fmt::format("beyond {:.4g}", worth.curve.base_price)},
+                        .legend = {},
+                        .series = {known},
+                        .hollow = {}});
         if (!open.points.empty()) {
             figure.series.push_back(open);
         }
@@ -492,7 +526,8 @@ void refuse_option(const std::string& value, const char* option, const std::stri
 {
     if (!value.empty()) {
         throw InputError(
-            fmt::format("--{} {} has no effect on --figure {}; remove it, or choose --figure front", option, value, figure));
+            fmt::format("--{} {} has no effect on --figure {}; remove it, or choose --figure front", option,
+                        value, figure));
     }
 }
 

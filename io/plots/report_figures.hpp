@@ -11,15 +11,16 @@
 
 namespace prismopt {
 
-inline constexpr std::array<const char*, 5> report_figure_names{"front", "training-times", "step-times", "progress",
-                                                                "break-even"};
+inline constexpr std::array<const char*, 5> report_figure_names{"front", "training-times", "step-times",
+                                                                "progress", "break-even"};
 
 /// Choice of a figure. Empty: the default of the figure.
 struct FigureChoice {
     std::string figure = "front";  // of report_figure_names
     std::string x = {};            // of the front: an objective, a result, or an axis with numbers
     std::string y = {};
-    std::string colour = {};  // an axis of the plan, a knob, "cluster", "network", or "machine": cluster with knobs
+    std::string colour =
+        {};  // an axis of the plan, a knob, "cluster", "network", or "machine": cluster with knobs
 };
 
 /// Returns the panels: one, except for break-even, which has one per knob. Throws InputError, with a list of the choices, for unknown

@@ -40,15 +40,16 @@ Plot front_plot(const Results& results)
     };
     const ReadingUnit x = unit(0);
     const ReadingUnit y = unit(second);
-    Plot plot{results.provisional ? "Provisional front, 95 % confidence intervals" : "Pareto front, 95 % confidence intervals",
+    Plot plot{results.provisional ? "Provisional front, 95 % confidence intervals"
+                                  : "Pareto front, 95 % confidence intervals",
               titled(results.objectives[0].long_name, x),
               titled(results.objectives[second].long_name, y),
               {{"", {}, false}}};
     for (const FrontPoint& point : results.front) {
         const Estimate& a = point.objectives[0];
         const Estimate& b = point.objectives[second];
-        plot.series.front().points.push_back(
-            {a.value / x.size, b.value / y.size, a.low / x.size, a.high / x.size, b.low / y.size, b.high / y.size});
+        plot.series.front().points.push_back({a.value / x.size, b.value / y.size, a.low / x.size,
+                                              a.high / x.size, b.low / y.size, b.high / y.size});
     }
     return plot;
 }
@@ -66,12 +67,15 @@ Plot training_plot(const Results& results)
         largest = std::max(largest, point.prediction.training.p50.value);
     }
     const ReadingUnit unit = reading_unit("s", largest);
-    Plot plot{of_population("Distribution of the training time", results), titled("training time", unit), "probability", {}};
+    Plot plot{of_population("Distribution of the training time", results),
+              titled("training time", unit),
+              "probability",
+              {}};
     for (std::size_t i = 0; i < std::min(most_curves, results.front.size()); ++i) {
         const FrontPoint& point = results.front[i];
-        plot.series.push_back(
-            curve(fmt::format("{}: {} GPUs, {}", point.index, point.prediction.gpus, plan_words(results, point)),
-                  point.prediction.training, unit.size));
+        plot.series.push_back(curve(fmt::format("{}: {} GPUs, {}", point.index, point.prediction.gpus,
+                                                plan_words(results, point)),
+                                    point.prediction.training, unit.size));
     }
     return plot;
 }
@@ -96,7 +100,8 @@ Plot progress_plot(const Results& results)
 {
     Plot plot{"Search", "plans evaluated", "hypervolume", {{"", {}, true}}};
     for (const ProgressPoint& point : results.progress) {
-        plot.series.front().points.push_back(plot_point(static_cast<double>(point.evaluations), point.hypervolume));
+        plot.series.front().points.push_back(
+            plot_point(static_cast<double>(point.evaluations), point.hypervolume));
     }
     return plot;
 }
@@ -105,7 +110,8 @@ Plot progress_plot(const Results& results)
 
 std::string svg_report(const Results& results)
 {
-    return plots_svg({front_plot(results), training_plot(results), step_plot(results), progress_plot(results)});
+    return plots_svg(
+        {front_plot(results), training_plot(results), step_plot(results), progress_plot(results)});
 }
 
 }  // namespace prismopt

@@ -16,7 +16,8 @@ std::string escaped(const std::string& plain)
 std::string svg_document(double width, double height, const std::string& body)
 {
     return fmt::format(
-               "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {:.0f} {:.0f}\" font-family=\"sans-serif\" "
+               "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {:.0f} {:.0f}\" "
+               "font-family=\"sans-serif\" "
                "font-size=\"11\">\n",
                width, height) +
            body + "</svg>\n";

@@ -29,7 +29,8 @@ constexpr std::array<Look, 10> looks{{{"F", "#56b4e9"},
                                       {"all-gather", "#cc79a7"},
                                       {"reduce-scatter", "#e69f00"},
                                       {"optimizer", "#555555"}}};
-constexpr std::array streams{"compute", "receive activations", "receive gradients", "exchange between replicas"};
+constexpr std::array streams{"compute", "receive activations", "receive gradients",
+                             "exchange between replicas"};
 constexpr int threads_of_stream = 1000;  // numbers of threads that a stream may take
 
 const Look& look(Activity activity) { return looks.at(static_cast<std::size_t>(activity)); }
@@ -59,7 +60,8 @@ std::string rectangle(double x, double y, double width, double height, const Tim
     return fmt::format(
         "<rect x=\"{:.2f}\" y=\"{:.0f}\" width=\"{:.2f}\" height=\"{:.0f}\" fill=\"{}\" stroke=\"#ffffff\" "
         "stroke-width=\"0.3\"><title>stage {}: {}, {:.3f} .. {:.3f} ms</title></rect>\n",
-        x, y, width, height, look(event).colour, event.stage, escaped(label(event)), 1e3 * event.start_s, 1e3 * event.end_s);
+        x, y, width, height, look(event).colour, event.stage, escaped(label(event)), 1e3 * event.start_s,
+        1e3 * event.end_s);
 }
 
 }  // namespace
@@ -70,18 +72,22 @@ std::string_view stream_name(TimelineStream stream) { return streams.at(static_c
 std::string timeline_json(const std::vector<TimelineEvent>& events)
 {
     nlohmann::json list = nlohmann::json::array();
-    std::map<std::pair<int, TimelineStream>, std::vector<double>> free;  // by stage and stream: when its threads are free again
+    std::map<std::pair<int, TimelineStream>, std::vector<double>>
+        free;  // by stage and stream: when its threads are free again
     for (const TimelineEvent& event : events) {
-        if (std::none_of(free.begin(), free.end(), [&](const auto& row) { return row.first.first == event.stage; })) {
+        if (std::none_of(free.begin(), free.end(),
+                         [&](const auto& row) { return row.first.first == event.stage; })) {
             list.push_back(metadata("process_name", event.stage, 0, fmt::format("stage {}", event.stage)));
         }
         auto& threads = free[{event.stage, event.stream}];
-        const auto at = std::find_if(threads.begin(), threads.end(), [&](double end) { return end <= event.start_s; });
+        const auto at =
+            std::find_if(threads.begin(), threads.end(), [&](double end) { return end <= event.start_s; });
         const auto number = at - threads.begin();
         const int thread = static_cast<int>(event.stream) * threads_of_stream + static_cast<int>(number);
         if (at == threads.end()) {
             threads.push_back(event.end_s);
-            list.push_back(metadata("thread_name", event.stage, thread, std::string(stream_name(event.stream))));
+            list.push_back(
+                metadata("thread_name", event.stage, thread, std::string(stream_name(event.stream))));
         } else {
             *at = event.end_s;
         }
@@ -125,19 +131,24 @@ std::string timeline_svg(const std::vector<TimelineEvent>& events)
     }
     for (const TimelineEvent& event : events) {
         const bool computes = event.stream == TimelineStream::compute;
-        const double y = top + row * event.stage + (computes ? 0.0 : 16.0 + 2.0 * static_cast<double>(event.stream));
-        text += rectangle(left + scale * event.start_s, y, scale * (event.end_s - event.start_s), computes ? 17.0 : 2.0, event);
+        const double y =
+            top + row * event.stage + (computes ? 0.0 : 16.0 + 2.0 * static_cast<double>(event.stream));
+        text += rectangle(left + scale * event.start_s, y, scale * (event.end_s - event.start_s),
+                          computes ? 17.0 : 2.0, event);
     }
-    text += fmt::format("<text x=\"{:.0f}\" y=\"{:.0f}\">0 .. {:.2f} ms</text>\n", left, top + row * stages + 16.0,
-                        1e3 * end_of_timeline(events));
+    text += fmt::format("<text x=\"{:.0f}\" y=\"{:.0f}\">0 .. {:.2f} ms</text>\n", left,
+                        top + row * stages + 16.0, 1e3 * end_of_timeline(events));
     return svg_document(left + width + 10.0, top + row * stages + 24.0, text);
 }
 
 std::string timeline_text(const std::string& path, const std::vector<TimelineEvent>& events)
 {
-    const auto ends_with = [&path](std::string_view ending) { return std::string_view(path).ends_with(ending); };
+    const auto ends_with = [&path](std::string_view ending) {
+        return std::string_view(path).ends_with(ending);
+    };
     if (!ends_with(".json") && !ends_with(".svg")) {
-        throw InputError("--timeline " + path + " ends neither in .json (for Perfetto) nor in .svg; use one of the two");
+        throw InputError("--timeline " + path +
+                         " ends neither in .json (for Perfetto) nor in .svg; use one of the two");
     }
     return ends_with(".json") ? timeline_json(events) : timeline_svg(events);
 }

@@ -25,7 +25,8 @@ constexpr double legend_top = plot_bottom + 62.0;
 constexpr double legend_row = 17.0;
 
 /// Okabe and Ito's, which colour-blind readers tell apart.
-constexpr std::array<std::string_view, 7> colours{"#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000"};
+constexpr std::array<std::string_view, 7> colours{"#0072b2", "#d55e00", "#009e73", "#cc79a7",
+                                                  "#e69f00", "#56b4e9", "#000000"};
 
 bool finite(const PlotPoint& p) { return std::isfinite(p.x) && std::isfinite(p.y); }
 
@@ -70,7 +71,8 @@ public:
 
     std::string text() const
     {
-        std::string svg = fmt::format("<text x=\"{:.0f}\" y=\"22\" font-size=\"14\">{}</text>\n", left_, escaped(plot_.title));
+        std::string svg = fmt::format("<text x=\"{:.0f}\" y=\"22\" font-size=\"14\">{}</text>\n", left_,
+                                      escaped(plot_.title));
         svg += axes();
         for (std::size_t k = 0; k < plot_.series.size(); ++k) {
             svg += drawn(plot_.series[k], colours[k % colours.size()]);
@@ -84,9 +86,10 @@ private:
 
     std::string axes() const
     {
-        std::string svg =
-            fmt::format("<rect x=\"{:.0f}\" y=\"{:.0f}\" width=\"{:.0f}\" height=\"{:.0f}\" fill=\"none\" stroke=\"#888\"/>\n",
-                        left_, plot_top, plot_width, plot_height);
+        std::string svg = fmt::format(
+            "<rect x=\"{:.0f}\" y=\"{:.0f}\" width=\"{:.0f}\" height=\"{:.0f}\" fill=\"none\" "
+            "stroke=\"#888\"/>\n",
+            left_, plot_top, plot_width, plot_height);
         for (const double tick : round_ticks(x_.low, x_.high, 6)) {
             svg += fmt::format(
                 "<line x1=\"{0:.1f}\" y1=\"{1:.0f}\" x2=\"{0:.1f}\" y2=\"{2:.0f}\" stroke=\"#ddd\"/>"
@@ -100,10 +103,11 @@ private:
                 left_, y(tick), left_ + plot_width, left_ - 6.0, y(tick) + 4.0, tick);
         }
         const double middle = 0.5 * (plot_top + plot_bottom);
-        svg += fmt::format("<text x=\"{:.0f}\" y=\"{:.0f}\" text-anchor=\"middle\">{}</text>\n", left_ + 0.5 * plot_width,
-                           plot_bottom + 36.0, escaped(plot_.x_title));
+        svg += fmt::format("<text x=\"{:.0f}\" y=\"{:.0f}\" text-anchor=\"middle\">{}</text>\n",
+                           left_ + 0.5 * plot_width, plot_bottom + 36.0, escaped(plot_.x_title));
         svg += fmt::format(
-            "<text x=\"{0:.0f}\" y=\"{1:.0f}\" text-anchor=\"middle\" transform=\"rotate(-90 {0:.0f} {1:.0f})\">{2}</text>\n",
+            "<text x=\"{0:.0f}\" y=\"{1:.0f}\" text-anchor=\"middle\" transform=\"rotate(-90 {0:.0f} "
+            "{1:.0f})\">{2}</text>\n",
             left_ - 56.0, middle, escaped(plot_.y_title));
         return svg;
     }
@@ -120,14 +124,17 @@ private:
                 line += fmt::format("{:.1f},{:.1f} ", x(p.x), y(p.y));
                 continue;
             }
-            svg +=
-                fmt::format("<path d=\"M{:.1f} {:.1f}H{:.1f}M{:.1f} {:.1f}V{:.1f}\" stroke=\"{}\"/>", x(end_of(p.x_low, p.x)),
-                            y(p.y), x(end_of(p.x_high, p.x)), x(p.x), y(end_of(p.y_low, p.y)), y(end_of(p.y_high, p.y)), colour);
-            svg += fmt::format("<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"4\" fill=\"{}\"/>\n", x(p.x), y(p.y), colour);
+            svg += fmt::format("<path d=\"M{:.1f} {:.1f}H{:.1f}M{:.1f} {:.1f}V{:.1f}\" stroke=\"{}\"/>",
+                               x(end_of(p.x_low, p.x)), y(p.y), x(end_of(p.x_high, p.x)), x(p.x),
+                               y(end_of(p.y_low, p.y)), y(end_of(p.y_high, p.y)), colour);
+            svg += fmt::format("<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"4\" fill=\"{}\"/>\n", x(p.x), y(p.y),
+                               colour);
         }
-        return line.empty() ? svg
-                            : svg + fmt::format("<polyline points=\"{}\" fill=\"none\" stroke=\"{}\" stroke-width=\"1.6\"/>\n",
-                                                line, colour);
+        return line.empty()
+                   ? svg
+                   : svg + fmt::format(
+                               "<polyline points=\"{}\" fill=\"none\" stroke=\"{}\" stroke-width=\"1.6\"/>\n",
+                               line, colour);
     }
 
     std::string legend() const
@@ -137,9 +144,11 @@ private:
         for (std::size_t k = 0; k < plot_.series.size(); ++k) {
             if (!plot_.series[k].label.empty()) {
                 svg += fmt::format(
-                    "<rect x=\"{:.0f}\" y=\"{:.0f}\" width=\"14\" height=\"4\" fill=\"{}\"/><text x=\"{:.0f}\" "
+                    "<rect x=\"{:.0f}\" y=\"{:.0f}\" width=\"14\" height=\"4\" fill=\"{}\"/><text "
+                    "x=\"{:.0f}\" "
                     "y=\"{:.0f}\">{}</text>\n",
-                    left_, row - 6.0, colours[k % colours.size()], left_ + 20.0, row, escaped(plot_.series[k].label));
+                    left_, row - 6.0, colours[k % colours.size()], left_ + 20.0, row,
+                    escaped(plot_.series[k].label));
                 row += legend_row;
             }
         }
@@ -174,12 +183,13 @@ std::string plots_svg(const std::vector<Plot>& plots)
     std::size_t rows = 0;
     std::string panels;
     for (std::size_t i = 0; i < plots.size(); ++i) {
-        const auto labelled =
-            std::count_if(plots[i].series.begin(), plots[i].series.end(), [](const PlotSeries& s) { return !s.label.empty(); });
+        const auto labelled = std::count_if(plots[i].series.begin(), plots[i].series.end(),
+                                            [](const PlotSeries& s) { return !s.label.empty(); });
         rows = std::max(rows, static_cast<std::size_t>(labelled));
         panels += Panel(plots[i], plot_left + panel_width * static_cast<double>(i)).text();
     }
-    return svg_document(panel_width * static_cast<double>(plots.size()), legend_top + legend_row * static_cast<double>(rows),
+    return svg_document(panel_width * static_cast<double>(plots.size()),
+                        legend_top + legend_row * static_cast<double>(rows),
                         "<rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n" + panels);
 }
 

@@ -26,7 +26,8 @@ Question asked_or_deadline(const StudyNotes& notes)
 /// Smaller is better.
 std::tuple<bool, bool, double, double> rank_of(const QuestionedPlan& plan)
 {
-    return {!plan.within_limits, !plan.in_time, plan.in_time ? plan.amount : 1.0 - plan.probability, plan.in_time_s};
+    return {!plan.within_limits, !plan.in_time, plan.in_time ? plan.amount : 1.0 - plan.probability,
+            plan.in_time_s};
 }
 
 std::string end_words(double seconds, const StudyNotes& notes)
@@ -47,7 +48,8 @@ const QuestionedPlan* best_of_sooner(const QuestionAnswer& answer)
 {
     const QuestionedPlan* found = nullptr;
     for (const QuestionedPlan& plan : answer.plans) {
-        if (plan.within_limits && plan.in_time_s < answer.best->in_time_s && (found == nullptr || plan.amount < found->amount)) {
+        if (plan.within_limits && plan.in_time_s < answer.best->in_time_s &&
+            (found == nullptr || plan.amount < found->amount)) {
             found = &plan;
         }
     }
@@ -83,20 +85,23 @@ std::vector<QuestionLine> answer_changes(const Results& results, const StudyNote
     std::vector<QuestionLine> lines;
     if (const auto& later = answer->not_enough; later && later->amount < answer->best->amount) {
         lines.push_back(
-            {"with more time", fmt::format("from {} on, or with a probability of {}: {}", end_words(later->in_time_s, notes),
-                                           probability_text(later->probability), short_text(*later))});
+            {"with more time",
+             fmt::format("from {} on, or with a probability of {}: {}", end_words(later->in_time_s, notes),
+                         probability_text(later->probability), short_text(*later))});
     }
     if (const QuestionedPlan* sooner = best_of_sooner(*answer)) {
         lines.push_back(
-            {"with less time", fmt::format("before {}: {}", end_words(answer->best->in_time_s, notes), short_text(*sooner))});
+            {"with less time",
+             fmt::format("before {}: {}", end_words(answer->best->in_time_s, notes), short_text(*sooner))});
     }
     const FrontPoint& best = *answer->best->plan;
     if (best.software_high > best.software_low) {  // with one software the model's error has the median one
         const double median_s = best.software_high * best.prediction.training.p50.value;
         lines.push_back(
-            {"other software", fmt::format("with the slowest, steps would take {:.2g} times as long, and half of such runs "
-                                           "longer than {}",
-                                           best.software_high, end_words(median_s, notes))});
+            {"other software",
+             fmt::format("with the slowest, steps would take {:.2g} times as long, and half of such runs "
+                         "longer than {}",
+                         best.software_high, end_words(median_s, notes))});
     }
     return lines;
 }

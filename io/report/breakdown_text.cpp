@@ -33,7 +33,8 @@ struct Amount {
 
 void add_amount(const std::string& name, double value, std::vector<Amount>& amounts)
 {
-    const auto known = std::find_if(amounts.begin(), amounts.end(), [&name](const Amount& a) { return a.name == name; });
+    const auto known =
+        std::find_if(amounts.begin(), amounts.end(), [&name](const Amount& a) { return a.name == name; });
     if (known == amounts.end()) {
         amounts.push_back({name, value});
     } else {
@@ -62,7 +63,9 @@ std::string list_text(std::vector<Amount> amounts, double unit)
     constexpr double least_share = 0.02;
     const double all = sum_of(amounts);
     sort_by_size(amounts);
-    std::erase_if(amounts, [all](const Amount& amount) { return amount.value <= least_share * all || amount.name.empty(); });
+    std::erase_if(amounts, [all](const Amount& amount) {
+        return amount.value <= least_share * all || amount.name.empty();
+    });
     if (amounts.size() == 1) {
         return amounts.front().name;
     }
@@ -121,9 +124,10 @@ std::vector<Amount> amounts_of(const TakenApart& plan)
 
 const StageBreakdown& fullest_stage(std::span<const StageBreakdown> stages)
 {
-    return *std::max_element(stages.begin(), stages.end(), [](const StageBreakdown& a, const StageBreakdown& b) {
-        return a.memory.total() < b.memory.total();
-    });
+    return *std::max_element(stages.begin(), stages.end(),
+                             [](const StageBreakdown& a, const StageBreakdown& b) {
+                                 return a.memory.total() < b.memory.total();
+                             });
 }
 
 std::vector<Amount> memory_of(const TakenApart& plan)
@@ -147,11 +151,14 @@ std::vector<Amount> differences(const std::vector<Amount>& first, const std::vec
 }
 
 /// The amounts of a name in both lists, and their difference, as a row.
-Rows difference_rows(const std::vector<Amount>& first, const std::vector<Amount>& second, double unit, int digits)
+Rows difference_rows(const std::vector<Amount>& first, const std::vector<Amount>& second, double unit,
+                     int digits)
 {
     Rows rows;
     const auto value_of = [](const std::vector<Amount>& amounts, const std::string& name) {
-        return std::find_if(amounts.begin(), amounts.end(), [&name](const Amount& a) { return a.name == name; })->value;
+        return std::find_if(amounts.begin(), amounts.end(),
+                            [&name](const Amount& a) { return a.name == name; })
+            ->value;
     };
     for (const Amount& difference : differences(first, second)) {
         const double a = value_of(first, difference.name);
@@ -159,7 +166,8 @@ Rows difference_rows(const std::vector<Amount>& first, const std::vector<Amount>
         constexpr double least_share = 5e-4;
         if (std::max(std::abs(a), std::abs(b)) > least_share * sum_of(first)) {
             rows.push_back({"  " + difference.name, fmt::format("{:.{}f}", a / unit, digits),
-                            fmt::format("{:.{}f}", b / unit, digits), fmt::format("{:+.{}f}", difference.value / unit, digits)});
+                            fmt::format("{:.{}f}", b / unit, digits),
+                            fmt::format("{:+.{}f}", difference.value / unit, digits)});
         }
     }
     return rows;
@@ -199,7 +207,9 @@ std::string step_parts_text(std::span<const StageBreakdown> stages, double mean_
     const StageBreakdown& stage = stages[busiest];
     const auto [unit_name, unit] = reading_unit("s", mean_step_s);
     Rows rows{{fmt::format("where the step goes{}",
-                           stages.size() > 1 ? fmt::format(", stage {} of {}, which waits least", busiest, stages.size()) : ""),
+                           stages.size() > 1
+                               ? fmt::format(", stage {} of {}, which waits least", busiest, stages.size())
+                               : ""),
                unit_name, "%", ""}};
     std::vector<Amount> amounts = amounts_of({stages, mean_step_s});
     sort_by_size(amounts);
@@ -222,7 +232,8 @@ std::string memory_parts_text(std::span<const StageBreakdown> stages, Bytes of_a
 {
     const StageBreakdown& stage = fullest_stage(stages);
     const std::string which =
-        stages.size() > 1 ? fmt::format(", stage {} of {}, the fullest", stage.memory.stage, stages.size()) : "";
+        stages.size() > 1 ? fmt::format(", stage {} of {}, the fullest", stage.memory.stage, stages.size())
+                          : "";
     Rows rows{{"where its memory goes" + which, "GB", "%", ""}};
     std::vector<Amount> amounts = memory_of({stages, 0.0});
     const double all = sum_of(amounts);
@@ -233,10 +244,11 @@ std::string memory_parts_text(std::span<const StageBreakdown> stages, Bytes of_a
                             percent_figure(amount.value / all), memory_note(stage, amount.name)});
         }
     }
-    rows.push_back(
-        {"  needed", fmt::format("{:.2f}", all / gigabyte), "100", fmt::format("of {:.1f} GB", of_accelerator.si / gigabyte)});
+    rows.push_back({"  needed", fmt::format("{:.2f}", all / gigabyte), "100",
+                    fmt::format("of {:.1f} GB", of_accelerator.si / gigabyte)});
     if (stage.memory.host.si > 0.0) {
-        rows.push_back({"  in host memory", fmt::format("{:.2f}", stage.memory.host.si / gigabyte), "", "for each GPU"});
+        rows.push_back(
+            {"  in host memory", fmt::format("{:.2f}", stage.memory.host.si / gigabyte), "", "for each GPU"});
     }
     return aligned(rows, {0, 3});
 }
@@ -247,12 +259,13 @@ std::string stage_parts_text(std::span<const StageBreakdown> stages)
         return "";
     }
     const auto [unit_name, unit] = reading_unit("s", stages.front().step_s());
-    Rows rows{{"stage", fmt::format("kernels, {}", unit_name), "recompute", "host", "exposed", "optimizer", "waiting", "GB",
-               "activations"}};
+    Rows rows{{"stage", fmt::format("kernels, {}", unit_name), "recompute", "host", "exposed", "optimizer",
+               "waiting", "GB", "activations"}};
     for (const StageBreakdown& stage : stages) {
         const StepParts parts = step_parts(stage);
         const auto part = [&parts](StepPart which) { return parts[static_cast<std::size_t>(which)]; };
-        const double kernels_s = part(StepPart::products) + part(StepPart::attention) + part(StepPart::other_kernels);
+        const double kernels_s =
+            part(StepPart::products) + part(StepPart::attention) + part(StepPart::other_kernels);
         std::vector<std::string> row{std::to_string(stage.memory.stage)};
         for (const double seconds : {kernels_s, part(StepPart::recompute), part(StepPart::host),
                                      stage.exposed_s() + stage.outer_s, stage.optimizer_s, stage.waiting_s}) {
@@ -270,7 +283,8 @@ std::string difference_text(const TakenApart& first, const TakenApart& second)
     const auto [unit_name, unit] = reading_unit("s", first.mean_step_s);
     const std::vector<Amount> times_of_first = amounts_of(first);
     const std::vector<Amount> times_of_second = amounts_of(second);
-    Rows rows{{fmt::format("time of the stage that waits least, {}", unit_name), "first", "second", "difference"}};
+    Rows rows{
+        {fmt::format("time of the stage that waits least, {}", unit_name), "first", "second", "difference"}};
     Rows times = difference_rows(times_of_first, times_of_second, unit, time_digits);
     rows.insert(rows.end(), times.begin(), times.end());
     rows.push_back({"  mean step", fmt::format("{:.{}f}", first.mean_step_s / unit, time_digits),
@@ -283,7 +297,8 @@ std::string difference_text(const TakenApart& first, const TakenApart& second)
     rows.insert(rows.end(), memory.begin(), memory.end());
     const double a = sum_of(memory_of_first) / gigabyte;
     const double b = sum_of(memory_of_second) / gigabyte;
-    rows.push_back({"  needed", fmt::format("{:.2f}", a), fmt::format("{:.2f}", b), fmt::format("{:+.2f}", b - a)});
+    rows.push_back(
+        {"  needed", fmt::format("{:.2f}", a), fmt::format("{:.2f}", b), fmt::format("{:+.2f}", b - a)});
     return aligned(rows, 0);
 }
 
@@ -328,8 +343,9 @@ nlohmann::ordered_json breakdown_json(std::span<const StageBreakdown> stages)
                                        {"recompute_s", kernel.again_s}});
         }
         for (const MessagePart& message : stage.messages) {
-            json["messages"].push_back(
-                {{"class", name(message.kind)}, {"exposed_s", message.exposed_s}, {"hidden_s", message.hidden_s}});
+            json["messages"].push_back({{"class", name(message.kind)},
+                                        {"exposed_s", message.exposed_s},
+                                        {"hidden_s", message.hidden_s}});
         }
         for (const NamedMemory& part : memory_parts) {
             json["memory_bytes"][std::string(part.name)] = (stage.memory.*part.part).si;

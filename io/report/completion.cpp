@@ -21,9 +21,13 @@ double ninetieth(const TimeDistribution& times)
 
 }  // namespace
 
-const CompletionTime& Completion::known() const { return std::isfinite(with_error.seconds) ? with_error : exact; }
+const CompletionTime& Completion::known() const
+{
+    return std::isfinite(with_error.seconds) ? with_error : exact;
+}
 
-std::array<Completion, 3> completions(const PlanResults& results, const std::optional<std::chrono::sys_days>& start)
+std::array<Completion, 3> completions(const PlanResults& results,
+                                      const std::optional<std::chrono::sys_days>& start)
 {
     const auto ended = [&start](double seconds) {
         return CompletionTime{seconds, start && std::isfinite(seconds) ? end_date(*start, seconds) : ""};
@@ -32,7 +36,8 @@ std::array<Completion, 3> completions(const PlanResults& results, const std::opt
     const auto at = [&](std::string_view quantile, double probability, double seconds) {
         return Completion{quantile, ended(seconds), ended(time_kept_with(probability, results))};
     };
-    return {at("p50", 0.5, training.p50.value), at("p90", 0.9, ninetieth(training)), at("p99", 0.99, training.p99.value)};
+    return {at("p50", 0.5, training.p50.value), at("p90", 0.9, ninetieth(training)),
+            at("p99", 0.99, training.p99.value)};
 }
 
 }  // namespace prismopt

@@ -27,6 +27,7 @@ struct Completion {
 };
 
 /// Completions at p50, p90 and p99.
-std::array<Completion, 3> completions(const PlanResults& results, const std::optional<std::chrono::sys_days>& start);
+std::array<Completion, 3> completions(const PlanResults& results,
+                                      const std::optional<std::chrono::sys_days>& start);
 
 }  // namespace prismopt

@@ -26,8 +26,15 @@ std::string csv_number(double value) { return std::isnan(value) ? "" : fmt::form
 std::string csv_column(std::string_view name, std::string_view limit, std::string_view units)
 {
     static constexpr std::array<std::pair<std::string_view, std::string_view>, 7> suffixes{
-        {{"s", "_s"}, {"h", "_h"}, {"B", "_bytes"}, {"USD", "_usd"}, {"USD/h", "_usd_per_hour"}, {"J", "_j"}, {"kg", "_kg"}}};
-    const auto* suffix = std::find_if(suffixes.begin(), suffixes.end(), [units](const auto& row) { return row.first == units; });
+        {{"s", "_s"},
+         {"h", "_h"},
+         {"B", "_bytes"},
+         {"USD", "_usd"},
+         {"USD/h", "_usd_per_hour"},
+         {"J", "_j"},
+         {"kg", "_kg"}}};
+    const auto* suffix = std::find_if(suffixes.begin(), suffixes.end(),
+                                      [units](const auto& row) { return row.first == units; });
     return fmt::format("{}{}{}", name, limit, suffix == suffixes.end() ? "" : suffix->second);
 }
 

@@ -31,7 +31,8 @@ double probability_beyond(double seconds, const std::vector<double>& quantiles)
 /// Between the tabulated probabilities linear, and none beyond them.
 double tabulated_quantile(double probability, const std::vector<double>& quantiles)
 {
-    const auto* const above = std::lower_bound(reported_probabilities.begin() + 1, reported_probabilities.end() - 1, probability);
+    const auto* const above =
+        std::lower_bound(reported_probabilities.begin() + 1, reported_probabilities.end() - 1, probability);
     const auto i = static_cast<std::size_t>(above - reported_probabilities.begin());
     const double begin = i == 1 ? 0.0 : reported_probabilities[i - 1];
     const double end = i + 1 == reported_probabilities.size() ? 1.0 : reported_probabilities[i];
@@ -65,7 +66,8 @@ double mean_risk(double seconds, const std::vector<double>& quantiles, const std
 
 bool is_known(const TimeDistribution& training, const ModelError& error)
 {
-    return std::isfinite(error.low) && std::isfinite(error.high) && training.quantiles.size() == reported_probabilities.size();
+    return std::isfinite(error.low) && std::isfinite(error.high) &&
+           training.quantiles.size() == reported_probabilities.size();
 }
 
 std::string tabulated_text(double probability)
@@ -81,15 +83,22 @@ std::string tabulated_text(double probability)
 
 }  // namespace
 
-ModelError model_error_of(const PlanResults& results) { return {results.model_low, results.model_high, results.model_quantiles}; }
+ModelError model_error_of(const PlanResults& results)
+{
+    return {results.model_low, results.model_high, results.model_quantiles};
+}
 
-std::optional<DeadlineRisk> deadline_risk(const TimeDistribution& training, Seconds deadline, const ModelError& error)
+std::optional<DeadlineRisk> deadline_risk(const TimeDistribution& training, Seconds deadline,
+                                          const ModelError& error)
 {
     if (!(deadline.si > 0.0) || !is_known(training, error)) {
         return std::nullopt;
     }
-    const auto risk = [&](double factor) { return probability_beyond(deadline.si / factor, training.quantiles); };
-    return DeadlineRisk{risk(error.low), risk(error.high), mean_risk(deadline.si, training.quantiles, error_factors(error))};
+    const auto risk = [&](double factor) {
+        return probability_beyond(deadline.si / factor, training.quantiles);
+    };
+    return DeadlineRisk{risk(error.low), risk(error.high),
+                        mean_risk(deadline.si, training.quantiles, error_factors(error))};
 }
 
 std::optional<DeadlineRisk> deadline_risk(const PlanResults& results, Seconds deadline)

@@ -33,7 +33,8 @@ struct DeadlineRisk {
 
 /// From the tabulated distribution, by linear interpolation; what lies beyond its first and last probability counts as these. Empty
 /// without a deadline, a model interval or a table.
-std::optional<DeadlineRisk> deadline_risk(const TimeDistribution& training, Seconds deadline, const ModelError& error);
+std::optional<DeadlineRisk> deadline_risk(const TimeDistribution& training, Seconds deadline,
+                                          const ModelError& error);
 std::optional<DeadlineRisk> deadline_risk(const PlanResults& results, Seconds deadline);
 
 /// The training time that is kept with a probability, given the model error: the inverse of DeadlineRisk::mean. NaN where that is

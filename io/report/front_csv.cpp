@@ -24,7 +24,8 @@ constexpr std::array<std::string_view, 3> limits{"", "_low", "_high"};
 
 std::string fields(const Estimate& estimate)
 {
-    return fmt::format(",{},{},{}", csv_number(estimate.value), csv_number(estimate.low), csv_number(estimate.high));
+    return fmt::format(",{},{},{}", csv_number(estimate.value), csv_number(estimate.low),
+                       csv_number(estimate.high));
 }
 
 std::string header(const Results& results)
@@ -45,40 +46,45 @@ std::string header(const Results& results)
     for (const auto& column : plan_results<double>()) {
         line += fmt::format(",{}", csv_column(column.name, "", column.units));
     }
-    for (const ObjectiveInfo& objective : results.objectives) {  // prefixed as in results files: an axis may have the name
+    for (const ObjectiveInfo& objective :
+         results.objectives) {  // prefixed as in results files: an axis may have the name
         for (const std::string_view limit : limits) {
             line += fmt::format(",{}", csv_column(objective_column(objective.name), limit, objective.units));
         }
     }
     return line +
            ",miss_probability_with_model_error,miss_probability_model_low,miss_probability_model_high"
-           ",training_time_p50_with_model_error_s,training_time_p90_with_model_error_s,training_time_p99_with_model_error_s"
-           ",done_p50_with_model_error,done_p90_with_model_error,done_p99_with_model_error,question_probability"
-           ",price_given,power_given,training_time_p90_s,done_p50,done_p90,done_p99,ties_with,software,may_not_fit,study,file,"
+           ",training_time_p50_with_model_error_s,training_time_p90_with_model_error_s,training_time_p99_"
+           "with_model_error_s"
+           ",done_p50_with_model_error,done_p90_with_model_error,done_p99_with_model_error,question_"
+           "probability"
+           ",price_given,power_given,training_time_p90_s,done_p50,done_p90,done_p99,ties_with,software,may_"
+           "not_fit,study,file,"
            "seed,hardware\n";
 }
 
 /// Where the rows of a file come from, when files of many studies are joined.
 std::string origin(const Results& results, const std::string& file, const StudyNotes& notes)
 {
-    return fmt::format("{},{},{},{}", csv_field(results.study.scenario_name), csv_field(file), results.study.seed,
-                       csv_field(notes.accelerator));
+    return fmt::format("{},{},{},{}", csv_field(results.study.scenario_name), csv_field(file),
+                       results.study.seed, csv_field(notes.accelerator));
 }
 
 /// `asked`: the plan as the question sees it, or null; `listed`: with those that may not fit.
-std::string row(const Results& results, const FrontPoint& point, const StudyNotes& notes, const std::vector<std::uint64_t>& tied,
-                const QuestionedPlan* asked, bool listed)
+std::string row(const Results& results, const FrontPoint& point, const StudyNotes& notes,
+                const std::vector<std::uint64_t>& tied, const QuestionedPlan* asked, bool listed)
 {
     std::string line = std::to_string(point.index);
     for (std::size_t a = 0; a < results.axes.size(); ++a) {
-        line += fmt::format(",{}", csv_field(results.axes[a].labels.at(static_cast<std::size_t>(point.point.at(a)))));
+        line += fmt::format(
+            ",{}", csv_field(results.axes[a].labels.at(static_cast<std::size_t>(point.point.at(a)))));
     }
     for (const VariantChoice& choice : variant_choices(results)) {
         line += fmt::format(",{}", csv_field(choice.at(point.point)));
     }
-    line += fmt::format(",{},{},{},{},{},{}", point.prediction.gpus, point.dominated ? 1 : 0, results.provisional ? 1 : 0,
-                        quantiles_of(results.study.nodes_known), notes.phases > 0 ? fmt::format("1 of {}", notes.phases) : "",
-                        point.prediction.draws);
+    line += fmt::format(",{},{},{},{},{},{}", point.prediction.gpus, point.dominated ? 1 : 0,
+                        results.provisional ? 1 : 0, quantiles_of(results.study.nodes_known),
+                        notes.phases > 0 ? fmt::format("1 of {}", notes.phases) : "", point.prediction.draws);
     for (const auto& column : plan_results<Estimate>()) {
         line += fields(stated(column.name, column.of(point)));
     }
@@ -97,10 +103,11 @@ std::string row(const Results& results, const FrontPoint& point, const StudyNote
     for (const Completion& one : done) {
         line += fmt::format(",{}", one.with_error.date);
     }
-    line +=
-        fmt::format(",{},{},{}", asked ? csv_number(asked->probability) : "", name(notes.price_origin), name(notes.power_origin));
-    return line + fmt::format(",{},{},{},{},{},{},{}", csv_number(done[1].exact.seconds), done[0].exact.date, done[1].exact.date,
-                              done[2].exact.date, fmt::join(tied, " "), csv_field(notes.trained_with), listed ? 1 : 0);
+    line += fmt::format(",{},{},{}", asked ? csv_number(asked->probability) : "", name(notes.price_origin),
+                        name(notes.power_origin));
+    return line + fmt::format(",{},{},{},{},{},{},{}", csv_number(done[1].exact.seconds), done[0].exact.date,
+                              done[1].exact.date, done[2].exact.date, fmt::join(tied, " "),
+                              csv_field(notes.trained_with), listed ? 1 : 0);
 }
 
 }  // namespace

@@ -30,7 +30,10 @@ constexpr double hour_s = (1_h).si;
 
 bool runs(const MachineRow& machine) { return std::isfinite(machine.use.gpu_hours); }
 /// Whether some plan's GPU-hours are known.
-bool has_plan(const MachineRow& machine) { return runs(machine) && !(machine.use.open && !std::isfinite(machine.use.high)); }
+bool has_plan(const MachineRow& machine)
+{
+    return runs(machine) && !(machine.use.open && !std::isfinite(machine.use.high));
+}
 double cost_of(const MachineRow& machine) { return machine.price * machine.use.gpu_hours; }
 
 /// The machine with the least cost of those with an evaluated plan.
@@ -98,7 +101,8 @@ std::vector<MachineRow> narrowed(std::vector<MachineRow> machines, const std::ve
 }
 
 /// Machines that differ from `reference` in one knob only, by its value.
-std::vector<const MachineRow*> along(const std::vector<MachineRow>& machines, std::size_t knob, const MachineRow& reference)
+std::vector<const MachineRow*> along(const std::vector<MachineRow>& machines, std::size_t knob,
+                                     const MachineRow& reference)
 {
     std::vector<const MachineRow*> line;
     for (const MachineRow& machine : machines) {
@@ -141,15 +145,17 @@ std::string other_values(const std::vector<Knob>& knobs, std::size_t except, con
     std::string text = machine.others;
     for (std::size_t k = 0; k < knobs.size(); ++k) {
         if (k != except) {
-            text += fmt::format("{}{} {}", text.empty() ? "" : ", ", knobs[k].name, value_of_knob(knobs[k], machine.values[k]));
+            text += fmt::format("{}{} {}", text.empty() ? "" : ", ", knobs[k].name,
+                                value_of_knob(knobs[k], machine.values[k]));
         }
     }
     return text;
 }
 
 /// Names the pair if its interaction excludes zero. `bases`: values of the bases, [knob].
-void add_pair(const std::vector<MachineRow>& machines, const MachineRow& reference, const std::vector<double>& bases,
-              const std::vector<double>& turned, std::size_t a, std::size_t b, KnobWorths& found)
+void add_pair(const std::vector<MachineRow>& machines, const MachineRow& reference,
+              const std::vector<double>& bases, const std::vector<double>& turned, std::size_t a,
+              std::size_t b, KnobWorths& found)
 {
     const auto machine = [&](bool a_turned, bool b_turned) {
         std::vector<double> values = reference.values;
@@ -214,7 +220,8 @@ struct VariantCost {
     double bound = no_limit;  // of all other plans
 };
 
-std::vector<std::optional<VariantCost>> costs_of_variants(const Results& results, std::size_t axis, std::size_t objective)
+std::vector<std::optional<VariantCost>> costs_of_variants(const Results& results, std::size_t axis,
+                                                          std::size_t objective)
 {
     std::vector<std::optional<VariantCost>> costs(results.axes[axis].labels.size(), VariantCost{});
     std::map<std::uint64_t, const FrontPoint*> confirmed;
@@ -229,7 +236,8 @@ std::vector<std::optional<VariantCost>> costs_of_variants(const Results& results
             of.bound = std::min(of.bound, point.bounds.at(objective));
             continue;
         }
-        const Estimate& cost = (on_front != confirmed.end() ? on_front->second->objectives : point.objectives).at(objective);
+        const Estimate& cost =
+            (on_front != confirmed.end() ? on_front->second->objectives : point.objectives).at(objective);
         if (on_front != confirmed.end()) {
             least = std::min(least, cost.low);
         }
@@ -238,7 +246,8 @@ std::vector<std::optional<VariantCost>> costs_of_variants(const Results& results
         of.high = std::min(of.high, cost.high);
     }
     // Plans that are not listed were excluded: a plan of the front is at least as good in everything.
-    const bool all_listed = results.evaluations.size() >= results.feasible && results.study.outcome.unchecked == 0;
+    const bool all_listed =
+        results.evaluations.size() >= results.feasible && results.study.outcome.unchecked == 0;
     const double unlisted = all_listed ? no_limit : results.study.outcome.proved ? least : 0.0;
     for (std::optional<VariantCost>& of : costs) {
         of->bound = std::max(0.0, std::min(of->bound, unlisted));
@@ -258,8 +267,10 @@ std::vector<std::optional<VariantCost>> costs_of_machines(const Results& results
         const auto machine = std::ranges::find(results.machines.machines, name, &Machine::name);
         if (machine != results.machines.machines.end() && seen.insert(name).second) {
             const Known& cost = machine->weighted;
-            costs[label] = {
-                .value = cost.value, .low = machine->settled() ? cost.low : cost.value, .high = cost.high, .bound = cost.low};
+            costs[label] = {.value = cost.value,
+                            .low = machine->settled() ? cost.low : cost.value,
+                            .high = cost.high,
+                            .bound = cost.low};
         }
     }
     return costs;
@@ -269,7 +280,9 @@ std::vector<std::optional<VariantCost>> costs_of_machines(const Results& results
 MachineUse use_at(const VariantCost& cost, double price)
 {
     const bool drawn = std::isfinite(cost.value);
-    MachineUse use{.gpu_hours = cost.value / price, .low = std::min(cost.low, cost.bound) / price, .high = cost.high / price};
+    MachineUse use{.gpu_hours = cost.value / price,
+                   .low = std::min(cost.low, cost.bound) / price,
+                   .high = cost.high / price};
     use.open = !drawn || cost.bound < cost.low;
     if (use.open) {
         use.gpu_hours = drawn ? use.high : use.low;
@@ -284,7 +297,8 @@ std::string unusable(const Results& results, const Scenario& scenario, std::opti
         return "the search does not minimise cost; add \"cost\" to [objectives]";
     }
     if (scenario.power.electricity_price.si > 0.0) {
-        return "costs include electricity, which best plans use differently; prismopt sensitivity computes it for one plan";
+        return "costs include electricity, which best plans use differently; prismopt sensitivity computes "
+               "it for one plan";
     }
     return results.front.empty() ? "the front is empty" : "";
 }
@@ -327,15 +341,17 @@ std::string worth_words(const KnobWorth& worth, std::size_t at)
         return "base";
     }
     return worth.open[at] ? open_worth(*point.worth, worth.curve.base_price)
-                          : fmt::format("{:+.3g} ({:+.3g} to {:+.3g})", point.worth->value, point.worth->low, point.worth->high);
+                          : fmt::format("{:+.3g} ({:+.3g} to {:+.3g})", point.worth->value, point.worth->low,
+                                        point.worth->high);
 }
 
 std::string point_row(const Knob& knob, const KnobWorth& worth, std::size_t at)
 {
     const BreakEvenPoint& point = worth.curve.points[at];
     const bool compared = point.worth && point.value != worth.curve.base_value;
-    std::string line = fmt::format("  {:<24} {:>13}  {}{}", at == 0 ? knob.name : "", value_of_knob(knob, point.value),
-                                   compared ? "worth " : "", worth_words(worth, at));
+    std::string line =
+        fmt::format("  {:<24} {:>13}  {}{}", at == 0 ? knob.name : "", value_of_knob(knob, point.value),
+                    compared ? "worth " : "", worth_words(worth, at));
     if (compared && worth.curve.stated_per_unit) {
         line += fmt::format("; costs {:+.3g}  {}", point.stated, judged_words(point));
     }
@@ -372,9 +388,10 @@ KnobWorths knob_worths(const std::vector<Knob>& knobs, const std::vector<Machine
         found.curves.push_back(std::move(worth));
         bases[k] = base->values[k];
         if (turned[k] == bases[k]) {
-            turned[k] = (*std::max_element(line.begin(), line.end(), [](const MachineRow* a, const MachineRow* b) {
-                            return a->price < b->price;
-                        }))->values[k];
+            turned[k] =
+                (*std::max_element(line.begin(), line.end(), [](const MachineRow* a, const MachineRow* b) {
+                    return a->price < b->price;
+                }))->values[k];
         }
     }
     for (std::size_t a = 0; a < knobs.size(); ++a) {
@@ -389,8 +406,8 @@ KnobWorths knob_worths(const std::vector<Knob>& knobs, const std::vector<Machine
 
 KnobWorths knob_worths(const Results& results)
 {
-    const auto axis =
-        std::find_if(results.axes.begin(), results.axes.end(), [](const Axis& one) { return one.name == variant_axis; });
+    const auto axis = std::find_if(results.axes.begin(), results.axes.end(),
+                                   [](const Axis& one) { return one.name == variant_axis; });
     if (axis == results.axes.end()) {
         return {};
     }
@@ -418,9 +435,10 @@ KnobWorths knob_worths(const Results& results)
     }
     std::vector<MachineRow> machines;
     const std::vector<std::string>& labels = axis->labels;
-    const auto costs = has_machines(results)
-                           ? costs_of_machines(results, scenario, labels)
-                           : costs_of_variants(results, static_cast<std::size_t>(axis - results.axes.begin()), *objective);
+    const auto costs =
+        has_machines(results)
+            ? costs_of_machines(results, scenario, labels)
+            : costs_of_variants(results, static_cast<std::size_t>(axis - results.axes.begin()), *objective);
     for (std::size_t label = 0; label < labels.size(); ++label) {
         const auto values = variant_values(scenario.choices, labels[label]);
         const auto variant = values ? variant_at(scenario, *values) : std::nullopt;
@@ -431,7 +449,8 @@ KnobWorths knob_worths(const Results& results)
         row.price = variant->cluster.gpu_price.si * hour_s;
         for (std::size_t c = 0; c < scenario.choices.size(); ++c) {
             const auto knob = std::find(choice_of_knob.begin(), choice_of_knob.end(), c);
-            const bool of_network = has_machines(results) && std::holds_alternative<TrainedNetwork>((*values)[c]);
+            const bool of_network =
+                has_machines(results) && std::holds_alternative<TrainedNetwork>((*values)[c]);
             if (knob != choice_of_knob.end()) {
                 const std::string text =
                     value_text(scenario.choices[c], (*values)[c]).substr(scenario.choices[c].name.size() + 1);
@@ -459,7 +478,8 @@ std::string knob_worth_text(const Results& results)
         return "";
     }
     std::string text = fmt::format(
-        "Break-even of knobs, with the cheapest plan of each machine: USD per GPU-hour beyond the price of the base, assuming "
+        "Break-even of knobs, with the cheapest plan of each machine: USD per GPU-hour beyond the price of "
+        "the base, assuming "
         "the "
         "model is exact{}\n",
         results.provisional ? " (provisional: the search was stopped)" : "");
@@ -473,10 +493,11 @@ std::string knob_worth_text(const Results& results)
     for (const KnobPair& pair : found.pairs) {
         const Knob& a = found.knobs[pair.a];
         const Knob& b = found.knobs[pair.b];
-        text +=
-            fmt::format("  {} {} & {} {} interact: together worth {:+.3g}, {:+.3g} ({:+.3g} to {:+.3g}) beyond the sum of both\n",
-                        a.name, value_of_knob(a, pair.value_a), b.name, value_of_knob(b, pair.value_b), pair.joint.value,
-                        pair.interaction.value, pair.interaction.low, pair.interaction.high);
+        text += fmt::format(
+            "  {} {} & {} {} interact: together worth {:+.3g}, {:+.3g} ({:+.3g} to {:+.3g}) beyond the sum "
+            "of both\n",
+            a.name, value_of_knob(a, pair.value_a), b.name, value_of_knob(b, pair.value_b), pair.joint.value,
+            pair.interaction.value, pair.interaction.low, pair.interaction.high);
     }
     return text + "\n";
 }
@@ -494,8 +515,8 @@ std::vector<std::vector<std::string>> knob_worth_cells(const KnobWorths& found)
             const bool is_base = point.value == worth.curve.base_value;
             const bool priced = point.worth && worth.curve.stated_per_unit && !is_base;
             cells.push_back({knob.name, value_of_knob(knob, point.value), worth_words(worth, at),
-                             priced ? fmt::format("{:+.3g}", point.stated) : "", is_base ? "" : judged_words(point),
-                             worth.others});
+                             priced ? fmt::format("{:+.3g}", point.stated) : "",
+                             is_base ? "" : judged_words(point), worth.others});
         }
     }
     return cells;
@@ -508,10 +529,14 @@ nlohmann::ordered_json knob_worth_json(const KnobWorths& found)
         return nullptr;
     }
     const auto estimate = [](const Estimate& e) {
-        return Json{
-            {"value", json_number<Json>(e.value)}, {"low", json_number<Json>(e.low)}, {"high", json_number<Json>(e.high)}};
+        return Json{{"value", json_number<Json>(e.value)},
+                    {"low", json_number<Json>(e.low)},
+                    {"high", json_number<Json>(e.high)}};
     };
-    Json json{{"units", "USD/h"}, {"why", json_text<Json>(found.why)}, {"curves", Json::array()}, {"pairs", Json::array()}};
+    Json json{{"units", "USD/h"},
+              {"why", json_text<Json>(found.why)},
+              {"curves", Json::array()},
+              {"pairs", Json::array()}};
     for (const KnobWorth& worth : found.curves) {
         const Knob& knob = found.knobs[worth.knob];
         const BreakEvenCurve& curve = worth.curve;

@@ -11,7 +11,8 @@ std::string launch_text(const Leg& leg)
 {
     return fmt::format("{}, {}, {}{}", counted(static_cast<std::size_t>(leg.nodes), "node"),
                        counted(static_cast<std::size_t>(leg.ranks), "rank"),
-                       counted(static_cast<std::size_t>(leg.threads), "thread"), leg.job.empty() ? "" : ", job " + leg.job);
+                       counted(static_cast<std::size_t>(leg.threads), "thread"),
+                       leg.job.empty() ? "" : ", job " + leg.job);
 }
 
 std::string legs_text(const std::vector<Leg>& legs)
@@ -22,8 +23,8 @@ std::string legs_text(const std::vector<Leg>& legs)
     std::string text = fmt::format("{}, {:.3g} core-hours\n", counted(legs.size(), "leg"), core_hours(legs));
     for (std::size_t i = 0; i < legs.size(); ++i) {
         const Leg& leg = legs[i];
-        text += fmt::format("  {}: {}, {}, {:.1f} s, {}, {} saved\n", i + 1, leg.started, launch_text(leg), leg.seconds,
-                            name(leg.end), counted(leg.saved, "record"));
+        text += fmt::format("  {}: {}, {}, {:.1f} s, {}, {} saved\n", i + 1, leg.started, launch_text(leg),
+                            leg.seconds, name(leg.end), counted(leg.saved, "record"));
     }
     return text;
 }

@@ -21,7 +21,8 @@ OrderedJson known_json(const Known& known)
             {"limit", json_number<OrderedJson>(known.high)}};
 }
 
-OrderedJson cell_json(const MachineTable& table, const Known& regret, std::size_t machine, std::size_t network)
+OrderedJson cell_json(const MachineTable& table, const Known& regret, std::size_t machine,
+                      std::size_t network)
 {
     const MachineCell& cell = table.machines[machine].cells[network];
     const Estimate& confirmed = cell.confirmed;
@@ -37,12 +38,15 @@ OrderedJson cell_json(const MachineTable& table, const Known& regret, std::size_
 OrderedJson machine_json(const MachineTable& table, const std::vector<Known>& all_regrets, std::size_t number)
 {
     const Machine& machine = table.machines[number];
-    OrderedJson json{{"name", machine.name}, {"gpu_price_usd_per_h", machine.gpu_price_usd_h}, {"on_front", machine.on_front}};
+    OrderedJson json{{"name", machine.name},
+                     {"gpu_price_usd_per_h", machine.gpu_price_usd_h},
+                     {"on_front", machine.on_front}};
     json["weighted"] = known_json(machine.weighted);
     json["worst_regret"] = known_json(machine.regret);
     json["networks"] = OrderedJson::array();
     for (std::size_t n = 0; n < table.networks.size(); ++n) {
-        json["networks"].push_back(cell_json(table, all_regrets[number * table.networks.size() + n], number, n));
+        json["networks"].push_back(
+            cell_json(table, all_regrets[number * table.networks.size() + n], number, n));
     }
     return json;
 }

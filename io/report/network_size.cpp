@@ -30,11 +30,12 @@ std::string network_text(const NetworkSize& size)
         size.active < size.parameters ? fmt::format(" ({:.4g} active per {})", size.active, size.unit) : "";
     const bool some = trains(size.task) && size.trained < size.parameters;
     const std::string trained = some ? fmt::format(", {:.4g} of them trained", size.trained) : "";
-    const std::string length = size.unit == "token" ? fmt::format(", with {} tokens per sequence", size.sequence)
-                               : size.sequence == 1 ? ""
-                                                    : fmt::format(", with {} tokens per sample", size.sequence);
-    return fmt::format("network {}: {:.4g} parameters{}{}; {:.4g} FLOPs per {} in {}{}\n", size.name, size.parameters, active,
-                       trained, size.flops, size.unit, name(size.task), length);
+    const std::string length =
+        size.unit == "token" ? fmt::format(", with {} tokens per sequence", size.sequence)
+        : size.sequence == 1 ? ""
+                             : fmt::format(", with {} tokens per sample", size.sequence);
+    return fmt::format("network {}: {:.4g} parameters{}{}; {:.4g} FLOPs per {} in {}{}\n", size.name,
+                       size.parameters, active, trained, size.flops, size.unit, name(size.task), length);
 }
 
 nlohmann::json network_json(const NetworkSize& size)

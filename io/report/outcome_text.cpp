@@ -31,11 +31,12 @@ std::string exact_text(const Outcome& outcome)
     std::string text = "incomplete: " + sweeps_text(outcome);
     if (outcome.complete) text = outcome.proved ? "proved complete: " : "complete but not proved: ";
     if (outcome.unchecked > 0) {
-        text += fmt::format("{} combinations excluded before it was known whether they are feasible; of the others ",
-                            grouped(outcome.unchecked));
+        text += fmt::format(
+            "{} combinations excluded before it was known whether they are feasible; of the others ",
+            grouped(outcome.unchecked));
     }
-    text += fmt::format("{} feasible plans, {} excluded by their lower bounds, {} evaluated", grouped(outcome.feasible),
-                        grouped(outcome.pruned), grouped(outcome.evaluated));
+    text += fmt::format("{} feasible plans, {} excluded by their lower bounds, {} evaluated",
+                        grouped(outcome.feasible), grouped(outcome.pruned), grouped(outcome.evaluated));
     if (!outcome.complete) text += fmt::format(", {} open", grouped(outcome.open));
     if (outcome.evaluated < outcome.drawn) {
         text += fmt::format(" ({} of them partly evaluated)", grouped(outcome.drawn - outcome.evaluated));
@@ -53,7 +54,8 @@ std::string end_text(const Outcome& outcome)
 std::string violation_text(const BoundViolation& violation)
 {
     return fmt::format(
-        "; bound violated: point {}, objective {}: upper confidence limit {:g} lies {:g} % below the lower bound {:g}, so points "
+        "; bound violated: point {}, objective {}: upper confidence limit {:g} lies {:g} % below the lower "
+        "bound {:g}, so points "
         "may have been excluded by mistake",
         violation.point, violation.objective, violation.high, 100.0 * violation.relative, violation.bound);
 }
@@ -61,15 +63,17 @@ std::string violation_text(const BoundViolation& violation)
 std::string halving_text(const Outcome& outcome)
 {
     const bool all = !outcome.complete || outcome.drawn == outcome.feasible;
-    return fmt::format("successive halving, without proof: {} feasible plans, {} evaluated, {} on the front{}",
-                       grouped(outcome.feasible), grouped(outcome.drawn), grouped(outcome.on_front),
-                       all ? "" : "; plans with worse lower bounds were not evaluated");
+    return fmt::format(
+        "successive halving, without proof: {} feasible plans, {} evaluated, {} on the front{}",
+        grouped(outcome.feasible), grouped(outcome.drawn), grouped(outcome.on_front),
+        all ? "" : "; plans with worse lower bounds were not evaluated");
 }
 
 std::string random_text(const Outcome& outcome)
 {
     return fmt::format(
-        "random search, without proof: {} plans that the rules of the space allow, {} evaluated, {} on the front{}",
+        "random search, without proof: {} plans that the rules of the space allow, {} evaluated, {} on the "
+        "front{}",
         grouped(outcome.checked), grouped(outcome.drawn), grouped(outcome.on_front),
         outcome.end == SearchEnd::nothing_new ? "; no further plans were found" : "");
 }
@@ -79,9 +83,11 @@ std::string end_of_evolution(const Outcome& outcome)
     switch (outcome.end) {
         case SearchEnd::none: return "";
         case SearchEnd::most_drawn:
-            return fmt::format("; stopped because the limit of {} evaluations was reached", grouped(outcome.drawn));
+            return fmt::format("; stopped because the limit of {} evaluations was reached",
+                               grouped(outcome.drawn));
         case SearchEnd::no_gain:
-            return fmt::format("; stopped because the last {} batches brought no improvement", grouped(outcome.idle_batches));
+            return fmt::format("; stopped because the last {} batches brought no improvement",
+                               grouped(outcome.idle_batches));
         case SearchEnd::nothing_new: return "; stopped because all children were already known";
     }
     return "";
@@ -90,10 +96,11 @@ std::string end_of_evolution(const Outcome& outcome)
 std::string evolution_text(const Outcome& outcome, std::string_view strategy)
 {
     return fmt::format(
-        "evolutionary search ({}), without proof: {} plans checked, {} of them feasible, {} excluded by their lower bounds, {} "
+        "evolutionary search ({}), without proof: {} plans checked, {} of them feasible, {} excluded by "
+        "their lower bounds, {} "
         "evaluated, {} on the front{}",
-        strategy, grouped(outcome.checked), grouped(outcome.feasible), grouped(outcome.pruned), grouped(outcome.drawn),
-        grouped(outcome.on_front), end_of_evolution(outcome));
+        strategy, grouped(outcome.checked), grouped(outcome.feasible), grouped(outcome.pruned),
+        grouped(outcome.drawn), grouped(outcome.on_front), end_of_evolution(outcome));
 }
 
 }  // namespace
@@ -107,7 +114,8 @@ std::string outcome_text(const Outcome& outcome, std::string_view strategy)
         case SearchMethod::evolution: return unfinished + evolution_text(outcome, strategy);
         case SearchMethod::random: return unfinished + random_text(outcome);
     }
-    return exact_text(outcome) + end_text(outcome) + (outcome.violation ? violation_text(*outcome.violation) : "");
+    return exact_text(outcome) + end_text(outcome) +
+           (outcome.violation ? violation_text(*outcome.violation) : "");
 }
 
 }  // namespace prismopt

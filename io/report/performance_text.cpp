@@ -31,11 +31,12 @@ std::vector<std::string> performance_lines(const Results& results)
         return {};
     }
     const std::size_t ranks = results.ranks.size();
-    std::vector<std::string> lines{fmt::format("time of {} rank{} with {} thread{} each, {:.1f} s of the clock:", ranks,
-                                               ranks == 1 ? "" : "s", results.threads, results.threads == 1 ? "" : "s",
-                                               known->wall_s)};
+    std::vector<std::string> lines{
+        fmt::format("time of {} rank{} with {} thread{} each, {:.1f} s of the clock:", ranks,
+                    ranks == 1 ? "" : "s", results.threads, results.threads == 1 ? "" : "s", known->wall_s)};
     const auto add = [&](const std::string& what, double seconds) {
-        lines.push_back(fmt::format("  {:<46} {:>9.1f} s {:>4.0f} %", what, seconds, 100.0 * seconds / known->total_s));
+        lines.push_back(
+            fmt::format("  {:<46} {:>9.1f} s {:>4.0f} %", what, seconds, 100.0 * seconds / known->total_s));
     };
     for (std::size_t part = 0; part < rank_parts.size(); ++part) {
         add(rank_parts[part].meaning, known->part_s[part]);

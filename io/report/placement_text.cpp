@@ -15,14 +15,17 @@ std::string straddling_text(const Straddling& of, const Cluster& cluster, int jo
 {
     const std::string& tier = cluster.tiers[of.tier].name;
     std::string text = fmt::format(
-        "{} groups of {} GPUs straddle units of {} in tier \"{}\" for {} of {} sets of replicas, which wait for the "
+        "{} groups of {} GPUs straddle units of {} in tier \"{}\" for {} of {} sets of replicas, which wait "
+        "for the "
         "slowest: at worst {} units, {} members in one of them",
         row_of(of.kind).name, of.size, of.unit, tier, of.sets, of.of_sets, of.worst.units, of.worst.fewest);
     if (of.fitting_unit > 0) {
         text +=
-            fmt::format("; with group = {} in tier \"{}\" (jobs that use {} of each {} GPUs{}) none would", of.fitting_unit, tier,
-                        of.fitting_unit, of.unit,
-                        job_gpus > of.fitting_gpus ? fmt::format(", at most {} instead of {}", of.fitting_gpus, job_gpus) : "");
+            fmt::format("; with group = {} in tier \"{}\" (jobs that use {} of each {} GPUs{}) none would",
+                        of.fitting_unit, tier, of.fitting_unit, of.unit,
+                        job_gpus > of.fitting_gpus
+                            ? fmt::format(", at most {} instead of {}", of.fitting_gpus, job_gpus)
+                            : "");
     }
     return text;
 }
@@ -59,13 +62,16 @@ std::string placement_text(const PlannedPhase& trained, OrderOrigin origin)
     const ParallelPlan& plan = trained.plan;
     std::vector<std::string> notes;
     if (origin == OrderOrigin::assumed && plan.pp > 1 && plan.dp > 1) {
-        const std::string why = plan.order == ParallelPlan{}.order ? ", as most training programs place ranks" : "";
-        notes.push_back(fmt::format("the scenario gives no order; \"{}\" is assumed{}", name(plan.order), why));
+        const std::string why =
+            plan.order == ParallelPlan{}.order ? ", as most training programs place ranks" : "";
+        notes.push_back(
+            fmt::format("the scenario gives no order; \"{}\" is assumed{}", name(plan.order), why));
     }
     const std::string refused = order_problem(trained);
     if (!refused.empty()) {
-        notes.push_back(fmt::format("no training program that prismopt knows runs order = \"{}\" with these degrees ({})",
-                                    name(plan.order), refused));
+        notes.push_back(
+            fmt::format("no training program that prismopt knows runs order = \"{}\" with these degrees ({})",
+                        name(plan.order), refused));
     }
     for (const Straddling& straddling : straddling_groups(plan, trained.job.cluster)) {
         if (has_use(straddling.kind, trained.job.workload)) {

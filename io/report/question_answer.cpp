@@ -57,7 +57,8 @@ bool looked_for(const std::optional<Question>& own, const Question& asked, const
 }
 
 /// `promised`: the study promised times as the question asks for them.
-QuestionedPlan questioned(const FrontPoint& plan, const Question& question, const QuestionAnswer& answer, bool promised)
+QuestionedPlan questioned(const FrontPoint& plan, const Question& question, const QuestionAnswer& answer,
+                          bool promised)
 {
     const Prediction& prediction = plan.prediction;
     const ModelError error = answer.model_error ? model_error_of(plan) : ModelError{};
@@ -73,10 +74,12 @@ QuestionedPlan questioned(const FrontPoint& plan, const Question& question, cons
     result.in_time = !(limit.si > 0.0) || result.in_time_s <= limit.si;
     result.power_w = power_of(prediction);
     result.cluster_power_w = prediction.run.cluster_power_w;
-    const double limited_w = question.power_limit_of == PowerScope::job ? result.power_w : result.cluster_power_w;
-    result.within_limits = !(question.power_limit.si > 0.0 && !(limited_w <= question.power_limit.si)) &&
-                           !(question.budget_usd > 0.0 && !(prediction.cost_usd.value <= question.budget_usd)) &&
-                           !(question.gpus_at_most > 0 && prediction.gpus > question.gpus_at_most);
+    const double limited_w =
+        question.power_limit_of == PowerScope::job ? result.power_w : result.cluster_power_w;
+    result.within_limits =
+        !(question.power_limit.si > 0.0 && !(limited_w <= question.power_limit.si)) &&
+        !(question.budget_usd > 0.0 && !(prediction.cost_usd.value <= question.budget_usd)) &&
+        !(question.gpus_at_most > 0 && prediction.gpus > question.gpus_at_most);
     result.amount = row_of(question.minimise).amount(result);
     return result;
 }
@@ -86,7 +89,8 @@ LargestDoubt largest_doubt(const FrontPoint& plan)
     const Estimate& p99 = plan.prediction.training.p99;
     const double draws = std::log(p99.high / p99.low);
     const double model = std::isfinite(plan.model_low) ? std::log(plan.model_high / plan.model_low) : 0.0;
-    const double software = std::isfinite(plan.software_low) ? std::log(plan.software_high / plan.software_low) : 0.0;
+    const double software =
+        std::isfinite(plan.software_low) ? std::log(plan.software_high / plan.software_low) : 0.0;
     constexpr double most_of_it = 0.5;  // the interval of the model contains the software
     if (software > std::max(draws, most_of_it * model)) {
         return LargestDoubt::software;
@@ -114,7 +118,8 @@ std::string_view error_words(const Question& question, const QuestionAnswer& ans
     if (answer.model_error) {
         return "model error included";
     }
-    return question.model_error ? "assuming the model is exact: its error is not in this file" : "assuming the model is exact";
+    return question.model_error ? "assuming the model is exact: its error is not in this file"
+                                : "assuming the model is exact";
 }
 
 std::string asked_text(const Question& question, const QuestionAnswer& answer)
@@ -130,7 +135,8 @@ std::string asked_text(const Question& question, const QuestionAnswer& answer)
         text += ", at most " + amount_text(question.budget_usd, "USD");
     }
     if (question.gpus_at_most > 0) {
-        text += fmt::format(", at most {}", counted(static_cast<std::uint64_t>(question.gpus_at_most), "GPU"));
+        text +=
+            fmt::format(", at most {}", counted(static_cast<std::uint64_t>(question.gpus_at_most), "GPU"));
     }
     return text;
 }
@@ -146,17 +152,18 @@ std::string machine_words(const Results& results, const FrontPoint& plan, const 
 }
 
 /// "3,840 h100-sxm with megatron-bridge 26.04: 93 % by 2027-04-15, 17.6 M USD, 4.1 MW; point 516, tp 4 pp 4".
-std::string plan_text(const QuestionedPlan& it, const Question& question, const QuestionAnswer& answer, const Results& results,
-                      const StudyNotes& notes)
+std::string plan_text(const QuestionedPlan& it, const Question& question, const QuestionAnswer& answer,
+                      const Results& results, const StudyNotes& notes)
 {
     const Prediction& prediction = it.plan->prediction;
-    std::string text =
-        fmt::format("{} {}: ", grouped(static_cast<std::uint64_t>(prediction.gpus)), machine_words(results, *it.plan, notes));
+    std::string text = fmt::format("{} {}: ", grouped(static_cast<std::uint64_t>(prediction.gpus)),
+                                   machine_words(results, *it.plan, notes));
     if (answer.limit.si > 0.0) {
         text += fmt::format("{} {}{}, ", probability_text(it.probability), limit_text(question),
                             it.at_limit ? " (at the limit: the draws do not decide)" : "");
     } else {
-        text += fmt::format("{} with {}, ", time_text(it.in_time_s, 3), probability_text(question.probability));
+        text +=
+            fmt::format("{} with {}, ", time_text(it.in_time_s, 3), probability_text(question.probability));
     }
     text += amount_text(prediction.cost_usd.value, "USD") + placeholder_words(notes.price_origin, "price");
     text += electricity_words(prediction, notes);
@@ -183,23 +190,27 @@ std::string doubt_text(const QuestionAnswer& answer, const FrontPoint& plan, con
 {
     switch (answer.doubt) {
         case LargestDoubt::software:
-            return fmt::format("the software: {:.2g} to {:.2g} times as long with other than {}", plan.software_low,
-                               plan.software_high, notes.trained_with);
+            return fmt::format("the software: {:.2g} to {:.2g} times as long with other than {}",
+                               plan.software_low, plan.software_high, notes.trained_with);
         case LargestDoubt::draws: return "the draws: raise the fleets of confirm in [search]";
         case LargestDoubt::model: break;
     }
     return fmt::format(
-        "the error of the model: {:.2g} to {:.2g} times these times (95 %); measured steps narrow it (prismopt learn)",
+        "the error of the model: {:.2g} to {:.2g} times these times (95 %); measured steps narrow it "
+        "(prismopt learn)",
         plan.model_low, plan.model_high);
 }
 
 /// That the answer is one of a search for something else.
 std::string not_searched_text(const StudyNotes& notes)
 {
-    const std::string_view what = notes.searched ? "of a search for another question, which excluded what its limits do not allow"
-                                                 : "of a search without a question";
-    return fmt::format("answered by the plans of the front {}; write this question into the scenario to search all plans for it",
-                       what);
+    const std::string_view what =
+        notes.searched ? "of a search for another question, which excluded what its limits do not allow"
+                       : "of a search without a question";
+    return fmt::format(
+        "answered by the plans of the front {}; write this question into the scenario to search all plans "
+        "for it",
+        what);
 }
 
 /// "no plan of the front keeps the limits: the least power is 4.674 MW, the limit 4 MW": those that no plan keeps.
@@ -215,7 +226,8 @@ std::string broken_limits_text(const Question& question, const std::vector<Quest
     const std::array<Limited, 3> limits{
         {{of_job ? "power" : "power of the cluster", question.power_limit.si, "W",
           [of_job](const QuestionedPlan& p) { return of_job ? p.power_w : p.cluster_power_w; }},
-         {"cost", question.budget_usd, "USD", [](const QuestionedPlan& p) { return p.plan->prediction.cost_usd.value; }},
+         {"cost", question.budget_usd, "USD",
+          [](const QuestionedPlan& p) { return p.plan->prediction.cost_usd.value; }},
          {"number of GPUs", static_cast<double>(question.gpus_at_most), "1",
           [](const QuestionedPlan& p) { return static_cast<double>(p.plan->prediction.gpus); }}}};
     std::string text;
@@ -235,15 +247,17 @@ std::string broken_limits_text(const Question& question, const std::vector<Quest
             const std::string number = fmt::format("{:.4g}", value / unit.size);
             return one.units == "1" ? number : fmt::format("{} {}", number, unit.name);
         };
-        text += fmt::format("{}the least {} is {}, the limit {}", text.empty() ? "" : "; ", one.what, amount(least),
-                            amount(one.limit));
+        text += fmt::format("{}the least {} is {}, the limit {}", text.empty() ? "" : "; ", one.what,
+                            amount(least), amount(one.limit));
     }
-    return "no plan of the front keeps the limits" + (text.empty() ? " together; raise one of them" : ": " + text);
+    return "no plan of the front keeps the limits" +
+           (text.empty() ? " together; raise one of them" : ": " + text);
 }
 
 /// Of the plans that count, the first with the least of a figure; nothing if none counts.
 template <class Counts, class Figure>
-std::optional<QuestionedPlan> least(const std::vector<QuestionedPlan>& plans, const Counts& counts, const Figure& figure)
+std::optional<QuestionedPlan> least(const std::vector<QuestionedPlan>& plans, const Counts& counts,
+                                    const Figure& figure)
 {
     std::optional<QuestionedPlan> found;
     for (const QuestionedPlan& plan : plans) {
@@ -257,8 +271,8 @@ std::optional<QuestionedPlan> least(const std::vector<QuestionedPlan>& plans, co
 std::vector<MachineAnswer> other_machines(const QuestionAnswer& answer, const Results& results)
 {
     const std::vector<VariantChoice> choices = variant_choices(results);
-    const auto cluster =
-        std::find_if(choices.begin(), choices.end(), [](const VariantChoice& choice) { return choice.name == "cluster"; });
+    const auto cluster = std::find_if(choices.begin(), choices.end(),
+                                      [](const VariantChoice& choice) { return choice.name == "cluster"; });
     if (cluster == choices.end() || !answer.shown()) {
         return {};
     }
@@ -278,8 +292,14 @@ std::vector<MachineAnswer> other_machines(const QuestionAnswer& answer, const Re
     return machines;
 }
 
-bool has_table(const FrontPoint& plan) { return plan.prediction.training.quantiles.size() == reported_probabilities.size(); }
-bool has_model_error(const FrontPoint& plan) { return std::isfinite(plan.model_low) && std::isfinite(plan.model_high); }
+bool has_table(const FrontPoint& plan)
+{
+    return plan.prediction.training.quantiles.size() == reported_probabilities.size();
+}
+bool has_model_error(const FrontPoint& plan)
+{
+    return std::isfinite(plan.model_low) && std::isfinite(plan.model_high);
+}
 
 }  // namespace
 
@@ -314,18 +334,23 @@ std::string exact_risk_text(const FrontPoint& plan, const StudyNotes& notes)
     return risk ? risk_with_error_text(*risk) : "";
 }
 
-std::optional<QuestionAnswer> answer_to(const Question& question, const Results& results, const StudyNotes& notes)
+std::optional<QuestionAnswer> answer_to(const Question& question, const Results& results,
+                                        const StudyNotes& notes)
 {
     const std::vector<FrontPoint>& front = results.front;
-    if (front.empty() || !notes.ranked_placeholder.empty() || !std::all_of(front.begin(), front.end(), has_table)) {
+    if (front.empty() || !notes.ranked_placeholder.empty() ||
+        !std::all_of(front.begin(), front.end(), has_table)) {
         return std::nullopt;
     }
     QuestionAnswer answer;
     answer.limit = time_limit(question, notes.start);
     answer.model_error = question.model_error && std::all_of(front.begin(), front.end(), has_model_error);
     const bool promised = notes.searched && promises_alike(*notes.searched, question);
-    const auto has_promise = [](const FrontPoint& plan) { return std::isfinite(plan.prediction.promised.value); };
-    answer.searched = looked_for(notes.searched, question, notes) && std::all_of(front.begin(), front.end(), has_promise);
+    const auto has_promise = [](const FrontPoint& plan) {
+        return std::isfinite(plan.prediction.promised.value);
+    };
+    answer.searched =
+        looked_for(notes.searched, question, notes) && std::all_of(front.begin(), front.end(), has_promise);
     std::vector<QuestionedPlan>& plans = answer.plans;
     for (const FrontPoint& plan : front) {
         plans.push_back(questioned(plan, question, answer, promised));
@@ -357,10 +382,11 @@ std::optional<QuestionAnswer> answer_to(const Question& question, const Results&
         answer.doubt = largest_doubt(*answer.shown()->plan);
     }
     answer.machines = other_machines(answer, results);
-    answer.minimised = std::any_of(results.objectives.begin(), results.objectives.end(), [&](const ObjectiveInfo& objective) {
-        const Aim& aim = row_of(question.minimise);
-        return objective.name == aim.objective || objective.name.starts_with(aim.or_these);
-    });
+    answer.minimised = std::any_of(
+        results.objectives.begin(), results.objectives.end(), [&](const ObjectiveInfo& objective) {
+            const Aim& aim = row_of(question.minimise);
+            return objective.name == aim.objective || objective.name.starts_with(aim.or_these);
+        });
     return answer;
 }
 
@@ -374,7 +400,9 @@ std::vector<QuestionLine> question_lines(const Results& results, const StudyNote
         return {};
     }
     const Question& question = *notes.question;
-    const auto text = [&](const QuestionedPlan& plan) { return plan_text(plan, question, *answer, results, notes); };
+    const auto text = [&](const QuestionedPlan& plan) {
+        return plan_text(plan, question, *answer, results, notes);
+    };
     const auto with_time = [&](const QuestionedPlan& plan) {
         return text(plan) + (answer->limit.si > 0.0 ? "; " + in_time_text(plan, question, notes) : "");
     };
@@ -382,7 +410,8 @@ std::vector<QuestionLine> question_lines(const Results& results, const StudyNote
     if (answer->best) {
         lines.push_back({"answer", with_time(*answer->best)});
     } else if (answer->surest) {
-        lines.push_back({"answer", "no plan of the front is probable enough; the surest: " + with_time(*answer->surest)});
+        lines.push_back(
+            {"answer", "no plan of the front is probable enough; the surest: " + with_time(*answer->surest)});
     } else {
         lines.push_back({"answer", broken_limits_text(question, answer->plans)});
     }
@@ -402,10 +431,10 @@ std::vector<QuestionLine> question_lines(const Results& results, const StudyNote
         lines.push_back({"note", not_searched_text(notes)});
     }
     if (!answer->minimised) {
-        lines.push_back(
-            {"note", fmt::format("this study does not minimise {0}, so plans off its front may have less; add it to minimise in "
-                                 "[objectives], and search again",
-                                 row_of(question.minimise).what)});
+        lines.push_back({"note", fmt::format("this study does not minimise {0}, so plans off its front may "
+                                             "have less; add it to minimise in "
+                                             "[objectives], and search again",
+                                             row_of(question.minimise).what)});
     }
     return lines;
 }

@@ -38,21 +38,23 @@ struct QuestionAnswer {
     Seconds limit;             // of the training time; zero: none
     bool model_error = false;  // whether the probabilities include it: it may be asked for and not be known
     std::optional<QuestionedPlan> best;
-    std::optional<QuestionedPlan> next;        // the least of the others that answer, on another number of GPUs
-    std::optional<QuestionedPlan> not_enough;  // has less than the best, or at least fewer GPUs, but is too likely late
+    std::optional<QuestionedPlan> next;  // the least of the others that answer, on another number of GPUs
+    std::optional<QuestionedPlan>
+        not_enough;  // has less than the best, or at least fewer GPUs, but is too likely late
     std::optional<QuestionedPlan> surest;      // of those within limits, the most probable
     std::vector<MachineAnswer> machines;       // than that of the plan shown, by name
     std::vector<QuestionedPlan> plans;         // of the front, in its order
     LargestDoubt doubt = LargestDoubt::model;  // of the plan shown
     bool searched = false;                     // the search looked for this very answer, among all plans
-    bool minimised = true;                     // the study minimises what the question does, so its front holds the best plan
+    bool minimised = true;  // the study minimises what the question does, so its front holds the best plan
 
     /// What there is to show: the best, or where none answers the surest.
     const std::optional<QuestionedPlan>& shown() const { return best ? best : surest; }
 };
 
 /// Nothing if the front is empty, or comes from a file without tables of its times, or if a placeholder would decide.
-std::optional<QuestionAnswer> answer_to(const Question& question, const Results& results, const StudyNotes& notes);
+std::optional<QuestionAnswer> answer_to(const Question& question, const Results& results,
+                                        const StudyNotes& notes);
 
 /// Power of the building, in watts, while the job trains; on average over the run in files before schema 1.16.
 double power_of(const Prediction& prediction);

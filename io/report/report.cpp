@@ -41,11 +41,15 @@ namespace {
 int decimals(double value, int digits)
 {
     const double size = std::abs(value);
-    return size > 0.0 && std::isfinite(size) ? std::clamp(digits - 1 - static_cast<int>(std::floor(std::log10(size))), 0, digits)
-                                             : 1;
+    return size > 0.0 && std::isfinite(size)
+               ? std::clamp(digits - 1 - static_cast<int>(std::floor(std::log10(size))), 0, digits)
+               : 1;
 }
 
-std::string significant(double value, int digits) { return fmt::format("{:.{}f}", value, decimals(value, digits)); }
+std::string significant(double value, int digits)
+{
+    return fmt::format("{:.{}f}", value, decimals(value, digits));
+}
 
 /// Decimals of a value with limits: three significant digits, and more where the limits are closer than that.
 int decimals_between(double value, double low, double high)
@@ -53,10 +57,15 @@ int decimals_between(double value, double low, double high)
     constexpr int most = 4;
     const double width = high - low;
     const int three = decimals(value, 3);
-    return width > 0.0 && std::isfinite(width) ? std::clamp(static_cast<int>(std::ceil(-std::log10(width))), three, most) : three;
+    return width > 0.0 && std::isfinite(width)
+               ? std::clamp(static_cast<int>(std::ceil(-std::log10(width))), three, most)
+               : three;
 }
 
-std::string interval(double low, double high, int places) { return fmt::format("{:.{}f} to {:.{}f}", low, places, high, places); }
+std::string interval(double low, double high, int places)
+{
+    return fmt::format("{:.{}f} to {:.{}f}", low, places, high, places);
+}
 
 using Row = std::vector<std::string>;
 
@@ -85,11 +94,15 @@ struct TableColumn {
 };
 
 /// "-" where there is no value.
-std::string cell(double value, const ReadingUnit& unit) { return std::isfinite(value) ? significant(value / unit.size, 4) : "-"; }
+std::string cell(double value, const ReadingUnit& unit)
+{
+    return std::isfinite(value) ? significant(value / unit.size, 4) : "-";
+}
 
 /// A quantity in the unit in which the largest of the front is easily read.
 template <class Figure>
-TableColumn quantity_column(const Results& results, const std::string& title, std::string_view units, Figure figure)
+TableColumn quantity_column(const Results& results, const std::string& title, std::string_view units,
+                            Figure figure)
 {
     const ReadingUnit unit = unit_of_front(results, units, figure);
     return {title, unit.name, [unit, figure](const FrontPoint& p) { return cell(figure(p), unit); }};
@@ -98,7 +111,8 @@ TableColumn quantity_column(const Results& results, const std::string& title, st
 /// Objectives that the usual columns show already.
 bool has_usual_column(std::string_view objective)
 {
-    constexpr std::array<std::string_view, 5> shown{"gpus", "training_time_p99", "cost", "step_time_p50", "step_time_p99"};
+    constexpr std::array<std::string_view, 5> shown{"gpus", "training_time_p99", "cost", "step_time_p50",
+                                                    "step_time_p99"};
     return std::find(shown.begin(), shown.end(), objective) != shown.end();
 }
 
@@ -136,18 +150,23 @@ std::vector<TableColumn> further_columns(const Results& results, const StudyNote
     const auto price = [](const FrontPoint& p) { return p.prediction.gpu_price_usd_per_h; };
     if (std::any_of(results.front.begin(), results.front.end(),
                     [&](const FrontPoint& p) { return price(p) != price(results.front.front()); })) {
-        columns.push_back({"GPU price", "USD/h", [](const FrontPoint& p) { return number_figure(p, "gpu_price"); }});
+        columns.push_back(
+            {"GPU price", "USD/h", [](const FrontPoint& p) { return number_figure(p, "gpu_price"); }});
     }
     if (std::any_of(results.front.begin(), results.front.end(),
                     [](const FrontPoint& p) { return std::isfinite(p.measured_step_s); })) {
-        const ReadingUnit step = unit_of_front(results, "s", [](const FrontPoint& p) { return p.prediction.step.p99.value; });
-        columns.push_back({"step measured", step.name, [step](const FrontPoint& p) { return cell(p.measured_step_s, step); }});
+        const ReadingUnit step =
+            unit_of_front(results, "s", [](const FrontPoint& p) { return p.prediction.step.p99.value; });
+        columns.push_back({"step measured", step.name,
+                           [step](const FrontPoint& p) { return cell(p.measured_step_s, step); }});
     }
     if (notes.start) {
-        columns.push_back({"done by", "99 %, with model error",
-                           [&notes](const FrontPoint& p) { return completions(p, notes.start).back().with_error.date; }});
-        columns.push_back(
-            {"", "99 %, model exact", [&notes](const FrontPoint& p) { return completions(p, notes.start).back().exact.date; }});
+        columns.push_back({"done by", "99 %, with model error", [&notes](const FrontPoint& p) {
+                               return completions(p, notes.start).back().with_error.date;
+                           }});
+        columns.push_back({"", "99 %, model exact", [&notes](const FrontPoint& p) {
+                               return completions(p, notes.start).back().exact.date;
+                           }});
     }
     return columns;
 }
@@ -160,8 +179,9 @@ std::string mfu_unit(const Results& results)
         return "% of 16-bit peak";
     }
     const std::string first = fmt::format("{:.0f}", peak(results.front.front()));
-    const bool one = std::all_of(results.front.begin(), results.front.end(),
-                                 [&](const FrontPoint& p) { return fmt::format("{:.0f}", peak(p)) == first; });
+    const bool one = std::all_of(results.front.begin(), results.front.end(), [&](const FrontPoint& p) {
+        return fmt::format("{:.0f}", peak(p)) == first;
+    });
     return one ? fmt::format("% of {} TFLOP/s", first) : "% of peak";
 }
 
@@ -170,12 +190,16 @@ std::string plans_table(const Results& results, const StudyNotes& notes, const s
                         const std::vector<TableColumn>& own)
 {
     const std::size_t plan_column = own.size() + 2;
-    TableColumn cost = quantity_column(results, "cost", "USD", [](const FrontPoint& p) { return p.prediction.cost_usd.value; });
+    TableColumn cost = quantity_column(results, "cost", "USD",
+                                       [](const FrontPoint& p) { return p.prediction.cost_usd.value; });
     cost.unit += notes.price_origin == FigureOrigin::placeholder ? ", placeholder" : "";
-    const ReadingUnit training = unit_of_front(results, "s", [](const FrontPoint& p) { return p.prediction.training.p99.value; });
-    const ReadingUnit step = unit_of_front(results, "s", [](const FrontPoint& p) { return p.prediction.step.p99.value; });
+    const ReadingUnit training =
+        unit_of_front(results, "s", [](const FrontPoint& p) { return p.prediction.training.p99.value; });
+    const ReadingUnit step =
+        unit_of_front(results, "s", [](const FrontPoint& p) { return p.prediction.step.p99.value; });
     std::vector<TableColumn> columns{
-        {"point", "", [](const FrontPoint& p) { return fmt::format("{}{}", p.dominated ? "*" : "", p.index); }},
+        {"point", "",
+         [](const FrontPoint& p) { return fmt::format("{}{}", p.dominated ? "*" : "", p.index); }},
         {"GPUs", "", [](const FrontPoint& p) { return std::to_string(p.prediction.gpus); }},
         {"plan", "", [&results](const FrontPoint& p) { return plan_words(results, p); }},
         {fmt::format("p99 {}", run_words(notes.task).time), training.name + " (95 %)",
@@ -220,8 +244,9 @@ std::string may_not_fit_section(const Results& results, const StudyNotes& notes)
         return "";
     }
     return fmt::format("\nThese would be on the front, but may not fit into memory ({}):\n", list.outcome) +
-           plans_table(results, notes, list.plans,
-                       {{"fits", "%", [](const FrontPoint& p) { return number_figure(p, "fit_probability"); }}});
+           plans_table(results, notes, list.plans, {{"fits", "%", [](const FrontPoint& p) {
+                                                         return number_figure(p, "fit_probability");
+                                                     }}});
 }
 
 /// "p50 55.2 days (2027-03-10), p90 57.5 days (2027-03-13)".
@@ -232,8 +257,9 @@ std::string when_text(const FrontPoint& point, const StudyNotes& notes, Completi
     for (const Completion& done : completions(point, notes.start)) {
         const CompletionTime& end = done.*time;
         if (std::isfinite(end.seconds)) {
-            text += fmt::format("{}{} {} {}{}", text.empty() ? "" : ", ", done.quantile, significant(end.seconds / unit.size, 3),
-                                unit.name, end.date.empty() ? "" : fmt::format(" ({})", end.date));
+            text += fmt::format("{}{} {} {}{}", text.empty() ? "" : ", ", done.quantile,
+                                significant(end.seconds / unit.size, 3), unit.name,
+                                end.date.empty() ? "" : fmt::format(" ({})", end.date));
         }
     }
     return text;
@@ -257,7 +283,9 @@ std::string energy_text(const Prediction& prediction)
 {
     const double joules = prediction.run.energy_j.value;
     const ReadingUnit unit = reading_unit("J", joules);
-    return std::isfinite(joules) ? fmt::format("; energy {} {}", significant(joules / unit.size, 3), unit.name) : "";
+    return std::isfinite(joules)
+               ? fmt::format("; energy {} {}", significant(joules / unit.size, 3), unit.name)
+               : "";
 }
 
 /// ", with electricity at 0.08 USD/kWh (given)"; empty if the price of GPUs includes it.
@@ -272,7 +300,8 @@ std::string power_line(const Prediction& p, const StudyNotes& notes)
     return std::isfinite(p.run.cluster_power_w)
                ? fmt::format("  power           {} in training, {} on average; whole cluster {}{}\n",
                              three_digits(p.run.power_w, "W"), three_digits(p.run.mean_power_w, "W"),
-                             three_digits(p.run.cluster_power_w, "W"), placeholder_words(notes.power_origin, "power"))
+                             three_digits(p.run.cluster_power_w, "W"),
+                             placeholder_words(notes.power_origin, "power"))
                : "";
 }
 
@@ -285,18 +314,20 @@ std::string risk_text(const FrontPoint& point, const StudyNotes& notes)
     }
     const auto with_error = deadline_risk(point, limit);
     const std::string included = with_error ? deadline_risk_text(*with_error) + "; " : "";
-    return fmt::format("  deadline        missed after {} with this probability: {}assuming the model is exact, {}\n",
-                       time_text(limit.si), included, exact);
+    return fmt::format(
+        "  deadline        missed after {} with this probability: {}assuming the model is exact, {}\n",
+        time_text(limit.si), included, exact);
 }
 
 /// What was measured of the plan, which is not in its prediction.
 std::string measured_text(const Prediction& prediction, double measured_s)
 {
     const ReadingUnit unit = reading_unit("s", measured_s);
-    return std::isfinite(measured_s) ? fmt::format("  measured        step {} {}, {} against the predicted mean\n",
-                                                   significant(measured_s / unit.size, 4), unit.name,
-                                                   change_text(measured_s / prediction.step.mean.value - 1.0))
-                                     : "";
+    return std::isfinite(measured_s)
+               ? fmt::format("  measured        step {} {}, {} against the predicted mean\n",
+                             significant(measured_s / unit.size, 4), unit.name,
+                             change_text(measured_s / prediction.step.mean.value - 1.0))
+               : "";
 }
 
 /// The most probable of the plans that may not fit and are better in the first objective than the best that does.
@@ -306,18 +337,23 @@ std::string may_not_fit_text(const Results& results)
         return 1.0 - plan.objectives.front().value / results.front.front().objectives.front().value;
     };
     const std::vector<FrontPoint>& plans = results.may_not_fit.plans;
-    const auto found = std::max_element(plans.begin(), plans.end(), [&](const FrontPoint& a, const FrontPoint& b) {
-        const auto rank = [&](const FrontPoint& plan) { return std::pair(less_of(plan) > 0.0, plan.prediction.fit_probability); };
-        return rank(a) < rank(b);
-    });
+    const auto found =
+        std::max_element(plans.begin(), plans.end(), [&](const FrontPoint& a, const FrontPoint& b) {
+            const auto rank = [&](const FrontPoint& plan) {
+                return std::pair(less_of(plan) > 0.0, plan.prediction.fit_probability);
+            };
+            return rank(a) < rank(b);
+        });
     if (found == plans.end()) {
         return "";
     }
     const FrontPoint& plan = *found;
     const double less = less_of(plan);
-    return less > 0.0 ? fmt::format("  may not fit     point {}: {} less {}, but fits into memory with a probability of {}\n",
-                                    plan.index, relative_text(less, 2), words(results.objectives.front().name),
-                                    chance_text(plan.prediction.fit_probability))
+    return less > 0.0 ? fmt::format(
+                            "  may not fit     point {}: {} less {}, but fits into memory with a probability "
+                            "of {}\n",
+                            plan.index, relative_text(less, 2), words(results.objectives.front().name),
+                            chance_text(plan.prediction.fit_probability))
                       : "";
 }
 
@@ -331,28 +367,33 @@ std::string answer(const Results& results, const StudyNotes& notes)
     const auto [time, low, high] = limited(p.training.p99, unit);
     const int places = decimals_between(time, low, high);
     const ReadingUnit cost = reading_unit("USD", p.cost_usd.value);
-    std::string text = fmt::format("{}: point {} on {} GPUs{}{}\n", subject_title(subject, results), point.index, p.gpus,
-                                   results.provisional ? " (provisional)" : "", subject.on_front ? "" : ", off the front");
+    std::string text =
+        fmt::format("{}: point {} on {} GPUs{}{}\n", subject_title(subject, results), point.index, p.gpus,
+                    results.provisional ? " (provisional)" : "", subject.on_front ? "" : ", off the front");
     const std::string with_error = when_text(point, notes, &Completion::with_error);
     const std::string exact = when_text(point, notes, &Completion::exact);
     text += fmt::format("  {:<15} {}\n", run_words(notes.task).time,
                         with_error.empty() ? exact : with_error + ", with the model error");
     text += with_error.empty() ? "" : fmt::format("  {:<15} {}, assuming the model is exact\n", "", exact);
     text += measured_text(p, point.measured_step_s);
-    text += fmt::format("  cost            {} {}{}{}{}\n", significant(p.cost_usd.value / cost.size, 4), cost.name,
-                        placeholder_words(notes.price_origin, "price") + electricity_words(p, notes), energy_text(p),
-                        energy_text(p).empty() ? "" : placeholder_words(notes.power_origin, "power"));
+    text +=
+        fmt::format("  cost            {} {}{}{}{}\n", significant(p.cost_usd.value / cost.size, 4),
+                    cost.name, placeholder_words(notes.price_origin, "price") + electricity_words(p, notes),
+                    energy_text(p),
+                    energy_text(p).empty() ? "" : placeholder_words(notes.power_origin, "power"));
     text += power_line(p, notes);
     text += risk_text(point, notes);
-    text += fmt::format("  sampling error  p99 {} {} (95 % confidence interval, assuming the model is exact)\n",
-                        interval(low, high, places), unit.name);
+    text +=
+        fmt::format("  sampling error  p99 {} {} (95 % confidence interval, assuming the model is exact)\n",
+                    interval(low, high, places), unit.name);
     if (std::isfinite(point.model_low)) {
         const double dollars = p.cost_usd.value / cost.size;
-        text += fmt::format("  model error     p99 {} {}{}, cost {} {} ({})\n",
-                            interval(time * point.model_low, time * point.model_high, decimals(time, 3)), unit.name,
-                            dates_text(p.training.p99.value, point, notes),
-                            interval(dollars * point.model_low, dollars * point.model_high, decimals(dollars, 3)), cost.name,
-                            model_error_source(point.model_fitted > 0.0));
+        text +=
+            fmt::format("  model error     p99 {} {}{}, cost {} {} ({})\n",
+                        interval(time * point.model_low, time * point.model_high, decimals(time, 3)),
+                        unit.name, dates_text(p.training.p99.value, point, notes),
+                        interval(dollars * point.model_low, dollars * point.model_high, decimals(dollars, 3)),
+                        cost.name, model_error_source(point.model_fitted > 0.0));
         const std::string others = other_software_text(point.software_low, point.software_high);
         text += others.empty() ? "" : fmt::format("  software        {}: {}\n", notes.trained_with, others);
         text += notes.mixtures.empty() ? "" : fmt::format("                  {}\n", notes.mixtures);
@@ -387,19 +428,20 @@ std::string ties_text(const Results& results)
             groups.push_back(fmt::format("{}", fmt::join(group, " = ")));
         }
     }
-    return groups.empty() ? ""
-                          : fmt::format(
-                                "Ties (all objectives are equal within the sampling error): points {}. Choose among "
-                                "them by the other columns.\n",
-                                fmt::join(groups, ", "));
+    return groups.empty()
+               ? ""
+               : fmt::format(
+                     "Ties (all objectives are equal within the sampling error): points {}. Choose among "
+                     "them by the other columns.\n",
+                     fmt::join(groups, ", "));
 }
 
 std::string question_text(const Results& results, const StudyNotes& notes)
 {
     std::string text;
     for (const QuestionLine& line : question_lines(results, notes)) {
-        text +=
-            text.empty() ? fmt::format("{}: {}\n", line.title, line.text) : fmt::format("  {:<15} {}\n", line.title, line.text);
+        text += text.empty() ? fmt::format("{}: {}\n", line.title, line.text)
+                             : fmt::format("  {:<15} {}\n", line.title, line.text);
     }
     for (const QuestionLine& line : answer_changes(results, notes)) {
         text += fmt::format("  {:<15} {}\n", line.title, line.text);
@@ -411,22 +453,27 @@ std::string front_section(const Results& results, const StudyNotes& notes)
 {
     if (results.feasible == 0 && results.study.parts > 1 && !results.provisional) {
         return fmt::format(
-            "No plan of part {} of {} is feasible: the front of the whole space consists of plans from the other parts.\n",
+            "No plan of part {} of {} is feasible: the front of the whole space consists of plans from the "
+            "other parts.\n",
             fmt::join(results.study.held, ","), results.study.parts);
     }
     if (results.front.empty()) {
-        return (results.subject ? answer(results, notes) : "") + "The front is empty: no plan was evaluated completely.\n";
+        return (results.subject ? answer(results, notes) : "") +
+               "The front is empty: no plan was evaluated completely.\n";
     }
     std::string text = question_text(results, notes) + answer(results, notes) + front_table(results, notes);
-    if (std::any_of(results.front.begin(), results.front.end(), [](const FrontPoint& p) { return p.dominated; })) {
+    if (std::any_of(results.front.begin(), results.front.end(),
+                    [](const FrontPoint& p) { return p.dominated; })) {
         text +=
-            "* dominated by another point: kept because the first estimates selected it, or as the best plan of its cluster.\n";
+            "* dominated by another point: kept because the first estimates selected it, or as the best plan "
+            "of its cluster.\n";
     }
     text += ties_text(results);
     text += may_not_fit_section(results, notes);
-    text += results.study.learned.empty() ? ""
-                                          : fmt::format("Constants: with what was learned from {} (digest {}).\n",
-                                                        results.study.learned, results.study.learned_digest);
+    text += results.study.learned.empty()
+                ? ""
+                : fmt::format("Constants: with what was learned from {} (digest {}).\n",
+                              results.study.learned, results.study.learned_digest);
     text += notes.idle_nodes.empty() ? "" : fmt::format("Idle nodes: {}.\n", notes.idle_nodes);
     text += notes.energy.empty() ? "" : notes.energy + ".\n";
     text += notes.phases > 1 ? first_phase_text(notes.phases) + "\n" : "";
@@ -436,8 +483,10 @@ std::string front_section(const Results& results, const StudyNotes& notes)
     }
     if (results.provisional) {
         text +=
-            "Provisional: the search was stopped, and these are the best plans so far. Their estimates are optimistic, because "
-            "the same draws\nselected them; some rest on few draws. A complete search confirms its front on fresh draws.\n";
+            "Provisional: the search was stopped, and these are the best plans so far. Their estimates are "
+            "optimistic, because "
+            "the same draws\nselected them; some rest on few draws. A complete search confirms its front on "
+            "fresh draws.\n";
     }
     return text;
 }
@@ -452,10 +501,12 @@ std::string space_section(const Results& results)
     for (const Rejected& rejected : results.rejected) {
         if (rejected.count > 0 && (rejected.miss > 0.0 || !rejected.nearest.empty())) {
             nearest += fmt::format("  {}: {}\n", rejected.reason,
-                                   rejected.nearest.empty() ? fmt::format("by {:.4g}", rejected.miss) : rejected.nearest);
+                                   rejected.nearest.empty() ? fmt::format("by {:.4g}", rejected.miss)
+                                                            : rejected.nearest);
         }
     }
-    return text + "No plan is feasible." + (nearest.empty() ? "\n" : " The nearest miss by reason:\n" + nearest);
+    return text + "No plan is feasible." +
+           (nearest.empty() ? "\n" : " The nearest miss by reason:\n" + nearest);
 }
 
 /// Each combination of values once.
@@ -464,12 +515,16 @@ std::string tally(const Results& results)
     const Outcome& outcome = results.study.outcome;
     const SpaceCounts counts = space_counts(results.feasible, results.rejected);
     return fmt::format(
-        "of {} combinations of values: {} duplicate or undefined, {} infeasible, {} excluded by their lower bounds,{} {} "
+        "of {} combinations of values: {} duplicate or undefined, {} infeasible, {} excluded by their lower "
+        "bounds,{} {} "
         "evaluated, {} open, {} not examined\n",
-        grouped(results.raw_tuples), grouped(counts.not_plans), grouped(counts.infeasible), grouped(outcome.pruned),
-        outcome.unchecked > 0 ? fmt::format(" {} more before it was known whether they are feasible,", grouped(outcome.unchecked))
+        grouped(results.raw_tuples), grouped(counts.not_plans), grouped(counts.infeasible),
+        grouped(outcome.pruned),
+        outcome.unchecked > 0 ? fmt::format(" {} more before it was known whether they are feasible,",
+                                            grouped(outcome.unchecked))
                               : "",
-        grouped(outcome.evaluated), grouped(outcome.open), grouped(results.raw_tuples - counts.examined - outcome.unchecked));
+        grouped(outcome.evaluated), grouped(outcome.open),
+        grouped(results.raw_tuples - counts.examined - outcome.unchecked));
 }
 
 std::string objective_names(const Results& results)
@@ -488,24 +543,28 @@ std::string search_section(const Results& results)
     const StudyEffort sum = study_effort(results);
     std::string text = fmt::format("Search: {}\n", study.outcome_text);
     text += results.provisional ? "  " + tally(results) : "";
-    text += fmt::format("  strategy {}; {} evaluated, {} excluded by their lower bounds, {} open; {} step draws", study.strategy,
-                        counted(sum.evaluated, "point"), outcome.pruned, outcome.open, sum.draws);
     text +=
-        results.provisional ? ", none to confirm the front\n" : fmt::format(", {} more to confirm the front\n", sum.confirming);
+        fmt::format("  strategy {}; {} evaluated, {} excluded by their lower bounds, {} open; {} step draws",
+                    study.strategy, counted(sum.evaluated, "point"), outcome.pruned, outcome.open, sum.draws);
+    text += results.provisional ? ", none to confirm the front\n"
+                                : fmt::format(", {} more to confirm the front\n", sum.confirming);
     static_assert(bound_kinds == 4);
     const CountByBound& by = outcome.excluded_by;
     if (std::any_of(by.begin(), by.end(), [](std::uint64_t count) { return count > 0; })) {
         text += fmt::format(
-            "  excluded while the space was swept, by the bound of: a sub-space {} combinations, the busiest stage {}, the "
+            "  excluded while the space was swept, by the bound of: a sub-space {} combinations, the busiest "
+            "stage {}, the "
             "noise-free step {}, the longest paths {}\n",
             grouped(by[0]), grouped(by[1]), grouped(by[2]), grouped(by[3]));
     }
     if (!results.may_not_fit.outcome.empty() && results.may_not_fit.limit > least_fit_probability) {
-        text += fmt::format("  plans that would be on the front, but fit into memory with {:.0f} to {:.0f} % only: {} ({})\n",
-                            100.0 * least_fit_probability, 100.0 * results.may_not_fit.limit, results.may_not_fit.plans.size(),
-                            results.may_not_fit.outcome);
+        text += fmt::format(
+            "  plans that would be on the front, but fit into memory with {:.0f} to {:.0f} % only: {} ({})\n",
+            100.0 * least_fit_probability, 100.0 * results.may_not_fit.limit,
+            results.may_not_fit.plans.size(), results.may_not_fit.outcome);
     }
-    text += fmt::format("  seed {}, prismopt {} ({}), {}{}\n", study.seed, study.build.version, study.build.commit, study.created,
+    text += fmt::format("  seed {}, prismopt {} ({}), {}{}\n", study.seed, study.build.version,
+                        study.build.commit, study.created,
                         study.job_id.empty() ? "" : fmt::format(", job {}", study.job_id));
     return text;
 }
@@ -543,14 +602,18 @@ std::string job_title(const Results& results)
     std::string count;
     int most = 0;
     if (!results.front.empty()) {
-        const auto fewer = [](const FrontPoint& a, const FrontPoint& b) { return a.prediction.gpus < b.prediction.gpus; };
+        const auto fewer = [](const FrontPoint& a, const FrontPoint& b) {
+            return a.prediction.gpus < b.prediction.gpus;
+        };
         const auto [fewest, largest] = std::minmax_element(results.front.begin(), results.front.end(), fewer);
-        const auto number = [](const FrontPoint& p) { return grouped(static_cast<std::uint64_t>(p.prediction.gpus)); };
+        const auto number = [](const FrontPoint& p) {
+            return grouped(static_cast<std::uint64_t>(p.prediction.gpus));
+        };
         most = largest->prediction.gpus;
         count = number(*fewest) + (fewest->prediction.gpus == most ? " " : " to " + number(*largest) + " ");
     }
-    return fmt::format("{}, {} tokens on {}{}{} with {}", notes.model, tokens_text(results, notes), count, notes.accelerator,
-                       most == 1 ? "" : " GPUs", notes.trained_with);
+    return fmt::format("{}, {} tokens on {}{}{} with {}", notes.model, tokens_text(results, notes), count,
+                       notes.accelerator, most == 1 ? "" : " GPUs", notes.trained_with);
 }
 
 std::string answer_text(const Results& results)
@@ -558,8 +621,9 @@ std::string answer_text(const Results& results)
     if (has_machines(results)) {
         return best_machine_text(results);
     }
-    return results.front.empty() ? "The front is empty: no plan was evaluated completely.\n"
-                                 : question_text(results, study_notes(results)) + answer(results, study_notes(results));
+    return results.front.empty()
+               ? "The front is empty: no plan was evaluated completely.\n"
+               : question_text(results, study_notes(results)) + answer(results, study_notes(results));
 }
 
 std::string other_software_text(double low, double high)
@@ -570,13 +634,15 @@ std::string other_software_text(double low, double high)
 std::string_view model_error_source(bool fitted)
 {
     return fitted ? "95 % prediction interval from the fit to measured runs"
-                  : "95 % prediction interval, not from measured runs of this hardware and software as described";
+                  : "95 % prediction interval, not from measured runs of this hardware and software as "
+                    "described";
 }
 
 std::string_view population(bool nodes_known)
 {
-    return nodes_known ? "this cluster (the speed of each node is given)"
-                       : "the fleet (a random sample of GPUs; the luck of which GPUs the job gets is included)";
+    return nodes_known
+               ? "this cluster (the speed of each node is given)"
+               : "the fleet (a random sample of GPUs; the luck of which GPUs the job gets is included)";
 }
 
 std::string remark(const std::string& note) { return note.empty() ? "" : fmt::format("Note: {}.\n", note); }
@@ -587,30 +653,35 @@ std::string text_report(const Results& results)
     if (has_machines(results)) {
         return machines_text(results, notes) + "\n" + space_section(results) + "\n" + search_section(results);
     }
-    const std::string size = notes.parameters > 0.0 ? fmt::format(" ({} parameters)", short_count(notes.parameters)) : "";
+    const std::string size =
+        notes.parameters > 0.0 ? fmt::format(" ({} parameters)", short_count(notes.parameters)) : "";
     const std::string job =
         notes.model.empty()
             ? ""
-            : fmt::format("{} {}{}{}; hardware: {}; software: {}.\n", run_words(notes.task).verb, notes.model, size,
-                          notes.tokens > 0.0 ? fmt::format(" on {} tokens", tokens_text(results, notes)) : "", notes.accelerator,
-                          notes.trained_with);
-    return fmt::format(
-               "Study {}: {}front of {}, minimising {}\n{}Quantiles are taken over {}.\n{}{}\n", results.study.scenario_name,
-               results.provisional ? "provisional " : "", counted(results.front.size(), "point"), objective_names(results), job,
-               population(results.study.nodes_known),
-               notes.price.empty() ? "" : fmt::format("Costs are at {}{}.\n", notes.price, electricity_price_words(notes)),
-               remark(notes.software) + remark(notes.own_entries)) +
-           front_section(results, notes) + "\n" + best_plan_section(results, notes.task) + knob_worth_text(results) +
-           space_section(results) + "\n" + search_section(results);
+            : fmt::format("{} {}{}{}; hardware: {}; software: {}.\n", run_words(notes.task).verb, notes.model,
+                          size,
+                          notes.tokens > 0.0 ? fmt::format(" on {} tokens", tokens_text(results, notes)) : "",
+                          notes.accelerator, notes.trained_with);
+    return fmt::format("Study {}: {}front of {}, minimising {}\n{}Quantiles are taken over {}.\n{}{}\n",
+                       results.study.scenario_name, results.provisional ? "provisional " : "",
+                       counted(results.front.size(), "point"), objective_names(results), job,
+                       population(results.study.nodes_known),
+                       notes.price.empty()
+                           ? ""
+                           : fmt::format("Costs are at {}{}.\n", notes.price, electricity_price_words(notes)),
+                       remark(notes.software) + remark(notes.own_entries)) +
+           front_section(results, notes) + "\n" + best_plan_section(results, notes.task) +
+           knob_worth_text(results) + space_section(results) + "\n" + search_section(results);
 }
 
 std::string summary(const Results& results)
 {
     const StudyEffort sum = study_effort(results);
     std::string text = fmt::format(
-        "Study {} (seed {}, prismopt {}, {}): {} combinations of values, {} feasible plans, {} evaluated with {} step draws.",
-        results.study.scenario_name, results.study.seed, results.study.build.version, results.study.created, results.raw_tuples,
-        results.feasible, sum.evaluated, sum.draws);
+        "Study {} (seed {}, prismopt {}, {}): {} combinations of values, {} feasible plans, {} evaluated "
+        "with {} step draws.",
+        results.study.scenario_name, results.study.seed, results.study.build.version, results.study.created,
+        results.raw_tuples, results.feasible, sum.evaluated, sum.draws);
     if (!results.front.empty()) {
         const auto order = [](const FrontPoint& a, const FrontPoint& b) {
             return a.prediction.training.p99.value < b.prediction.training.p99.value;
@@ -619,9 +690,10 @@ std::string summary(const Results& results)
         const ReadingUnit unit = reading_unit("s", ends.second->prediction.training.p99.value);
         const double least = ends.first->prediction.training.p99.value / unit.size;
         const double most = ends.second->prediction.training.p99.value / unit.size;
-        text += fmt::format(" {} of {}, p99 training time {} {} ({}).", results.provisional ? "Provisional front" : "Front",
-                            counted(results.front.size(), "point"), interval(least, most, decimals(most, 3)), unit.name,
-                            quantiles_of(results.study.nodes_known));
+        text += fmt::format(" {} of {}, p99 training time {} {} ({}).",
+                            results.provisional ? "Provisional front" : "Front",
+                            counted(results.front.size(), "point"), interval(least, most, decimals(most, 3)),
+                            unit.name, quantiles_of(results.study.nodes_known));
     } else {
         text += " The front is empty.";
     }

@@ -78,7 +78,8 @@ Json objectives(const Results& results)
 {
     Json list = Json::array();
     for (const ObjectiveInfo& objective : results.objectives) {
-        list.push_back({{"name", objective.name}, {"units", objective.units}, {"description", objective.long_name}});
+        list.push_back(
+            {{"name", objective.name}, {"units", objective.units}, {"description", objective.long_name}});
     }
     return list;
 }
@@ -89,7 +90,8 @@ Json plan(const Results& results, const FrontPoint& point)
     for (std::size_t a = 0; a < results.axes.size(); ++a) {
         const auto label = static_cast<std::size_t>(point.point.at(a));
         const auto numbers = numeric_labels(results.axes[a]);
-        choices[results.axes[a].name] = numbers ? Json(numbers->at(label)) : Json(results.axes[a].labels.at(label));
+        choices[results.axes[a].name] =
+            numbers ? Json(numbers->at(label)) : Json(results.axes[a].labels.at(label));
     }
     for (const VariantChoice& choice : variant_choices(results)) {
         const std::string& label = choice.at(point.point);
@@ -101,8 +103,9 @@ Json plan(const Results& results, const FrontPoint& point)
 
 Json front_point(const Results& results, const FrontPoint& point, const StudyNotes& notes)
 {
-    Json json{{"point", point.index},          {"plan", plan(results, point)}, {"text", plan_words(results, point)},
-              {"gpus", point.prediction.gpus}, {"dominated", point.dominated}, {"draws", point.prediction.draws}};
+    Json json{
+        {"point", point.index},          {"plan", plan(results, point)}, {"text", plan_words(results, point)},
+        {"gpus", point.prediction.gpus}, {"dominated", point.dominated}, {"draws", point.prediction.draws}};
     for (std::size_t k = 0; k < results.objectives.size(); ++k) {
         json["objectives"][results.objectives[k].name] =
             estimate_json(stated(results.objectives[k].name, point.objectives.at(k)));
@@ -121,7 +124,9 @@ Json front_point(const Results& results, const FrontPoint& point, const StudyNot
 Json named(const Results& results)
 {
     const NamedPoints points = named_points(results);
-    const auto index = [&results](const std::optional<std::size_t>& at) { return at ? Json(results.front[*at].index) : Json(); };
+    const auto index = [&results](const std::optional<std::size_t>& at) {
+        return at ? Json(results.front[*at].index) : Json();
+    };
     return {{"best", index(points.best)}, {"knee", index(points.knee)}, {"cheapest", index(points.cheapest)}};
 }
 
@@ -131,15 +136,20 @@ Json subject_json(const Results& results, const StudyNotes& notes)
     if (!subject) {
         return nullptr;
     }
-    Json json{{"point", subject->plan->index}, {"reason", name(subject->reason)}, {"on_front", subject->on_front}};
+    Json json{
+        {"point", subject->plan->index}, {"reason", name(subject->reason)}, {"on_front", subject->on_front}};
     json["plan"] = subject->on_front ? Json() : front_point(results, *subject->plan, notes);
     return json;
 }
 
 Json head(const char* format, const Results& results, const std::string& file)
 {
-    return {{"format", format},          {"format_version", format_version}, {"provenance", provenance(results.study, file)},
-            {"search", search(results)}, {"space", space_json(results)},     {"objectives", objectives(results)}};
+    return {{"format", format},
+            {"format_version", format_version},
+            {"provenance", provenance(results.study, file)},
+            {"search", search(results)},
+            {"space", space_json(results)},
+            {"objectives", objectives(results)}};
 }
 
 /// Null where it was not computed.
@@ -150,19 +160,20 @@ Json posterior(const Results& results)
     }
     Json json{{"linearisation_error", results.posterior.linearisation_error}, {"plans", Json::array()}};
     for (const PlanChance& plan : results.posterior.plans) {
-        json["plans"].push_back({{"point", plan.index},
-                                 {"gpus", plan.gpus},
-                                 {"objective", results.objectives[static_cast<std::size_t>(plan.objective)].name},
-                                 {"value", plan.value},
-                                 {"low", json_number<Json>(plan.low)},
-                                 {"high", json_number<Json>(plan.high)},
-                                 {"drawn", plan.drawn},
-                                 {"best", plan.best},
-                                 {"best_without_discrepancy", plan.best_without_discrepancy},
-                                 {"regret", plan.regret},
-                                 {"fits", plan.fits},
-                                 {"shortlist", plan.shortlist},
-                                 {"cover", plan.cover}});
+        json["plans"].push_back(
+            {{"point", plan.index},
+             {"gpus", plan.gpus},
+             {"objective", results.objectives[static_cast<std::size_t>(plan.objective)].name},
+             {"value", plan.value},
+             {"low", json_number<Json>(plan.low)},
+             {"high", json_number<Json>(plan.high)},
+             {"drawn", plan.drawn},
+             {"best", plan.best},
+             {"best_without_discrepancy", plan.best_without_discrepancy},
+             {"regret", plan.regret},
+             {"fits", plan.fits},
+             {"shortlist", plan.shortlist},
+             {"cover", plan.cover}});
     }
     return json;
 }
@@ -200,13 +211,15 @@ Json questioned_json(const std::optional<QuestionedPlan>& plan)
                        {"probability", plan->probability},
                        {"in_time_s", json_number<Json>(plan->in_time_s)},
                        {"cost_usd", json_number<Json>(plan->plan->prediction.cost_usd.value)},
-                       {"electricity_usd", json_number<Json>(plan->plan->prediction.run.electricity_usd.value)},
+                       {"electricity_usd",
+                        json_number<Json>(plan->plan->prediction.run.electricity_usd.value)},
                        {"power_w", json_number<Json>(plan->power_w)},
                        {"cluster_power_w", json_number<Json>(plan->cluster_power_w)}}
                 : Json();
 }
 
-Json question_json(const Results& results, const StudyNotes& notes, const std::optional<QuestionAnswer>& answer)
+Json question_json(const Results& results, const StudyNotes& notes,
+                   const std::optional<QuestionAnswer>& answer)
 {
     if (!answer) {
         return nullptr;

@@ -31,7 +31,8 @@ StyledNumber styled(const ResultRow<T>& row, double value)
     const ReadingUnit unit = reading_unit(row.units, value);
     const bool fixed = row.facts.style.kind == NumberStyle::Kind::decimals;
     const double scaled = value / unit.size;
-    return {.figure = fixed ? fmt::format("{:.{}f}", scaled, digits) : fmt::format("{:.{}g}", scaled, digits), .unit = unit.name};
+    return {.figure = fixed ? fmt::format("{:.{}f}", scaled, digits) : fmt::format("{:.{}g}", scaled, digits),
+            .unit = unit.name};
 }
 
 StyledNumber styled_number(const PlanResults& results, std::string_view name)
@@ -42,9 +43,15 @@ StyledNumber styled_number(const PlanResults& results, std::string_view name)
 
 }  // namespace
 
-std::string number_text(const PlanResults& results, std::string_view name) { return styled_number(results, name).text(); }
+std::string number_text(const PlanResults& results, std::string_view name)
+{
+    return styled_number(results, name).text();
+}
 
-std::string number_figure(const PlanResults& results, std::string_view name) { return styled_number(results, name).figure; }
+std::string number_figure(const PlanResults& results, std::string_view name)
+{
+    return styled_number(results, name).figure;
+}
 
 std::string estimate_text(const PlanResults& results, std::string_view name)
 {

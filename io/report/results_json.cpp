@@ -35,7 +35,9 @@ Json table_json(const std::vector<double>& values)
 
 Json estimate_json(const Estimate& e)
 {
-    return {{"value", json_number<Json>(e.value)}, {"low", json_number<Json>(e.low)}, {"high", json_number<Json>(e.high)}};
+    return {{"value", json_number<Json>(e.value)},
+            {"low", json_number<Json>(e.low)},
+            {"high", json_number<Json>(e.high)}};
 }
 
 Json results_json(const PlanResults& results, Seconds deadline, bool Outputs::*output)

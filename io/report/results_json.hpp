@@ -13,7 +13,8 @@ namespace prismopt {
 nlohmann::ordered_json estimate_json(const Estimate& estimate);
 
 /// `estimates`, `numbers` and `quantiles` by name. An estimate that follows the model also has its prediction interval.
-nlohmann::ordered_json results_json(const PlanResults& results, Seconds deadline, bool Outputs::*output = &Outputs::study);
+nlohmann::ordered_json results_json(const PlanResults& results, Seconds deadline,
+                                    bool Outputs::*output = &Outputs::study);
 
 /// `units` and `description` of each estimate and number.
 nlohmann::ordered_json columns_json(bool Outputs::*output = &Outputs::study);

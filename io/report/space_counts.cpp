@@ -36,28 +36,32 @@ std::string share_of(std::uint64_t count, std::uint64_t whole)
     return percent_text(whole == 0 ? 0.0 : static_cast<double>(count) / static_cast<double>(whole));
 }
 
-std::string space_text(std::uint64_t combinations, std::uint64_t feasible, const std::vector<Rejected>& rejected)
+std::string space_text(std::uint64_t combinations, std::uint64_t feasible,
+                       const std::vector<Rejected>& rejected)
 {
     const SpaceCounts counts = space_counts(feasible, rejected);
     const auto with_share = [&counts](std::uint64_t count, const char* what) {
         return fmt::format("{} {} ({})", count, what, share_of(count, counts.examined));
     };
-    std::string text =
-        fmt::format("Space: {} combinations of values{}: {}", combinations,
-                    counts.examined < combinations ? fmt::format(", of which {} were examined", counts.examined) : "",
-                    with_share(counts.feasible, "feasible plans"));
+    std::string text = fmt::format(
+        "Space: {} combinations of values{}: {}", combinations,
+        counts.examined < combinations ? fmt::format(", of which {} were examined", counts.examined) : "",
+        with_share(counts.feasible, "feasible plans"));
     text += counts.infeasible > 0 ? ", " + with_share(counts.infeasible, "infeasible") : "";
     text += counts.not_plans > 0 ? ", " + with_share(counts.not_plans, "duplicate or undefined") : "";
     constexpr std::size_t reason_column = 3;
     std::vector<std::vector<std::string>> rows;
     for (const Rejected& reason : rejected) {
         if (reason.count > 0 && !names_no_plan(reason.reason)) {
-            rows.push_back({"", std::to_string(reason.count), share_of(reason.count, counts.examined), reason.reason});
+            rows.push_back(
+                {"", std::to_string(reason.count), share_of(reason.count, counts.examined), reason.reason});
         }
     }
     text += rows.empty() ? "\n" : "; infeasible:\n" + aligned(rows, reason_column);
     if (counts.not_plans > 0) {
-        text += "  duplicate or undefined: the same plan under other values, or a schedule that is undefined for its values\n";
+        text +=
+            "  duplicate or undefined: the same plan under other values, or a schedule that is undefined for "
+            "its values\n";
     }
     return text;
 }

@@ -36,6 +36,7 @@ struct StudyEffort {
 StudyEffort study_effort(const Results& results);
 
 /// Summary of a space as every command prints it: the counts, and the infeasible combinations by reason.
-std::string space_text(std::uint64_t combinations, std::uint64_t feasible, const std::vector<Rejected>& rejected);
+std::string space_text(std::uint64_t combinations, std::uint64_t feasible,
+                       const std::vector<Rejected>& rejected);
 
 }  // namespace prismopt

@@ -22,7 +22,8 @@ bool has_machine(const LeftOutErrors& family, const std::string& accelerator, co
 
 }  // namespace
 
-KindAccuracy kind_accuracy(const FittedModel& model, RunKind kind, const std::string& accelerator, const std::string& stack)
+KindAccuracy kind_accuracy(const FittedModel& model, RunKind kind, const std::string& accelerator,
+                           const std::string& stack)
 {
     KindAccuracy accuracy;
     accuracy.kind = name(kind);
@@ -63,8 +64,8 @@ std::vector<KindAccuracy> study_accuracy(const Results& results)
                 kinds.insert(kind_of(*network, *cluster));
             }
             for (const RunKind kind : kinds) {
-                all.push_back(
-                    kind_accuracy(model, kind, cluster->accelerator.catalog_entry, stack == SoftwareStack{}.name ? "" : stack));
+                all.push_back(kind_accuracy(model, kind, cluster->accelerator.catalog_entry,
+                                            stack == SoftwareStack{}.name ? "" : stack));
             }
         }
         return all;

@@ -25,6 +25,7 @@ struct KindAccuracy {
 std::vector<KindAccuracy> study_accuracy(const Results& results);
 
 /// The same for a kind and a machine. `stack`: empty: any software.
-KindAccuracy kind_accuracy(const FittedModel& model, RunKind kind, const std::string& accelerator, const std::string& stack);
+KindAccuracy kind_accuracy(const FittedModel& model, RunKind kind, const std::string& accelerator,
+                           const std::string& stack);
 
 }  // namespace prismopt

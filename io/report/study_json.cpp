@@ -18,12 +18,14 @@ Json space_json(const Results& results)
     Json rejected = Json::array();
     for (const Rejected& row : results.rejected) {
         if (row.count > 0 && !names_no_plan(row.reason)) {
-            rejected.push_back({{"reason", row.reason}, {"count", row.count}, {"nearest", json_text<Json>(row.nearest)}});
+            rejected.push_back(
+                {{"reason", row.reason}, {"count", row.count}, {"nearest", json_text<Json>(row.nearest)}});
         }
     }
     const SpaceCounts counts = space_counts(results.feasible, results.rejected);
-    return {{"combinations", results.raw_tuples}, {"examined", counts.examined},   {"feasible", results.feasible},
-            {"infeasible", counts.infeasible},    {"not_plans", counts.not_plans}, {"rejected", std::move(rejected)}};
+    return {{"combinations", results.raw_tuples}, {"examined", counts.examined},
+            {"feasible", results.feasible},       {"infeasible", counts.infeasible},
+            {"not_plans", counts.not_plans},      {"rejected", std::move(rejected)}};
 }
 
 Json job_json(const StudyNotes& notes)

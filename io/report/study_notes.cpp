@@ -38,8 +38,9 @@ StudyNotes study_notes(const Results& results)
 {
     try {
         const Scenario scenario = scenario_of(results.study);
-        const bool has_intervals = std::any_of(results.front.begin(), results.front.end(),
-                                               [](const FrontPoint& point) { return std::isfinite(point.model_low); });
+        const bool has_intervals =
+            std::any_of(results.front.begin(), results.front.end(),
+                        [](const FrontPoint& point) { return std::isfinite(point.model_low); });
         StudyNotes notes;
         const bool serves = !scenario.served.empty();
         for (std::size_t i = 0; i < networks(scenario).size(); ++i) {
@@ -63,7 +64,8 @@ StudyNotes study_notes(const Results& results)
         notes.task = networks(scenario).front()->task;
         notes.parameters = scenario.workloads.empty() ? parameters_of(network_of(scenario.workload)) : 0.0;
         notes.tokens = serves ? 0.0 : tokens_of(scenario.phases);  // each network has its own
-        notes.accelerator = of_clusters(scenario, [](const Cluster& cluster) { return cluster.accelerator.name; });
+        notes.accelerator =
+            of_clusters(scenario, [](const Cluster& cluster) { return cluster.accelerator.name; });
         notes.trained_with = of_clusters(scenario, software_words);
         notes.start = scenario.start;
         notes.deadline = scenario.deadline;
@@ -82,13 +84,18 @@ StudyNotes study_notes(const Results& results)
     }
 }
 
-std::string of_first_phase(int phases) { return phases > 1 ? fmt::format("of the first of {} phases", phases) : ""; }
+std::string of_first_phase(int phases)
+{
+    return phases > 1 ? fmt::format("of the first of {} phases", phases) : "";
+}
 
 std::string first_phase_text(int phases)
 {
-    return phases > 1 ? fmt::format("Step times, MFU and step breakdowns are {}; `prismopt predict` prints each phase.",
-                                    of_first_phase(phases))
-                      : "";
+    return phases > 1
+               ? fmt::format(
+                     "Step times, MFU and step breakdowns are {}; `prismopt predict` prints each phase.",
+                     of_first_phase(phases))
+               : "";
 }
 
 }  // namespace prismopt

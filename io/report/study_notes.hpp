@@ -19,14 +19,16 @@ struct StudyNotes {
     int phases = 0;        // of the training run; 0: unknown, because this program cannot read the scenario
     std::string mixtures;  // note on the model interval of a mixture of experts; empty: none
     std::string price;     // per GPU-hour, with its source; empty: unknown
-    FigureOrigin price_origin = FigureOrigin::unknown;  // as the power's, where this program cannot read the scenario
+    FigureOrigin price_origin =
+        FigureOrigin::unknown;  // as the power's, where this program cannot read the scenario
     FigureOrigin power_origin = FigureOrigin::unknown;
     FigureOrigin electricity_origin = FigureOrigin::unknown;  // as well where the price of GPUs includes it
-    std::string electricity;         // its price, with its origin; empty: that of GPUs includes it, or unknown
-    std::string power;               // what it is computed from, with the origin of each figure; empty: unknown
-    std::string ranked_placeholder;  // why the question has no answer: a placeholder decides; empty: none does
-    std::string software;            // note on training software that is not named; empty: it is, or unknown
-    std::string own_entries;         // of the catalog, which the user added; empty: none
+    std::string electricity;  // its price, with its origin; empty: that of GPUs includes it, or unknown
+    std::string power;        // what it is computed from, with the origin of each figure; empty: unknown
+    std::string
+        ranked_placeholder;   // why the question has no answer: a placeholder decides; empty: none does
+    std::string software;     // note on training software that is not named; empty: it is, or unknown
+    std::string own_entries;  // of the catalog, which the user added; empty: none
     // Workload and accelerator; empty and zero: unknown.
     std::string model;
     WorkloadTask task = WorkloadTask::training;
@@ -38,8 +40,8 @@ struct StudyNotes {
     Seconds deadline;                            // zero: none
     std::optional<Question> searched;            // the question that the search looked for
     std::optional<Question> question;            // what to answer first
-    std::string idle_nodes;                      // note on idle nodes that do not replace failed ones; empty: none
-    std::string energy;                          // note on power that energy and carbon exclude; empty: none
+    std::string idle_nodes;  // note on idle nodes that do not replace failed ones; empty: none
+    std::string energy;      // note on power that energy and carbon exclude; empty: none
     // Where the space chooses the global batch, or a ramp changes it:
     std::vector<BatchRow> batches;
     // What choices that change learning cost, with the best plan of each; empty: none.

@@ -11,7 +11,8 @@ namespace {
 
 const FrontPoint* find_plan(const std::vector<FrontPoint>& plans, std::uint64_t index)
 {
-    const auto found = std::find_if(plans.begin(), plans.end(), [index](const FrontPoint& plan) { return plan.index == index; });
+    const auto found = std::find_if(plans.begin(), plans.end(),
+                                    [index](const FrontPoint& plan) { return plan.index == index; });
     return found == plans.end() ? nullptr : &*found;
 }
 
@@ -21,7 +22,8 @@ std::optional<Subject> subject_of(const Results& results, const StudyNotes& note
 {
     if (results.subject) {
         const FrontPoint* on_front = find_plan(results.front, results.subject->index);
-        return Subject{on_front != nullptr ? on_front : &*results.subject, SubjectReason::asked, on_front != nullptr};
+        return Subject{on_front != nullptr ? on_front : &*results.subject, SubjectReason::asked,
+                       on_front != nullptr};
     }
     if (results.front.empty()) {
         return std::nullopt;

@@ -16,10 +16,11 @@ namespace prismopt {
 
 enum class SubjectReason { asked, answer, surest, best };
 template <>
-inline constexpr std::array<Named<SubjectReason>, 4> names_of<SubjectReason>{{{SubjectReason::asked, "asked"},
-                                                                              {SubjectReason::answer, "answer"},
-                                                                              {SubjectReason::surest, "surest"},
-                                                                              {SubjectReason::best, "best"}}};
+inline constexpr std::array<Named<SubjectReason>, 4> names_of<SubjectReason>{
+    {{SubjectReason::asked, "asked"},
+     {SubjectReason::answer, "answer"},
+     {SubjectReason::surest, "surest"},
+     {SubjectReason::best, "best"}}};
 
 struct Subject {
     const FrontPoint* plan = nullptr;

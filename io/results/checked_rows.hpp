@@ -24,7 +24,8 @@ void check_allowed(const std::string& name, const T& value, const Allowed& allow
     const bool good = std::isnan(number) ? allowed.absent : number >= allowed.least && number <= allowed.most;
     if (!good) {
         std::ostringstream text;
-        text << name << " holds " << +value << ", which is not between " << allowed.least << " and " << allowed.most;
+        text << name << " holds " << +value << ", which is not between " << allowed.least << " and "
+             << allowed.most;
         throw std::runtime_error(text.str());
     }
 }
@@ -78,7 +79,8 @@ public:
     {
         const Allowed limit{-infinity, infinity, allowed.absent};
         const auto in_range = [&allowed](double limit_value, double unsupported) {
-            return limit_value == unsupported || (limit_value >= allowed.least && limit_value <= allowed.most);
+            return limit_value == unsupported ||
+                   (limit_value >= allowed.least && limit_value <= allowed.most);
         };
         column<double>(name, allowed, [&](Row& row, double value) { of(row).value = value; });
         column<double>(name + "_low", limit, [&](Row& row, double low) { of(row).low = low; });
@@ -87,12 +89,16 @@ public:
             Estimate& estimate = of(row);
             constexpr double rounding = 1e-9;
             const double slack = rounding * std::abs(estimate.value);
-            const bool ordered = estimate.low <= estimate.value + slack && estimate.high >= estimate.value - slack;
-            const bool absent = std::isnan(estimate.value) && std::isnan(estimate.low) && std::isnan(estimate.high);
-            if (!absent && !(ordered && in_range(estimate.low, -infinity) && in_range(estimate.high, infinity))) {
+            const bool ordered =
+                estimate.low <= estimate.value + slack && estimate.high >= estimate.value - slack;
+            const bool absent =
+                std::isnan(estimate.value) && std::isnan(estimate.low) && std::isnan(estimate.high);
+            if (!absent &&
+                !(ordered && in_range(estimate.low, -infinity) && in_range(estimate.high, infinity))) {
                 throw std::runtime_error(path_ + name + " and its limits are inconsistent");
             }
-            estimate.simultaneous_low = -infinity;  // the simultaneous limits are not in the file: nothing is claimed
+            estimate.simultaneous_low =
+                -infinity;  // the simultaneous limits are not in the file: nothing is claimed
             estimate.simultaneous_high = infinity;
         }
     }
@@ -123,8 +129,8 @@ private:
     void check_size(const std::string& name, std::size_t size, std::size_t expected) const
     {
         if (size != expected) {
-            throw std::runtime_error(path_ + name + " has " + std::to_string(size) + " values where " + std::to_string(expected) +
-                                     " are expected");
+            throw std::runtime_error(path_ + name + " has " + std::to_string(size) + " values where " +
+                                     std::to_string(expected) + " are expected");
         }
     }
 

@@ -139,7 +139,8 @@ void check_type(hid_t stored, const std::string& what)
 
 /// The `count` values that `read(buffer)` fills in; `space` describes the buffer.
 template <class T, class Read>
-std::vector<T> read_values(std::uint64_t count, hid_t memory, hid_t space, const std::string& what, const Read& read)
+std::vector<T> read_values(std::uint64_t count, hid_t memory, hid_t space, const std::string& what,
+                           const Read& read)
 {
     if (count == 0) {
         return {};
@@ -163,8 +164,8 @@ std::vector<T> read_values(std::uint64_t count, hid_t memory, hid_t space, const
 
 /// The texts of a dataset, one by one: any number of them may refer to one long text of the file.
 template <class Charge>
-std::vector<std::string> read_texts(hid_t dataset, hid_t space, std::uint64_t count, hid_t type, const std::string& what,
-                                    const Charge& charge)
+std::vector<std::string> read_texts(hid_t dataset, hid_t space, std::uint64_t count, hid_t type,
+                                    const std::string& what, const Charge& charge)
 {
     const int rank = checked(H5Sget_simple_extent_ndims(space), what);
     if (rank != 1) {
@@ -190,7 +191,8 @@ void check_storage(hid_t dataset, std::uint64_t most_bytes, const std::string& w
     const Scoped properties(H5Dget_create_plist(dataset), what);
     const H5D_layout_t layout = H5Pget_layout(properties);
     if (layout == H5D_VIRTUAL) {
-        throw std::runtime_error("cannot " + what + " (it is a virtual dataset, whose values are in other files)");
+        throw std::runtime_error("cannot " + what +
+                                 " (it is a virtual dataset, whose values are in other files)");
     }
     if (H5Pget_external_count(properties) > 0) {
         throw std::runtime_error("cannot " + what + " (its values are in external files)");
@@ -205,7 +207,8 @@ void check_storage(hid_t dataset, std::uint64_t most_bytes, const std::string& w
             bytes *= static_cast<double>(chunk_shape.at(static_cast<std::size_t>(d)));
         }
         if (bytes > static_cast<double>(most_bytes)) {
-            throw std::runtime_error("cannot " + what + " (its chunks are larger than the content that may be read)");
+            throw std::runtime_error("cannot " + what +
+                                     " (its chunks are larger than the content that may be read)");
         }
     }
 }
@@ -229,8 +232,8 @@ template <class T>
 T only_value(std::vector<T> values, const std::string& attribute)
 {
     if (values.size() != 1) {
-        throw std::runtime_error("cannot read attribute " + attribute + " (it holds " + std::to_string(values.size()) +
-                                 " values, not one)");
+        throw std::runtime_error("cannot read attribute " + attribute + " (it holds " +
+                                 std::to_string(values.size()) + " values, not one)");
     }
     return std::move(values.front());
 }
@@ -272,7 +275,8 @@ hsize_t length(hid_t group, const std::string& scale)
 }
 
 template <class T>
-hid_t create_dataset(hid_t group, const std::string& name, const std::vector<T>& values, const std::vector<hsize_t>& shape)
+hid_t create_dataset(hid_t group, const std::string& name, const std::vector<T>& values,
+                     const std::vector<hsize_t>& shape)
 {
     const std::string what = "write dataset " + name;
     const Scoped properties(H5Pcreate(H5P_DATASET_CREATE), what);
@@ -286,10 +290,12 @@ hid_t create_dataset(hid_t group, const std::string& name, const std::vector<T>&
     }
     const Scoped space(H5Screate_simple(static_cast<int>(shape.size()), shape.data(), nullptr), what);
     const Scoped type(new_type<T>(), what);
-    const Scoped dataset(H5Dcreate2(group, name.c_str(), type, space, H5P_DEFAULT, properties, H5P_DEFAULT), what);
+    const Scoped dataset(H5Dcreate2(group, name.c_str(), type, space, H5P_DEFAULT, properties, H5P_DEFAULT),
+                         what);
     if (!values.empty()) {
-        write_values(values,
-                     [&](const void* data) { checked(H5Dwrite(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, data), what); });
+        write_values(values, [&](const void* data) {
+            checked(H5Dwrite(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, data), what);
+        });
     }
     H5Iinc_ref(dataset);  // for the caller
     return dataset;
@@ -337,7 +343,8 @@ Hdf5Object Hdf5Object::open_file(const std::string& path)
     std::error_code error;
     const std::uint64_t bytes = std::filesystem::file_size(path, error);
     const Budget budget{error ? 0 : bytes, hdf5_content_limit(error ? 0 : bytes)};
-    return Hdf5Object(checked(H5Fopen(path.c_str(), H5F_ACC_RDONLY, access), "open the file"), std::make_shared<Budget>(budget));
+    return Hdf5Object(checked(H5Fopen(path.c_str(), H5F_ACC_RDONLY, access), "open the file"),
+                      std::make_shared<Budget>(budget));
 }
 
 std::vector<std::byte> Hdf5Object::image() const
@@ -403,8 +410,8 @@ void Hdf5Object::charge(std::uint64_t count, std::uint64_t bytes_each, const std
     if (count > budget_->left / std::max<std::uint64_t>(bytes_each, 1)) {
         throw std::runtime_error("cannot " + what + " (its " + std::to_string(count) + " values exceed the " +
                                  std::to_string(hdf5_content_limit(budget_->file_bytes)) +
-                                 " bytes of content that are read of a file of " + std::to_string(budget_->file_bytes) +
-                                 " bytes)");
+                                 " bytes of content that are read of a file of " +
+                                 std::to_string(budget_->file_bytes) + " bytes)");
     }
     budget_->left -= count * bytes_each;
 }
@@ -413,8 +420,10 @@ template <class T>
 void Hdf5Object::charge_attribute(std::uint64_t count, const std::string& what) const
 {
     const Budget* budget = budget_.get();
-    if (std::is_same_v<T, std::string> && budget != nullptr && count > 1 && count > budget->left / (budget->file_bytes + 1)) {
-        throw std::runtime_error("cannot " + what + " (it holds " + std::to_string(count) + " texts, too many for the file)");
+    if (std::is_same_v<T, std::string> && budget != nullptr && count > 1 &&
+        count > budget->left / (budget->file_bytes + 1)) {
+        throw std::runtime_error("cannot " + what + " (it holds " + std::to_string(count) +
+                                 " texts, too many for the file)");
     }
     charge(count, sizeof(T), what);
 }
@@ -449,12 +458,14 @@ std::vector<T> Hdf5Object::read(const std::string& name) const
     const std::uint64_t count = count_of(space, what);
     charge(count, sizeof(T), what);
     if constexpr (std::is_same_v<T, std::string>) {
-        std::vector<T> values = read_texts(dataset, space, count, type, what, [&](std::size_t bytes) { charge(1, bytes, what); });
+        std::vector<T> values =
+            read_texts(dataset, space, count, type, what, [&](std::size_t bytes) { charge(1, bytes, what); });
         check_one_line(values, what);
         return values;
     } else {
-        return read_values<T>(count, type, space, what,
-                              [&](void* data) { return H5Dread(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, data); });
+        return read_values<T>(count, type, space, what, [&](void* data) {
+            return H5Dread(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, data);
+        });
     }
 }
 
@@ -471,7 +482,10 @@ void Hdf5Object::set_list(const std::string& attribute, const std::vector<T>& va
     write_attribute(id_, attribute, values, H5Screate_simple(1, &size, nullptr));
 }
 
-bool Hdf5Object::has_dataset(const std::string& name) const { return H5Lexists(id_, name.c_str(), H5P_DEFAULT) > 0; }
+bool Hdf5Object::has_dataset(const std::string& name) const
+{
+    return H5Lexists(id_, name.c_str(), H5P_DEFAULT) > 0;
+}
 
 bool Hdf5Object::has(const std::string& attribute) const { return H5Aexists(id_, attribute.c_str()) > 0; }
 
@@ -484,9 +498,10 @@ T Hdf5Object::get(const std::string& attribute) const
 template <class T>
 std::vector<T> Hdf5Object::get_list(const std::string& attribute) const
 {
-    std::vector<T> values = read_attribute<T>(id_, attribute, [this](std::uint64_t count, const std::string& what) {
-        charge_attribute<T>(count, what);
-    });
+    std::vector<T> values =
+        read_attribute<T>(id_, attribute, [this](std::uint64_t count, const std::string& what) {
+            charge_attribute<T>(count, what);
+        });
     check_one_line(values, "read attribute " + attribute);
     return values;
 }
@@ -515,14 +530,14 @@ bool is_hdf5(const std::string& path)
     return H5Fis_hdf5(path.c_str()) > 0;
 }
 
-#define PRISMOPT_HDF5_ELEMENT(T)                                                                                              \
-    template Hdf5Object Hdf5Object::create_scale(const std::string&, const std::vector<T>&) const;                            \
-    template Hdf5Object Hdf5Object::create_column(const std::string&, const std::vector<T>&, const std::vector<std::string>&) \
-        const;                                                                                                                \
-    template std::vector<T> Hdf5Object::read(const std::string&) const;                                                       \
-    template void Hdf5Object::set(const std::string&, const T&) const;                                                        \
-    template void Hdf5Object::set_list(const std::string&, const std::vector<T>&) const;                                      \
-    template T Hdf5Object::get(const std::string&) const;                                                                     \
+#define PRISMOPT_HDF5_ELEMENT(T)                                                                   \
+    template Hdf5Object Hdf5Object::create_scale(const std::string&, const std::vector<T>&) const; \
+    template Hdf5Object Hdf5Object::create_column(const std::string&, const std::vector<T>&,       \
+                                                  const std::vector<std::string>&) const;          \
+    template std::vector<T> Hdf5Object::read(const std::string&) const;                            \
+    template void Hdf5Object::set(const std::string&, const T&) const;                             \
+    template void Hdf5Object::set_list(const std::string&, const std::vector<T>&) const;           \
+    template T Hdf5Object::get(const std::string&) const;                                          \
     template std::vector<T> Hdf5Object::get_list(const std::string&) const
 
 PRISMOPT_HDF5_ELEMENT(std::int8_t);

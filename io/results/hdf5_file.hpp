@@ -20,7 +20,10 @@ namespace prismopt {
 /// Bytes of values that are read of a file of this size. HDF5 stores runs of equal values in next to nothing (deflate packs
 /// them 1000-fold, fill values need no space at all), so that a small file may announce any amount. Columns of studies seldom
 /// shrink to less than a tenth.
-constexpr std::uint64_t hdf5_content_limit(std::uint64_t file_bytes) { return (std::uint64_t{256} << 20U) + 100 * file_bytes; }
+constexpr std::uint64_t hdf5_content_limit(std::uint64_t file_bytes)
+{
+    return (std::uint64_t{256} << 20U) + 100 * file_bytes;
+}
 
 /// An open file, group or dataset; closed with its owner.
 class Hdf5Object {
@@ -31,7 +34,10 @@ public:
     };
 
     /// `budget`: of the file; none: for files of this program, in memory.
-    explicit Hdf5Object(std::int64_t id, std::shared_ptr<Budget> budget = nullptr) : id_(id), budget_(std::move(budget)) {}
+    explicit Hdf5Object(std::int64_t id, std::shared_ptr<Budget> budget = nullptr)
+        : id_(id), budget_(std::move(budget))
+    {
+    }
     Hdf5Object(Hdf5Object&& other) noexcept;
     Hdf5Object& operator=(Hdf5Object&&) = delete;
     ~Hdf5Object();

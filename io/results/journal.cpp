@@ -22,7 +22,8 @@ static_assert(std::endian::native == std::endian::little);
 
 struct Header {
     std::array<char, 8> magic{'P', 'R', 'I', 'S', 'M', 'J', 'N', 'L'};
-    std::uint32_t version = 4;  // 1 had a zero for the checksum; 2 one header, and no marks; 3 no build and options of its study
+    std::uint32_t version =
+        4;  // 1 had a zero for the checksum; 2 one header, and no marks; 3 no build and options of its study
     std::uint32_t checksum = 0;
     std::uint64_t study = 0;
 };
@@ -54,11 +55,13 @@ std::vector<std::byte> read_bytes(const std::string& path)
 {
     std::error_code error;
     if (std::filesystem::exists(path, error) && !std::filesystem::is_regular_file(path, error)) {
-        throw InputError(path + " is not a journal (it is not a regular file); give the path of a .journal file");
+        throw InputError(path +
+                         " is not a journal (it is not a regular file); give the path of a .journal file");
     }
     std::ifstream file(path, std::ios::binary | std::ios::ate);
     if (!file) {
-        throw InputError("cannot open " + path + " (" + std::strerror(errno) + "); give the path of a .journal file");
+        throw InputError("cannot open " + path + " (" + std::strerror(errno) +
+                         "); give the path of a .journal file");
     }
     std::vector<std::byte> bytes(static_cast<std::size_t>(file.tellg()));
     file.seekg(0);
@@ -86,7 +89,8 @@ Header read_header(std::span<const std::byte> bytes, const std::string& path)
     const Header expected;
     Header header;
     bool ours = false;
-    for (std::size_t at = 0; at < std::max<std::size_t>(1, std::min(bytes.size(), header_bytes)); at += sizeof header) {
+    for (std::size_t at = 0; at < std::max<std::size_t>(1, std::min(bytes.size(), header_bytes));
+         at += sizeof header) {
         const std::span<const std::byte> copy = bytes.subspan(at, std::min(bytes.size() - at, sizeof header));
         const std::size_t magic = std::min(copy.size(), header.magic.size());
         ours = ours || (!copy.empty() && std::memcmp(copy.data(), expected.magic.data(), magic) == 0);
@@ -108,17 +112,18 @@ Header read_header(std::span<const std::byte> bytes, const std::string& path)
         return header;
     }
     if (!ours) {
-        throw InputError(
-            path +
-            " is not a journal of prismopt (it has no journal signature): another file, or a journal whose header is "
-            "damaged; give the path of a .journal file, or start the search again with --force");
+        throw InputError(path +
+                         " is not a journal of prismopt (it has no journal signature): another file, or a "
+                         "journal whose header is "
+                         "damaged; give the path of a .journal file, or start the search again with --force");
     }
     if (bytes.size() < header_bytes) {
         throw InputError(path + " is truncated in its header (" + std::to_string(bytes.size()) +
                          " bytes), so it contains no record; delete it and start the search again");
     }
     throw InputError(path +
-                     ": its header is damaged (neither copy matches its checksum), so its study is unknown; copy the journal "
+                     ": its header is damaged (neither copy matches its checksum), so its study is unknown; "
+                     "copy the journal "
                      "again, or start the search again with --force");
 }
 
@@ -135,8 +140,8 @@ std::variant<std::span<const std::byte>, std::string> record_in(std::span<const 
         return "is damaged (it has no record signature)";
     }
     if (behind.size() < head.length) {
-        return "is truncated (" + std::to_string(head.length) + " bytes of payload expected, " + std::to_string(behind.size()) +
-               " present)";
+        return "is truncated (" + std::to_string(head.length) + " bytes of payload expected, " +
+               std::to_string(behind.size()) + " present)";
     }
     const std::span<const std::byte> payload = behind.first(head.length);
     if (checksum(head.length, payload) != head.checksum) {
@@ -169,7 +174,8 @@ std::uint64_t study_hash(std::string_view scenario_text, std::uint64_t seed, std
             hash = (hash ^ std::to_integer<std::uint64_t>(byte)) * 0x100000001B3;
         }
     };
-    const std::uint64_t length = scenario_text.size();  // so that no character can move from the text to the version
+    const std::uint64_t length =
+        scenario_text.size();  // so that no character can move from the text to the version
     add(std::as_bytes(std::span(&length, 1)));
     add(std::as_bytes(std::span(scenario_text)));
     add(std::as_bytes(std::span(&seed, 1)));
@@ -197,16 +203,18 @@ JournalContents read_journal(const std::string& path)
             continue;
         }
         if (places++ == 0) {
-            contents.damage += (contents.damage.empty() ? "record " : "; record ") + std::to_string(contents.records.size()) +
-                               " at byte " + std::to_string(at) + " " + std::get<std::string>(found);
+            contents.damage += (contents.damage.empty() ? "record " : "; record ") +
+                               std::to_string(contents.records.size()) + " at byte " + std::to_string(at) +
+                               " " + std::get<std::string>(found);
         }
         const std::size_t skipped = next_good_record(rest);
         contents.lost_bytes += skipped;
         at += skipped;
     }
     if (places > 0) {
-        contents.damage += "; " + std::to_string(contents.lost_bytes) + " of " + std::to_string(bytes.size()) +
-                           " bytes are skipped, in " + std::to_string(places) + (places == 1 ? " place" : " places");
+        contents.damage += "; " + std::to_string(contents.lost_bytes) + " of " +
+                           std::to_string(bytes.size()) + " bytes are skipped, in " + std::to_string(places) +
+                           (places == 1 ? " place" : " places");
     }
     return contents;
 }
@@ -216,8 +224,9 @@ bool journal_is_blank(const std::string& path)
     const std::vector<std::byte> bytes = read_bytes(path);
     const Header expected;
     const std::size_t magic = std::min(bytes.size(), expected.magic.size());
-    if (bytes.size() < header_bytes && std::equal(bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(magic),
-                                                  std::as_bytes(std::span(expected.magic)).begin())) {
+    if (bytes.size() < header_bytes &&
+        std::equal(bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(magic),
+                   std::as_bytes(std::span(expected.magic)).begin())) {
         return true;
     }
     return read_journal(path).records.empty();
@@ -237,7 +246,8 @@ JournalWriter::JournalWriter(const std::string& path, std::uint64_t study, Blank
     : end_(header_bytes), file_(path, exists ? PosixFile::Open::append : PosixFile::Open::create_new)
 {
     if (!file_.lock()) {
-        throw InputError(path + " is being written by another prismopt; wait for it, or name another file with --out");
+        throw InputError(
+            path + " is being written by another prismopt; wait for it, or name another file with --out");
     }
     if (exists && blank == Blank::begun_again && journal_is_blank(path)) {
         file_.truncate(0);
@@ -246,7 +256,8 @@ JournalWriter::JournalWriter(const std::string& path, std::uint64_t study, Blank
         const JournalContents contents = read_journal(path);
         if (contents.study != study) {
             throw InputError(path +
-                             " belongs to another study (its scenario, seed or program version differs); give another --out, "
+                             " belongs to another study (its scenario, seed or program version differs); "
+                             "give another --out, "
                              "or delete the journal to start again");
         }
         end_ = contents.good_bytes;
@@ -270,7 +281,8 @@ void JournalWriter::begin(std::uint64_t study)
 void JournalWriter::append(std::span<const std::byte> payload)
 {
     if (payload.size() > std::numeric_limits<std::uint32_t>::max()) {
-        throw std::length_error("a journal record of " + std::to_string(payload.size()) + " bytes exceeds the length field");
+        throw std::length_error("a journal record of " + std::to_string(payload.size()) +
+                                " bytes exceeds the length field");
     }
     RecordHead head;
     head.length = static_cast<std::uint32_t>(payload.size());

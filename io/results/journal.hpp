@@ -20,15 +20,16 @@
 namespace prismopt {
 
 /// Hash that identifies a study: equal for runs that draw the same numbers for the same questions.
-std::uint64_t study_hash(std::string_view scenario_text, std::uint64_t seed, std::string_view program_version);
+std::uint64_t study_hash(std::string_view scenario_text, std::uint64_t seed,
+                         std::string_view program_version);
 
 struct JournalContents {
     std::uint64_t study = 0;
     std::vector<std::vector<std::byte>> records;  // intact records, in the order of the file
     std::vector<std::uint64_t> begins;            // where each of them begins, in bytes of the file
-    std::string damage;                           // empty, or the first damage, its place, and how much is skipped
-    std::uint64_t good_bytes = 0;                 // of the file, up to the end of the last intact record
-    std::uint64_t lost_bytes = 0;                 // that belong to no intact record
+    std::string damage;            // empty, or the first damage, its place, and how much is skipped
+    std::uint64_t good_bytes = 0;  // of the file, up to the end of the last intact record
+    std::uint64_t lost_bytes = 0;  // that belong to no intact record
 };
 
 /// Throws InputError when the file cannot be opened, is not a journal, has an unknown version, or both copies of its header are

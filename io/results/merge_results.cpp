@@ -28,9 +28,10 @@ std::vector<double> values_of(const std::vector<Estimate>& objectives)
 void refuse_another_study(const Results& a, const Results& b)
 {
     const auto refuse = [&](const std::string& what) {
-        throw InputError(fmt::format(
-            "part {} ({}) belongs to another study than the first ({}): its {} differs; merge parts of one search only",
-            b.study.scenario_name, b.study.command_line, a.study.command_line, what));
+        throw InputError(
+            fmt::format("part {} ({}) belongs to another study than the first ({}): its {} differs; merge "
+                        "parts of one search only",
+                        b.study.scenario_name, b.study.command_line, a.study.command_line, what));
     };
     if (a.study.scenario_text != b.study.scenario_text || a.study.default_order != b.study.default_order) {
         refuse("scenario");
@@ -63,26 +64,29 @@ void check_parts(const std::vector<Results>& parts, const StudyInfo& merged, Mis
 {
     for (std::size_t i = 1; i < merged.held.size(); ++i) {
         if (merged.held[i] == merged.held[i - 1]) {
-            throw InputError(fmt::format("two of the files contain part {} of {}: parts must not overlap; give each part once",
-                                         merged.held[i], merged.parts));
+            throw InputError(fmt::format(
+                "two of the files contain part {} of {}: parts must not overlap; give each part once",
+                merged.held[i], merged.parts));
         }
     }
     std::vector<std::string> lacking;
     for (int part = 1; part <= merged.parts; ++part) {
         if (!std::binary_search(merged.held.begin(), merged.held.end(), part)) {
-            lacking.push_back(fmt::format("part {} is missing: prismopt search ... --part {}/{}", part, part, merged.parts));
+            lacking.push_back(fmt::format("part {} is missing: prismopt search ... --part {}/{}", part, part,
+                                          merged.parts));
         }
     }
     for (const Results& part : parts) {
         if (part.provisional) {
-            lacking.push_back(fmt::format("part {} was stopped before its end ({}): run prismopt resume on its file",
-                                          fmt::join(part.study.held, ","), part.study.command_line));
+            lacking.push_back(
+                fmt::format("part {} was stopped before its end ({}): run prismopt resume on its file",
+                            fmt::join(part.study.held, ","), part.study.command_line));
         }
     }
     if (!lacking.empty() && missing == Missing::refused) {
-        throw InputError(
-            fmt::format("these are not all {} parts of the search:\n  {}\nor merge the parts that exist with --partial",
-                        merged.parts, fmt::join(lacking, "\n  ")));
+        throw InputError(fmt::format(
+            "these are not all {} parts of the search:\n  {}\nor merge the parts that exist with --partial",
+            merged.parts, fmt::join(lacking, "\n  ")));
     }
 }
 
@@ -179,8 +183,9 @@ Results merge_results(const std::vector<Results>& parts, Missing missing)
                      [](const EvaluatedPoint& a, const EvaluatedPoint& b) { return a.index < b.index; });
     for (std::size_t i = 1; i < merged.evaluations.size(); ++i) {
         if (merged.evaluations[i].index == merged.evaluations[i - 1].index) {
-            throw InputError(fmt::format("two of the files contain plan {}: parts must not overlap; give each part once",
-                                         merged.evaluations[i].index));
+            throw InputError(
+                fmt::format("two of the files contain plan {}: parts must not overlap; give each part once",
+                            merged.evaluations[i].index));
         }
     }
     for (std::size_t rank = 0; rank < merged.ranks.size(); ++rank) {
@@ -199,14 +204,15 @@ Results merge_results(const std::vector<Results>& parts, Missing missing)
     outcome.confidence = 1.0 - doubt;
     MayNotFit& list = merged.may_not_fit;
     list.proved = list.proved && outcome.proved;
-    list.outcome =
-        fmt::format("{} in each part, {} evaluated", list.proved ? "proved complete" : "not proved complete", list.evaluated);
+    list.outcome = fmt::format("{} in each part, {} evaluated",
+                               list.proved ? "proved complete" : "not proved complete", list.evaluated);
     merged.study.outcome_text = fmt::format(
-        "{}: parts {} of {} with {} of {} combinations of values, {} feasible plans, {} excluded by their lower bounds, {} open "
+        "{}: parts {} of {} with {} of {} combinations of values, {} feasible plans, {} excluded by their "
+        "lower bounds, {} open "
         "(confidence {:.6g} %)",
-        outcome.proved ? "proved complete" : (whole ? "merged" : "incomplete"), fmt::join(merged.study.held, ","),
-        merged.study.parts, covered(merged), merged.raw_tuples, merged.feasible, outcome.pruned, outcome.open,
-        100.0 * outcome.confidence);
+        outcome.proved ? "proved complete" : (whole ? "merged" : "incomplete"),
+        fmt::join(merged.study.held, ","), merged.study.parts, covered(merged), merged.raw_tuples,
+        merged.feasible, outcome.pruned, outcome.open, 100.0 * outcome.confidence);
     return merged;
 }
 

@@ -58,9 +58,10 @@ struct NumberStyle {
 
 struct ResultFacts {
     NumberStyle style{};
-    bool follows_model = false;  // proportional to times: the model interval of times is also one of this result
+    bool follows_model =
+        false;  // proportional to times: the model interval of times is also one of this result
     Outputs outputs{};
-    int since = 0;                   // minor schema version that added the result, which is NaN for points of older files
+    int since = 0;  // minor schema version that added the result, which is NaN for points of older files
     std::optional<Allowed> range{};  // in files; without it, that of a share or of the units
 };
 
@@ -80,7 +81,8 @@ struct ResultRow {
 
     Allowed allowed() const
     {
-        const Allowed usual = facts.style.kind == NumberStyle::Kind::percent ? allowed_share : allowed_in(units);
+        const Allowed usual =
+            facts.style.kind == NumberStyle::Kind::percent ? allowed_share : allowed_in(units);
         return facts.range.value_or(usual);
     }
 };

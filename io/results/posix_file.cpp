@@ -29,8 +29,8 @@ bool replaceable(const std::string& path)
 {
     std::error_code unknown;
     const std::filesystem::file_status status = std::filesystem::symlink_status(path, unknown);
-    const bool on_disk =
-        !std::filesystem::exists(status) || std::filesystem::is_regular_file(status) || std::filesystem::is_symlink(status);
+    const bool on_disk = !std::filesystem::exists(status) || std::filesystem::is_regular_file(status) ||
+                         std::filesystem::is_symlink(status);
     return !path.starts_with("/dev/") && !path.starts_with("/proc/") && on_disk;
 }
 
@@ -38,7 +38,8 @@ bool replaceable(const std::string& path)
 bool is_protected(const std::string& path)
 {
     std::error_code unknown;
-    return !std::filesystem::is_symlink(path, unknown) && ::access(path.c_str(), F_OK) == 0 && ::access(path.c_str(), W_OK) != 0;
+    return !std::filesystem::is_symlink(path, unknown) && ::access(path.c_str(), F_OK) == 0 &&
+           ::access(path.c_str(), W_OK) != 0;
 }
 
 int flags_of(PosixFile::Open how)
@@ -96,12 +97,13 @@ void remove_stale_temporaries(const std::string& folder)
     constexpr time_t one_day_s = 86400;
     const time_t now = std::time(nullptr);
     std::error_code failed;
-    for (std::filesystem::directory_iterator entry(folder, failed), end; !failed && entry != end; entry.increment(failed)) {
+    for (std::filesystem::directory_iterator entry(folder, failed), end; !failed && entry != end;
+         entry.increment(failed)) {
         const std::string name = entry->path().filename().string();
         struct stat status {};
         if (name.starts_with(temporary_prefix) && name.ends_with(temporary_suffix) &&
-            ::lstat(entry->path().c_str(), &status) == 0 && S_ISREG(status.st_mode) && status.st_uid == ::geteuid() &&
-            now - status.st_mtime > one_day_s) {
+            ::lstat(entry->path().c_str(), &status) == 0 && S_ISREG(status.st_mode) &&
+            status.st_uid == ::geteuid() && now - status.st_mtime > one_day_s) {
             ::unlink(entry->path().c_str());
         }
     }
@@ -131,7 +133,8 @@ bool FileError::wrong_path() const
     return std::find(of_paths.begin(), of_paths.end(), error_) != of_paths.end();
 }
 
-PosixFile::PosixFile(std::string path, Open how, std::string shown) : shown_(shown.empty() ? path : std::move(shown))
+PosixFile::PosixFile(std::string path, Open how, std::string shown)
+    : shown_(shown.empty() ? path : std::move(shown))
 {
     constexpr mode_t mode = 0666;  // less the user's umask
     descriptor_ = ::open(path.c_str(), O_CLOEXEC | O_WRONLY | flags_of(how), mode);
@@ -210,7 +213,10 @@ void replace_file(const std::string& path, const std::vector<std::span<const std
     remove_stale_temporaries(folder);
 }
 
-void replace_file(const std::string& path, const std::string& text) { replace_file(path, {std::as_bytes(std::span(text))}); }
+void replace_file(const std::string& path, const std::string& text)
+{
+    replace_file(path, {std::as_bytes(std::span(text))});
+}
 
 void make_write_failures_errors()
 {
@@ -218,7 +224,8 @@ void make_write_failures_errors()
     for (int standard = STDIN_FILENO; standard <= STDERR_FILENO; ++standard) {
         if (::fcntl(standard, F_GETFD) == -1 && errno == EBADF) {
             // The other way round: reading from it, or writing to it, fails as before.
-            ::open("/dev/null", standard == STDIN_FILENO ? O_WRONLY : O_RDONLY);  // takes the lowest number that is free
+            ::open("/dev/null",
+                   standard == STDIN_FILENO ? O_WRONLY : O_RDONLY);  // takes the lowest number that is free
         }
     }
 }

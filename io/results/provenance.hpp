@@ -36,9 +36,10 @@ struct Leg {
     std::string job;      // of the batch system ("Slurm 42"), or empty
     int nodes = 1;
     int ranks = 1;
-    int threads = 1;          // of all ranks
-    double seconds = 0.0;     // wall-clock time
-    std::uint64_t saved = 0;  // answers, steps of a tuning and blocks of draws, from which the next leg goes on
+    int threads = 1;       // of all ranks
+    double seconds = 0.0;  // wall-clock time
+    std::uint64_t saved =
+        0;  // answers, steps of a tuning and blocks of draws, from which the next leg goes on
     LegEnd end = LegEnd::lost;
 
     bool operator==(const Leg&) const = default;

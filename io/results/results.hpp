@@ -67,15 +67,20 @@ struct PlanResults {
     // 95 % prediction limits of measured over predicted time; NaN if not computed (fronts of stopped searches):
     double model_low = std::numeric_limits<double>::quiet_NaN();
     double model_high = std::numeric_limits<double>::quiet_NaN();
-    std::vector<double> model_quantiles = {};  // of that ratio, at reported_probabilities; empty: not computed
-    double model_fitted = 0.0;                 // 1: from the fit to measured runs; 0: not (ModelInterval::fitted)
-    double software_low = std::numeric_limits<double>::quiet_NaN();   // with the fastest software that the job may have, over the
-    double software_high = std::numeric_limits<double>::quiet_NaN();  // assumed one; with the slowest. NaN: not computed
-    double measured_step_s = std::numeric_limits<double>::quiet_NaN();  // mean, of what the scenario learned; NaN: not measured
+    std::vector<double> model_quantiles =
+        {};                     // of that ratio, at reported_probabilities; empty: not computed
+    double model_fitted = 0.0;  // 1: from the fit to measured runs; 0: not (ModelInterval::fitted)
+    double software_low = std::numeric_limits<
+        double>::quiet_NaN();  // with the fastest software that the job may have, over the
+    double software_high =
+        std::numeric_limits<double>::quiet_NaN();  // assumed one; with the slowest. NaN: not computed
+    double measured_step_s =
+        std::numeric_limits<double>::quiet_NaN();  // mean, of what the scenario learned; NaN: not measured
     // In draws of the model's error, in the first objective that follows the step time; NaN if not computed:
-    double chance_best = std::numeric_limits<double>::quiet_NaN();      // of all plans on as many GPUs
-    double chance_fits = std::numeric_limits<double>::quiet_NaN();      // into memory
-    double expected_regret = std::numeric_limits<double>::quiet_NaN();  // relative to the best on as many GPUs
+    double chance_best = std::numeric_limits<double>::quiet_NaN();  // of all plans on as many GPUs
+    double chance_fits = std::numeric_limits<double>::quiet_NaN();  // into memory
+    double expected_regret =
+        std::numeric_limits<double>::quiet_NaN();  // relative to the best on as many GPUs
     double chance_on_front = std::numeric_limits<double>::quiet_NaN();
 };
 
@@ -89,10 +94,10 @@ struct FrontPoint : PlanResults {
 
 /// Plans that would be on the front, but fit into memory with less than the probability of the limit.
 struct MayNotFit {
-    std::string outcome;            // of their search; empty: they were not searched (files before schema 1.14)
-    bool proved = false;            // no other plan of their kind would be on the front
-    double limit = 0.0;             // probability of fitting that plans of the front have at least
-    std::uint64_t evaluated = 0;    // plans
+    std::string outcome;          // of their search; empty: they were not searched (files before schema 1.14)
+    bool proved = false;          // no other plan of their kind would be on the front
+    double limit = 0.0;           // probability of fitting that plans of the front have at least
+    std::uint64_t evaluated = 0;  // plans
     std::vector<FrontPoint> plans;  // as the front, which dominates none of them
 };
 
@@ -105,19 +110,21 @@ struct PlanChance {
     bool drawn = false;  // otherwise the value is estimated from the bound
     double best = 0.0;   // shares of draws
     double best_without_discrepancy = 0.0;
-    double regret = 0.0;                                     // expected, relative
-    double fits = 0.0;                                       // into memory: share of draws
-    int shortlist = 0;                                       // place in the 90 % shortlist; 0: not in it
-    double cover = 0.0;                                      // probability that the best is in the shortlist up to this place
-    double low = std::numeric_limits<double>::quiet_NaN();   // 5 % quantile of the value over draws in which the plan fits
+    double regret = 0.0;  // expected, relative
+    double fits = 0.0;    // into memory: share of draws
+    int shortlist = 0;    // place in the 90 % shortlist; 0: not in it
+    double cover = 0.0;   // probability that the best is in the shortlist up to this place
+    double low = std::numeric_limits<
+        double>::quiet_NaN();  // 5 % quantile of the value over draws in which the plan fits
     double high = std::numeric_limits<double>::quiet_NaN();  // 95 % quantile; both NaN if it never fits
 };
 
 /// What one of several networks comes to on a machine, by its best plan there.
 struct MachineCell {
     Known least = {};  // of the objective; `value` is that of the confirmed plan, if there is one
-    Estimate confirmed = Estimate::exact(std::numeric_limits<double>::quiet_NaN());  // of the plan; not a number: it was not
-    std::uint64_t point = 0;                                                         // the plan, if some plan was evaluated
+    Estimate confirmed =
+        Estimate::exact(std::numeric_limits<double>::quiet_NaN());  // of the plan; not a number: it was not
+    std::uint64_t point = 0;                                        // the plan, if some plan was evaluated
     bool settled = false;  // no other plan is better by more than the gap of the search
 };
 
@@ -185,10 +192,11 @@ struct RankPart {
     const char* name;
     const char* meaning;
 };
-inline constexpr std::array<RankPart, 4> rank_parts{{{"sweep", "bounds of plans"},
-                                                     {"draw", "draws of steps"},
-                                                     {"estimate", "estimates from draws, histories of failures"},
-                                                     {"posterior", "gradients of plans for the posterior"}}};
+inline constexpr std::array<RankPart, 4> rank_parts{
+    {{"sweep", "bounds of plans"},
+     {"draw", "draws of steps"},
+     {"estimate", "estimates from draws, histories of failures"},
+     {"posterior", "gradients of plans for the posterior"}}};
 
 struct Results {
     StudyInfo study;

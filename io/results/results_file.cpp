@@ -42,7 +42,8 @@ public:
     }
 
     template <class T>
-    Hdf5Object column(const std::string& name, const std::vector<T>& values, const Description& description) const
+    Hdf5Object column(const std::string& name, const std::vector<T>& values,
+                      const Description& description) const
     {
         Hdf5Object dataset = group_.create_column(name, values, {dimension_});
         describe(dataset, description);
@@ -51,7 +52,8 @@ public:
 
     /// One column of `of(row)` over the rows.
     template <class T, class Row, class Of>
-    Hdf5Object column(const std::string& name, const std::vector<Row>& rows, const Of& of, const Description& description) const
+    Hdf5Object column(const std::string& name, const std::vector<Row>& rows, const Of& of,
+                      const Description& description) const
     {
         std::vector<T> values;
         values.reserve(rows.size());
@@ -63,7 +65,8 @@ public:
 
     /// `<name>`, `<name>_low`, `<name>_high` of the estimates `of(row)`.
     template <class Row, class Of>
-    void estimates(const std::string& name, const std::vector<Row>& rows, const Of& of, const Description& description) const
+    void estimates(const std::string& name, const std::vector<Row>& rows, const Of& of,
+                   const Description& description) const
     {
         const std::string& what = description.long_name;
         column<double>(
@@ -132,7 +135,8 @@ void write_study(const Hdf5Object& group, const StudyInfo& study)
     group.set("evaluated", study.outcome.evaluated);
     group.set("open", study.outcome.open);
     group.set("unchecked", study.outcome.unchecked);
-    group.set_list<std::uint64_t>("excluded_by", {study.outcome.excluded_by.begin(), study.outcome.excluded_by.end()});
+    group.set_list<std::uint64_t>("excluded_by",
+                                  {study.outcome.excluded_by.begin(), study.outcome.excluded_by.end()});
     group.set_list<std::int32_t>("part", study.held);
     group.set<std::int32_t>("parts", study.parts);
 }
@@ -158,8 +162,10 @@ void write_space(const Hdf5Object& group, const Results& results)
     table.column<std::uint64_t>("rejected_count", results.rejected, [](const Rejected& r) { return r.count; },
                                 {"1", "combinations rejected"});
     table.column<double>("rejected_miss", results.rejected, [](const Rejected& r) { return r.miss; },
-                         {"1", "smallest distance to feasibility, in the unit of the reason (bytes for memory)"});
-    table.column<std::string>("rejected_nearest", results.rejected, [](const Rejected& r) { return r.nearest; },
+                         {"1",
+                          "smallest distance to feasibility, in the unit of the reason (bytes for memory)"});
+    table.column<std::string>("rejected_nearest", results.rejected,
+                              [](const Rejected& r) { return r.nearest; },
                               {"", "description of the rejected combination nearest to feasibility"});
 }
 
@@ -168,8 +174,11 @@ void write_axes(const Columns& table, const std::vector<Axis>& axes, const std::
 {
     for (std::size_t a = 0; a < axes.size(); ++a) {
         const auto numbers = numeric_labels(axes[a]);
-        const auto stored = [&](const Row& row) { return numbers ? numbers->at(row.point[a]) : row.point[a]; };
-        const Hdf5Object dataset = table.column<std::int32_t>(axes[a].name, rows, stored, {"1", "axis " + axes[a].name});
+        const auto stored = [&](const Row& row) {
+            return numbers ? numbers->at(row.point[a]) : row.point[a];
+        };
+        const Hdf5Object dataset =
+            table.column<std::int32_t>(axes[a].name, rows, stored, {"1", "axis " + axes[a].name});
         if (!numbers) {
             set_flags<std::int32_t>(dataset, axes[a].labels);
         }
@@ -178,11 +187,15 @@ void write_axes(const Columns& table, const std::vector<Axis>& axes, const std::
 
 /// Rows without objectives hold NaN.
 template <class Row>
-void write_objectives(const Columns& table, const std::vector<ObjectiveInfo>& objectives, const std::vector<Row>& rows)
+void write_objectives(const Columns& table, const std::vector<ObjectiveInfo>& objectives,
+                      const std::vector<Row>& rows)
 {
     for (std::size_t k = 0; k < objectives.size(); ++k) {
-        const auto of = [k](const Row& row) { return row.objectives.empty() ? Estimate::exact(absent) : row.objectives.at(k); };
-        table.estimates(objective_column(objectives[k].name), rows, of, {objectives[k].units, objectives[k].long_name});
+        const auto of = [k](const Row& row) {
+            return row.objectives.empty() ? Estimate::exact(absent) : row.objectives.at(k);
+        };
+        table.estimates(objective_column(objectives[k].name), rows, of,
+                        {objectives[k].units, objectives[k].long_name});
     }
 }
 
@@ -207,16 +220,21 @@ void write_evaluations(const Hdf5Object& group, const Results& results)
     for (std::size_t k = 0; k < results.objectives.size(); ++k) {
         const ObjectiveInfo& objective = results.objectives[k];
         table.column<double>(objective_column(objective.name) + "_bound", results.evaluations,
-                             [k](const EvaluatedPoint& p) { return p.bounds.empty() ? absent : p.bounds.at(k); },
+                             [k](const EvaluatedPoint& p) {
+                                 return p.bounds.empty() ? absent : p.bounds.at(k);
+                             },
                              {objective.units, objective.long_name + ", lower bound without draws"});
     }
 }
 
 /// The dimension has the name of the group.
-void write_plans(const Hdf5Object& group, const std::string& name, const Results& results, const std::vector<FrontPoint>& front)
+void write_plans(const Hdf5Object& group, const std::string& name, const Results& results,
+                 const std::vector<FrontPoint>& front)
 {
-    const Columns table(group, name, positions(front.size()), {"1", "position in the list, in order of the first objective"});
-    table.column<std::uint64_t>("evaluation", front, [](const FrontPoint& p) { return p.index; }, {"1", "raw tuple index"});
+    const Columns table(group, name, positions(front.size()),
+                        {"1", "position in the list, in order of the first objective"});
+    table.column<std::uint64_t>("evaluation", front, [](const FrontPoint& p) { return p.index; },
+                                {"1", "raw tuple index"});
     write_axes(table, results.axes, front);
     const Hdf5Object dominated =
         table.column<std::int8_t>("dominated", front, [](const FrontPoint& p) { return p.dominated ? 1 : 0; },
@@ -226,7 +244,8 @@ void write_plans(const Hdf5Object& group, const std::string& name, const Results
                                 {"1", "step draws behind the estimates"});
     table.column<std::int32_t>("total_gpus", front, [](const FrontPoint& p) { return p.prediction.gpus; },
                                {"1", "GPUs of the job"});
-    table.column<std::int32_t>("memory_stage", front, [](const FrontPoint& p) { return p.prediction.memory.stage; },
+    table.column<std::int32_t>("memory_stage", front,
+                               [](const FrontPoint& p) { return p.prediction.memory.stage; },
                                {"1", "pipeline stage of the fullest GPU"});
     write_objectives(table, results.objectives, front);
     for (const auto& column : plan_results<Estimate>()) {
@@ -234,7 +253,8 @@ void write_plans(const Hdf5Object& group, const std::string& name, const Results
                         {std::string(column.units), std::string(column.long_name)});
     }
     for (const auto& column : plan_results<double>()) {
-        table.column<double>(std::string(column.name), front, [&](const FrontPoint& p) { return column.of(p); },
+        table.column<double>(std::string(column.name), front,
+                             [&](const FrontPoint& p) { return column.of(p); },
                              {std::string(column.units), std::string(column.long_name)});
     }
 
@@ -274,30 +294,39 @@ void write_posterior(const Hdf5Object& group, const Results& results)
     const std::vector<PlanChance>& plans = results.posterior.plans;
     group.set("linearisation_error", results.posterior.linearisation_error);
     const Columns table(group, "plan", positions(plans.size()), {"1", "position in this table"});
-    table.column<std::uint64_t>("evaluation", plans, [](const PlanChance& p) { return p.index; }, {"1", "raw tuple index"});
-    table.column<std::int32_t>("total_gpus", plans, [](const PlanChance& p) { return p.gpus; }, {"1", "GPUs of the job"});
+    table.column<std::uint64_t>("evaluation", plans, [](const PlanChance& p) { return p.index; },
+                                {"1", "raw tuple index"});
+    table.column<std::int32_t>("total_gpus", plans, [](const PlanChance& p) { return p.gpus; },
+                               {"1", "GPUs of the job"});
     std::vector<std::string> names;
     for (const ObjectiveInfo& objective : results.objectives) {
         names.push_back(objective.name);
     }
-    set_flags<std::int32_t>(
-        table.column<std::int32_t>("objective", plans, [](const PlanChance& p) { return p.objective; },
-                                   {"1", "objective in which the plan may be the best of its number of GPUs"}),
-        names);
+    set_flags<std::int32_t>(table.column<std::int32_t>(
+                                "objective", plans, [](const PlanChance& p) { return p.objective; },
+                                {"1", "objective in which the plan may be the best of its number of GPUs"}),
+                            names);
     table.column<double>("value", plans, [](const PlanChance& p) { return p.value; },
                          {"1", "predicted, in the unit of the objective"});
-    table.column<double>("low", plans, [](const PlanChance& p) { return p.low; },
-                         {"1", "5 % quantile of the value over draws of the model's error, in the unit of the objective"});
-    table.column<double>("high", plans, [](const PlanChance& p) { return p.high; },
-                         {"1", "95 % quantile of the value over draws of the model's error, in the unit of the objective"});
-    set_flags<std::int8_t>(table.column<std::int8_t>("drawn", plans, [](const PlanChance& p) { return p.drawn ? 1 : 0; },
-                                                     {"1", "whether the value is from draws or estimated from a bound"}),
-                           {"estimated", "drawn"});
-    table.column<double>("best", plans, [](const PlanChance& p) { return p.best; }, {"1", "probability of being the best"});
-    table.column<double>("best_without_discrepancy", plans, [](const PlanChance& p) { return p.best_without_discrepancy; },
+    table.column<double>(
+        "low", plans, [](const PlanChance& p) { return p.low; },
+        {"1", "5 % quantile of the value over draws of the model's error, in the unit of the objective"});
+    table.column<double>(
+        "high", plans, [](const PlanChance& p) { return p.high; },
+        {"1", "95 % quantile of the value over draws of the model's error, in the unit of the objective"});
+    set_flags<std::int8_t>(
+        table.column<std::int8_t>("drawn", plans, [](const PlanChance& p) { return p.drawn ? 1 : 0; },
+                                  {"1", "whether the value is from draws or estimated from a bound"}),
+        {"estimated", "drawn"});
+    table.column<double>("best", plans, [](const PlanChance& p) { return p.best; },
+                         {"1", "probability of being the best"});
+    table.column<double>("best_without_discrepancy", plans,
+                         [](const PlanChance& p) { return p.best_without_discrepancy; },
                          {"1", "the same if only the fitted constants are uncertain"});
-    table.column<double>("regret", plans, [](const PlanChance& p) { return p.regret; }, {"1", "expected excess over the best"});
-    table.column<double>("fits", plans, [](const PlanChance& p) { return p.fits; }, {"1", "probability of fitting into memory"});
+    table.column<double>("regret", plans, [](const PlanChance& p) { return p.regret; },
+                         {"1", "expected excess over the best"});
+    table.column<double>("fits", plans, [](const PlanChance& p) { return p.fits; },
+                         {"1", "probability of fitting into memory"});
     table.column<std::int32_t>("shortlist", plans, [](const PlanChance& p) { return p.shortlist; },
                                {"1", "place in the shortlist that holds the best with 90 %; 0: not in it"});
     table.column<double>("cover", plans, [](const PlanChance& p) { return p.cover; },
@@ -315,18 +344,20 @@ void write_machines(const Hdf5Object& root, const Results& results)
     const std::string units = table.by_share ? "1" : results.objectives.front().units;
     const std::string of = results.objectives.front().long_name;
     const Columns rows(group, "machine", positions(table.machines.size()), {"1", "position in this table"});
-    const auto known = [](const Columns& columns, const std::string& name, const auto& list, const auto& known_of,
-                          const Description& description) {
+    const auto known = [](const Columns& columns, const std::string& name, const auto& list,
+                          const auto& known_of, const Description& description) {
         const std::string& what = description.long_name;
         const auto column = [&](const std::string& suffix, double Known::*member, const std::string& words) {
-            columns.column<double>(name + suffix, list, [&](const auto& row) { return known_of(row).*member; },
+            columns.column<double>(name + suffix, list,
+                                   [&](const auto& row) { return known_of(row).*member; },
                                    {description.units, what + words});
         };
         column("", &Known::value, "");
         column("_bound", &Known::low, ", lower bound");
         column("_limit", &Known::high, ", upper limit");
     };
-    rows.column<std::string>("name", table.machines, [](const Machine& m) { return m.name; }, {"", "choices of hardware"});
+    rows.column<std::string>("name", table.machines, [](const Machine& m) { return m.name; },
+                             {"", "choices of hardware"});
     rows.column<double>("gpu_price", table.machines, [](const Machine& m) { return m.gpu_price_usd_h; },
                         {"USD/h", "price of a GPU with its share of the machine"});
     known(rows, "weighted", table.machines, [](const Machine& m) { return m.weighted; },
@@ -348,8 +379,10 @@ void write_machines(const Hdf5Object& root, const Results& results)
         }
     }
     const Columns columns(group, "cell", positions(cells.size()), {"1", "machine and network"});
-    columns.column<std::int32_t>("machine_of_cell", cells, [](const Cell& c) { return c.machine; }, {"1", "machine"});
-    columns.column<std::int32_t>("network_of_cell", cells, [](const Cell& c) { return c.network; }, {"1", "network"});
+    columns.column<std::int32_t>("machine_of_cell", cells, [](const Cell& c) { return c.machine; },
+                                 {"1", "machine"});
+    columns.column<std::int32_t>("network_of_cell", cells, [](const Cell& c) { return c.network; },
+                                 {"1", "network"});
     known(columns, "least", cells, [](const Cell& c) { return c.is.least; },
           {results.objectives.front().units, of + " of the best plan"});
     columns.estimates("confirmed", cells, [](const Cell& c) { return c.is.confirmed; },
@@ -362,10 +395,12 @@ void write_machines(const Hdf5Object& root, const Results& results)
 
 void write_progress(const Hdf5Object& group, const std::vector<ProgressPoint>& progress)
 {
-    const Columns table(group, "progress", positions(progress.size()), {"1", "position in the record of the search"});
+    const Columns table(group, "progress", positions(progress.size()),
+                        {"1", "position in the record of the search"});
     table.column<std::uint64_t>("evaluations", progress, [](const ProgressPoint& p) { return p.evaluations; },
                                 {"1", "evaluations so far"});
-    table.column<std::uint64_t>("draws", progress, [](const ProgressPoint& p) { return p.draws; }, {"1", "step draws so far"});
+    table.column<std::uint64_t>("draws", progress, [](const ProgressPoint& p) { return p.draws; },
+                                {"1", "step draws so far"});
     table.column<double>("hypervolume", progress, [](const ProgressPoint& p) { return p.hypervolume; },
                          {"1", "hypervolume of the front so far, in the normalised box of the study"});
     table.column<double>("elapsed", progress, [](const ProgressPoint& p) { return p.elapsed_s; },
@@ -380,13 +415,17 @@ void write_ranks(const Hdf5Object& group, const Results& results)
         ranks.push_back(work.rank);
     }
     const Columns table(group, "rank", ranks, {"1", "MPI rank"});
-    table.column<std::uint64_t>("items", results.ranks, [](const RankWork& w) { return w.items; }, {"1", "work items done"});
-    table.column<double>("busy", results.ranks, [](const RankWork& w) { return w.busy_s; }, {"s", "wall-clock time at work"});
+    table.column<std::uint64_t>("items", results.ranks, [](const RankWork& w) { return w.items; },
+                                {"1", "work items done"});
+    table.column<double>("busy", results.ranks, [](const RankWork& w) { return w.busy_s; },
+                         {"s", "wall-clock time at work"});
     table.column<double>("idle", results.ranks, [](const RankWork& w) { return w.idle_s; },
                          {"s", "wall-clock time waiting for work"});
-    table.column<double>("wall", results.ranks, [](const RankWork& w) { return w.wall_s; }, {"s", "wall-clock time in all"});
+    table.column<double>("wall", results.ranks, [](const RankWork& w) { return w.wall_s; },
+                         {"s", "wall-clock time in all"});
     for (std::size_t part = 0; part < rank_parts.size(); ++part) {
-        table.column<double>(rank_parts[part].name, results.ranks, [part](const RankWork& w) { return w.part_s[part]; },
+        table.column<double>(rank_parts[part].name, results.ranks,
+                             [part](const RankWork& w) { return w.part_s[part]; },
                              {"s", std::string("wall-clock time at work on: ") + rank_parts[part].meaning});
     }
 }
@@ -395,11 +434,14 @@ void write_legs(const Hdf5Object& group, const std::vector<Leg>& legs)
 {
     group.set("core_hours", core_hours(legs));
     const Columns table(group, "leg", positions(legs.size()), {"1", "position in the order of the legs"});
-    table.column<std::string>("started", legs, [](const Leg& leg) { return leg.started; }, {"", "start of the leg, UTC"});
-    table.column<std::string>("job", legs, [](const Leg& leg) { return leg.job; }, {"", "batch system and its job, or empty"});
+    table.column<std::string>("started", legs, [](const Leg& leg) { return leg.started; },
+                              {"", "start of the leg, UTC"});
+    table.column<std::string>("job", legs, [](const Leg& leg) { return leg.job; },
+                              {"", "batch system and its job, or empty"});
     table.column<std::int32_t>("nodes", legs, [](const Leg& leg) { return leg.nodes; }, {"1", "nodes"});
     table.column<std::int32_t>("ranks", legs, [](const Leg& leg) { return leg.ranks; }, {"1", "MPI ranks"});
-    table.column<std::int32_t>("threads", legs, [](const Leg& leg) { return leg.threads; }, {"1", "threads of all ranks"});
+    table.column<std::int32_t>("threads", legs, [](const Leg& leg) { return leg.threads; },
+                               {"1", "threads of all ranks"});
     table.column<double>("seconds", legs, [](const Leg& leg) { return leg.seconds; },
                          {"s", "wall-clock time; of a lost leg, up to its last record"});
     table.column<std::uint64_t>("saved", legs, [](const Leg& leg) { return leg.saved; },

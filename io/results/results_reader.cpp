@@ -45,7 +45,8 @@ PlacementOrder default_order(const Hdf5Object& root)
     const auto text = root.get<std::string>("default_order");
     const auto order = parse<PlacementOrder>(text);
     if (!order) {
-        throw std::runtime_error("attribute default_order is " + text + "; expected one of " + choices<PlacementOrder>());
+        throw std::runtime_error("attribute default_order is " + text + "; expected one of " +
+                                 choices<PlacementOrder>());
     }
     return *order;
 }
@@ -54,7 +55,8 @@ void read_root(const Hdf5Object& root, StudyInfo& study)
 {
     study.build.version = root.get<std::string>("program_version");
     study.build.commit = root.get<std::string>("git_commit");
-    study.build.catalog = root.has("catalog_digest") ? root.get<std::string>("catalog_digest") : "";  // since schema 1.15
+    study.build.catalog =
+        root.has("catalog_digest") ? root.get<std::string>("catalog_digest") : "";  // since schema 1.15
     study.created = root.get<std::string>("created");
     study.command_line = root.get<std::string>("command_line");
     study.job_id = root.get<std::string>("job_id");
@@ -67,7 +69,8 @@ void read_root(const Hdf5Object& root, StudyInfo& study)
         study.learned = root.get<std::string>("learned");
         study.learned_digest = root.get<std::string>("learned_digest");
     }
-    study.nodes_known = root.has("quantiles_of") && root.get<std::string>("quantiles_of") == quantiles_of(true);  // since 1.1
+    study.nodes_known =
+        root.has("quantiles_of") && root.get<std::string>("quantiles_of") == quantiles_of(true);  // since 1.1
 }
 
 void read_study(const Hdf5Object& group, StudyInfo& study)
@@ -78,8 +81,9 @@ void read_study(const Hdf5Object& group, StudyInfo& study)
     study.outcome.confidence = number_attribute<double>(group, "confidence", truth);
     study.outcome.pruned = group.get<std::uint64_t>("pruned");
     study.outcome.open = group.get<std::uint64_t>("open");
-    study.outcome.unchecked = group.has("unchecked") ? group.get<std::uint64_t>("unchecked") : 0;  // since schema 1.8
-    if (group.has("excluded_by")) {                                                                // since schema 1.8
+    study.outcome.unchecked =
+        group.has("unchecked") ? group.get<std::uint64_t>("unchecked") : 0;  // since schema 1.8
+    if (group.has("excluded_by")) {                                          // since schema 1.8
         const auto counts = group.get_list<std::uint64_t>("excluded_by");
         std::copy_n(counts.begin(), std::min(counts.size(), bound_kinds), study.outcome.excluded_by.begin());
     }
@@ -102,13 +106,17 @@ void read_space(const Hdf5Object& root, Results& results)
     results.feasible = number_attribute<std::uint64_t>(group, "feasible", count_of_tuples);
     for (const std::string& name : group.get_list<std::string>("axes")) {
         const bool ordered = group.open(name).get<std::int8_t>("ordered") != 0;
-        results.axes.push_back(Axis{.name = name, .ordered = ordered, .labels = group.read<std::string>(name)});
+        results.axes.push_back(
+            Axis{.name = name, .ordered = ordered, .labels = group.read<std::string>(name)});
     }
     rows.resize("rejected");
-    rows.column<std::string>("rejected", {}, [](Rejected& r, const std::string& reason) { r.reason = reason; });
-    rows.column<std::uint64_t>("rejected_count", count_of_tuples, [](Rejected& r, std::uint64_t count) { r.count = count; });
+    rows.column<std::string>("rejected", {},
+                             [](Rejected& r, const std::string& reason) { r.reason = reason; });
+    rows.column<std::uint64_t>("rejected_count", count_of_tuples,
+                               [](Rejected& r, std::uint64_t count) { r.count = count; });
     rows.column<double>("rejected_miss", not_negative, [](Rejected& r, double miss) { r.miss = miss; });
-    rows.column<std::string>("rejected_nearest", {}, [](Rejected& r, const std::string& nearest) { r.nearest = nearest; });
+    rows.column<std::string>("rejected_nearest", {},
+                             [](Rejected& r, const std::string& nearest) { r.nearest = nearest; });
 }
 
 template <class Row>
@@ -117,7 +125,8 @@ void read_axes(const Rows<Row>& rows, const std::vector<Axis>& axes)
     for (const Axis& axis : axes) {
         const auto numbers = numeric_labels(axis);
         rows.template column<std::int32_t>(axis.name, anything, [&](Row& row, std::int32_t stored) {
-            const auto position = numbers ? std::find(numbers->begin(), numbers->end(), stored) - numbers->begin() : stored;
+            const auto position =
+                numbers ? std::find(numbers->begin(), numbers->end(), stored) - numbers->begin() : stored;
             if (position < 0 || static_cast<std::size_t>(position) >= axis.labels.size()) {
                 throw std::runtime_error("axis " + axis.name + " has no label for " + std::to_string(stored));
             }
@@ -136,7 +145,8 @@ Allowed allowed_of(const ObjectiveInfo& objective)
 
 /// Rows whose objectives are all NaN have none.
 template <class Row>
-void read_objectives(const Rows<Row>& rows, std::vector<Row>& points, const std::vector<ObjectiveInfo>& objectives)
+void read_objectives(const Rows<Row>& rows, std::vector<Row>& points,
+                     const std::vector<ObjectiveInfo>& objectives)
 {
     for (Row& point : points) {
         point.objectives.resize(objectives.size());
@@ -151,7 +161,8 @@ void read_objectives(const Rows<Row>& rows, std::vector<Row>& points, const std:
         if (static_cast<std::size_t>(absent) == objectives.size()) {
             point.objectives.clear();
         } else if (absent > 0) {
-            throw std::runtime_error("point " + std::to_string(point.index) + " has only some of its objectives");
+            throw std::runtime_error("point " + std::to_string(point.index) +
+                                     " has only some of its objectives");
         }
     }
 }
@@ -169,7 +180,8 @@ std::optional<Scenario> readable_scenario(const StudyInfo& study)
 /// A race doubles its fleets from the first rung of the scenario to the last.
 double highest_rung(const SearchSettings& search)
 {
-    const double doublings = std::ceil(std::log2(static_cast<double>(search.rungs.back().fleets) / search.rungs.front().fleets));
+    const double doublings =
+        std::ceil(std::log2(static_cast<double>(search.rungs.back().fleets) / search.rungs.front().fleets));
     return std::max(static_cast<double>(search.rungs.size()), 1.0 + doublings);
 }
 
@@ -179,19 +191,24 @@ void read_evaluations(const Hdf5Object& root, double highest, Results& results)
     const Hdf5Object& group = rows.group();
     for (const std::string& name : group.get_list<std::string>("objectives")) {
         const Hdf5Object column = group.open(objective_column(name));
-        results.objectives.push_back(ObjectiveInfo{
-            .name = name, .units = column.get<std::string>("units"), .long_name = column.get<std::string>("long_name")});
+        results.objectives.push_back(ObjectiveInfo{.name = name,
+                                                   .units = column.get<std::string>("units"),
+                                                   .long_name = column.get<std::string>("long_name")});
     }
     rows.resize("evaluation");
-    rows.column<std::uint64_t>("evaluation", index_of(results), [](EvaluatedPoint& p, std::uint64_t index) { p.index = index; });
+    rows.column<std::uint64_t>("evaluation", index_of(results),
+                               [](EvaluatedPoint& p, std::uint64_t index) { p.index = index; });
     const auto disorder = std::adjacent_find(results.evaluations.begin(), results.evaluations.end(),
                                              [](const auto& a, const auto& b) { return a.index >= b.index; });
     if (disorder != results.evaluations.end()) {
-        throw std::runtime_error("dataset /evaluations/evaluation does not ascend after " + std::to_string(disorder->index));
+        throw std::runtime_error("dataset /evaluations/evaluation does not ascend after " +
+                                 std::to_string(disorder->index));
     }
     read_axes(rows, results.axes);
-    rows.column<std::int32_t>("rung", {0.0, highest}, [](EvaluatedPoint& p, std::int32_t rung) { p.rung = rung; });
-    rows.column<std::uint64_t>("draws", not_negative, [](EvaluatedPoint& p, std::uint64_t draws) { p.draws = draws; });
+    rows.column<std::int32_t>("rung", {0.0, highest},
+                              [](EvaluatedPoint& p, std::int32_t rung) { p.rung = rung; });
+    rows.column<std::uint64_t>("draws", not_negative,
+                               [](EvaluatedPoint& p, std::uint64_t draws) { p.draws = draws; });
     read_objectives(rows, results.evaluations, results.objectives);
     for (const ObjectiveInfo& objective : results.objectives) {
         Allowed allowed = allowed_of(objective);
@@ -200,7 +217,8 @@ void read_evaluations(const Hdf5Object& root, double highest, Results& results)
                             [](EvaluatedPoint& p, double value) { p.bounds.push_back(value); });
     }
     for (EvaluatedPoint& point : results.evaluations) {
-        if (std::all_of(point.bounds.begin(), point.bounds.end(), [](double bound) { return std::isnan(bound); })) {
+        if (std::all_of(point.bounds.begin(), point.bounds.end(),
+                        [](double bound) { return std::isnan(bound); })) {
             point.bounds.clear();
         }
     }
@@ -236,15 +254,18 @@ private:
 };
 
 /// What the columns of a point say of each other.
-void check_together(const FrontPoint& point, const std::string& list, const std::vector<Axis>& axes, bool several_phases)
+void check_together(const FrontPoint& point, const std::string& list, const std::vector<Axis>& axes,
+                    bool several_phases)
 {
     const Prediction& p = point.prediction;
     const auto refuse = [&point, &list](const std::string& what) {
         throw std::runtime_error("point " + std::to_string(point.index) + " of /" + list + " has " + what);
     };
-    const auto gpus = std::find_if(axes.begin(), axes.end(), [](const Axis& axis) { return axis.name == "gpus"; });
+    const auto gpus =
+        std::find_if(axes.begin(), axes.end(), [](const Axis& axis) { return axis.name == "gpus"; });
     if (gpus != axes.end()) {
-        const auto position = static_cast<std::size_t>(point.point[static_cast<std::size_t>(gpus - axes.begin())]);
+        const auto position =
+            static_cast<std::size_t>(point.point[static_cast<std::size_t>(gpus - axes.begin())]);
         const int of_plan = std::atoi(gpus->labels[position].c_str());
         if (several_phases ? p.gpus < of_plan : p.gpus != of_plan) {
             refuse(std::to_string(p.gpus) + " GPUs, but its plan has " + std::to_string(of_plan));
@@ -266,18 +287,22 @@ void check_together(const FrontPoint& point, const std::string& list, const std:
 }
 
 /// A list of plans, in a group whose dimension has its name.
-void read_plans(const Hdf5Object& root, const std::string& name, const std::optional<Scenario>& scenario, const Results& results,
-                std::vector<FrontPoint>& front)
+void read_plans(const Hdf5Object& root, const std::string& name, const std::optional<Scenario>& scenario,
+                const Results& results, std::vector<FrontPoint>& front)
 {
     const bool several_phases = !scenario || scenario->phases.size() > 1;
     const Rows<FrontPoint> rows(root, name, front);
     const Hdf5Object& group = rows.group();
     rows.resize(name);
-    rows.column<std::uint64_t>("evaluation", index_of(results), [](FrontPoint& p, std::uint64_t index) { p.index = index; });
+    rows.column<std::uint64_t>("evaluation", index_of(results),
+                               [](FrontPoint& p, std::uint64_t index) { p.index = index; });
     read_axes(rows, results.axes);
-    rows.column<std::int8_t>("dominated", truth, [](FrontPoint& p, std::int8_t dominated) { p.dominated = dominated != 0; });
-    rows.column<std::uint64_t>("draws", not_negative, [](FrontPoint& p, std::uint64_t draws) { p.prediction.draws = draws; });
-    rows.column<std::int32_t>("total_gpus", not_negative, [](FrontPoint& p, std::int32_t gpus) { p.prediction.gpus = gpus; });
+    rows.column<std::int8_t>("dominated", truth,
+                             [](FrontPoint& p, std::int8_t dominated) { p.dominated = dominated != 0; });
+    rows.column<std::uint64_t>("draws", not_negative,
+                               [](FrontPoint& p, std::uint64_t draws) { p.prediction.draws = draws; });
+    rows.column<std::int32_t>("total_gpus", not_negative,
+                              [](FrontPoint& p, std::int32_t gpus) { p.prediction.gpus = gpus; });
     rows.column<std::int32_t>("memory_stage", not_negative,
                               [](FrontPoint& p, std::int32_t stage) { p.prediction.memory.stage = stage; });
     read_objectives(rows, front, results.objectives);
@@ -305,7 +330,8 @@ void read_plans(const Hdf5Object& root, const std::string& name, const std::opti
     for (const double probability : probabilities) {
         check_allowed("dataset /" + name + "/probability", probability, truth);
     }
-    if (std::adjacent_find(probabilities.begin(), probabilities.end(), std::greater_equal<>()) != probabilities.end()) {
+    if (std::adjacent_find(probabilities.begin(), probabilities.end(), std::greater_equal<>()) !=
+        probabilities.end()) {
         throw std::runtime_error("dataset /" + name + "/probability does not ascend");
     }
     for (const FrontPoint& point : front) {
@@ -322,7 +348,8 @@ void read_front(const Hdf5Object& root, const std::optional<Scenario>& scenario,
 {
     const Hdf5Object group = root.open("front");
     results.provisional =
-        group.has("provisional") && number_attribute<std::int8_t>(group, "provisional", truth) != 0;  // since schema 1.1
+        group.has("provisional") &&
+        number_attribute<std::int8_t>(group, "provisional", truth) != 0;  // since schema 1.1
     read_plans(root, "front", scenario, results, results.front);
 }
 
@@ -342,20 +369,26 @@ void read_may_not_fit(const Hdf5Object& root, const std::optional<Scenario>& sce
 void read_posterior(const Hdf5Object& root, Results& results)
 {
     const Rows<PlanChance> rows(root, "posterior", results.posterior.plans);
-    results.posterior.linearisation_error = number_attribute<double>(rows.group(), "linearisation_error", not_negative);
+    results.posterior.linearisation_error =
+        number_attribute<double>(rows.group(), "linearisation_error", not_negative);
     rows.resize("plan");
     const Allowed position{0.0, static_cast<double>(results.objectives.size()) - 1.0};
-    rows.column<std::uint64_t>("evaluation", index_of(results), [](PlanChance& p, std::uint64_t index) { p.index = index; });
-    rows.column<std::int32_t>("total_gpus", not_negative, [](PlanChance& p, std::int32_t gpus) { p.gpus = gpus; });
-    rows.column<std::int32_t>("objective", position, [](PlanChance& p, std::int32_t objective) { p.objective = objective; });
+    rows.column<std::uint64_t>("evaluation", index_of(results),
+                               [](PlanChance& p, std::uint64_t index) { p.index = index; });
+    rows.column<std::int32_t>("total_gpus", not_negative,
+                              [](PlanChance& p, std::int32_t gpus) { p.gpus = gpus; });
+    rows.column<std::int32_t>("objective", position,
+                              [](PlanChance& p, std::int32_t objective) { p.objective = objective; });
     rows.column<double>("value", not_negative, [](PlanChance& p, double value) { p.value = value; });
     rows.column<std::int8_t>("drawn", truth, [](PlanChance& p, std::int8_t drawn) { p.drawn = drawn != 0; });
     rows.column<double>("best", allowed_share, [](PlanChance& p, double best) { p.best = best; });
     rows.column<double>("best_without_discrepancy", allowed_share,
                         [](PlanChance& p, double best) { p.best_without_discrepancy = best; });
-    rows.column<double>("regret", Allowed{.absent = true}, [](PlanChance& p, double regret) { p.regret = regret; });
+    rows.column<double>("regret", Allowed{.absent = true},
+                        [](PlanChance& p, double regret) { p.regret = regret; });
     rows.column<double>("fits", allowed_share, [](PlanChance& p, double fits) { p.fits = fits; });
-    rows.column<std::int32_t>("shortlist", not_negative, [](PlanChance& p, std::int32_t place) { p.shortlist = place; });
+    rows.column<std::int32_t>("shortlist", not_negative,
+                              [](PlanChance& p, std::int32_t place) { p.shortlist = place; });
     rows.column<double>("cover", allowed_share, [](PlanChance& p, double cover) { p.cover = cover; });
     if (rows.group().has_dataset("low")) {  // since schema 1.6
         const Allowed value{.absent = true};
@@ -369,8 +402,10 @@ template <class Row, class Of>
 void read_known(const Rows<Row>& rows, const std::string& name, const Of& of)
 {
     rows.template column<double>(name, not_negative, [&](Row& row, double value) { of(row).value = value; });
-    rows.template column<double>(name + "_bound", not_negative, [&](Row& row, double low) { of(row).low = low; });
-    rows.template column<double>(name + "_limit", not_negative, [&](Row& row, double high) { of(row).high = high; });
+    rows.template column<double>(name + "_bound", not_negative,
+                                 [&](Row& row, double low) { of(row).low = low; });
+    rows.template column<double>(name + "_limit", not_negative,
+                                 [&](Row& row, double high) { of(row).high = high; });
 }
 
 /// Since schema 1.18, of studies with several networks.
@@ -386,7 +421,8 @@ void read_machines(const Hdf5Object& root, Results& results)
     }
     rows.resize("machine");
     rows.column<std::string>("name", {}, [](Machine& m, const std::string& name) { m.name = name; });
-    rows.column<double>("gpu_price", not_negative, [](Machine& m, double price) { m.gpu_price_usd_h = price; });
+    rows.column<double>("gpu_price", not_negative,
+                        [](Machine& m, double price) { m.gpu_price_usd_h = price; });
     read_known(rows, "weighted", [](Machine& m) -> Known& { return m.weighted; });
     read_known(rows, "regret", [](Machine& m) -> Known& { return m.regret; });
     rows.column<std::int8_t>("on_front", truth, [](Machine& m, std::int8_t on) { m.on_front = on != 0; });
@@ -397,9 +433,12 @@ void read_machines(const Hdf5Object& root, Results& results)
         throw std::runtime_error("group /machines has not one cell for each machine and network");
     }
     read_known(all, "least", [](MachineCell& c) -> Known& { return c.least; });
-    all.estimates("confirmed", Allowed{.least = 0.0, .absent = true}, [](MachineCell& c) -> Estimate& { return c.confirmed; });
-    all.column<std::uint64_t>("evaluation", index_of(results), [](MachineCell& c, std::uint64_t point) { c.point = point; });
-    all.column<std::int8_t>("settled", truth, [](MachineCell& c, std::int8_t settled) { c.settled = settled != 0; });
+    all.estimates("confirmed", Allowed{.least = 0.0, .absent = true},
+                  [](MachineCell& c) -> Estimate& { return c.confirmed; });
+    all.column<std::uint64_t>("evaluation", index_of(results),
+                              [](MachineCell& c, std::uint64_t point) { c.point = point; });
+    all.column<std::int8_t>("settled", truth,
+                            [](MachineCell& c, std::int8_t settled) { c.settled = settled != 0; });
     auto cell = cells.begin();
     for (Machine& machine : table.machines) {
         machine.cells.assign(cell, cell + static_cast<std::ptrdiff_t>(table.networks.size()));
@@ -411,12 +450,15 @@ void read_progress(const Hdf5Object& root, std::vector<ProgressPoint>& progress)
 {
     const Rows<ProgressPoint> rows(root, "progress", progress);
     rows.resize("progress");
-    rows.column<std::uint64_t>("evaluations", not_negative,
-                               [](ProgressPoint& p, std::uint64_t evaluations) { p.evaluations = evaluations; });
-    rows.column<std::uint64_t>("draws", not_negative, [](ProgressPoint& p, std::uint64_t draws) { p.draws = draws; });
+    rows.column<std::uint64_t>("evaluations", not_negative, [](ProgressPoint& p, std::uint64_t evaluations) {
+        p.evaluations = evaluations;
+    });
+    rows.column<std::uint64_t>("draws", not_negative,
+                               [](ProgressPoint& p, std::uint64_t draws) { p.draws = draws; });
     rows.column<double>("hypervolume", {.absent = true},  // none where the box of the study is empty
                         [](ProgressPoint& p, double hypervolume) { p.hypervolume = hypervolume; });
-    rows.column<double>("elapsed", not_negative, [](ProgressPoint& p, double elapsed) { p.elapsed_s = elapsed; });
+    rows.column<double>("elapsed", not_negative,
+                        [](ProgressPoint& p, double elapsed) { p.elapsed_s = elapsed; });
 }
 
 void read_ranks(const Hdf5Object& root, Results& results)
@@ -425,7 +467,8 @@ void read_ranks(const Hdf5Object& root, Results& results)
     results.threads = number_attribute<std::int32_t>(rows.group(), "threads", {.least = 1.0});
     rows.resize("rank");
     rows.column<std::int32_t>("rank", not_negative, [](RankWork& w, std::int32_t rank) { w.rank = rank; });
-    rows.column<std::uint64_t>("items", not_negative, [](RankWork& w, std::uint64_t items) { w.items = items; });
+    rows.column<std::uint64_t>("items", not_negative,
+                               [](RankWork& w, std::uint64_t items) { w.items = items; });
     rows.column<double>("busy", not_negative, [](RankWork& w, double busy) { w.busy_s = busy; });
     rows.column<double>("idle", not_negative, [](RankWork& w, double idle) { w.idle_s = idle; });
     if (!rows.group().has_dataset("wall")) {  // since schema 1.15
@@ -444,13 +487,16 @@ void read_legs(const Hdf5Object& root, std::vector<Leg>& legs)
     const Rows<Leg> rows(root, "legs", legs);
     const Allowed at_least_one{.least = 1.0};
     rows.resize("leg");
-    rows.column<std::string>("started", {}, [](Leg& leg, const std::string& started) { leg.started = started; });
+    rows.column<std::string>("started", {},
+                             [](Leg& leg, const std::string& started) { leg.started = started; });
     rows.column<std::string>("job", {}, [](Leg& leg, const std::string& job) { leg.job = job; });
     rows.column<std::int32_t>("nodes", at_least_one, [](Leg& leg, std::int32_t nodes) { leg.nodes = nodes; });
     rows.column<std::int32_t>("ranks", at_least_one, [](Leg& leg, std::int32_t ranks) { leg.ranks = ranks; });
-    rows.column<std::int32_t>("threads", at_least_one, [](Leg& leg, std::int32_t threads) { leg.threads = threads; });
+    rows.column<std::int32_t>("threads", at_least_one,
+                              [](Leg& leg, std::int32_t threads) { leg.threads = threads; });
     rows.column<double>("seconds", not_negative, [](Leg& leg, double seconds) { leg.seconds = seconds; });
-    rows.column<std::uint64_t>("saved", not_negative, [](Leg& leg, std::uint64_t saved) { leg.saved = saved; });
+    rows.column<std::uint64_t>("saved", not_negative,
+                               [](Leg& leg, std::uint64_t saved) { leg.saved = saved; });
     rows.column<std::int8_t>("end", {0.0, static_cast<double>(leg_ends.size()) - 1.0},
                              [](Leg& leg, std::int8_t end) { leg.end = static_cast<LegEnd>(end); });
 }
@@ -458,15 +504,17 @@ void read_legs(const Hdf5Object& root, std::vector<Leg>& legs)
 void check_is_results(const Hdf5Object& root, const std::string& path)
 {
     if (!root.has("filetype") || root.get<std::string>("filetype") != results_filetype) {
-        throw InputError(path + " is HDF5, but not a results file of prismopt (its root has no attribute filetype = \"" +
-                         results_filetype + "\"); give a file that `prismopt search` wrote");
+        throw InputError(
+            path + " is HDF5, but not a results file of prismopt (its root has no attribute filetype = \"" +
+            results_filetype + "\"); give a file that `prismopt search` wrote");
     }
     const std::vector<std::int32_t> version = root.get_list<std::int32_t>("schema_version");
     if (version.empty() || version.front() != results_schema_major) {
         const std::string found = version.empty() ? "none" : std::to_string(version.front());
         throw InputError(path + " has schema version " + found + ", but this program reads version " +
                          std::to_string(results_schema_major) + "; use the build that wrote it: prismopt " +
-                         root.get<std::string>("program_version") + " (" + root.get<std::string>("git_commit") + ")");
+                         root.get<std::string>("program_version") + " (" +
+                         root.get<std::string>("git_commit") + ")");
     }
 }
 
@@ -494,14 +542,19 @@ Results read_results(const std::string& path)
 {
     if (::access(path.c_str(), R_OK) != 0) {
         if (::access((path + ".journal").c_str(), R_OK) == 0) {
-            throw InputError(path + " does not exist, but the journal of its search does; continue with: prismopt resume " +
-                             path);
+            throw InputError(
+                path +
+                " does not exist, but the journal of its search does; continue with: prismopt resume " +
+                path);
         }
-        throw InputError("cannot open " + path + " (" + std::strerror(errno) + "); give the path of a results file");
+        throw InputError("cannot open " + path + " (" + std::strerror(errno) +
+                         "); give the path of a results file");
     }
     const bool sealed = has_seal(path);
     if (!sealed && !begins_as_hdf5(path)) {
-        throw InputError(path + " is not a results file (it has no HDF5 signature); give a file that `prismopt search` wrote");
+        throw InputError(
+            path +
+            " is not a results file (it has no HDF5 signature); give a file that `prismopt search` wrote");
     }
     try {
         if (const std::string why = sealed ? broken_seal(path) : ""; !why.empty()) {

@@ -17,7 +17,8 @@ std::optional<std::vector<std::int32_t>> numeric_labels(const Axis& axis)
         std::int32_t number = 0;
         const char* last = label.data() + label.size();
         const auto [end, error] = std::from_chars(label.data(), last, number);
-        if (error != std::errc() || end != last || std::find(numbers.begin(), numbers.end(), number) != numbers.end()) {
+        if (error != std::errc() || end != last ||
+            std::find(numbers.begin(), numbers.end(), number) != numbers.end()) {
             return std::nullopt;
         }
         numbers.push_back(number);

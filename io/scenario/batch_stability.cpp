@@ -24,7 +24,8 @@ struct TrainedBatch {
 /// What the scenario is about anyway.
 double accepted_batch(const Learning& learning)
 {
-    return std::max(learning.reference_batch, learning.as_given.tokens_of_sequence() * learning.as_given.global_batch);
+    return std::max(learning.reference_batch,
+                    learning.as_given.tokens_of_sequence() * learning.as_given.global_batch);
 }
 
 /// In octaves, but decades of epsilon, whose usual values are 1e-8 and 1e-5. An assumption.
@@ -38,10 +39,13 @@ double distance(const BatchRun& run, const TrainedBatch& from)
 
 std::string run_text(const BatchRun& run)
 {
-    const auto known = [](const char* what, double value) { return value > 0.0 ? fmt::format(", {} {:.2g}", what, value) : ""; };
-    return fmt::format("{} ({} parameters, batches of {} tokens{}{}): {} ({})", run.name, short_count(run.parameters),
-                       short_count(run.batch), known("learning rate", run.learning_rate), known("epsilon", run.epsilon),
-                       run.report, run.source);
+    const auto known = [](const char* what, double value) {
+        return value > 0.0 ? fmt::format(", {} {:.2g}", what, value) : "";
+    };
+    return fmt::format("{} ({} parameters, batches of {} tokens{}{}): {} ({})", run.name,
+                       short_count(run.parameters), short_count(run.batch),
+                       known("learning rate", run.learning_rate), known("epsilon", run.epsilon), run.report,
+                       run.source);
 }
 
 /// Of runs that are comparable in size.
@@ -50,16 +54,18 @@ std::string nearest_text(const TrainedBatch& to, bool stable)
     constexpr double comparable = 10.0;  // in parameters; an assumption
     std::vector<BatchRun> runs = batch_runs();
     std::erase_if(runs, [&](const BatchRun& run) {
-        return run.stable != stable || run.parameters > comparable * to.parameters || run.parameters < to.parameters / comparable;
+        return run.stable != stable || run.parameters > comparable * to.parameters ||
+               run.parameters < to.parameters / comparable;
     });
-    const auto nearest = std::min_element(runs.begin(), runs.end(), [&to](const BatchRun& a, const BatchRun& b) {
-        return distance(a, to) < distance(b, to);
-    });
+    const auto nearest =
+        std::min_element(runs.begin(), runs.end(), [&to](const BatchRun& a, const BatchRun& b) {
+            return distance(a, to) < distance(b, to);
+        });
     return fmt::format("nearest {} run: {}", stable ? "stable" : "unstable",
-                       nearest == runs.end()
-                           ? fmt::format("none with {} to {} parameters", short_count(to.parameters / comparable),
-                                         short_count(to.parameters * comparable))
-                           : run_text(*nearest));
+                       nearest == runs.end() ? fmt::format("none with {} to {} parameters",
+                                                           short_count(to.parameters / comparable),
+                                                           short_count(to.parameters * comparable))
+                                             : run_text(*nearest));
 }
 
 }  // namespace
@@ -80,10 +86,14 @@ std::string batch_stability_text(const Scenario& scenario)
         largest.parameters = std::max(largest.parameters, parameters_of(network_of(*network)));
     }
     return fmt::format(
-        "the largest batch, {} tokens for {} parameters, is not checked for stability; among published runs, {}; {}; Molybog et "
-        "al. (arXiv 2304.09871) saw Adam become unstable at 65 B and 546 B parameters, not at 7 B and 30 B, where gradients fell "
-        "to its epsilon of 1e-8, and state no threshold; max_global_batch in [learning] states the largest batch that you trust",
-        short_count(largest.batch), short_count(largest.parameters), nearest_text(largest, true), nearest_text(largest, false));
+        "the largest batch, {} tokens for {} parameters, is not checked for stability; among published runs, "
+        "{}; {}; Molybog et "
+        "al. (arXiv 2304.09871) saw Adam become unstable at 65 B and 546 B parameters, not at 7 B and 30 B, "
+        "where gradients fell "
+        "to its epsilon of 1e-8, and state no threshold; max_global_batch in [learning] states the largest "
+        "batch that you trust",
+        short_count(largest.batch), short_count(largest.parameters), nearest_text(largest, true),
+        nearest_text(largest, false));
 }
 
 }  // namespace prismopt

@@ -28,7 +28,8 @@ struct ListPrice {
 };
 const Fields<ListPrice>& price_fields();
 /// Nothing where no public source has one.
-std::optional<ListPrice> list_price(const std::string& accelerator, const Catalog& catalog = Catalog::built_in());
+std::optional<ListPrice> list_price(const std::string& accelerator,
+                                    const Catalog& catalog = Catalog::built_in());
 
 /// A published training with what its authors say of spikes of the loss.
 struct BatchRun {
@@ -75,7 +76,8 @@ struct UsualCluster {
 };
 const Fields<UsualCluster>& usual_cluster_fields();
 /// The entry with the most words of the accelerator's name; nothing for an accelerator of which none is known.
-std::optional<UsualCluster> usual_cluster(const std::string& accelerator, const Catalog& catalog = Catalog::built_in());
+std::optional<UsualCluster> usual_cluster(const std::string& accelerator,
+                                          const Catalog& catalog = Catalog::built_in());
 
 /// An instance that a cloud rents.
 struct Instance {

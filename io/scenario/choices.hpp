@@ -46,8 +46,8 @@ struct ChosenPrecision {
     bool operator==(const ChosenPrecision&) const = default;
 };
 
-using ChoiceValue = std::variant<HardwareLevel, ChosenCluster, TrainedNetwork, GlobalBatch, ChosenPrecision, AttentionKernel,
-                                 Recovery, ChosenOption>;
+using ChoiceValue = std::variant<HardwareLevel, ChosenCluster, TrainedNetwork, GlobalBatch, ChosenPrecision,
+                                 AttentionKernel, Recovery, ChosenOption>;
 
 /// Whether the value is one of a machine, whatever runs on it.
 inline bool is_hardware(const ChoiceValue& value)
@@ -68,9 +68,9 @@ struct HardwareOption {
 
 /// One of the things that a study chooses.
 struct StudyChoice {
-    std::string name;                             // "workload", "node.bandwidth"
-    std::vector<ChoiceValue> values{};            // of the discrete search; levels of hardware ascend
-    std::vector<std::string> labels{};            // of the values, in one word each; levels of hardware have none
+    std::string name;                   // "workload", "node.bandwidth"
+    std::vector<ChoiceValue> values{};  // of the discrete search; levels of hardware ascend
+    std::vector<std::string> labels{};  // of the values, in one word each; levels of hardware have none
     std::optional<HardwareParameter> hardware{};  // whose levels the values are
     bool continuous = false;                      // any level from the first to the last may be tuned
     std::vector<HardwareOption> options{};        // of a bundle, whose numbers the values are

@@ -25,7 +25,8 @@ void collect(const TomlNode& node, const std::string& prefix, std::vector<std::s
             continue;  // the text of files, each of which is collected by itself
         }
         const bool table = node.kind == TomlNode::Kind::table;
-        collect(child, table ? fmt::format("{}{}{}", prefix, prefix.empty() ? "" : ".", child.key) : prefix, keys);
+        collect(child, table ? fmt::format("{}{}{}", prefix, prefix.empty() ? "" : ".", child.key) : prefix,
+                keys);
     }
 }
 
@@ -34,8 +35,8 @@ const TomlNode* child(const TomlNode* node, std::string_view key)
     if (node == nullptr) {
         return nullptr;
     }
-    const auto found =
-        std::find_if(node->children.begin(), node->children.end(), [key](const TomlNode& one) { return one.key == key; });
+    const auto found = std::find_if(node->children.begin(), node->children.end(),
+                                    [key](const TomlNode& one) { return one.key == key; });
     return found == node->children.end() ? nullptr : &*found;
 }
 
@@ -67,7 +68,8 @@ FigureOrigin origin_in_clusters(const Scenario& scenario, const Find& find, cons
         const TomlNode* value = find(cluster);
         const TomlNode* accelerator = child(&cluster, "accelerator");
         for (const TomlFile& own : catalog_of(scenario).own()) {
-            value = value == nullptr && accelerator != nullptr ? find_own(own.root, accelerator->text) : value;
+            value =
+                value == nullptr && accelerator != nullptr ? find_own(own.root, accelerator->text) : value;
         }
         return origin_of(value);
     };
@@ -108,8 +110,11 @@ FigureOrigin price_origin(const Scenario& scenario)
 FigureOrigin power_origin(const Scenario& scenario)
 {
     const FigureOrigin of_board = origin_in_clusters(
-        scenario, [](const TomlNode& cluster) { return child(child(&cluster, "accelerator_override"), "power"); },
-        [](const TomlNode& own, const std::string& name) { return child(child(child(&own, "accelerators"), name), "power"); });
+        scenario,
+        [](const TomlNode& cluster) { return child(child(&cluster, "accelerator_override"), "power"); },
+        [](const TomlNode& own, const std::string& name) {
+            return child(child(child(&own, "accelerators"), name), "power");
+        });
     return std::max(of_board, origin_in_power(scenario, "host").value_or(FigureOrigin::given));
 }
 
@@ -126,7 +131,8 @@ std::string electricity_text(const Scenario& scenario)
     }
     const bool placeholder = electricity_origin(scenario) == FigureOrigin::placeholder;
     return fmt::format("{:.4g} USD/kWh ({})", price,
-                       placeholder ? "placeholder: replace electricity_price in [power] with your own" : "given");
+                       placeholder ? "placeholder: replace electricity_price in [power] with your own"
+                                   : "given");
 }
 
 std::string power_text(const Scenario& scenario)
@@ -142,15 +148,18 @@ std::string power_text(const Scenario& scenario)
     }
     const std::string others = given.empty() ? "" : fmt::format("; {}", fmt::join(given, ", "));
     return fmt::format(
-        "{:.4g} of the board's limit in training, {:.4g} waiting, {:.4g} W of the host per GPU, PUE {:.4g} (board limit: {}; "
+        "{:.4g} of the board's limit in training, {:.4g} waiting, {:.4g} W of the host per GPU, PUE {:.4g} "
+        "(board limit: {}; "
         "[power] profile {}{})",
-        power.board_share, power.idle_share, power.host.si, power.pue, name(power_origin(scenario)), power.name, others);
+        power.board_share, power.idle_share, power.host.si, power.pue, name(power_origin(scenario)),
+        power.name, others);
 }
 
 bool follows_power(const Scenario& scenario, std::string_view objective)
 {
     const Objective* found = find_objective(objective);
-    return found != nullptr && (found->of_power || (is_money(*found) && scenario.power.electricity_price.si > 0.0));
+    return found != nullptr &&
+           (found->of_power || (is_money(*found) && scenario.power.electricity_price.si > 0.0));
 }
 
 std::string ranked_placeholder(const Scenario& scenario, const std::vector<std::string>& ranking)
@@ -161,11 +170,13 @@ std::string ranked_placeholder(const Scenario& scenario, const std::vector<std::
         std::string_view remedy;
     };
     const Figure price{price_origin(scenario), "the price of a GPU-hour", "give gpu_price in [cluster]"};
-    const Figure power{power_origin(scenario), "power", "give power in accelerator_override of [cluster], and host in [power]"};
-    const Figure electricity{electricity_origin(scenario), "the price of electricity", "give electricity_price in [power]"};
+    const Figure power{power_origin(scenario), "power",
+                       "give power in accelerator_override of [cluster], and host in [power]"};
+    const Figure electricity{electricity_origin(scenario), "the price of electricity",
+                             "give electricity_price in [power]"};
     const auto refuse = [](std::string_view objective, const Figure& figure) {
-        return fmt::format("{} would rank plans by {}, which is a placeholder; {}, or rank by something else", objective,
-                           figure.words, figure.remedy);
+        return fmt::format("{} would rank plans by {}, which is a placeholder; {}, or rank by something else",
+                           objective, figure.words, figure.remedy);
     };
     for (const std::string& objective : ranking) {
         const Objective* found = find_objective(objective);
@@ -186,7 +197,8 @@ std::string ranked_placeholder(const Scenario& scenario, const std::vector<std::
 std::string ranked_placeholder(const Scenario& scenario)
 {
     const std::string of_objectives = ranked_placeholder(scenario, scenario.objectives);
-    return of_objectives.empty() && scenario.question ? ranked_placeholder(scenario, *scenario.question) : of_objectives;
+    return of_objectives.empty() && scenario.question ? ranked_placeholder(scenario, *scenario.question)
+                                                      : of_objectives;
 }
 
 std::string ranked_placeholder(const Scenario& scenario, const Question& question)

@@ -35,7 +35,8 @@ std::string origin(const Scenario& scenario)
         return "of each cluster, as given or from the catalog; gpu_price in [[cluster]] overrides it";
     }
     const TomlFile file = parse_toml(scenario.text, scenario.path);
-    const std::string accelerator = Table(file.root, file).section("cluster", "").at("accelerator", "").text("");
+    const std::string accelerator =
+        Table(file.root, file).section("cluster", "").at("accelerator", "").text("");
     return fmt::format("catalog list price: {}; gpu_price in [cluster] overrides it",
                        list_price(accelerator, catalog_of(scenario))->source);
 }
@@ -62,12 +63,15 @@ std::string gpu_price_text(const Scenario& scenario)
     if (!scenario.machines.empty()) {
         std::string prices;
         for (const Cluster& machine : scenario.machines) {
-            prices += fmt::format("{}{} {}", prices.empty() ? "" : ", ", machine.name, hourly(machine.gpu_price));
+            prices +=
+                fmt::format("{}{} {}", prices.empty() ? "" : ", ", machine.name, hourly(machine.gpu_price));
         }
         return fmt::format("{} per GPU ({})", prices, origin(scenario));
     }
     return price_text(scenario.cluster.gpu_price, scenario,
-                      has_priced_hardware(scenario) ? fmt::format(", plus the prices of its {}", choices_text(scenario)) : "");
+                      has_priced_hardware(scenario)
+                          ? fmt::format(", plus the prices of its {}", choices_text(scenario))
+                          : "");
 }
 
 std::string gpu_price_text(const Scenario& scenario, const Cluster& hardware)

@@ -77,19 +77,22 @@ std::variant<std::vector<Chunk>, std::string> parse_layout(std::string_view text
     const auto& letters = std::get<std::string>(result);
     if (const auto at = letters.find_first_not_of("EtmL|"); at != std::string::npos) {
         return fmt::format(
-            "'{}' is not one of its letters: E embedding, t layer, m multi-token prediction module, L loss head, | next chunk",
+            "'{}' is not one of its letters: E embedding, t layer, m multi-token prediction module, L loss "
+            "head, | next chunk",
             letters[at]);
     }
     if (const auto modules = std::count(letters.begin(), letters.end(), 'm'); modules != predictions) {
-        return fmt::format("it has {} multi-token prediction modules (m), and the network has {}", modules, predictions);
+        return fmt::format("it has {} multi-token prediction modules (m), and the network has {}", modules,
+                           predictions);
     }
-    const bool once =
-        std::count(letters.begin(), letters.end(), 'E') == 1 && std::count(letters.begin(), letters.end(), 'L') == 1;
+    const bool once = std::count(letters.begin(), letters.end(), 'E') == 1 &&
+                      std::count(letters.begin(), letters.end(), 'L') == 1;
     if (!once || letters.front() != 'E' || letters.back() != 'L') {
         return "it must begin with E, the embedding, and end with L, the loss head, each exactly once";
     }
     if (predictions > 0 && letters.find_first_not_of('m', letters.find('m')) != letters.size() - 1) {
-        return "m must stand directly before L: the model holds prediction modules on the stage of the loss head";
+        return "m must stand directly before L: the model holds prediction modules on the stage of the loss "
+               "head";
     }
     std::vector<int> units(1, 0);
     for (const char letter : letters) {
@@ -112,8 +115,9 @@ std::string layout_text(const std::vector<Chunk>& chunks, int predictions)
 {
     std::string text;
     for (const Chunk& chunk : chunks) {
-        text += fmt::format("{}{}{}{}{}", text.empty() ? "" : "|", chunk.embedding ? "E" : "", repeated('t', chunk.layers),
-                            chunk.head ? repeated('m', predictions) : "", chunk.head ? "L" : "");
+        text += fmt::format("{}{}{}{}{}", text.empty() ? "" : "|", chunk.embedding ? "E" : "",
+                            repeated('t', chunk.layers), chunk.head ? repeated('m', predictions) : "",
+                            chunk.head ? "L" : "");
     }
     return text;
 }

@@ -66,20 +66,23 @@ std::string local_updates_text(const Scenario& scenario)
         const double parameters = parameters_of(network_of(scenario.workload));
         for (int groups = 2; groups <= most_buildings(scenario); ++groups) {
             const double gap = published_local_gap(parameters, groups);
-            of_each +=
-                fmt::format("{}{} buildings: {} {}", of_each.empty() ? "" : "; ", groups,
-                            more_text(price.by_groups[static_cast<std::size_t>(groups)]),
-                            gap > 0.0 ? fmt::format("for a loss gap of {:.2g} %", 100.0 * gap) : "as there is no loss gap");
+            of_each += fmt::format("{}{} buildings: {} {}", of_each.empty() ? "" : "; ", groups,
+                                   more_text(price.by_groups[static_cast<std::size_t>(groups)]),
+                                   gap > 0.0 ? fmt::format("for a loss gap of {:.2g} %", 100.0 * gap)
+                                             : "as there is no loss gap");
         }
-        const double largest = most_buildings(scenario) > 4 ? largest_published_network : largest_published_network_of_four;
+        const double largest =
+            most_buildings(scenario) > 4 ? largest_published_network : largest_published_network_of_four;
         of_each += "; arXiv 2503.09799";
-        of_each += parameters > largest ? fmt::format(", extrapolated by x{:.3g} in parameters", parameters / largest) : "";
+        of_each += parameters > largest
+                       ? fmt::format(", extrapolated by x{:.3g} in parameters", parameters / largest)
+                       : "";
         return text + of_each + ".";
     }
     for (const int local : scenario.space.local_steps) {
         if (local > 1) {
-            of_each +=
-                fmt::format("{}every {}: {}", of_each.empty() ? "" : "; ", local, more_text(price.tokens_factor(local, 2)));
+            of_each += fmt::format("{}every {}: {}", of_each.empty() ? "" : "; ", local,
+                                   more_text(price.tokens_factor(local, 2)));
         }
     }
     return text + of_each + " (given).";

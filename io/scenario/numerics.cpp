@@ -59,10 +59,12 @@ std::string loss_gap_text(const Scenario& scenario, const LossGap& gap)
     const std::vector<const Workload*> all = networks(scenario);
     for (const Workload* network : all) {
         const auto more = [&](double relative) { return more_tokens_text(scenario, *network, relative); };
-        const double beyond = beyond_loss_fit(parameters_of(network_of(*network)), tokens_to_the_loss(scenario));
+        const double beyond =
+            beyond_loss_fit(parameters_of(network_of(*network)), tokens_to_the_loss(scenario));
         text += gap.high == 0.0
                     ? ", no more tokens"
-                    : fmt::format(", {} % more tokens ({} to {}{}){}", more(gap.expected()), more(gap.low), more(gap.high),
+                    : fmt::format(", {} % more tokens ({} to {}{}){}", more(gap.expected()), more(gap.low),
+                                  more(gap.high),
                                   beyond > 1.0 ? fmt::format("; extrapolated by x{:.3g}", beyond) : "",
                                   all.size() > 1 ? " for " + network->name : "");
     }
@@ -79,12 +81,14 @@ std::string precision_text(const PrecisionChoice& choice)
     }
     const auto ends = [&](int layers, const char* where) {
         if (layers > 0) {
-            exceptions.push_back(fmt::format("the {} {}", where, layers == 1 ? "layer" : fmt::format("{} layers", layers)));
+            exceptions.push_back(
+                fmt::format("the {} {}", where, layers == 1 ? "layer" : fmt::format("{} layers", layers)));
         }
     };
     ends(choice.wide.first, "first");
     ends(choice.wide.last, "last");
-    const std::string but = exceptions.empty() ? "" : fmt::format(", but bf16 in {}", fmt::join(exceptions, ", "));
+    const std::string but =
+        exceptions.empty() ? "" : fmt::format(", but bf16 in {}", fmt::join(exceptions, ", "));
     const char* attention = choice.attention == AttentionPrecision::fp8 ? ", attention in fp8" : "";
     return choice.name == name(choice.precision)
                ? choice.name
@@ -94,7 +98,8 @@ std::string precision_text(const PrecisionChoice& choice)
 /// In words, by what the space chooses.
 std::string choice_text(const ChoiceOfSpace& choice, const SpaceSettings& space)
 {
-    const std::string kernel = space.attention_kernel.empty() ? "" : fmt::format("{} attention", name(choice.kernel));
+    const std::string kernel =
+        space.attention_kernel.empty() ? "" : fmt::format("{} attention", name(choice.kernel));
     if (space.precision.empty()) {
         return kernel;
     }
@@ -105,7 +110,8 @@ std::string choice_text(const ChoiceOfSpace& choice, const SpaceSettings& space)
 std::string reference_text(const NumericChoice& reference, const SpaceSettings& space)
 {
     const bool usual = space.attention_kernel.empty() && reference.kernel == AttentionKernel::flash;
-    return fmt::format("{}{}", name(reference.precision), usual ? "" : fmt::format(" with {} attention", name(reference.kernel)));
+    return fmt::format("{}{}", name(reference.precision),
+                       usual ? "" : fmt::format(" with {} attention", name(reference.kernel)));
 }
 
 }  // namespace
@@ -133,7 +139,8 @@ double tokens_to_the_loss(const Scenario& scenario)
         return tokens_of(scenario.phases);
     }
     const Learning& learning = *scenario.learning;
-    const double others = tokens_of(scenario.phases) - tokens_of(phases_of(learning, learning.as_given.global_batch));
+    const double others =
+        tokens_of(scenario.phases) - tokens_of(phases_of(learning, learning.as_given.global_batch));
     return others + learning.as_given.tokens;
 }
 
@@ -153,7 +160,8 @@ std::vector<Phase> longer_phases(const Scenario& scenario, std::optional<int> gl
     if (scenario.learning && (global_batch || factor != 1.0)) {
         Learning learning = *scenario.learning;
         learning.as_given = longer(learning.as_given, factor);
-        const std::vector<Phase> own = phases_of(learning, global_batch.value_or(learning.as_given.global_batch));
+        const std::vector<Phase> own =
+            phases_of(learning, global_batch.value_or(learning.as_given.global_batch));
         std::copy(own.begin(), own.end(), phases.begin() + static_cast<std::ptrdiff_t>(learning.phase));
     }
     return phases;
@@ -172,7 +180,8 @@ std::vector<ChoiceOfSpace> choices_of_space(const Scenario& scenario)
     const std::vector<PrecisionChoice> usual{{std::string(name(own.precision)), own.precision}};
     std::vector<ChoiceOfSpace> choices;
     for (const PrecisionChoice& precision : space.precision.empty() ? usual : space.precision) {
-        for (const AttentionKernel kernel : space.attention_kernel.empty() ? std::vector{own.kernel} : space.attention_kernel) {
+        for (const AttentionKernel kernel :
+             space.attention_kernel.empty() ? std::vector{own.kernel} : space.attention_kernel) {
             choices.push_back({precision, kernel});
         }
     }
@@ -189,14 +198,16 @@ std::string numerics_text(const Scenario& scenario)
     for (const ChoiceOfSpace& choice : choices_of_space(scenario)) {
         const double deviation = deviation_from(numerics.reference, choice.numeric());
         text += fmt::format("{}{}: {:.3g} times the deviation of {}", text.empty() ? "" : "; ",
-                            choice_text(choice, scenario.space), deviation, reference_text(numerics.reference, scenario.space));
+                            choice_text(choice, scenario.space), deviation,
+                            reference_text(numerics.reference, scenario.space));
         if (deviation > numerics.max_deviation) {
             text += ", excluded by max_deviation";
             continue;
         }
         if (const auto gap = loss_gap_of(numerics, &choice.precision)) {
             text += loss_gap_text(scenario, *gap);
-            if (numerics.published && choice.precision.precision == Precision::nvfp4 && choice.precision.wide == WideLayers{}) {
+            if (numerics.published && choice.precision.precision == Precision::nvfp4 &&
+                choice.precision.wide == WideLayers{}) {
                 text += ", published of runs with 16 % of the linear layers in bf16";
             }
             if (numerics.published && choice.precision.attention == AttentionPrecision::fp8) {

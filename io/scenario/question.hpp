@@ -15,8 +15,10 @@ namespace prismopt {
 
 enum class QuestionAim { cost, time, gpus, energy };
 template <>
-inline constexpr std::array<Named<QuestionAim>, 4> names_of<QuestionAim>{
-    {{QuestionAim::cost, "cost"}, {QuestionAim::time, "time"}, {QuestionAim::gpus, "gpus"}, {QuestionAim::energy, "energy"}}};
+inline constexpr std::array<Named<QuestionAim>, 4> names_of<QuestionAim>{{{QuestionAim::cost, "cost"},
+                                                                          {QuestionAim::time, "time"},
+                                                                          {QuestionAim::gpus, "gpus"},
+                                                                          {QuestionAim::energy, "energy"}}};
 
 /// Whose power a limit of power is one of.
 enum class PowerScope { job, cluster };
@@ -31,9 +33,10 @@ struct Question {
     double probability = 0.9;                        // of being done by then
     bool model_error = true;                         // whether the probability includes it
     Watts power_limit{};                             // of the building, while the job trains; zero: none
-    PowerScope power_limit_of = PowerScope::job;     // the job with its spares, or the cluster with all other GPUs, too
-    double budget_usd = 0.0;                         // zero: none
-    int gpus_at_most = 0;                            // zero: any number
+    PowerScope power_limit_of =
+        PowerScope::job;      // the job with its spares, or the cluster with all other GPUs, too
+    double budget_usd = 0.0;  // zero: none
+    int gpus_at_most = 0;     // zero: any number
 };
 
 /// The objective whose least value a question asks for.
@@ -43,12 +46,14 @@ using QuestionLimits = std::vector<std::pair<std::string, double>>;
 QuestionLimits limits_of(const Question& question, const std::optional<std::chrono::sys_days>& start);
 
 /// What the answer ranks plans by: the objective that it minimises, and those that it limits.
-std::vector<std::string> ranking_of(const Question& question, const std::optional<std::chrono::sys_days>& start);
+std::vector<std::string> ranking_of(const Question& question,
+                                    const std::optional<std::chrono::sys_days>& start);
 
 /// Training time within which a run that starts on `start` must end; zero: at any time.
 Seconds time_limit(const Question& question, const std::optional<std::chrono::sys_days>& start);
 
 /// From the keys of a [question] section, separated by commas. Throws InputError that names `source`.
-Question read_question(const std::string& keys, const std::string& source, const std::optional<std::chrono::sys_days>& start);
+Question read_question(const std::string& keys, const std::string& source,
+                       const std::optional<std::chrono::sys_days>& start);
 
 }  // namespace prismopt

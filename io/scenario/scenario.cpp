@@ -6,7 +6,10 @@
 
 namespace prismopt {
 
-const Catalog& catalog_of(const Scenario& scenario) { return scenario.catalog ? *scenario.catalog : Catalog::built_in(); }
+const Catalog& catalog_of(const Scenario& scenario)
+{
+    return scenario.catalog ? *scenario.catalog : Catalog::built_in();
+}
 
 bool has_priced_hardware(const Scenario& scenario)
 {
@@ -35,9 +38,15 @@ std::vector<const Kind*> all_or_one(const std::vector<Kind>& choices, const Kind
 
 }  // namespace
 
-std::vector<const Cluster*> clusters(const Scenario& scenario) { return all_or_one(scenario.machines, scenario.cluster); }
+std::vector<const Cluster*> clusters(const Scenario& scenario)
+{
+    return all_or_one(scenario.machines, scenario.cluster);
+}
 
-std::vector<const Workload*> networks(const Scenario& scenario) { return all_or_one(scenario.workloads, scenario.workload); }
+std::vector<const Workload*> networks(const Scenario& scenario)
+{
+    return all_or_one(scenario.workloads, scenario.workload);
+}
 
 const std::vector<Phase>& phases_for(const Scenario& scenario, std::size_t network)
 {

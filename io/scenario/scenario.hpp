@@ -32,11 +32,12 @@ struct Rung {
 struct SearchSettings {
     std::string strategy = "auto";
     std::uint64_t max_evaluations = 0;  // maximum number of points to sample; 0: the strategy decides
-    std::vector<Rung> rungs{{64, 2},
-                            {2048, 2}};  // rung 1, 2, ...; equal steps, growing fleets. The last: p99 limits of 1e5 plans
-    Rung confirm{2048, 4};               // of the front, on an independent random stream
-    double confidence = 0.95;            // simultaneous, of the exclusions of the whole study
-    int part = 1;                        // of the space, searched by this job
+    std::vector<Rung> rungs{
+        {64, 2},
+        {2048, 2}};         // rung 1, 2, ...; equal steps, growing fleets. The last: p99 limits of 1e5 plans
+    Rung confirm{2048, 4};  // of the front, on an independent random stream
+    double confidence = 0.95;  // simultaneous, of the exclusions of the whole study
+    int part = 1;              // of the space, searched by this job
     int parts = 1;
     int replicas_simulated = 4;        // data-parallel replicas simulated in full per draw
     DollarsPerSecond gpu_price_limit;  // more expensive hardware variants are excluded; zero: no limit
@@ -76,26 +77,29 @@ struct Scenario : Job {
     std::uint64_t seed = 1;
     std::optional<std::chrono::sys_days> start;  // start date of the training, for dates in reports
     // The workload, its phases and the cluster of the job are the first if there are several.
-    std::vector<Workload> workloads;   // choices of [space] workload, or [[workloads]]; empty: a single one
-    ServedNetworks served;             // of [[workloads]]; empty: none, and the networks of [space] are alternatives for one job
-    std::string older_keys;            // warnings about deprecated keys; empty: none
-    std::string units;                 // warnings about quantities that are easily written in another unit; empty: none
-    Numerics numerics;                 // what number formats do to learning
+    std::vector<Workload> workloads;  // choices of [space] workload, or [[workloads]]; empty: a single one
+    ServedNetworks
+        served;  // of [[workloads]]; empty: none, and the networks of [space] are alternatives for one job
+    std::string older_keys;  // warnings about deprecated keys; empty: none
+    std::string units;       // warnings about quantities that are easily written in another unit; empty: none
+    Numerics numerics;       // what number formats do to learning
     LocalUpdatesPrice local_updates;   // what training apart between two exchanges costs
     std::optional<Learning> learning;  // what the global batch of a phase costs
-    Learned learned;                   // of steps measured on the cluster, and applied to its constants; empty: nothing
+    Learned learned;  // of steps measured on the cluster, and applied to its constants; empty: nothing
     Variability variability;
     DataSet data;
-    SoftwareChoice software;             // that of [software]; each cluster has what runs on it
-    std::vector<Cluster> machines;       // of several [[cluster]]; empty: a single one
-    std::vector<StudyChoice> choices;    // what the study chooses beside the plan; those of what is trained first
-    std::vector<ChosenValues> variants;  // one value of each choice; at least one variant, which is empty without choices
+    SoftwareChoice software;        // that of [software]; each cluster has what runs on it
+    std::vector<Cluster> machines;  // of several [[cluster]]; empty: a single one
+    std::vector<StudyChoice>
+        choices;  // what the study chooses beside the plan; those of what is trained first
+    std::vector<ChosenValues>
+        variants;  // one value of each choice; at least one variant, which is empty without choices
     SpaceSettings space;
     std::vector<std::string> axes_of_software;  // of the space, whose values the software brought
-    SpaceSettings levers{};                     // values that the software offers; empty lists: the catalog does not say
-    bool gives_order = false;                   // whether the scenario states the order of the parallel dimensions
-    std::vector<std::string> objectives;        // minimised, in this order
-    std::optional<Question> question{};         // what to answer first
+    SpaceSettings levers{};    // values that the software offers; empty lists: the catalog does not say
+    bool gives_order = false;  // whether the scenario states the order of the parallel dimensions
+    std::vector<std::string> objectives;  // minimised, in this order
+    std::optional<Question> question{};   // what to answer first
     SearchSettings search;
 };
 

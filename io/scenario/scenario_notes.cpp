@@ -20,7 +20,8 @@ std::string learned_times_text(const Scenario& scenario)
 {
     return scenario.learned.times.empty() || scenario.workloads.size() < 2
                ? ""
-               : "[cluster] learned has times of single networks, which a study of several networks does not use; it uses the "
+               : "[cluster] learned has times of single networks, which a study of several networks does not "
+                 "use; it uses the "
                  "learned constants alone";
 }
 
@@ -37,7 +38,8 @@ std::string other_samples_text(const Scenario& scenario)
         const int here = scenario.phases.front().sequence;
         if (here != usual.tokens) {
             return fmt::format(
-                "a {} has {} tokens in the training of {}, and {} here: write sequence_length = {}, unless yours are of "
+                "a {} has {} tokens in the training of {}, and {} here: write sequence_length = {}, unless "
+                "yours are of "
                 "another size",
                 usual.name, usual.tokens, network->name, here, usual.tokens);
         }
@@ -53,7 +55,8 @@ std::string padding_text(const Scenario& scenario)
         return "";
     }
     return fmt::format(
-        "samples have {:.0f} tokens in the mean, and are padded to the longest of their microbatch, up to {}; "
+        "samples have {:.0f} tokens in the mean, and are padded to the longest of their microbatch, up to "
+        "{}; "
         "batching = \"flattened\" or \"packed\" in [data] computes no padding (docs/data.md)",
         first.tokens_of_sequence(), first.sequence);
 }
@@ -64,12 +67,14 @@ std::string failures_text(const Scenario& scenario)
     std::string text;
     for (const Cluster& machine : scenario.machines) {
         if (machine.gpus_per_node() != scenario.cluster.gpus_per_node()) {
-            text += fmt::format("{}{} ({} GPUs a node)", text.empty() ? "" : ", ", machine.name, machine.gpus_per_node());
+            text += fmt::format("{}{} ({} GPUs a node)", text.empty() ? "" : ", ", machine.name,
+                                machine.gpus_per_node());
         }
     }
     return text.empty() ? ""
                         : fmt::format(
-                              "failure rates of nodes in [reliability] are those of {} ({} GPUs a node), the first cluster; "
+                              "failure rates of nodes in [reliability] are those of {} ({} GPUs a node), the "
+                              "first cluster; "
                               "{}: the same rate per GPU",
                               scenario.cluster.name, scenario.cluster.gpus_per_node(), text);
 }
@@ -85,7 +90,9 @@ std::string own_entries_text(const Scenario& scenario)
             text += fmt::format("{}{} {}", text.empty() ? "" : ", ", kind, fmt::join(names, " and "));
         }
     }
-    return text.empty() ? "" : fmt::format("entries of your own catalog, which no measured run confirms: {}", text);
+    return text.empty()
+               ? ""
+               : fmt::format("entries of your own catalog, which no measured run confirms: {}", text);
 }
 
 std::string idle_nodes_text(const Scenario& scenario)
@@ -95,21 +102,24 @@ std::string idle_nodes_text(const Scenario& scenario)
     }
     const int spares = scenario.space.spares.front();
     const std::vector<Cause> causes = all_causes(scenario.reliability);
-    const bool replaced = spares != enough_spares &&
-                          std::any_of(causes.begin(), causes.end(), [](const Cause& cause) { return cause.repair.si > 0.0; });
+    const bool replaced =
+        spares != enough_spares &&
+        std::any_of(causes.begin(), causes.end(), [](const Cause& cause) { return cause.repair.si > 0.0; });
     const int smallest = *std::min_element(scenario.space.gpus.begin(), scenario.space.gpus.end());
     const int node = scenario.cluster.gpus_per_node();
     const int idle = scenario.cluster.nodes() - (smallest + node - 1) / node - spares;
-    return replaced && idle > 0 ? fmt::format(
-                                      "jobs of {} GPUs and {} spares leave {} nodes of the cluster idle, which do not replace "
-                                      "failed nodes; raise spares if they should",
-                                      smallest, spares, idle)
-                                : "";
+    return replaced && idle > 0
+               ? fmt::format(
+                     "jobs of {} GPUs and {} spares leave {} nodes of the cluster idle, which do not replace "
+                     "failed nodes; raise spares if they should",
+                     smallest, spares, idle)
+               : "";
 }
 
 std::string software_words(const Cluster& cluster)
 {
-    const std::string name = cluster.software.name == Software{}.name ? "no software in particular" : cluster.software.text();
+    const std::string name =
+        cluster.software.name == Software{}.name ? "no software in particular" : cluster.software.text();
     return name + (cluster.possible.empty() ? "" : " (assumed)");
 }
 
@@ -122,7 +132,9 @@ std::string assumed_software_text(const Cluster& cluster)
         others.push_back(cluster.possible[i].software.text());
     }
     return cluster.software.text() +
-           (others.empty() ? "" : fmt::format("; intervals and probabilities also draw {}", fmt::join(others, ", ")));
+           (others.empty()
+                ? ""
+                : fmt::format("; intervals and probabilities also draw {}", fmt::join(others, ", ")));
 }
 
 }  // namespace
@@ -139,8 +151,9 @@ std::string software_text(const Scenario& scenario)
             continue;
         }
         const std::string software = assumed_software_text(*cluster);
-        const auto known = std::find_if(assumptions.begin(), assumptions.end(),
-                                        [&](const Assumption& assumption) { return assumption.software == software; });
+        const auto known =
+            std::find_if(assumptions.begin(), assumptions.end(),
+                         [&](const Assumption& assumption) { return assumption.software == software; });
         if (known == assumptions.end()) {
             assumptions.push_back({software, {cluster->name}});
         } else {
@@ -149,11 +162,14 @@ std::string software_text(const Scenario& scenario)
     }
     std::string text;
     for (const Assumption& assumption : assumptions) {
-        text += fmt::format("{}software assumed{}: {}", text.empty() ? "" : "; ",
-                            scenario.machines.empty() ? "" : fmt::format(" on {}", fmt::join(assumption.machines, ", ")),
-                            assumption.software);
+        text += fmt::format(
+            "{}software assumed{}: {}", text.empty() ? "" : "; ",
+            scenario.machines.empty() ? "" : fmt::format(" on {}", fmt::join(assumption.machines, ", ")),
+            assumption.software);
     }
-    return text.empty() ? "" : text + "; name yours in [software] (docs/software.md, prismopt init --list software)";
+    return text.empty()
+               ? ""
+               : text + "; name yours in [software] (docs/software.md, prismopt init --list software)";
 }
 
 std::string placeholders_text(const Scenario& scenario)
@@ -163,7 +179,8 @@ std::string placeholders_text(const Scenario& scenario)
         return "";
     }
     if (keys.size() == 1) {
-        return fmt::format("{} is a placeholder: what follows from it means nothing until you give your own", keys.front());
+        return fmt::format("{} is a placeholder: what follows from it means nothing until you give your own",
+                           keys.front());
     }
     return fmt::format("{} are placeholders: what follows from them means nothing until you give your own",
                        fmt::join(keys, " and "));
@@ -173,9 +190,10 @@ std::vector<std::string> scenario_notes(const Scenario& scenario)
 {
     std::vector<std::string> notes;
     for (std::string note :
-         {scenario.older_keys, scenario.units, placeholders_text(scenario), software_text(scenario), lacking_text(scenario),
-          idle_nodes_text(scenario), batch_stability_text(scenario), learned_times_text(scenario), other_samples_text(scenario),
-          own_entries_text(scenario), failures_text(scenario), padding_text(scenario)}) {
+         {scenario.older_keys, scenario.units, placeholders_text(scenario), software_text(scenario),
+          lacking_text(scenario), idle_nodes_text(scenario), batch_stability_text(scenario),
+          learned_times_text(scenario), other_samples_text(scenario), own_entries_text(scenario),
+          failures_text(scenario), padding_text(scenario)}) {
         if (!note.empty()) {
             notes.push_back(std::move(note));
         }
@@ -207,9 +225,10 @@ std::string lacking_text(const Scenario& scenario)
         }
     });
     const std::vector<std::string> degrees = lacking(largest, scenario.levers);
-    return degrees.empty() ? ""
-                           : fmt::format("[space] has {}, which {} does not have; name other software, or remove them",
-                                         fmt::join(degrees, ", "), scenario.cluster.software.text());
+    return degrees.empty()
+               ? ""
+               : fmt::format("[space] has {}, which {} does not have; name other software, or remove them",
+                             fmt::join(degrees, ", "), scenario.cluster.software.text());
 }
 
 }  // namespace prismopt

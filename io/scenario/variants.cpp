@@ -18,13 +18,15 @@ namespace {
 std::optional<ChoiceValue> value_in(const StudyChoice& choice, const std::string& text)
 {
     if (!choice.hardware) {
-        const auto at = std::find_if(choice.values.begin(), choice.values.end(),
-                                     [&](const ChoiceValue& value) { return value_text(choice, value) == text; });
+        const auto at =
+            std::find_if(choice.values.begin(), choice.values.end(),
+                         [&](const ChoiceValue& value) { return value_text(choice, value) == text; });
         return at == choice.values.end() ? std::nullopt : std::optional(*at);
     }
     const std::size_t from = choice.name.size() + 1;
     double value = 0.0;
-    if (text.size() <= from || std::from_chars(text.data() + from, text.data() + text.size(), value).ec != std::errc{}) {
+    if (text.size() <= from ||
+        std::from_chars(text.data() + from, text.data() + text.size(), value).ec != std::errc{}) {
         return std::nullopt;
     }
     const HardwareLevel level{value * row_of(choice.hardware->target).si};
@@ -38,7 +40,8 @@ Hardware machine_at(const Scenario& scenario, std::span<const ChoiceValue> value
     Hardware hardware{scenario.cluster, scenario.reliability};
     if (const auto* machine = chosen<ChosenCluster>(values)) {
         hardware.cluster = scenario.machines[machine->number];
-        const double larger = static_cast<double>(hardware.cluster.gpus_per_node()) / scenario.cluster.gpus_per_node();
+        const double larger =
+            static_cast<double>(hardware.cluster.gpus_per_node()) / scenario.cluster.gpus_per_node();
         scale_node_failures(hardware.reliability, larger);
     }
     return hardware;
@@ -72,7 +75,8 @@ std::optional<Hardware> hardware_at(const Scenario& scenario, std::span<const Ch
 }
 
 /// By which factor the precision makes the run longer; nothing if no number of tokens makes up for it.
-std::optional<double> factor_of_precision(const Scenario& scenario, std::span<const ChoiceValue> values, const Workload& workload)
+std::optional<double> factor_of_precision(const Scenario& scenario, std::span<const ChoiceValue> values,
+                                          const Workload& workload)
 {
     const auto gap = loss_gap_of(scenario.numerics, precision_at(scenario, values));
     return gap ? factor_of_gap(scenario, workload, gap->expected()) : 1.0;
@@ -117,7 +121,8 @@ std::optional<Variant> variant_at(const Scenario& scenario, std::span<const Choi
             return std::nullopt;
         }
         variant.cluster = std::move(hardware->cluster);
-        variant.memory_limit = with_error(scenario.memory_limit, variant.cluster.stack.name, scenario.learned.memory);
+        variant.memory_limit =
+            with_error(scenario.memory_limit, variant.cluster.stack.name, scenario.learned.memory);
         variant.reliability = std::move(hardware->reliability);
     }
     if (const auto* recovery = chosen<Recovery>(values)) {
@@ -166,10 +171,11 @@ std::vector<ChosenValues> all_variants(const Scenario& scenario)
         ++at[choice - 1];
     }
     if (all.empty()) {
-        throw InputError(fmt::format(
-            "{}: no combination of the choices (clusters and [[knob]] values) is possible: groups must nest, and prices "
-            "must not exceed gpu_price_limit; change the values",
-            scenario.path));
+        throw InputError(
+            fmt::format("{}: no combination of the choices (clusters and [[knob]] values) is possible: "
+                        "groups must nest, and prices "
+                        "must not exceed gpu_price_limit; change the values",
+                        scenario.path));
     }
     return all;
 }

@@ -34,13 +34,17 @@ void refuse_unknown_kinds(const TomlFile& file)
 
 }  // namespace
 
-bool is_word(const std::string& name) { return name.find_first_of(" =\t\n") == std::string::npos && !name.empty(); }
+bool is_word(const std::string& name)
+{
+    return name.find_first_of(" =\t\n") == std::string::npos && !name.empty();
+}
 
 std::span<const std::string_view> catalog_kinds()
 {
-    static constexpr std::array<std::string_view, 12> kinds{"accelerators", "links",     "libraries",      "stacks",
-                                                            "software",     "workloads", "power",          "variability",
-                                                            "prices",       "hosts",     "usual_clusters", "instances"};
+    static constexpr std::array<std::string_view, 12> kinds{"accelerators", "links",          "libraries",
+                                                            "stacks",       "software",       "workloads",
+                                                            "power",        "variability",    "prices",
+                                                            "hosts",        "usual_clusters", "instances"};
     return kinds;
 }
 
@@ -59,12 +63,14 @@ Catalog::Catalog(std::vector<TomlFile> own)
             for (const std::string& name : section ? section->keys() : std::vector<std::string>{}) {
                 const Value value = *section->find(name);
                 if (!is_word(name)) {
-                    value.fail({fmt::format("is called \"{}\"", name), "reports and --design need names of one word",
+                    value.fail({fmt::format("is called \"{}\"", name),
+                                "reports and --design need names of one word",
                                 "choose a name without spaces or ="});
                 }
                 if (has(kind, name)) {
                     value.fail({fmt::format("is called \"{}\"", name),
-                                fmt::format("the program or another file has {} of that name", kind), "choose another name"});
+                                fmt::format("the program or another file has {} of that name", kind),
+                                "choose another name"});
                 }
             }
         }

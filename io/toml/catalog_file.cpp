@@ -47,7 +47,8 @@ std::string catalog_digest()
 {
     std::string all;
     for (const EmbeddedFile& file : catalog_files()) {
-        all += fmt::format("{} {} ", file.name, file.text.size());  // so that no character can move between files
+        all += fmt::format("{} {} ", file.name,
+                           file.text.size());  // so that no character can move between files
         all += file.text;
     }
     return fmt::format("{:016x}", crc64_of(std::as_bytes(std::span(all))));
@@ -58,7 +59,8 @@ const TomlFile& catalog_file(const std::string& name)
     static std::map<std::string, CatalogFile> files = toml_files();
     const auto found = files.find(name);
     if (found == files.end()) {
-        throw InputError(fmt::format("model/catalog/{} is missing from the program; run jobs/fit_constants and rebuild", name));
+        throw InputError(fmt::format(
+            "model/catalog/{} is missing from the program; run jobs/fit_constants and rebuild", name));
     }
     CatalogFile& wanted = found->second;
     std::call_once(wanted.once, [&] { wanted.file = parse_toml(wanted.text, "model/catalog/" + name); });

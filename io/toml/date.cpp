@@ -40,7 +40,8 @@ std::optional<std::chrono::sys_days> parse_date(std::string_view text)
     if (!year || !month || !day || *year < first_year || *year > last_year) {
         return std::nullopt;
     }
-    const std::chrono::year_month_day date{std::chrono::year(*year), std::chrono::month(static_cast<unsigned>(*month)),
+    const std::chrono::year_month_day date{std::chrono::year(*year),
+                                           std::chrono::month(static_cast<unsigned>(*month)),
                                            std::chrono::day(static_cast<unsigned>(*day))};
     return date.ok() ? std::optional(std::chrono::sys_days(date)) : std::nullopt;
 }
@@ -48,8 +49,8 @@ std::optional<std::chrono::sys_days> parse_date(std::string_view text)
 std::string date_text(std::chrono::sys_days day)
 {
     const std::chrono::year_month_day date(day);
-    return fmt::format("{:04}-{:02}-{:02}", static_cast<int>(date.year()), static_cast<unsigned>(date.month()),
-                       static_cast<unsigned>(date.day()));
+    return fmt::format("{:04}-{:02}-{:02}", static_cast<int>(date.year()),
+                       static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()));
 }
 
 std::string end_date(std::chrono::sys_days start, double seconds)
@@ -57,7 +58,8 @@ std::string end_date(std::chrono::sys_days start, double seconds)
     constexpr double day_s = (1_day).si;
     constexpr double most_days = 2.8e6;  // from the year 2199 to 9865
     const double days = std::floor(seconds / day_s);
-    return days < most_days ? date_text(start + std::chrono::days(static_cast<int>(days))) : "never";  // NaN, too
+    return days < most_days ? date_text(start + std::chrono::days(static_cast<int>(days)))
+                            : "never";  // NaN, too
 }
 
 }  // namespace prismopt

@@ -14,8 +14,8 @@ ValueShape entry_shape(std::string_view kind)
 
 std::string KeyInfo::line() const
 {
-    const bool heading =
-        example.size() > 1 && example[0] == '[' && (example[1] == '[' || (example[1] >= 'a' && example[1] <= 'z'));
+    const bool heading = example.size() > 1 && example[0] == '[' &&
+                         (example[1] == '[' || (example[1] >= 'a' && example[1] <= 'z'));
     return heading ? example : key + " = " + example;
 }
 

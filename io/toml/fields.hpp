@@ -30,11 +30,12 @@ struct ValueShape {
     Range range{};                                      // of integers and numbers
     Dimension dimension = Dimension::data;              // of quantities
     std::function<std::vector<std::string>()> names{};  // of choices
-    std::function<const SectionTable&()> section{};     // of sections; evaluated late: a distribution may contain one
-    bool open = false;                                  // other names than those of the choice are possible, too
-    bool list = false;                                  // an array of one or more values
-    bool sets = false;                                  // arrays of values, as the values of a list
-    bool by_name = false;                               // sections under names chosen in the file
+    std::function<const SectionTable&()>
+        section{};         // of sections; evaluated late: a distribution may contain one
+    bool open = false;     // other names than those of the choice are possible, too
+    bool list = false;     // an array of one or more values
+    bool sets = false;     // arrays of values, as the values of a list
+    bool by_name = false;  // sections under names chosen in the file
 };
 
 /// Whether a key may be absent: always; only in a section that changes a catalog entry; only in a scenario of measured steps, which is
@@ -110,14 +111,16 @@ public:
     template <class Of>
     Fields& integer(std::string_view key, Of of, const Range& range)
     {
-        return plain(key, of, range.meaning, std::string(range.example), {.kind = ValueShape::Kind::integer, .range = range},
+        return plain(key, of, range.meaning, std::string(range.example),
+                     {.kind = ValueShape::Kind::integer, .range = range},
                      [range](const Value& value) { return value.integer(range); });
     }
 
     template <class Of>
     Fields& number(std::string_view key, Of of, const Range& range)
     {
-        return plain(key, of, range.meaning, std::string(range.example), {.kind = ValueShape::Kind::number, .range = range},
+        return plain(key, of, range.meaning, std::string(range.example),
+                     {.kind = ValueShape::Kind::number, .range = range},
                      [range](const Value& value) { return value.number(range); });
     }
 
@@ -125,7 +128,8 @@ public:
     template <class Of>
     Fields& amount(std::string_view key, Of of, const Range& range)
     {
-        plain(key, of, range.meaning, std::string(range.example), {.kind = ValueShape::Kind::number, .range = range},
+        plain(key, of, range.meaning, std::string(range.example),
+              {.kind = ValueShape::Kind::number, .range = range},
               [range](const Value& value) { return value.amount(range); });
         keys().back().shapes.push_back({.kind = ValueShape::Kind::text});
         return *this;
@@ -135,14 +139,16 @@ public:
     template <class Of>
     Fields& dollars(std::string_view key, Of of, const Range& range)
     {
-        plain(key, of, range.meaning, std::string(range.example), {.kind = ValueShape::Kind::number, .range = range},
+        plain(key, of, range.meaning, std::string(range.example),
+              {.kind = ValueShape::Kind::number, .range = range},
               [range](const Value& value) { return value.dollars(range); });
         keys().back().shapes.push_back({.kind = ValueShape::Kind::text});
         return *this;
     }
 
     template <class Of>
-    Fields& quantity(std::string_view key, Of of, std::string_view example, std::string_view help, Sign sign = Sign::positive)
+    Fields& quantity(std::string_view key, Of of, std::string_view example, std::string_view help,
+                     Sign sign = Sign::positive)
     {
         using Quantity = std::decay_t<std::invoke_result_t<Of, T&>>;
         return plain(key, of, help, in_quotes(example),
@@ -176,7 +182,8 @@ public:
     Fields& choice(std::string_view key, Of of, std::string_view example, std::string_view help)
     {
         using Enum = std::decay_t<std::invoke_result_t<Of, T&>>;
-        return plain(key, of, help, in_quotes(example), {.kind = ValueShape::Kind::choice, .names = enum_names<Enum>},
+        return plain(key, of, help, in_quotes(example),
+                     {.kind = ValueShape::Kind::choice, .names = enum_names<Enum>},
                      [why = std::string(help)](const Value& value) {
                          return *parse<Enum>(value.choice(enum_names<Enum>(), why));
                      });
@@ -190,7 +197,8 @@ public:
         return custom({std::string(key),
                        inner.help(),
                        inner.example(),
-                       {{.kind = ValueShape::Kind::section, .section = [fields]() -> const SectionTable& { return fields(); }}}},
+                       {{.kind = ValueShape::Kind::section,
+                         .section = [fields]() -> const SectionTable& { return fields(); }}}},
                       [of, fields](const Value& value, T& target, Keys keys) {
                           Table table = value.table(fields().example());
                           fields().read_whole(table, keys, std::invoke(of, target));
@@ -199,11 +207,13 @@ public:
 
     /// The key that names a catalog entry as the starting point, which the other keys change. `usual`: the default entry; if
     /// empty, all keys are required without the key.
-    Fields& base(std::string_view key, std::string_view kind, T (*entry)(const std::string&, const Catalog&), std::string help,
-                 std::string usual = "")
+    Fields& base(std::string_view key, std::string_view kind, T (*entry)(const std::string&, const Catalog&),
+                 std::string help, std::string usual = "")
     {
         const ValueShape shape = entry_shape(kind);
-        keys().insert(keys().begin(), {std::string(key), help, in_quotes(shape.names().front()), {shape}, Need::optional, usual});
+        keys().insert(
+            keys().begin(),
+            {std::string(key), help, in_quotes(shape.names().front()), {shape}, Need::optional, usual});
         reads_.insert(reads_.begin(), nullptr);
         base_ = [key = std::string(key), kind = std::string(kind), entry, help = std::move(help),
                  usual = std::move(usual)](const Fields& fields, Table& table, T& target) {
@@ -212,7 +222,8 @@ public:
                 return false;
             }
             const Catalog& catalog = table.catalog();
-            target = entry(value ? value->choice(catalog.names(kind), help, fields.instead_of(key)) : usual, catalog);
+            target = entry(value ? value->choice(catalog.names(kind), help, fields.instead_of(key)) : usual,
+                           catalog);
             return true;
         };
         return *this;
@@ -260,7 +271,8 @@ public:
             const KeyInfo& info = SectionTable::keys()[i];
             const bool of_all = info.need == Need::complete || info.need == Need::study;
             const bool needed = info.need == Need::required || (of_all && keys == Keys::all);
-            if (const auto value = needed ? std::optional(table.at(info.key, instead + info.line())) : table.find(info.key)) {
+            if (const auto value = needed ? std::optional(table.at(info.key, instead + info.line()))
+                                          : table.find(info.key)) {
                 reads_[i](*value, target, keys);
             }
         }
@@ -278,7 +290,8 @@ public:
 
 private:
     template <class Of, class Take>
-    Fields& plain(std::string_view key, Of of, std::string_view help, std::string example, ValueShape shape, Take take)
+    Fields& plain(std::string_view key, Of of, std::string_view help, std::string example, ValueShape shape,
+                  Take take)
     {
         T fresh{};
         KeyInfo info{std::string(key), std::string(help), std::move(example), {std::move(shape)}};
@@ -311,7 +324,9 @@ private:
         for (const KeyInfo& info : SectionTable::keys()) {
             list += info.need == Need::complete ? (list.empty() ? "" : ", ") + info.key : "";
         }
-        return list.empty() ? "" : fmt::format("describe your own: omit {} and give {} (docs/scenario.md)", base, list);
+        return list.empty()
+                   ? ""
+                   : fmt::format("describe your own: omit {} and give {} (docs/scenario.md)", base, list);
     }
 
     Fields& with(Need need)

@@ -16,7 +16,8 @@ using Names = std::vector<std::string>;
 std::size_t edits(std::string_view a, std::string_view b)
 {
     const std::size_t columns = b.size() + 1;
-    std::vector<std::size_t> table((a.size() + 1) * columns);  // table[i * columns + j]: edits from i characters of a to j of b
+    std::vector<std::size_t> table(
+        (a.size() + 1) * columns);  // table[i * columns + j]: edits from i characters of a to j of b
     for (std::size_t i = 0; i <= a.size(); ++i) {
         for (std::size_t j = 0; j <= b.size(); ++j) {
             std::size_t& cell = table[i * columns + j];
@@ -153,12 +154,16 @@ std::vector<std::string> nearest_names(std::string_view text, const std::vector<
     const Runs written = runs(text);
     const std::vector<Runs> words = words_of(text);
     const std::string word = folded(written);
-    Names found = select(candidates, [&](const std::string& candidate) { return same_name(candidate, text); });
+    Names found =
+        select(candidates, [&](const std::string& candidate) { return same_name(candidate, text); });
     if (found.empty() && word.size() >= shortest_beginning) {
-        found = select(candidates, [&](const std::string& candidate) { return folded(runs(candidate)).starts_with(word); });
+        found = select(candidates, [&](const std::string& candidate) {
+            return folded(runs(candidate)).starts_with(word);
+        });
     }
     if (found.empty() && word.size() >= shortest_beginning) {  // "a100-80gb" for "a100-sxm-80gb"
-        found = select(candidates, [&](const std::string& candidate) { return has_in_order(runs(candidate), words); });
+        found = select(candidates,
+                       [&](const std::string& candidate) { return has_in_order(runs(candidate), words); });
     }
     if (found.empty()) {  // "NVIDIA GeForce RTX 4090" for "rtx-4090"
         found = select(candidates, [&](const std::string& candidate) {
@@ -170,7 +175,8 @@ std::vector<std::string> nearest_names(std::string_view text, const std::vector<
     if (found.empty()) {
         found = nearest_spelling(lower(text), candidates);
     }
-    if (found.empty()) {  // "NVIDIA H100 80GB HBM3" for "h100-sxm", "h100-pcie" and others of that letter and number
+    if (found
+            .empty()) {  // "NVIDIA H100 80GB HBM3" for "h100-sxm", "h100-pcie" and others of that letter and number
         found = select(candidates, [&](const std::string& candidate) {
             const Runs parts = runs(candidate);
             return parts.size() > 2 && has_in_order(written, {{parts[0], parts[1]}});

@@ -142,17 +142,20 @@ std::variant<double, Complaint> parse_si(std::string_view text, Dimension dimens
     double number = 0.0;
     const auto [end, error] = std::from_chars(all.data(), all.data() + all.size(), number);
     if (error == std::errc::invalid_argument) {
-        return Complaint{"does not begin with a number", needs(dimension), "write for example " + in_quotes(example)};
+        return Complaint{"does not begin with a number", needs(dimension),
+                         "write for example " + in_quotes(example)};
     }
     const auto digits = static_cast<std::size_t>(end - all.data());
     if (error == std::errc::result_out_of_range || !std::isfinite(number)) {
-        return Complaint{"is not a finite number", needs(dimension), "write for example " + in_quotes(example)};
+        return Complaint{"is not a finite number", needs(dimension),
+                         "write for example " + in_quotes(example)};
     }
     const std::string_view written_unit = trimmed(all.substr(digits));
     if (written_unit.empty()) {
         return Complaint{"has no unit", needs(dimension), "write " + with_unit_of(example, all)};
     }
-    const auto* unit = std::find_if(units.begin(), units.end(), [&](const Unit& u) { return u.name == written_unit; });
+    const auto* unit =
+        std::find_if(units.begin(), units.end(), [&](const Unit& u) { return u.name == written_unit; });
     if (unit == units.end()) {
         return Complaint{"has the unknown unit " + in_quotes(written_unit), needs(dimension),
                          "use one of " + units_of(dimension)};
@@ -165,7 +168,8 @@ std::variant<double, Complaint> parse_si(std::string_view text, Dimension dimens
     }
     const double si = number * unit->si;
     if (!std::isfinite(si)) {
-        return Complaint{"is not a finite number", needs(dimension), "write for example " + in_quotes(example)};
+        return Complaint{"is not a finite number", needs(dimension),
+                         "write for example " + in_quotes(example)};
     }
     return si;
 }
@@ -180,7 +184,8 @@ std::variant<double, Complaint> parse_count(std::string_view text, std::string_v
         return Complaint{"does not begin with a number", "needs a count", remedy};
     }
     const std::string_view written = trimmed(all.substr(static_cast<std::size_t>(end - all.data())));
-    const auto* suffix = std::find_if(suffixes.begin(), suffixes.end(), [&](const Suffix& s) { return s.name == written; });
+    const auto* suffix =
+        std::find_if(suffixes.begin(), suffixes.end(), [&](const Suffix& s) { return s.name == written; });
     if (suffix == suffixes.end()) {
         return Complaint{"has the unknown suffix " + in_quotes(written), "needs a count",
                          "use k, M, G or B (10^9), T (10^12) or P, as in 15T"};

@@ -21,7 +21,19 @@ struct Complaint {
 };
 
 /// Dimension of a quantity, which determines the valid units.
-enum class Dimension { data, bandwidth, work_rate, time, power, price, electricity, rate, carbon, work_energy, data_energy };
+enum class Dimension {
+    data,
+    bandwidth,
+    work_rate,
+    time,
+    power,
+    price,
+    electricity,
+    rate,
+    carbon,
+    work_energy,
+    data_energy
+};
 
 constexpr Dimension dimension_of(Bytes) { return Dimension::data; }
 constexpr Dimension dimension_of(BytesPerSecond) { return Dimension::bandwidth; }
@@ -43,7 +55,8 @@ std::string_view name(Dimension dimension);
 
 /// The SI value of `text`, or an error. `example` is a valid value with the customary unit; the error shows how to write the
 /// number with that unit. A mark of a placeholder after the unit changes nothing.
-std::variant<double, Complaint> parse_si(std::string_view text, Dimension dimension, std::string_view example);
+std::variant<double, Complaint> parse_si(std::string_view text, Dimension dimension,
+                                         std::string_view example);
 
 /// A count with or without an SI suffix: "15T", "300B" (billion, as G), "15.6e12". `example` is a valid value.
 std::variant<double, Complaint> parse_count(std::string_view text, std::string_view example);

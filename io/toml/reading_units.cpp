@@ -69,7 +69,8 @@ std::string counted(std::uint64_t number, std::string_view thing)
 
 std::string short_count(double number)
 {
-    constexpr std::array<std::pair<double, std::string_view>, 4> suffixes{{{1e12, " T"}, {1e9, " B"}, {1e6, " M"}, {1e3, " k"}}};
+    constexpr std::array<std::pair<double, std::string_view>, 4> suffixes{
+        {{1e12, " T"}, {1e9, " B"}, {1e6, " M"}, {1e3, " k"}}};
     for (const auto& [size, suffix] : suffixes) {
         if (number >= size) {
             return fmt::format("{:.3g}{}", number / size, suffix);

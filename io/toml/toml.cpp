@@ -25,8 +25,8 @@ public:
         while (!text.empty()) {
             const auto end = std::min(text.find('\n'), text.size() - 1) + 1;
             const std::string_view line = text.substr(0, end);
-            lines_.push_back(
-                {line, std::all_of(line.begin(), line.end(), [](char c) { return static_cast<signed char>(c) >= 0; })});
+            lines_.push_back({line, std::all_of(line.begin(), line.end(),
+                                                [](char c) { return static_cast<signed char>(c) >= 0; })});
             text.remove_prefix(end);
         }
     }
@@ -56,7 +56,8 @@ private:
             at = 0;
             for (toml::source_index before = 1; before < column && at < line.text.size(); ++before) {
                 ++at;
-                while (at < line.text.size() && (static_cast<unsigned char>(line.text[at]) & 0xc0U) == 0x80U) {
+                while (at < line.text.size() &&
+                       (static_cast<unsigned char>(line.text[at]) & 0xc0U) == 0x80U) {
                     ++at;
                 }
             }
@@ -71,11 +72,12 @@ private:
 void refuse_controls_in_key(const TomlFile& file, const TomlNode& node)
 {
     if (const std::size_t control = find_control(node.key); control != std::string::npos) {
-        file.refuse(node.line,
-                    fmt::format("key \"{}\" contains the control character {} (keys are names of one line, which "
-                                "reports and scripts repeat)",
-                                printable(escape_controls(node.key)), control_name(node.key, control)),
-                    "remove it");
+        file.refuse(
+            node.line,
+            fmt::format("key \"{}\" contains the control character {} (keys are names of one line, which "
+                        "reports and scripts repeat)",
+                        printable(escape_controls(node.key)), control_name(node.key, control)),
+            "remove it");
     }
 }
 
@@ -88,7 +90,8 @@ void count_from(TomlNode& node, int lines_before)
     }
 }
 
-TomlNode converted(const toml::node& source, const std::string& key, int parent_line, const Lines& lines, const TomlFile& file)
+TomlNode converted(const toml::node& source, const std::string& key, int parent_line, const Lines& lines,
+                   const TomlFile& file)
 {
     TomlNode node;
     node.key = key;
@@ -174,8 +177,9 @@ std::vector<KeyWord> words_of_key(const std::string& key)
             }
         }
         if (word.name.empty() || word.name.find_first_of("[]\"' \t\n") != std::string::npos) {
-            throw InputError({}, fmt::format("'{}' is not the path of a key", printable(key)),
-                             "write for example cluster.gpus, or phase[1].tokens for the second table of [[phase]]");
+            throw InputError(
+                {}, fmt::format("'{}' is not the path of a key", printable(key)),
+                "write for example cluster.gpus, or phase[1].tokens for the second table of [[phase]]");
         }
         words.push_back(std::move(word));
         begin = end + 1;
@@ -278,15 +282,18 @@ TomlFile parse_toml(std::string_view text, const std::string& path, int lines_be
 {
     TomlFile file{path, {}};
     if (const auto zero = text.find('\0'); zero != std::string_view::npos) {
-        const auto line = 1 + std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(zero), '\n');
-        file.refuse(static_cast<int>(line), "the file is binary (it contains a zero byte)", "give a scenario in TOML");
+        const auto line =
+            1 + std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(zero), '\n');
+        file.refuse(static_cast<int>(line), "the file is binary (it contains a zero byte)",
+                    "give a scenario in TOML");
     }
     if (const KeyNesting deepest = deepest_key(text); deepest.levels > most_levels) {
-        file.refuse(deepest.line,
-                    fmt::format("the keys and brackets that are open here are nested more than {} levels deep (no "
-                                "file needs more than ten)",
-                                most_levels),
-                    "correct the key, or close the brackets");
+        file.refuse(
+            deepest.line,
+            fmt::format("the keys and brackets that are open here are nested more than {} levels deep (no "
+                        "file needs more than ten)",
+                        most_levels),
+            "correct the key, or close the brackets");
     }
     try {
         file.root = converted(toml::parse(text, path), "", 1, Lines(text), file);
@@ -296,13 +303,15 @@ TomlFile parse_toml(std::string_view text, const std::string& path, int lines_be
         file.refuse(std::max(1, line - lines_before),
                     fmt::format("{} is not valid TOML ({})", line_of(text, line),
                                 printable(std::string(error.description()), 200)),
-                    "correct the line: strings and quantities need quotes, as in bandwidth = \"450 GB/s\", a key may appear only "
+                    "correct the line: strings and quantities need quotes, as in bandwidth = \"450 GB/s\", a "
+                    "key may appear only "
                     "once, and quotes and brackets must be closed");
     }
     return file;
 }
 
-std::string with_value(const std::string& text, const std::string& path, const std::string& key, const std::string& value)
+std::string with_value(const std::string& text, const std::string& path, const std::string& key,
+                       const std::string& value)
 {
     parse_toml(text, path);
     const std::vector<KeyWord> words = words_of_key(key);
@@ -320,7 +329,8 @@ std::string with_value(const std::string& text, const std::string& path, const s
     }
     const toml::table top = toml::parse(text);
     const KeySection section = section_of(top, words);
-    const toml::node* old = section.depth + 1 == words.size() ? node_at(*section.table, words.back()) : nullptr;
+    const toml::node* old =
+        section.depth + 1 == words.size() ? node_at(*section.table, words.back()) : nullptr;
     std::string changed;
     if (old == nullptr) {
         changed = with_new_key(text, top, words, line);
@@ -329,7 +339,8 @@ std::string with_value(const std::string& text, const std::string& path, const s
         changed = text.substr(0, begin) + value + text.substr(offset_of(text, old->source().end));
     }
     if (!has_key(changed, words)) {
-        refuse("cannot be added, because the file has no section of this name with a header of its own", "write it in the file");
+        refuse("cannot be added, because the file has no section of this name with a header of its own",
+               "write it in the file");
     }
     return changed;
 }

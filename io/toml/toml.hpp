@@ -51,7 +51,8 @@ TomlFile parse_toml(std::string_view text, const std::string& path, int lines_be
 /// The text with another value of a key: "cluster.gpus", or "phase[1].tokens" for the second table of [[phase]]. The value is
 /// written as in the file: 128, "\"450 GB/s\"", [1, 2]. Adds the key to its section, and the section to the end, where there is
 /// none. All other lines stay as they are. Throws InputError if that gives no valid TOML.
-std::string with_value(const std::string& text, const std::string& path, const std::string& key, const std::string& value);
+std::string with_value(const std::string& text, const std::string& path, const std::string& key,
+                       const std::string& value);
 
 /// Valid numbers of a key: their meaning, the interval and an example.
 struct Range {
@@ -82,15 +83,15 @@ public:
     {
     }
 
-    std::string text(std::string_view example) const;      // not empty, of one line: without control characters
+    std::string text(std::string_view example) const;  // not empty, of one line: without control characters
     std::string document(std::string_view example) const;  // not empty: a file that the scenario contains
     bool boolean() const;
     std::int64_t integer(const Range& range) const;
-    int count(const Range& range) const;                      // an integer in a range of `int`
-    double number(const Range& range) const;                  // an integer is accepted, too
-    double amount(const Range& range) const;                  // a number, or a string with an SI suffix such as "15T"
-    double dollars(const Range& range) const;                 // a number, or a string such as "40 M USD"
-    std::chrono::sys_days date() const;                       // 2027-01-15, with or without quotes
+    int count(const Range& range) const;       // an integer in a range of `int`
+    double number(const Range& range) const;   // an integer is accepted, too
+    double amount(const Range& range) const;   // a number, or a string with an SI suffix such as "15T"
+    double dollars(const Range& range) const;  // a number, or a string such as "40 M USD"
+    std::chrono::sys_days date() const;        // 2027-01-15, with or without quotes
     std::vector<Value> list(std::string_view example) const;  // not empty
     bool is_table() const { return node_->kind == TomlNode::Kind::table; }
     bool is_list() const { return node_->kind == TomlNode::Kind::list; }
@@ -101,7 +102,8 @@ public:
     const Catalog& catalog() const;
     Table table(std::string_view example) const;
     /// One of `names`; `why` describes them, `otherwise` is a remedy if none of them fits.
-    std::string choice(const std::vector<std::string>& names, std::string_view why, std::string_view otherwise = "") const;
+    std::string choice(const std::vector<std::string>& names, std::string_view why,
+                       std::string_view otherwise = "") const;
     template <class Q>
     Q quantity(std::string_view example, Sign sign = Sign::positive) const
     {

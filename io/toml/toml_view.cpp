@@ -59,12 +59,14 @@ std::string Range::interval() const
 void Value::fail(const Complaint& complaint) const
 {
     const std::string of = owner_.empty() ? "" : fmt::format(" of {}", owner_);
-    file_->refuse(node_->line, fmt::format("{} = {}{} {}", node_->key, node_->shown, of, complaint.reason()), complaint.remedy);
+    file_->refuse(node_->line, fmt::format("{} = {}{} {}", node_->key, node_->shown, of, complaint.reason()),
+                  complaint.remedy);
 }
 
 void Value::wrong_type(std::string_view why, std::string_view example) const
 {
-    fail({fmt::format("is {}", type_name(node_->kind)), fmt::format("needs {}", why), fmt::format("write {}", example)});
+    fail({fmt::format("is {}", type_name(node_->kind)), fmt::format("needs {}", why),
+          fmt::format("write {}", example)});
 }
 
 double Value::in_range(const Range& range) const
@@ -126,7 +128,8 @@ double Value::number(const Range& range) const
 
 double Value::amount(const Range& range) const
 {
-    return node_->kind == Kind::text ? parsed_number(parse_count(node_->text, range.example), range) : number(range);
+    return node_->kind == Kind::text ? parsed_number(parse_count(node_->text, range.example), range)
+                                     : number(range);
 }
 
 double Value::dollars(const Range& range) const
@@ -154,7 +157,8 @@ std::chrono::sys_days Value::date() const
     }
     const auto day = parse_date(node_->text);
     if (!day) {
-        fail({"is not a calendar date", "needs year, month and day, from 2000 to 2199", "write for example 2027-01-15"});
+        fail({"is not a calendar date", "needs year, month and day, from 2000 to 2199",
+              "write for example 2027-01-15"});
     }
     return *day;
 }
@@ -184,14 +188,16 @@ Table Value::table(std::string_view example) const
     return Table(*node_, *file_);
 }
 
-std::string Value::choice(const std::vector<std::string>& names, std::string_view why, std::string_view otherwise) const
+std::string Value::choice(const std::vector<std::string>& names, std::string_view why,
+                          std::string_view otherwise) const
 {
     std::string chosen = text(names.front());
     if (std::find(names.begin(), names.end(), chosen) == names.end()) {
         const std::string question = did_you_mean(chosen, names);
-        fail({fmt::format("is not one of {}", listed(names)), std::string(why),
-              (question.empty() ? "choose one of these" : question) +
-                  (otherwise.empty() ? "" : fmt::format("{} Or {}", question.empty() ? "." : "", otherwise))});
+        fail(
+            {fmt::format("is not one of {}", listed(names)), std::string(why),
+             (question.empty() ? "choose one of these" : question) +
+                 (otherwise.empty() ? "" : fmt::format("{} Or {}", question.empty() ? "." : "", otherwise))});
     }
     return chosen;
 }
@@ -201,13 +207,15 @@ double Value::si(Dimension dimension, std::string_view example, Sign sign) const
     if (node_->kind != Kind::text && node_->kind != Kind::integer && node_->kind != Kind::number) {
         wrong_type(name(dimension), fmt::format("for example \"{}\"", example));
     }
-    const auto result = parse_si(node_->kind == Kind::text ? node_->text : plain_number(*node_), dimension, example);
+    const auto result =
+        parse_si(node_->kind == Kind::text ? node_->text : plain_number(*node_), dimension, example);
     if (const auto* complaint = std::get_if<Complaint>(&result)) {
         fail(*complaint);
     }
     const double value = std::get<double>(result);
     if (std::signbit(value) && value != 0.0 && sign != Sign::any) {
-        fail({"is negative", fmt::format("needs {}", name(dimension)), fmt::format("write for example \"{}\"", example)});
+        fail({"is negative", fmt::format("needs {}", name(dimension)),
+              fmt::format("write for example \"{}\"", example)});
     }
     if (value == 0.0 && sign == Sign::positive) {
         fail({"is zero", fmt::format("needs {}, greater than zero", name(dimension)),
@@ -215,7 +223,8 @@ double Value::si(Dimension dimension, std::string_view example, Sign sign) const
     }
     // Far beyond any machine, and far within what products of such numbers can hold.
     if (value != 0.0 && (std::abs(value) < 1e-15 || std::abs(value) > 1e25)) {
-        fail({"is not plausible", fmt::format("needs {} in the range of real machines and runs", name(dimension)),
+        fail({"is not plausible",
+              fmt::format("needs {} in the range of real machines and runs", name(dimension)),
               fmt::format("write for example \"{}\"", example)});
     }
     return value;
@@ -226,8 +235,8 @@ std::optional<Value> Table::find(std::string_view key)
     if (std::find(known_.begin(), known_.end(), key) == known_.end()) {
         known_.emplace_back(key);
     }
-    const auto child =
-        std::find_if(node_->children.begin(), node_->children.end(), [&](const TomlNode& node) { return node.key == key; });
+    const auto child = std::find_if(node_->children.begin(), node_->children.end(),
+                                    [&](const TomlNode& node) { return node.key == key; });
     if (child == node_->children.end()) {
         return std::nullopt;
     }
@@ -256,7 +265,10 @@ std::optional<Value> Table::find(std::string_view key, Keys keys, std::string_vi
     return at(key, example);
 }
 
-Table Table::section(std::string_view key, std::string_view example) { return at(key, example).table(example); }
+Table Table::section(std::string_view key, std::string_view example)
+{
+    return at(key, example).table(example);
+}
 
 const Catalog& Table::catalog() const { return catalog_of(*file_); }
 
@@ -272,10 +284,11 @@ std::vector<std::string> Table::keys() const
 void Table::unknown(const TomlNode& child, const std::vector<std::string>& known) const
 {
     const std::string guess = guess_of(child.key, known);
-    const std::string key =
-        fmt::format("unknown key '{}'{}", printable(child.key), subject_.empty() ? "" : fmt::format(" of {}", subject_));
+    const std::string key = fmt::format("unknown key '{}'{}", printable(child.key),
+                                        subject_.empty() ? "" : fmt::format(" of {}", subject_));
     if (guess.empty()) {
-        file_->refuse(child.line, fmt::format("{} (known here: {})", key, listed(known)), "remove it or use a known key");
+        file_->refuse(child.line, fmt::format("{} (known here: {})", key, listed(known)),
+                      "remove it or use a known key");
     }
     file_->refuse(child.line, key + guess, "");
 }
@@ -284,7 +297,8 @@ void Table::refuse_unknown_keys() const
 {
     const TomlNode* first = nullptr;
     for (const TomlNode& child : node_->children) {
-        if (std::find(known_.begin(), known_.end(), child.key) == known_.end() && (!first || child.line < first->line)) {
+        if (std::find(known_.begin(), known_.end(), child.key) == known_.end() &&
+            (!first || child.line < first->line)) {
             first = &child;
         }
     }
@@ -295,7 +309,9 @@ void Table::refuse_unknown_keys() const
 
 void Table::fail(const Complaint& complaint) const
 {
-    const std::string subject = !subject_.empty() ? subject_ : node_->key.empty() ? "the file" : fmt::format("[{}]", node_->key);
+    const std::string subject = !subject_.empty()    ? subject_
+                                : node_->key.empty() ? "the file"
+                                                     : fmt::format("[{}]", node_->key);
     file_->refuse(node_->line, fmt::format("{} {}", subject, complaint.reason()), complaint.remedy);
 }
 

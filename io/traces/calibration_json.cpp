@@ -83,8 +83,8 @@ Json rows(const Rows& rows)
 
 }  // namespace
 
-std::string calibration_json(const Calibration& c, const std::vector<double>& composed_s, const FailureFit& failures,
-                             const std::vector<Fault>& excluded_events)
+std::string calibration_json(const Calibration& c, const std::vector<double>& composed_s,
+                             const FailureFit& failures, const std::vector<Fault>& excluded_events)
 {
     Json json{{"source", c.source},
               {"operations", c.operations},
@@ -105,7 +105,11 @@ std::string calibration_json(const Calibration& c, const std::vector<double>& co
     }
     json["kinds"] = Json::array();
     for (const Signature& s : c.signatures) {
-        Json kind{{"name", s.name}, {"mean_s", s.mean_s}, {"spread", s.spread}, {"own", s.own}, {"waiting", s.waiting}};
+        Json kind{{"name", s.name},
+                  {"mean_s", s.mean_s},
+                  {"spread", s.spread},
+                  {"own", s.own},
+                  {"waiting", s.waiting}};
         if (s.kernel) {
             kind["class"] = name(*s.kernel);
         }
@@ -127,7 +131,9 @@ std::string calibration_json(const Calibration& c, const std::vector<double>& co
         json["step_quantiles_s"] = quantiles([&](double p) { return quantile_of(composed_s, p); });
     }
     if (!failures.causes.empty()) {
-        json["failures"] = {{"node_cv", failures.node_cv}, {"together", failures.together}, {"causes", rows(failures.causes)}};
+        json["failures"] = {{"node_cv", failures.node_cv},
+                            {"together", failures.together},
+                            {"causes", rows(failures.causes)}};
         json["failures"]["excluded"] = Json::array();
         for (const Fault& events : excluded_events) {
             json["failures"]["excluded"].push_back({{"reason", events.reason}, {"count", events.count}});

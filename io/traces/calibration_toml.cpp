@@ -39,7 +39,8 @@ struct FamilyText {
     }
     std::string operator()(const StudentT& f) const
     {
-        return fmt::format("family = \"student-t\", degrees_of_freedom = {:.6g}, scale = {:.6g}", f.degrees_of_freedom, f.scale);
+        return fmt::format("family = \"student-t\", degrees_of_freedom = {:.6g}, scale = {:.6g}",
+                           f.degrees_of_freedom, f.scale);
     }
     std::string operator()(const GeneralizedExtremeValue& f) const
     {
@@ -58,19 +59,24 @@ struct FamilyText {
         std::string text = "family = \"mixture\", parts = [";
         for (std::size_t i = 0; i < f.parts.size(); ++i) {
             const MixtureComponent& part = f.parts[i];
-            text += fmt::format("{}{{ weight = {:.9g}, at = {:.6g}, {} }}", i == 0 ? "" : ", ", part.weight, part.at,
-                                std::visit(*this, part.family));
+            text += fmt::format("{}{{ weight = {:.9g}, at = {:.6g}, {} }}", i == 0 ? "" : ", ", part.weight,
+                                part.at, std::visit(*this, part.family));
         }
         return text + "]";
     }
     std::string operator()(const ParetoTail& f) const
     {
-        const std::string core = f.core.parts.size() == 1 ? std::visit(*this, f.core.parts.front().family) : (*this)(f.core);
+        const std::string core =
+            f.core.parts.size() == 1 ? std::visit(*this, f.core.parts.front().family) : (*this)(f.core);
         return fmt::format(
-            "family = \"pareto-tail\", core = {{ {} }}, tail_probability = {:.6g}, shape = {:.6g}, tail_scale = {:.6g}", core,
-            f.probability, f.shape, f.scale);
+            "family = \"pareto-tail\", core = {{ {} }}, tail_probability = {:.6g}, shape = {:.6g}, "
+            "tail_scale = {:.6g}",
+            core, f.probability, f.shape, f.scale);
     }
-    static std::string of_cv(const char* name, double cv) { return fmt::format("family = \"{}\", cv = {:.6g}", name, cv); }
+    static std::string of_cv(const char* name, double cv)
+    {
+        return fmt::format("family = \"{}\", cv = {:.6g}", name, cv);
+    }
 };
 
 constexpr double largest_drift = 0.1;  // that a scenario takes
@@ -78,11 +84,13 @@ constexpr double largest_rate_cv = 3.0;
 
 std::string component_lines(const std::vector<Component>& components, const char* of)
 {
-    std::string text = fmt::format("# Standard deviation of log durations of {}, with 95 % confidence intervals:\n", of);
+    std::string text =
+        fmt::format("# Standard deviation of log durations of {}, with 95 % confidence intervals:\n", of);
     for (const Component& c : components) {
         text += c.unknown.empty()
-                    ? fmt::format("#   {:<11} {:>7}  ({} to {}; {} draws)\n", c.name, relative_text(std::sqrt(c.variance)),
-                                  relative_text(std::sqrt(c.low)), relative_text(std::sqrt(c.high)), c.units)
+                    ? fmt::format("#   {:<11} {:>7}  ({} to {}; {} draws)\n", c.name,
+                                  relative_text(std::sqrt(c.variance)), relative_text(std::sqrt(c.low)),
+                                  relative_text(std::sqrt(c.high)), c.units)
                     : fmt::format("#   {:<11} unknown: {}\n", c.name, c.unknown);
     }
     return text;
@@ -94,7 +102,9 @@ std::string claim(const DistributionFit& fit)
         return "";
     }
     if (fit.tried.empty() && fit.family != "empirical") {
-        return fmt::format("# standard deviation of the component above, {} values; the family is an assumption", fit.values);
+        return fmt::format(
+            "# standard deviation of the component above, {} values; the family is an assumption",
+            fit.values);
     }
     std::string text = fmt::format("# KS {:.3f}, {} values", fit.ks, fit.values);
     if (fit.claims_to < 0.999) {
@@ -102,7 +112,8 @@ std::string claim(const DistributionFit& fit)
                                     : fmt::format(": no evidence beyond p{:.3g}", 100.0 * fit.claims_to);
     }
     if (!far_tail_holds(fit.beyond, fit.values)) {
-        text += fmt::format("; its far tail does not fit: it predicts {:.2g} values where the ten longest are", fit.beyond);
+        text += fmt::format(
+            "; its far tail does not fit: it predicts {:.2g} values where the ten longest are", fit.beyond);
     }
     if (!spread_holds(fit.spread, fit.values)) {
         text += fmt::format("; its cv is {:.2g} times that of the values", fit.spread);
@@ -114,27 +125,34 @@ std::string tried_line(const DistributionFit& fit)
 {
     std::string text;
     for (const FamilyFit& tried : fit.tried) {
-        text += fmt::format("{}{} {:.3f}{}", text.empty() ? "" : ", ", tried.family, tried.ks, tried.fits ? "" : " (rejected)");
+        text += fmt::format("{}{} {:.3f}{}", text.empty() ? "" : ", ", tried.family, tried.ks,
+                            tried.fits ? "" : " (rejected)");
     }
     return text;
 }
 
 void write_counts(std::string& text, const Calibration& c)
 {
-    text += fmt::format("# Written by prismopt calibrate from {}: {} operations of {} steps", quoted(c.source), c.operations,
-                        c.steps.size());
+    text += fmt::format("# Written by prismopt calibrate from {}: {} operations of {} steps",
+                        quoted(c.source), c.operations, c.steps.size());
     text += c.recorded > c.operations ? fmt::format(" (evenly sampled from {} recorded)", c.recorded) : "";
     text += c.warm_up.empty() ? "" : fmt::format("; {} warm-up steps are excluded", c.warm_up.size());
-    text += c.others.empty() ? "" : fmt::format("; {} steps with other operations are excluded from compute", c.others.size());
+    text += c.others.empty()
+                ? ""
+                : fmt::format("; {} steps with other operations are excluded from compute", c.others.size());
     text += ".\n";
     if (few_steps(c)) {
-        text += fmt::format("# Only {} of {} steps have the same operations: the components of compute are poorly determined.\n",
-                            c.steps.size() - c.others.size(), c.steps.size());
+        text += fmt::format(
+            "# Only {} of {} steps have the same operations: the components of compute are poorly "
+            "determined.\n",
+            c.steps.size() - c.others.size(), c.steps.size());
     }
     if (c.drift.found) {
         text += fmt::format(
-            "# Drift of the job's speed, for [reliability]: drift = {{ cv = {:.4g}, time = \"{:.4g} s\" }}. common_compute "
-            "includes it too,\n# as quantiles of steps require; run times count it once, because factors drawn anew in each step "
+            "# Drift of the job's speed, for [reliability]: drift = {{ cv = {:.4g}, time = \"{:.4g} s\" }}. "
+            "common_compute "
+            "includes it too,\n# as quantiles of steps require; run times count it once, because factors "
+            "drawn anew in each step "
             "average out.\n",
             std::min(largest_drift, c.drift.cv), c.drift.time_s);
     }
@@ -144,25 +162,30 @@ std::string signature_line(const Signature& s)
 {
     std::string text = fmt::format("# {}: mean {:.4g} ms", quoted(s.name), 1e3 * s.mean_s);
     if (s.spread > 0.0) {
-        text += fmt::format(", spread {} ({} without position, worker and step)", relative_text(s.spread), relative_text(s.own));
+        text += fmt::format(", spread {} ({} without position, worker and step)", relative_text(s.spread),
+                            relative_text(s.own));
     }
     if (s.fit.values > 0) {
         text += fmt::format(", {}, KS {:.3f}, {} values", s.fit.family, s.fit.ks, s.fit.values);
     }
     text += s.spread > 0.0 && !s.in_class ? "; not in the distribution of a class" : "";
-    return text + (s.waiting > 0.0 ? fmt::format("; {} more was waiting for the peer\n", relative_text(s.waiting)) : "\n");
+    return text + (s.waiting > 0.0
+                       ? fmt::format("; {} more was waiting for the peer\n", relative_text(s.waiting))
+                       : "\n");
 }
 
 /// "microbatch_exponent = { forward = [0.9, 1.1], backward = [0.9, 1.1] }"
 std::string exponents_line(const MicrobatchExponents& exponents)
 {
     std::vector<std::string> passes;
-    for (const auto& [name, list] : {std::pair{"forward", &exponents.forward}, std::pair{"backward", &exponents.backward}}) {
+    for (const auto& [name, list] :
+         {std::pair{"forward", &exponents.forward}, std::pair{"backward", &exponents.backward}}) {
         if (!list->empty()) {
             passes.push_back(fmt::format("{} = [{:.3f}]", name, fmt::join(*list, ", ")));
         }
     }
-    return fmt::format("microbatch_exponent = {{ {} }}  # from the first stage to the last\n", fmt::join(passes, ", "));
+    return fmt::format("microbatch_exponent = {{ {} }}  # from the first stage to the last\n",
+                       fmt::join(passes, ", "));
 }
 
 }  // namespace
@@ -172,8 +195,8 @@ std::string distribution_toml(const Distribution& distribution)
     constexpr double usual_cap = 20.0;
     std::string text = "{ " + std::visit(FamilyText{}, distribution.family);
     if (distribution.slow.probability > 0.0) {
-        text += fmt::format(", slow_probability = {:.6g}, slow_excess = {:.6g}", distribution.slow.probability,
-                            distribution.slow.excess);
+        text += fmt::format(", slow_probability = {:.6g}, slow_excess = {:.6g}",
+                            distribution.slow.probability, distribution.slow.excess);
     }
     if (distribution.cap != usual_cap) {
         text += fmt::format(", cap = {:.6g}", distribution.cap);
@@ -192,18 +215,19 @@ std::string variability_toml(const Calibration& c, const std::string& profile)
         text += component_lines(c.communication, "transfers and collectives");
     }
     for (const SlowPart& slow : c.slow) {
-        text +=
-            fmt::format("# Slow: {} takes {} longer than its peers' median{}\n", quoted(slow.name), relative_text(slow.excess),
-                        slow.probability > 0.0 ? fmt::format(" (p = {:.1g})", slow.probability) : "");
+        text += fmt::format("# Slow: {} takes {} longer than its peers' median{}\n", quoted(slow.name),
+                            relative_text(slow.excess),
+                            slow.probability > 0.0 ? fmt::format(" (p = {:.1g})", slow.probability) : "");
     }
     for (const FittedExponent& e : c.exponents) {
-        text += fmt::format("# Exponent of the microbatch factor: {}, stage {}: {:.3f} ({:.3f} to {:.3f}, 95 %)\n",
-                            quoted(e.kind), e.stage, e.exponent, e.low, e.high);
+        text += fmt::format(
+            "# Exponent of the microbatch factor: {}, stage {}: {:.3f} ({:.3f} to {:.3f}, 95 %)\n",
+            quoted(e.kind), e.stage, e.exponent, e.low, e.high);
     }
     for (const SlowShare& slow : c.slow_shares) {
-        text += fmt::format("# Slow {}s: {} of {}, a share of {} ({} to {}, 95 %), on average {} slower\n", slow.key, slow.slow,
-                            slow.all, relative_text(slow.share()), relative_text(slow.low), relative_text(slow.high),
-                            relative_text(slow.excess));
+        text += fmt::format("# Slow {}s: {} of {}, a share of {} ({} to {}, 95 %), on average {} slower\n",
+                            slow.key, slow.slow, slow.all, relative_text(slow.share()),
+                            relative_text(slow.low), relative_text(slow.high), relative_text(slow.excess));
     }
     for (const std::string& note : c.notes) {
         text += "# Note: " + plain(note) + "\n";
@@ -214,7 +238,8 @@ std::string variability_toml(const Calibration& c, const std::string& profile)
     for (const LeftToProfile& left : c.left) {
         text += fmt::format("# From the profile: {}: {}\n", left.key, quoted(left.reason));
     }
-    text += fmt::format("[variability]\nprofile = \"{}\"  # from the catalog, for everything not measured below\n", profile);
+    text += fmt::format(
+        "[variability]\nprofile = \"{}\"  # from the catalog, for everything not measured below\n", profile);
     std::string residual;
     for (const CalibratedDistribution& distribution : c.distributions) {
         const bool inner = distribution.key.starts_with("residual.");
@@ -232,7 +257,8 @@ std::string variability_toml(const Calibration& c, const std::string& profile)
         }
         if (distribution.key == residual_key(KernelClass::dp_collective)) {
             part +=
-                "# If layers gather their parameters one by one (FSDP, ZeRO-2 and 3), this holds for those collectives, too:\n";
+                "# If layers gather their parameters one by one (FSDP, ZeRO-2 and 3), this holds for those "
+                "collectives, too:\n";
             part += fmt::format("# {} = {}\n", name(KernelClass::sharded_collective),
                                 distribution_toml(distribution.fit.distribution));
         }
@@ -244,26 +270,34 @@ std::string reliability_toml(const FailureFit& fit, const std::vector<Fault>& ex
                              const std::string& source)
 {
     std::string text = fmt::format(
-        "# Written by prismopt calibrate from {}: {} nodes over {:.4g} days; {} outages start together with another.\n",
+        "# Written by prismopt calibrate from {}: {} nodes over {:.4g} days; {} outages start together with "
+        "another.\n",
         quoted(source), fit.watch.nodes, fit.watch.seconds / (1_day).si, fit.together);
     for (const Fault& events : excluded) {
-        text += fmt::format("# Excluded: {} {}, the first in line {}.\n", events.count, events.reason, events.first_line);
+        text += fmt::format("# Excluded: {} {}, the first in line {}.\n", events.count, events.reason,
+                            events.first_line);
     }
     text +=
-        "[reliability]\ncheckpoint_interval = \"0 s\"  # not in the data: Young's formula\ncheckpoint_write = \"30 s\"    # not "
+        "[reliability]\ncheckpoint_interval = \"0 s\"  # not in the data: Young's formula\ncheckpoint_write "
+        "= \"30 s\"    # not "
         "in the data: an example\n";
-    text += fmt::format("node_cv = {:.4g}  # of the failure rates of the nodes\n", std::min(10.0, fit.node_cv));
+    text +=
+        fmt::format("node_cv = {:.4g}  # of the failure rates of the nodes\n", std::min(10.0, fit.node_cv));
     if (drift.found) {
-        text += fmt::format("drift = {{ cv = {:.4g}, time = \"{:.4g} s\" }}\n", std::min(largest_drift, drift.cv), drift.time_s);
+        text += fmt::format("drift = {{ cv = {:.4g}, time = \"{:.4g} s\" }}\n",
+                            std::min(largest_drift, drift.cv), drift.time_s);
     }
     for (const CauseFit& cause : fit.causes) {
-        text += fmt::format("\n[[reliability.cause]]  # {} outages: {:.3g} to {:.3g} per 1000 node-days (95 %)\nname = {}\n",
-                            cause.count, 1e3 * cause.low, 1e3 * cause.high, quoted(cause.name));
+        text += fmt::format(
+            "\n[[reliability.cause]]  # {} outages: {:.3g} to {:.3g} per 1000 node-days (95 %)\nname = {}\n",
+            cause.count, 1e3 * cause.low, 1e3 * cause.high, quoted(cause.name));
         text += fmt::format("rate = \"{:.4g} per 1000 node-days\"\n", 1e3 * cause.per_node_day);
-        text += fmt::format("rate_cv = {:.3g}  # what these outages leave open\n", std::min(largest_rate_cv, cause.rate_cv));
+        text += fmt::format("rate_cv = {:.3g}  # what these outages leave open\n",
+                            std::min(largest_rate_cv, cause.rate_cv));
         if (cause.clustered) {
             text += fmt::format(
-                "gaps = \"gamma\"\ngap_cv = {:.3g}\ngap_nodes = {}  # a job on fewer nodes sees fewer failures of each burst\n",
+                "gaps = \"gamma\"\ngap_cv = {:.3g}\ngap_nodes = {}  # a job on fewer nodes sees fewer "
+                "failures of each burst\n",
                 std::min(10.0, cause.gap_cv), fit.watch.nodes);
         }
         text += "restart = \"10 min\"  # not in the data: an example\n";

@@ -9,11 +9,16 @@
 
 namespace prismopt {
 
-bool is_collective_output(std::string_view beginning) { return is_nccl_output(beginning) || is_osu_output(beginning); }
-
-std::vector<CollectiveTable> read_collective_tables(TraceStream& stream, const std::string& path, std::vector<Fault>& faults)
+bool is_collective_output(std::string_view beginning)
 {
-    return is_osu_output(stream.peek()) ? read_osu_tables(stream, path, faults) : read_nccl_tables(stream, path, faults);
+    return is_nccl_output(beginning) || is_osu_output(beginning);
+}
+
+std::vector<CollectiveTable> read_collective_tables(TraceStream& stream, const std::string& path,
+                                                    std::vector<Fault>& faults)
+{
+    return is_osu_output(stream.peek()) ? read_osu_tables(stream, path, faults)
+                                        : read_nccl_tables(stream, path, faults);
 }
 
 void add_collective_runs(const std::vector<CollectiveTable>& tables, std::vector<CollectiveRun>& times,
@@ -29,8 +34,9 @@ void add_collective_runs(const std::vector<CollectiveTable>& tables, std::vector
             }
             const std::string program = table.program.empty() ? "" : fmt::format(" {}", table.program);
             const std::string kind = row.kind.empty() ? "" : fmt::format(" {}", row.kind);
-            times.push_back({fmt::format("{}{}{}{}{}, {} bytes", table.benchmark, program, kind, ranks, bus, row.size),
-                             row.seconds, table.iterations, row.line, static_cast<double>(std::max(0, table.ranks))});
+            times.push_back(
+                {fmt::format("{}{}{}{}{}, {} bytes", table.benchmark, program, kind, ranks, bus, row.size),
+                 row.seconds, table.iterations, row.line, static_cast<double>(std::max(0, table.ranks))});
         }
     }
 }

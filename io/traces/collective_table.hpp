@@ -24,9 +24,10 @@ struct CollectiveTable {
     std::string program{};  // "all_reduce"; empty: the output does not name it
     int ranks = 0;          // 0: the output does not list them
     int hosts = 0;
-    int iterations = 1;        // of which a time is the mean
-    double bus = 0.0;          // bus over algorithm bandwidth; 0: none printed
-    bool per_member = false;   // sizes are those of one member's share (OSU's gathers and all-to-alls), not of the whole message
+    int iterations = 1;  // of which a time is the mean
+    double bus = 0.0;    // bus over algorithm bandwidth; 0: none printed
+    bool per_member =
+        false;  // sizes are those of one member's share (OSU's gathers and all-to-alls), not of the whole message
     bool single_rank = false;  // of one rank, whose collectives are copies in its memory
     std::vector<Row> rows{};
 };
@@ -34,7 +35,8 @@ struct CollectiveTable {
 /// Whether a text begins as the output of nccl-tests or of the OSU benchmarks, with labels of launchers or without.
 bool is_collective_output(std::string_view beginning);
 /// Reads it. Throws InputError with the line.
-std::vector<CollectiveTable> read_collective_tables(TraceStream& stream, const std::string& path, std::vector<Fault>& faults);
+std::vector<CollectiveTable> read_collective_tables(TraceStream& stream, const std::string& path,
+                                                    std::vector<Fault>& faults);
 
 /// Adds the rows of tables as samples; those of a single rank are faults. Times are comparable within a series: program, if the output
 /// names it, operation, type, ranks, and the ratio of bus to algorithm bandwidth, which distinguishes collectives if nothing else

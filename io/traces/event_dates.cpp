@@ -20,8 +20,8 @@ constexpr double no_date = std::numeric_limits<double>::quiet_NaN();
 double days_of(int year, int month, int day)
 {
     const int a = (month - 14) / 12;
-    const int julian =
-        day - 32075 + 1461 * (year + 4800 + a) / 4 + 367 * (month - 2 - a * 12) / 12 - 3 * ((year + 4900 + a) / 100) / 4;
+    const int julian = day - 32075 + 1461 * (year + 4800 + a) / 4 + 367 * (month - 2 - a * 12) / 12 -
+                       3 * ((year + 4900 + a) / 100) / 4;
     return julian - 2440588.0;
 }
 
@@ -48,15 +48,17 @@ double seconds_of_clock(std::string_view text)
     const double hour = next_number(text, ":");
     const double minute = next_number(text, ":");
     const double second = text.empty() ? 0.0 : number_in(text);
-    const bool valid = hour >= 0.0 && hour < 24.0 && minute >= 0.0 && minute < 60.0 && second >= 0.0 && second <= 60.0;
+    const bool valid =
+        hour >= 0.0 && hour < 24.0 && minute >= 0.0 && minute < 60.0 && second >= 0.0 && second <= 60.0;
     return valid ? hour * 3600.0 + minute * 60.0 + second : no_date;
 }
 
 bool is_day(double year, double month, double day)
 {
     constexpr double latest = 9999.0;
-    return year >= 1970.0 && year <= latest && month >= 1.0 && month <= 12.0 && month == std::floor(month) && day >= 1.0 &&
-           day == std::floor(day) && day <= days_in(static_cast<int>(year), static_cast<int>(month));
+    return year >= 1970.0 && year <= latest && month >= 1.0 && month <= 12.0 && month == std::floor(month) &&
+           day >= 1.0 && day == std::floor(day) &&
+           day <= days_in(static_cast<int>(year), static_cast<int>(month));
 }
 
 }  // namespace
@@ -75,7 +77,8 @@ double seconds_of_date(std::string_view text)
     if (!dashes || !clock || !is_day(year, month, day) || !(time >= 0.0)) {
         return no_date;
     }
-    return days_of(static_cast<int>(year), static_cast<int>(month), static_cast<int>(day)) * (1_day).si + time;
+    return days_of(static_cast<int>(year), static_cast<int>(month), static_cast<int>(day)) * (1_day).si +
+           time;
 }
 
 bool looks_like_date(std::string_view text)
@@ -105,12 +108,14 @@ double seconds_of_us_date(std::string_view text)
     if (!is_day(year, month, day) || !std::isfinite(clock)) {
         return no_date;
     }
-    return days_of(static_cast<int>(year), static_cast<int>(month), static_cast<int>(day)) * (1_day).si + clock;
+    return days_of(static_cast<int>(year), static_cast<int>(month), static_cast<int>(day)) * (1_day).si +
+           clock;
 }
 
 std::optional<SyslogTime> syslog_time(std::string_view text)
 {
-    constexpr std::array months{"Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
+    constexpr std::array months{"Jan", "Feb", "Mar", "Apr", "May", "Jun",
+                                "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
     constexpr std::size_t length = 15;
     const auto* const month = std::find(months.begin(), months.end(), text.substr(0, 3));
     if (text.size() != length || month == months.end()) {
@@ -129,6 +134,9 @@ std::optional<SyslogTime> syslog_time(std::string_view text)
     return time;
 }
 
-double seconds_of(const SyslogTime& time, int year) { return days_of(year, time.month, time.day) * (1_day).si + time.seconds; }
+double seconds_of(const SyslogTime& time, int year)
+{
+    return days_of(year, time.month, time.day) * (1_day).si + time.seconds;
+}
 
 }  // namespace prismopt

@@ -30,7 +30,8 @@ private:
         if (bytes.empty()) {
             return traits_type::eof();
         }
-        auto* begin = const_cast<char*>(bytes.data());  // NOLINT(cppcoreguidelines-pro-type-const-cast): never written through
+        auto* begin = const_cast<char*>(
+            bytes.data());  // NOLINT(cppcoreguidelines-pro-type-const-cast): never written through
         setg(begin, begin, begin + bytes.size());
         return traits_type::to_int_type(*begin);
     }
@@ -64,8 +65,8 @@ public:
         // The JSON form of protocol buffers writes integers of 64 bits as text.
         // Other programs write times and correlations as text, too.
         constexpr std::array numeric{"durationMicros", "startTimeMicros", "ts", "dur", "correlation"};
-        const bool counts =
-            std::find(numeric.begin(), numeric.end(), key_) != numeric.end() || (is_value() && attribute_ != "pg_name");
+        const bool counts = std::find(numeric.begin(), numeric.end(), key_) != numeric.end() ||
+                            (is_value() && attribute_ != "pg_name");
         if (const double parsed = counts ? number_in(value) : std::nan(""); std::isfinite(parsed)) {
             return number(parsed);
         }
@@ -116,10 +117,11 @@ public:
         --depth_;
         return true;
     }
-    bool parse_error(std::size_t position, const std::string& /*unused*/, const json::exception& error) override
+    bool parse_error(std::size_t position, const std::string& /*unused*/,
+                     const json::exception& error) override
     {
-        throw InputError(fmt::format("{} is not valid JSON from byte {} on ({}); is it truncated?", place_, position,
-                                     printable(error.what(), 120)));
+        throw InputError(fmt::format("{} is not valid JSON from byte {} on ({}); is it truncated?", place_,
+                                     position, printable(error.what(), 120)));
     }
 
 private:
@@ -187,8 +189,10 @@ private:
         } else if (what == "comm_type") {
             event_.collective_type = value;
         } else if (what == "correlation") {
-            constexpr double most = 9e15;  // integers are exact in a double; CUPTI counts from 1, and 0 stands for none
-            event_.correlation = value > 0.0 && value < most ? static_cast<std::int64_t>(value) : no_correlation;
+            constexpr double most =
+                9e15;  // integers are exact in a double; CUPTI counts from 1, and 0 stands for none
+            event_.correlation =
+                value > 0.0 && value < most ? static_cast<std::int64_t>(value) : no_correlation;
         }
     }
 
@@ -231,7 +235,8 @@ private:
 
 }  // namespace
 
-JsonTraceHead read_json_events(TraceStream& stream, const std::string& path, const std::function<void(JsonEvent&)>& event)
+JsonTraceHead read_json_events(TraceStream& stream, const std::string& path,
+                               const std::function<void(JsonEvent&)>& event)
 {
     StreamBuffer buffer(stream);
     std::istream input(&buffer);

@@ -50,6 +50,7 @@ struct JsonTraceHead {
 
 /// Calls `event` for each event. A file holds one document or, from Chakra's converter, one per node. Throws InputError with the
 /// place where the text is no JSON.
-JsonTraceHead read_json_events(TraceStream& stream, const std::string& path, const std::function<void(JsonEvent&)>& event);
+JsonTraceHead read_json_events(TraceStream& stream, const std::string& path,
+                               const std::function<void(JsonEvent&)>& event);
 
 }  // namespace prismopt

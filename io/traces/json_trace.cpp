@@ -28,7 +28,8 @@ constexpr double microsecond_s = 1e-6;
 bool is_number(const std::string& text)
 {
     constexpr std::size_t most_digits = 9;
-    return !text.empty() && text.size() <= most_digits && text.find_first_not_of("0123456789") == std::string::npos;
+    return !text.empty() && text.size() <= most_digits &&
+           text.find_first_not_of("0123456789") == std::string::npos;
 }
 
 /// Processes and tracks of JAX's profiler, by the names that come before their events.
@@ -59,7 +60,8 @@ private:
     std::string_view on(const JsonEvent& event) const
     {
         const auto track = tracks_.find({event.process, event.thread});
-        return track == tracks_.end() || !devices_.contains(event.process) ? std::string_view() : track->second;
+        return track == tracks_.end() || !devices_.contains(event.process) ? std::string_view()
+                                                                           : track->second;
     }
 
     std::set<std::string> devices_, with_streams_;
@@ -69,8 +71,8 @@ private:
 /// Whether a node ran on a GPU: the linker gives such nodes Kineto's category, the converter marks all others.
 bool on_gpu(const JsonEvent& node)
 {
-    constexpr std::array host_names{"aten::",       "c10d::", "autograd::", "nccl:", "[pytorch|", "record_param_comms",
-                                    "ProfilerStep#"};
+    constexpr std::array host_names{
+        "aten::", "c10d::", "autograd::", "nccl:", "[pytorch|", "record_param_comms", "ProfilerStep#"};
     const auto is_prefix = [&](const char* prefix) { return node.name.starts_with(prefix); };
     if (node.on_cpu) {
         return !*node.on_cpu;
@@ -83,7 +85,8 @@ std::string collective_name(double type)
 {
     constexpr std::array names{"all_reduce", "reduce",     "all_gather",     "gather",         "scatter",
                                "broadcast",  "all_to_all", "reduce_scatter", "reduce_scatter", "barrier"};
-    return type >= 0.0 && type < static_cast<double>(names.size()) ? names[static_cast<std::size_t>(type)] : "";
+    return type >= 0.0 && type < static_cast<double>(names.size()) ? names[static_cast<std::size_t>(type)]
+                                                                   : "";
 }
 
 /// A kernel, with its device and stream, and the number that it shares with its launch.
@@ -96,7 +99,10 @@ struct Kernel {
 /// Collects kernels, launches and marks of steps as they come.
 class TraceCollector {
 public:
-    TraceCollector(const std::string& path, const KernelNames& names, Trace& trace) : path_(path), names_(names), trace_(trace) {}
+    TraceCollector(const std::string& path, const KernelNames& names, Trace& trace)
+        : path_(path), names_(names), trace_(trace)
+    {
+    }
 
     void add(JsonEvent& event)
     {
@@ -153,7 +159,8 @@ public:
         return without_launch == 0 || nodes_ > 0  // nodes of Chakra carry the time of their launch
                    ? ""
                    : fmt::format(
-                         "{}: {} of {} kernels have no launch in the trace (correlation), and count to the step of the CPU in "
+                         "{}: {} of {} kernels have no launch in the trace (correlation), and count to the "
+                         "step of the CPU in "
                          "which they start; the GPU may run behind by more than a step",
                          file_name(path_), without_launch, kernels_.size());
     }
@@ -164,7 +171,8 @@ private:
     static bool is_launch(const JsonEvent& event)
     {
         const std::string& category = event.category;
-        const bool runtime = category.ends_with("_runtime") || category.ends_with("_driver") || category == "Runtime";
+        const bool runtime =
+            category.ends_with("_runtime") || category.ends_with("_driver") || category == "Runtime";
         return runtime && event.correlation != no_correlation && std::isfinite(event.start_us);
     }
 
@@ -177,8 +185,8 @@ private:
         }
         const std::string number = event.name.substr(step_mark.size());
         if (is_number(number) && std::isfinite(event.start_us)) {
-            const StepMark mark{event.start_us * microsecond_s, (event.start_us + event.duration_us) * microsecond_s,
-                                std::stoi(number)};
+            const StepMark mark{event.start_us * microsecond_s,
+                                (event.start_us + event.duration_us) * microsecond_s, std::stoi(number)};
             if (event.category == "gpu_user_annotation") {
                 steps_.add_gpu(track(event.thread), mark);
             } else {
@@ -190,10 +198,12 @@ private:
 
     void add_jax(JsonEvent& event)
     {
-        const std::string device_track = event.process + '/';  // steps are those of the device, whatever the stream
+        const std::string device_track =
+            event.process + '/';  // steps are those of the device, whatever the stream
         if (jax_.is_step(event) && std::isfinite(event.start_us)) {
-            steps_.add_gpu(track(device_track), {event.start_us * microsecond_s,
-                                                 (event.start_us + event.duration_us) * microsecond_s, std::stoi(event.name)});
+            steps_.add_gpu(track(device_track),
+                           {event.start_us * microsecond_s,
+                            (event.start_us + event.duration_us) * microsecond_s, std::stoi(event.name)});
         } else if (jax_.is_kernel(event)) {
             if (!event.hlo_category.empty()) {
                 event.name = "hlo " + event.hlo_category + ' ' + event.name;
@@ -244,7 +254,10 @@ private:
     }
 
     /// Place of a stream among those met.
-    std::size_t track(const std::string& thread) { return tracks_.emplace(thread, tracks_.size()).first->second; }
+    std::size_t track(const std::string& thread)
+    {
+        return tracks_.emplace(thread, tracks_.size()).first->second;
+    }
 
     std::uint16_t kind(const JsonEvent& event)
     {
@@ -261,15 +274,17 @@ private:
     [[noreturn]] void refuse_without_kernels() const
     {
         if (nodes_ > 0 && timed_nodes_ == 0) {
-            throw InputError(
-                fmt::format("{}: is an execution trace of the host: its {} nodes are operators without durations, which such "
-                            "traces never hold; give the Kineto trace of the same run (torch.profiler), or the output of "
-                            "Chakra's chakra_trace_link, which joins both",
-                            path_, nodes_));
+            throw InputError(fmt::format(
+                "{}: is an execution trace of the host: its {} nodes are operators without durations, which "
+                "such "
+                "traces never hold; give the Kineto trace of the same run (torch.profiler), or the output of "
+                "Chakra's chakra_trace_link, which joins both",
+                path_, nodes_));
         }
         if (nodes_ > 0) {
             throw InputError(
-                fmt::format("{}: none of its {} nodes with a duration ran on a GPU; record the activity of the GPUs, too, and "
+                fmt::format("{}: none of its {} nodes with a duration ran on a GPU; record the activity of "
+                            "the GPUs, too, and "
                             "link that Kineto trace (chakra_trace_link)",
                             path_, timed_nodes_));
         }
@@ -278,12 +293,14 @@ private:
         }
         std::vector<std::string> found;
         for (const auto& [category, count] : categories_) {
-            found.push_back(fmt::format("{} {}", count, category.empty() ? "without a category" : printable(category, 40)));
+            found.push_back(fmt::format("{} {}", count,
+                                        category.empty() ? "without a category" : printable(category, 40)));
         }
         constexpr std::size_t most = 8;
         found.resize(std::min(most, found.size()));
-        throw InputError(fmt::format("{}: has no kernel with a duration (events: {}); record the activity of the GPUs, too",
-                                     path_, found.empty() ? "none" : fmt::format("{}", fmt::join(found, ", "))));
+        throw InputError(fmt::format(
+            "{}: has no kernel with a duration (events: {}); record the activity of the GPUs, too", path_,
+            found.empty() ? "none" : fmt::format("{}", fmt::join(found, ", "))));
     }
 
     const std::string& path_;
@@ -301,10 +318,12 @@ private:
 
 }  // namespace
 
-std::string read_json_trace(TraceStream& stream, const std::string& path, const KernelNames& names, Trace& trace)
+std::string read_json_trace(TraceStream& stream, const std::string& path, const KernelNames& names,
+                            Trace& trace)
 {
     TraceCollector collector(path, names, trace);
-    const JsonTraceHead head = read_json_events(stream, path, [&](JsonEvent& event) { collector.add(event); });
+    const JsonTraceHead head =
+        read_json_events(stream, path, [&](JsonEvent& event) { collector.add(event); });
     std::string note = collector.finish(head);
     trace.source += (trace.source.empty() ? "" : ", ") + file_name(path);
     trace.rows = "kernel";

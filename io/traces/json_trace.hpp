@@ -20,6 +20,7 @@ namespace prismopt {
 /// Otherwise one file is one rank; files without a rank are numbered in order. Throws InputError with the place if the file is no
 /// such trace.
 /// Returns a note for the user: how many kernels have no launch in the trace, and so may be in a step after theirs; empty for none.
-std::string read_json_trace(TraceStream& stream, const std::string& path, const KernelNames& names, Trace& trace);
+std::string read_json_trace(TraceStream& stream, const std::string& path, const KernelNames& names,
+                            Trace& trace);
 
 }  // namespace prismopt

@@ -14,11 +14,13 @@ std::string kernel_text(std::string_view name)
     return plain_text(name.substr(0, most));
 }
 
-std::uint16_t kernel_kind(const std::string& name, const KernelNames& names, Trace& trace, const std::string& path)
+std::uint16_t kernel_kind(const std::string& name, const KernelNames& names, Trace& trace,
+                          const std::string& path)
 {
     constexpr std::size_t most = 60'000;  // of the 65,536 that a number of two bytes counts
     if (trace.kinds.size() >= most) {
-        throw InputError(fmt::format("{}: has more than {} kinds of kernels; is it the trace of a single job?", path, most));
+        throw InputError(fmt::format(
+            "{}: has more than {} kinds of kernels; is it the trace of a single job?", path, most));
     }
     return trace.kind_index(escape_controls(name), names);
 }

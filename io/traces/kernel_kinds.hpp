@@ -15,6 +15,7 @@ namespace prismopt {
 std::string kernel_text(std::string_view name);
 
 /// The kind of this name. Throws InputError, which names `path`, where the trace has more kinds than a single job.
-std::uint16_t kernel_kind(const std::string& name, const KernelNames& names, Trace& trace, const std::string& path);
+std::uint16_t kernel_kind(const std::string& name, const KernelNames& names, Trace& trace,
+                          const std::string& path);
 
 }  // namespace prismopt

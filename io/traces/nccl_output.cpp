@@ -67,7 +67,8 @@ public:
     {
         if (!table_.rows.empty()) {
             table_.hosts = static_cast<int>(hosts_.size());
-            table_.single_rank = table_.ranks == 1 || (table_.ranks == 0 && widest_ > 0.0 && table_.bus == 0.0 && has_bus_);
+            table_.single_rank =
+                table_.ranks == 1 || (table_.ranks == 0 && widest_ > 0.0 && table_.bus == 0.0 && has_bus_);
             tables_.push_back(table_);
         }
         table_.rows.clear();
@@ -86,11 +87,14 @@ private:
 
     void comment(const std::vector<std::string>& words)
     {
-        const auto has = [&](const char* name) { return std::find(words.begin(), words.end(), name) != words.end(); };
+        const auto has = [&](const char* name) {
+            return std::find(words.begin(), words.end(), name) != words.end();
+        };
         read_iterations(words);
         if (!words.empty() && words.front() == "Rank") {
             ++table_.ranks;
-            const auto on = std::find(words.begin(), words.end(), "on");  // "Rank 0 Group 0 Pid 4711 on node-a device 0 ..."
+            const auto on = std::find(words.begin(), words.end(),
+                                      "on");  // "Rank 0 Group 0 Pid 4711 on node-a device 0 ..."
             if (on != words.end() && on + 1 != words.end()) {
                 hosts_.insert(*(on + 1));
             }
@@ -112,30 +116,35 @@ private:
             }
         }
         constexpr double most = 1e9;
-        table_.iterations =
-            plain > 0 ? static_cast<int>(std::min(most, static_cast<double>(plain) * aggregated)) : table_.iterations;
+        table_.iterations = plain > 0
+                                ? static_cast<int>(std::min(most, static_cast<double>(plain) * aggregated))
+                                : table_.iterations;
     }
 
     void row(const std::vector<std::string>& words)
     {
         const auto field = [&](const char* name) {
             const int place = column(columns_, {name});
-            return place < 0 || static_cast<std::size_t>(place) >= words.size() ? std::string()
-                                                                                : words[static_cast<std::size_t>(place)];
+            return place < 0 || static_cast<std::size_t>(place) >= words.size()
+                       ? std::string()
+                       : words[static_cast<std::size_t>(place)];
         };
         if (columns_.empty()) {
-            throw InputError(fmt::format(
-                "{}:{}: numbers before the header line (# size count type redop ... time); give the whole output of nccl-tests",
-                path_, number_));
+            throw InputError(
+                fmt::format("{}:{}: numbers before the header line (# size count type redop ... time); give "
+                            "the whole output of nccl-tests",
+                            path_, number_));
         }
         const double time_us = number_in(field("time"));
         const double size = number_in(field("size"));
-        const auto is_word = [](const std::string& text) { return !text.empty() && !std::isfinite(number_in(text)); };
+        const auto is_word = [](const std::string& text) {
+            return !text.empty() && !std::isfinite(number_in(text));
+        };
         const bool shifted = (column(columns_, {"type"}) >= 0 && !is_word(field("type"))) ||
                              (column(columns_, {"redop"}) >= 0 && !is_word(field("redop")));
         if (shifted || time_us == 0.0 || !std::isfinite(time_us) || !(size >= 0.0)) {
-            throw InputError(fmt::format("{}:{}: is not a line of nccl-tests ({}); is it truncated?", path_, number_,
-                                         fmt::join(columns_, ", ")));
+            throw InputError(fmt::format("{}:{}: is not a line of nccl-tests ({}); is it truncated?", path_,
+                                         number_, fmt::join(columns_, ", ")));
         }
         any_ = true;
         if (const char* reason = impossible_duration(1e-6 * time_us)) {
@@ -144,11 +153,13 @@ private:
         const double algorithm = number_in(field("algbw"));
         const double bus = number_in(field("busbw"));
         has_bus_ = std::isfinite(bus);
-        if (algorithm > widest_ && bus >= 0.0 && std::isfinite(algorithm) && std::isfinite(bus)) {  // most digits
+        if (algorithm > widest_ && bus >= 0.0 && std::isfinite(algorithm) &&
+            std::isfinite(bus)) {  // most digits
             widest_ = algorithm;
             table_.bus = bus / algorithm;
         }
-        table_.rows.push_back({fmt::format("{} {}", field("type"), field("redop")), field("size"), 1e-6 * time_us, number_});
+        table_.rows.push_back(
+            {fmt::format("{} {}", field("type"), field("redop")), field("size"), 1e-6 * time_us, number_});
     }
 
     const std::string& path_;
@@ -168,10 +179,12 @@ private:
 bool is_nccl_output(std::string_view beginning)
 {
     return beginning.find("nThread") != std::string_view::npos ||
-           (beginning.find("algbw") != std::string_view::npos && beginning.find("busbw") != std::string_view::npos);
+           (beginning.find("algbw") != std::string_view::npos &&
+            beginning.find("busbw") != std::string_view::npos);
 }
 
-std::vector<CollectiveTable> read_nccl_tables(TraceStream& stream, const std::string& path, std::vector<Fault>& faults)
+std::vector<CollectiveTable> read_nccl_tables(TraceStream& stream, const std::string& path,
+                                              std::vector<Fault>& faults)
 {
     std::map<std::string, NcclOutput> outputs;  // by label, of which most files have one
     std::vector<std::string> labels;            // in their order
@@ -191,7 +204,8 @@ std::vector<CollectiveTable> read_nccl_tables(TraceStream& stream, const std::st
             tables.push_back(std::move(table));
         }
     }
-    if (std::none_of(outputs.begin(), outputs.end(), [](const auto& output) { return output.second.any(); })) {
+    if (std::none_of(outputs.begin(), outputs.end(),
+                     [](const auto& output) { return output.second.any(); })) {
         throw InputError(path + ": no line has a size and a time; give the whole output of nccl-tests");
     }
     return tables;

@@ -26,7 +26,8 @@ NsysTime nsys_time(const std::vector<std::string>& header, const std::string& na
         const char* suffix;
         double seconds;
     };
-    for (const Unit& unit : std::array{Unit{" (ns)", 1e-9}, Unit{" (us)", 1e-6}, Unit{" (ms)", 1e-3}, Unit{" (s)", 1.0}}) {
+    for (const Unit& unit :
+         std::array{Unit{" (ns)", 1e-9}, Unit{" (us)", 1e-6}, Unit{" (ms)", 1e-3}, Unit{" (s)", 1.0}}) {
         if (const int place = column(header, {name + unit.suffix}); place >= 0) {
             return {place, unit.seconds};
         }
@@ -36,7 +37,10 @@ NsysTime nsys_time(const std::vector<std::string>& header, const std::string& na
 
 class NsysTrace {
 public:
-    NsysTrace(const std::string& path, const KernelNames& names, Trace& trace) : path_(path), names_(names), trace_(trace) {}
+    NsysTrace(const std::string& path, const KernelNames& names, Trace& trace)
+        : path_(path), names_(names), trace_(trace)
+    {
+    }
 
     void start(const std::vector<std::string>& header)
     {
@@ -78,8 +82,9 @@ private:
     {
         const double value = number_in(field(line, column.place));
         if (!std::isfinite(value)) {
-            throw InputError(fmt::format("{}:{}: {} = \"{}\" is not a number; correct or remove the line", path_, line.number,
-                                         name, plain_text(field(line, column.place).substr(0, 40))));
+            throw InputError(fmt::format("{}:{}: {} = \"{}\" is not a number; correct or remove the line",
+                                         path_, line.number, name,
+                                         plain_text(field(line, column.place).substr(0, 40))));
         }
         return value * column.unit_s;
     }
@@ -98,7 +103,8 @@ private:
     {
         std::string text = kernel_text(name);
         if (!field(line, grid_[0]).empty()) {
-            text += fmt::format(", grid {}x{}x{}", field(line, grid_[0]), field(line, grid_[1]), field(line, grid_[2]));
+            text += fmt::format(", grid {}x{}x{}", field(line, grid_[0]), field(line, grid_[1]),
+                                field(line, grid_[2]));
         }
         if (!field(line, stream_).empty()) {
             text += fmt::format(", stream {}", field(line, stream_));
@@ -120,10 +126,12 @@ private:
 
 bool is_nsys_trace(const std::vector<std::string>& header)
 {
-    return nsys_time(header, "Start").place >= 0 && nsys_time(header, "Duration").place >= 0 && column(header, {"Name"}) >= 0;
+    return nsys_time(header, "Start").place >= 0 && nsys_time(header, "Duration").place >= 0 &&
+           column(header, {"Name"}) >= 0;
 }
 
-void read_nsys_trace(TraceStream& stream, const std::string& path, char separator, const KernelNames& names, Trace& trace)
+void read_nsys_trace(TraceStream& stream, const std::string& path, char separator, const KernelNames& names,
+                     Trace& trace)
 {
     NsysTrace table(path, names, trace);
     read_table([&stream] { return stream.next(); }, path,

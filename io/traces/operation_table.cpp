@@ -20,7 +20,8 @@ struct TimeUnit {
     const char* suffix;
     double seconds;
 };
-constexpr std::array units{TimeUnit{"_s", 1.0}, TimeUnit{"_ms", 1e-3}, TimeUnit{"_us", 1e-6}, TimeUnit{"_ns", 1e-9}};
+constexpr std::array units{TimeUnit{"_s", 1.0}, TimeUnit{"_ms", 1e-3}, TimeUnit{"_us", 1e-6},
+                           TimeUnit{"_ns", 1e-9}};
 
 /// A column of times, by a name that ends with its unit.
 struct TimeColumn {
@@ -58,7 +59,10 @@ Columns columns_of(const std::vector<std::string>& header)
 
 class OperationTable {
 public:
-    OperationTable(const std::string& path, const KernelNames& names, Trace& trace) : path_(path), names_(names), trace_(trace) {}
+    OperationTable(const std::string& path, const KernelNames& names, Trace& trace)
+        : path_(path), names_(names), trace_(trace)
+    {
+    }
 
     void start(const std::vector<std::string>& header)
     {
@@ -76,8 +80,9 @@ public:
             }
         }
         if (!missing.empty()) {
-            throw InputError(fmt::format("{}:1: an operation table without {} (header: {}); rename or add columns", path_,
-                                         fmt::join(missing, ", "), fmt::join(header, ", ")));
+            throw InputError(
+                fmt::format("{}:1: an operation table without {} (header: {}); rename or add columns", path_,
+                            fmt::join(missing, ", "), fmt::join(header, ", ")));
         }
     }
 
@@ -86,16 +91,19 @@ public:
         TraceOp op;
         op.line = line.number;
         op.step = whole<std::int32_t>(line, columns_.step, "step");
-        op.worker = worker({whole<std::int32_t>(line, columns_.dp, "dp"), whole<std::int32_t>(line, columns_.stage, "stage")});
+        op.worker = worker({whole<std::int32_t>(line, columns_.dp, "dp"),
+                            whole<std::int32_t>(line, columns_.stage, "stage")});
         op.kind = kind(line);
-        op.microbatch = of_a_microbatch(line) ? whole<std::int16_t>(line, columns_.microbatch, "microbatch") : std::int16_t{-1};
+        op.microbatch = of_a_microbatch(line) ? whole<std::int16_t>(line, columns_.microbatch, "microbatch")
+                                              : std::int16_t{-1};
         op.start_s = time(line, columns_.start, "start");
         const double duration = time(line, columns_.duration, "duration");
         if (const char* reason = impossible_duration(duration)) {
             return trace_.fault(reason, line.number);
         }
         op.duration_s = static_cast<float>(duration);
-        op.sequence = columns_.sequence >= 0 ? whole<std::int32_t>(line, columns_.sequence, "sequence") : count_of_kind(op);
+        op.sequence = columns_.sequence >= 0 ? whole<std::int32_t>(line, columns_.sequence, "sequence")
+                                             : count_of_kind(op);
         trace_.ops.push_back(op);
     }
 
@@ -103,15 +111,16 @@ private:
     [[noreturn]] void refuse(const TableLine& line, int place, const char* name, const char* why) const
     {
         const std::string shown = plain_text(line.fields[static_cast<std::size_t>(place)].substr(0, 40));
-        throw InputError(
-            fmt::format("{}:{}: {} = \"{}\" is not {}; correct or remove the line", path_, line.number, name, shown, why));
+        throw InputError(fmt::format("{}:{}: {} = \"{}\" is not {}; correct or remove the line", path_,
+                                     line.number, name, shown, why));
     }
 
     template <class Whole>
     Whole whole(const TableLine& line, int place, const char* name) const
     {
         const double value = number_in(line.fields[static_cast<std::size_t>(place)]);
-        if (!(value >= -1.0 && value <= static_cast<double>(std::numeric_limits<Whole>::max()) && value == std::floor(value))) {
+        if (!(value >= -1.0 && value <= static_cast<double>(std::numeric_limits<Whole>::max()) &&
+              value == std::floor(value))) {
             refuse(line, place, name, "an integer in range");
         }
         return static_cast<Whole>(value);
@@ -120,7 +129,8 @@ private:
     /// What belongs to a whole step has an empty field.
     bool of_a_microbatch(const TableLine& line) const
     {
-        return columns_.microbatch >= 0 && !line.fields[static_cast<std::size_t>(columns_.microbatch)].empty();
+        return columns_.microbatch >= 0 &&
+               !line.fields[static_cast<std::size_t>(columns_.microbatch)].empty();
     }
 
     double time(const TableLine& line, const TimeColumn& column, const char* name) const
@@ -174,7 +184,8 @@ bool is_operation_table(const std::vector<std::string>& header)
     return columns.step >= 0 && columns.op >= 0;
 }
 
-void read_operation_table(TraceStream& stream, const std::string& path, char separator, const KernelNames& names, Trace& trace)
+void read_operation_table(TraceStream& stream, const std::string& path, char separator,
+                          const KernelNames& names, Trace& trace)
 {
     OperationTable table(path, names, trace);
     read_table([&stream] { return stream.next(); }, path,

@@ -17,6 +17,7 @@ bool is_operation_table(const std::vector<std::string>& header);
 /// name], start_X and dur_X [duration_X] where X is s, ms, us or ns, and optionally seq_id [sequence] and mb_id [microbatch].
 /// Rows with a negative duration, or one longer than a day, are counted and excluded. Throws InputError with the line for an
 /// invalid table.
-void read_operation_table(TraceStream& stream, const std::string& path, char separator, const KernelNames& names, Trace& trace);
+void read_operation_table(TraceStream& stream, const std::string& path, char separator,
+                          const KernelNames& names, Trace& trace);
 
 }  // namespace prismopt

@@ -35,11 +35,12 @@ struct OutageUnit {
     const char* suffix;
     double seconds;
 };
-constexpr std::array outage_units{OutageUnit{"_s", 1.0}, OutageUnit{"_h", 3600.0}, OutageUnit{"_day", 86'400.0}};
+constexpr std::array outage_units{OutageUnit{"_s", 1.0}, OutageUnit{"_h", 3600.0},
+                                  OutageUnit{"_day", 86'400.0}};
 
 /// Of our own lists, of Slurm's or of LANL's.
-OutageTimeColumn outage_time_column(const std::vector<std::string>& header, const std::string& own, const char* slurm,
-                                    const char* lanl)
+OutageTimeColumn outage_time_column(const std::vector<std::string>& header, const std::string& own,
+                                    const char* slurm, const char* lanl)
 {
     for (const OutageUnit& unit : outage_units) {
         if (const int place = column(header, {own + unit.suffix}); place >= 0) {
@@ -57,13 +58,17 @@ OutageTimeColumn start_column(const std::vector<std::string>& header)
     return outage_time_column(header, "start", "TimeStart", "prob started (mm/dd/yy hh:mm)");
 }
 
-int node_column(const std::vector<std::string>& header) { return column(header, {"node", "host", "NodeName", "nodenum"}); }
+int node_column(const std::vector<std::string>& header)
+{
+    return column(header, {"node", "host", "NodeName", "nodenum"});
+}
 
 /// Columns of LANL's data whose field, if any, names the cause.
 std::vector<int> cause_columns(const std::vector<std::string>& header)
 {
     std::vector<int> places;
-    for (const char* name : {"Facilities", "Hardware", "Human Error", "Network", "Undetermined", "Software"}) {
+    for (const char* name :
+         {"Facilities", "Hardware", "Human Error", "Network", "Undetermined", "Software"}) {
         if (const int place = column(header, {name}); place >= 0) {
             places.push_back(place);
         }
@@ -86,9 +91,10 @@ public:
         state_ = column(header, {"level", "State"});
         causes_ = cause_ < 0 ? cause_columns(header) : std::vector<int>{};
         if (node_ < 0 || start_.place < 0) {
-            throw InputError(fmt::format("{}:1: a list of outages without {} (header: {}); rename or add columns", path_,
-                                         node_ < 0 ? "node" : "start_s (or start_h, start_day, or dates in start)",
-                                         fmt::join(header, ", ")));
+            throw InputError(
+                fmt::format("{}:1: a list of outages without {} (header: {}); rename or add columns", path_,
+                            node_ < 0 ? "node" : "start_s (or start_h, start_day, or dates in start)",
+                            fmt::join(header, ", ")));
         }
     }
 
@@ -98,10 +104,10 @@ public:
             return;  // Slurm's events of the whole cluster have no node
         }
         if (field(line, node_).ends_with('+')) {
-            throw InputError(
-                fmt::format("{}:{}: node = \"{}\" is cut off, so nodes cannot be distinguished; print the list with "
-                            "`sacctmgr show event --parsable2`",
-                            path_, line.number, plain_text(field(line, node_))));
+            throw InputError(fmt::format(
+                "{}:{}: node = \"{}\" is cut off, so nodes cannot be distinguished; print the list with "
+                "`sacctmgr show event --parsable2`",
+                path_, line.number, plain_text(field(line, node_))));
         }
         const double start_s = time(line, start_);
         if (!std::isfinite(start_s)) {
@@ -178,7 +184,8 @@ std::vector<std::string_view> fields_in(std::string_view line, const std::vector
 {
     std::vector<std::string_view> fields;
     for (const Span& span : spans) {
-        std::string_view field = span.begin < line.size() ? line.substr(span.begin, span.end - span.begin) : std::string_view();
+        std::string_view field =
+            span.begin < line.size() ? line.substr(span.begin, span.end - span.begin) : std::string_view();
         field.remove_prefix(std::min(field.find_first_not_of(' '), field.size()));
         field = field.substr(0, field.find_last_not_of(" \r") + 1);
         fields.push_back(field);
@@ -188,7 +195,8 @@ std::vector<std::string_view> fields_in(std::string_view line, const std::vector
 
 bool is_dashes(std::string_view line)
 {
-    return line.find('-') != std::string_view::npos && line.find_first_not_of("- \r") == std::string_view::npos;
+    return line.find('-') != std::string_view::npos &&
+           line.find_first_not_of("- \r") == std::string_view::npos;
 }
 
 }  // namespace
@@ -197,11 +205,13 @@ Outage outage_between(const std::string& path, std::uint32_t line, double start_
 {
     constexpr double longest_s = 3650.0 * 86'400.0;
     if (end_s < start_s) {
-        throw InputError(fmt::format("{}:{}: the outage ends before it starts; swap the columns or remove the line", path, line));
+        throw InputError(fmt::format(
+            "{}:{}: the outage ends before it starts; swap the columns or remove the line", path, line));
     }
     if (end_s - start_s > longest_s) {
         throw InputError(
-            fmt::format("{}:{}: the outage lasts {:.3g} days, more than ten years; correct its end, or leave it empty if the "
+            fmt::format("{}:{}: the outage lasts {:.3g} days, more than ten years; correct its end, or leave "
+                        "it empty if the "
                         "node never came back",
                         path, line, (end_s - start_s) / (1_day).si));
     }
@@ -218,16 +228,18 @@ void add_outage(OutageRecords& records, Outage outage, std::string_view state, s
     }
     const bool ended = outage.end_s >= outage.start_s;
     if (ended && !records.known.emplace(outage.node, outage.start_s, outage.end_s).second) {
-        return add_fault(records.excluded, "outages that are listed again, with the node, start and end of another", line);
+        return add_fault(records.excluded,
+                         "outages that are listed again, with the node, start and end of another", line);
     }
     records.outages.push_back(std::move(outage));
 }
 
 void refuse_outage_date(const std::string& path, std::uint32_t line, std::string_view text)
 {
-    throw InputError(fmt::format(
-        "{}:{}: start = \"{}\" is not a time; write a number in the column's unit, or a date such as 2024-03-01T12:30:00", path,
-        line, plain_text(text.substr(0, 40))));
+    throw InputError(
+        fmt::format("{}:{}: start = \"{}\" is not a time; write a number in the column's unit, or a date "
+                    "such as 2024-03-01T12:30:00",
+                    path, line, plain_text(text.substr(0, 40))));
 }
 
 bool is_outage_list(const std::vector<std::string>& header)
@@ -248,8 +260,9 @@ bool is_slurm_table(std::string_view beginning)
     std::istringstream lines{std::string(beginning)};
     std::string header;
     std::string dashes;
-    return std::getline(lines, header) && std::getline(lines, dashes) && header.find("NodeName") != std::string::npos &&
-           header.find("TimeStart") != std::string::npos && is_dashes(dashes);
+    return std::getline(lines, header) && std::getline(lines, dashes) &&
+           header.find("NodeName") != std::string::npos && header.find("TimeStart") != std::string::npos &&
+           is_dashes(dashes);
 }
 
 void read_slurm_table(TraceStream& stream, const std::string& path, OutageRecords& records)

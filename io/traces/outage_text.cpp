@@ -175,8 +175,10 @@ void read_xid_journal(TraceStream& stream, const std::string& path, OutageRecord
         const double start_s = clock.seconds(message);
         if (message.host.empty() || message.number == 0 || !std::isfinite(start_s)) {
             throw InputError(
-                fmt::format("{}:{}: an Xid without its time, host and number; write the journal of each node with `journalctl "
-                            "-k -o short-iso`, whose lines have them (2024-03-05T07:11:19+0000 gpu0012 kernel: NVRM: Xid ...)",
+                fmt::format("{}:{}: an Xid without its time, host and number; write the journal of each node "
+                            "with `journalctl "
+                            "-k -o short-iso`, whose lines have them (2024-03-05T07:11:19+0000 gpu0012 "
+                            "kernel: NVRM: Xid ...)",
                             path, number));
         }
         if (is_by_application(message.number)) {
@@ -186,7 +188,8 @@ void read_xid_journal(TraceStream& stream, const std::string& path, OutageRecord
         const bool repeated = before != latest_s.end() && std::abs(start_s - before->second) <= same_event_s;
         latest_s[message.host] = start_s;
         if (repeated) {
-            return add_fault(records.excluded, "Xids within five minutes after another of the same node", number);
+            return add_fault(records.excluded, "Xids within five minutes after another of the same node",
+                             number);
         }
         Outage outage = outage_between(path, number, start_s, not_known);
         outage.node = message.host;

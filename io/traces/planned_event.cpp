@@ -13,27 +13,28 @@ namespace {
 
 // Words and phrases of administrators, and of Slurm: states MAINT and PLANNED (slurm.schedmd.com/sinfo.html, NODE STATE CODES), the
 // reason "Reboot ASAP" of `scontrol reboot` (scontrol.html). "PM" alone may be a time of day, and "reboot" alone follows crashes.
-constexpr std::array planned_phrases{"maintenance", "maint",     "scheduled",   "planned",        "preventive",    "pm cycle",
-                                     "pm window",   "update",    "updates",     "updated",        "updating",      "upgrade",
-                                     "upgrades",    "upgraded",  "upgrading",   "patch",          "patches",       "patched",
-                                     "patching",    "test",      "tests",       "testing",        "burn in",       "burnin",
-                                     "reimage",     "reimaging", "reprovision", "reprovisioning", "rolling",       "asap",
-                                     "change",      "wartung",   "geplant",     "decommission",   "decommissioned"};
+constexpr std::array planned_phrases{
+    "maintenance", "maint",   "scheduled", "planned",  "preventive", "pm cycle",     "pm window",
+    "update",      "updates", "updated",   "updating", "upgrade",    "upgrades",     "upgraded",
+    "upgrading",   "patch",   "patches",   "patched",  "patching",   "test",         "tests",
+    "testing",     "burn in", "burnin",    "reimage",  "reimaging",  "reprovision",  "reprovisioning",
+    "rolling",     "asap",    "change",    "wartung",  "geplant",    "decommission", "decommissioned"};
 
 // A node in maintenance may be switched off: silence alone does not make its state a failure.
 constexpr std::array silence_words{"responding", "unresponsive", "unreachable", "lost"};
 
 // Xid, ECC: NVIDIA's driver (docs.nvidia.com/deploy/xid-errors); MCE, NMI, oops, panic, lockup: Linux (docs.kernel.org/admin-guide).
 constexpr std::array failure_words{
-    "unscheduled", "unplanned",   "unexpected", "unexpectedly", "ungeplant", "emergency", "incident",      "fail",
-    "fails",       "failed",      "failure",    "failures",     "failing",   "error",     "errors",        "fault",
-    "faults",      "faulty",      "xid",        "sxid",         "ecc",       "dbe",       "uncorrectable", "uncorrected",
-    "rma",         "panic",       "panicked",   "oops",         "mce",       "nmi",       "lockup",        "segfault",
-    "crash",       "crashes",     "crashed",    "crashing",     "hang",      "hangs",     "hanging",       "hung",
-    "stuck",       "freeze",      "froze",      "frozen",       "fell",      "fallen",    "dead",          "died",
-    "broken",      "broke",       "defect",     "defective",    "bad",       "corrupt",   "corrupted",     "corruption",
-    "overheat",    "overheating", "overheated", "timeout",      "degraded",  "flapping",  "dropped",       "abort",
-    "aborted",     "loss",        "leak",       "leaking",      "outage"};
+    "unscheduled", "unplanned",     "unexpected",  "unexpectedly", "ungeplant", "emergency", "incident",
+    "fail",        "fails",         "failed",      "failure",      "failures",  "failing",   "error",
+    "errors",      "fault",         "faults",      "faulty",       "xid",       "sxid",      "ecc",
+    "dbe",         "uncorrectable", "uncorrected", "rma",          "panic",     "panicked",  "oops",
+    "mce",         "nmi",           "lockup",      "segfault",     "crash",     "crashes",   "crashed",
+    "crashing",    "hang",          "hangs",       "hanging",      "hung",      "stuck",     "freeze",
+    "froze",       "frozen",        "fell",        "fallen",       "dead",      "died",      "broken",
+    "broke",       "defect",        "defective",   "bad",          "corrupt",   "corrupted", "corruption",
+    "overheat",    "overheating",   "overheated",  "timeout",      "degraded",  "flapping",  "dropped",
+    "abort",       "aborted",       "loss",        "leak",         "leaking",   "outage"};
 
 /// Whether the words of a phrase follow each other in `words`.
 template <class Phrases>

@@ -19,10 +19,12 @@ std::string process_group_words(const std::string& description)
     constexpr const char* tensor = "of a tensor-parallel group";
     constexpr const char* context = "of a context-parallel group";
     constexpr const char* expert = "of an expert-parallel group";
-    constexpr std::array meanings{Meaning{"data", data},     Meaning{"dp", data},         Meaning{"fsdp", data},
-                                  Meaning{"hsdp", data},     Meaning{"ddp", data},        Meaning{"tensor", tensor},
-                                  Meaning{"tp", tensor},     Meaning{"context", context}, Meaning{"cp", context},
-                                  Meaning{"expert", expert}, Meaning{"ep", expert},       Meaning{"sequence", context},
+    constexpr std::array meanings{Meaning{"data", data},  Meaning{"dp", data},
+                                  Meaning{"fsdp", data},  Meaning{"hsdp", data},
+                                  Meaning{"ddp", data},   Meaning{"tensor", tensor},
+                                  Meaning{"tp", tensor},  Meaning{"context", context},
+                                  Meaning{"cp", context}, Meaning{"expert", expert},
+                                  Meaning{"ep", expert},  Meaning{"sequence", context},
                                   Meaning{"sp", context}};
     const std::vector<std::string> words = letter_words(description);
     for (const Meaning& meaning : meanings) {

@@ -18,7 +18,10 @@ int column_of_times(const std::vector<std::string>& header)
     return column(header, {"perf", "time_ms", "time_us", "time", "seconds"});
 }
 /// Milliseconds unless the column says otherwise.
-double time_unit_s(const std::string& name) { return name == "seconds" ? 1.0 : name == "time_us" ? 1e-6 : 1e-3; }
+double time_unit_s(const std::string& name)
+{
+    return name == "seconds" ? 1.0 : name == "time_us" ? 1e-6 : 1e-3;
+}
 /// More is faster.
 int throughput_column(const std::vector<std::string>& header)
 {
@@ -42,8 +45,9 @@ int size_column(const std::vector<std::string>& header) { return column(header, 
 int present(int place, const std::string& path, const char* name, const std::vector<std::string>& header)
 {
     if (place < 0) {
-        throw InputError(fmt::format("{}:1: no column {} (header: {}); correct quotes and separators of the header", path, name,
-                                     fmt::join(header, ", ")));
+        throw InputError(
+            fmt::format("{}:1: no column {} (header: {}); correct quotes and separators of the header", path,
+                        name, fmt::join(header, ", ")));
     }
     return place;
 }
@@ -54,14 +58,16 @@ double measured_in(const TableLine& line, int place, const std::string& path, co
     const std::string_view field = line.fields[static_cast<std::size_t>(place)];
     const double value = number_in(field);
     if (value == 0.0 || !std::isfinite(value)) {
-        throw InputError(fmt::format("{}:{}: {} = \"{}\" is not a positive number; correct or remove the line", path, line.number,
-                                     name, plain_text(field.substr(0, 40))));
+        throw InputError(
+            fmt::format("{}:{}: {} = \"{}\" is not a positive number; correct or remove the line", path,
+                        line.number, name, plain_text(field.substr(0, 40))));
     }
     return value;
 }
 
 /// "12 of cabinet c006": nodes of two cabinets may have one number. -1 and an empty field: not known.
-std::string node_label(const TableLine& line, int node, const std::vector<int>& around, const std::vector<std::string>& header)
+std::string node_label(const TableLine& line, int node, const std::vector<int>& around,
+                       const std::vector<std::string>& header)
 {
     std::string label = node < 0 ? std::string() : plain_text(line.fields[static_cast<std::size_t>(node)]);
     for (const int place : around) {
@@ -78,8 +84,8 @@ void refuse_size(const TableLine& line, int place, const std::string& path, cons
 {
     const std::string_view field = line.fields[static_cast<std::size_t>(place)];
     if (field.empty() || field.front() == '-') {
-        throw InputError(fmt::format("{}:{}: {} = \"{}\" is not a message size; correct or remove the line", path, line.number,
-                                     name, plain_text(field.substr(0, 40))));
+        throw InputError(fmt::format("{}:{}: {} = \"{}\" is not a message size; correct or remove the line",
+                                     path, line.number, name, plain_text(field.substr(0, 40))));
     }
 }
 
@@ -109,7 +115,8 @@ void read_gpu_table(TraceStream& stream, const std::string& path, char separator
                {[&](const std::vector<std::string>& header) {
                     gpu = present(column(header, {"gpu"}), path, "gpu", header);
                     inverse = column_of_times(header) < 0;
-                    time = present(inverse ? throughput_column(header) : column_of_times(header), path, "perf", header);
+                    time = present(inverse ? throughput_column(header) : column_of_times(header), path,
+                                   "perf", header);
                     name = header[static_cast<std::size_t>(time)];
                     unit_s = time_unit_s(name);
                     benchmark = column(header, {"app", "benchmark"});
@@ -138,8 +145,8 @@ bool is_collective_table(const std::vector<std::string>& header)
     return latency_column(header) >= 0 && size_column(header) >= 0;
 }
 
-void read_collective_table(TraceStream& stream, const std::string& path, char separator, std::vector<CollectiveRun>& times,
-                           std::vector<Fault>& faults)
+void read_collective_table(TraceStream& stream, const std::string& path, char separator,
+                           std::vector<CollectiveRun>& times, std::vector<Fault>& faults)
 {
     constexpr double microsecond = 1e-6;
     std::vector<std::string> names;
@@ -147,32 +154,35 @@ void read_collective_table(TraceStream& stream, const std::string& path, char se
     int size = -1;
     int number = -1;
     int members = -1;
-    read_table(
-        [&stream] { return stream.next(); }, path,
-        {[&](const std::vector<std::string>& header) {
-             names = header;
-             latency = present(latency_column(header), path, "lat_us", header);
-             size = present(size_column(header), path, "bytes", header);
-             number = column(header, {"i"});
-             members = column(header, {"nodes", "ranks", "gpus", "np"});
-         },
-         [&](const TableLine& line) {
-             refuse_size(line, size, path, names[static_cast<std::size_t>(size)]);
-             const double seconds =
-                 microsecond * measured_in(line, latency, path, names[static_cast<std::size_t>(latency)].c_str());
-             if (const char* reason = impossible_duration(seconds)) {
-                 return add_fault(faults, reason, line.number);
-             }
-             std::string series;
-             for (std::size_t k = 0; k < names.size(); ++k) {
-                 if (static_cast<int>(k) != latency && static_cast<int>(k) != number) {
-                     series += fmt::format("{}{} {}", series.empty() ? "" : ", ", names[k], line.fields[k]);
-                 }
-             }
-             const double count = members < 0 ? 0.0 : number_in(line.fields[static_cast<std::size_t>(members)]);
-             times.push_back({plain_text(series), seconds, 1, line.number, count > 0.0 && std::isfinite(count) ? count : 0.0});
-         },
-         separator});
+    read_table([&stream] { return stream.next(); }, path,
+               {[&](const std::vector<std::string>& header) {
+                    names = header;
+                    latency = present(latency_column(header), path, "lat_us", header);
+                    size = present(size_column(header), path, "bytes", header);
+                    number = column(header, {"i"});
+                    members = column(header, {"nodes", "ranks", "gpus", "np"});
+                },
+                [&](const TableLine& line) {
+                    refuse_size(line, size, path, names[static_cast<std::size_t>(size)]);
+                    const double seconds =
+                        microsecond *
+                        measured_in(line, latency, path, names[static_cast<std::size_t>(latency)].c_str());
+                    if (const char* reason = impossible_duration(seconds)) {
+                        return add_fault(faults, reason, line.number);
+                    }
+                    std::string series;
+                    for (std::size_t k = 0; k < names.size(); ++k) {
+                        if (static_cast<int>(k) != latency && static_cast<int>(k) != number) {
+                            series +=
+                                fmt::format("{}{} {}", series.empty() ? "" : ", ", names[k], line.fields[k]);
+                        }
+                    }
+                    const double count =
+                        members < 0 ? 0.0 : number_in(line.fields[static_cast<std::size_t>(members)]);
+                    times.push_back({plain_text(series), seconds, 1, line.number,
+                                     count > 0.0 && std::isfinite(count) ? count : 0.0});
+                },
+                separator});
 }
 
 }  // namespace prismopt

@@ -19,7 +19,7 @@ void read_gpu_table(TraceStream& stream, const std::string& path, char separator
 /// A table with one collective per line: lat_us [time_us] and bytes [size]; all other columns except the number i identify the
 /// series.
 bool is_collective_table(const std::vector<std::string>& header);
-void read_collective_table(TraceStream& stream, const std::string& path, char separator, std::vector<CollectiveRun>& times,
-                           std::vector<Fault>& faults);
+void read_collective_table(TraceStream& stream, const std::string& path, char separator,
+                           std::vector<CollectiveRun>& times, std::vector<Fault>& faults);
 
 }  // namespace prismopt

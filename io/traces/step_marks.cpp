@@ -8,7 +8,8 @@ namespace {
 
 void sort_by_time(std::vector<StepMark>& marks)
 {
-    std::sort(marks.begin(), marks.end(), [](const StepMark& a, const StepMark& b) { return a.start_s < b.start_s; });
+    std::sort(marks.begin(), marks.end(),
+              [](const StepMark& a, const StepMark& b) { return a.start_s < b.start_s; });
 }
 
 std::optional<StepMark> last_before(const std::vector<StepMark>& by_time, double start_s)

@@ -38,7 +38,10 @@ public:
     /// where the trace marks steps there, or else the last step that started before. Nothing before the first step.
     std::optional<std::int32_t> step_of(const PlacedKernel& kernel) const;
     /// Whether the kernel's launch decides: the CPU marks steps, and the trace has the launch.
-    bool has_launch(const PlacedKernel& kernel) const { return !cpu_.empty() && launches_s_.contains(kernel.correlation); }
+    bool has_launch(const PlacedKernel& kernel) const
+    {
+        return !cpu_.empty() && launches_s_.contains(kernel.correlation);
+    }
     /// Whether only the CPU marks steps, where kernels without a launch may be put into a later step than theirs.
     bool only_on_cpu() const { return !cpu_.empty() && gpu_.empty(); }
 

@@ -16,7 +16,8 @@ void for_each_line(TraceStream& stream, const std::string& path, const char* wha
     for (std::string_view bytes = stream.next(); !bytes.empty(); bytes = stream.next()) {
         all.append(bytes);
         if (all.size() > most_bytes) {
-            throw InputError(fmt::format("{}: is not a {} (more than 256 MB); give the lines that matter", path, what));
+            throw InputError(
+                fmt::format("{}: is not a {} (more than 256 MB); give the lines that matter", path, what));
         }
     }
     std::istringstream lines(all);

@@ -28,7 +28,8 @@ bool begins_json(std::string_view beginning)
         return first != std::string_view::npos && beginning[first] == '{';
     }
     const std::size_t inside = beginning.find_first_not_of(blanks, first + 1);
-    return inside == std::string_view::npos || std::string_view("{[]\"").find(beginning[inside]) != std::string_view::npos;
+    return inside == std::string_view::npos ||
+           std::string_view("{[]\"").find(beginning[inside]) != std::string_view::npos;
 }
 
 /// Messages with their lengths before, the first of which has the version of the schema: "\x07\x0a\x05" and "0.0.4". Source:
@@ -68,7 +69,8 @@ Header header_of(std::string_view beginning, const std::string& path)
     return header;
 }
 
-void read_one(const std::string& path, const KernelNames& names, std::uint64_t content_limit, TraceFiles& files)
+void read_one(const std::string& path, const KernelNames& names, std::uint64_t content_limit,
+              TraceFiles& files)
 {
     TraceStream stream(path, content_limit);
     const std::string_view beginning = stream.peek();
@@ -76,11 +78,14 @@ void read_one(const std::string& path, const KernelNames& names, std::uint64_t c
         throw InputError(path + ": is empty; give a table or a trace");
     }
     if (is_chakra_protobuf(beginning)) {
-        throw InputError(path +
-                         ": is a Chakra trace in protocol buffers (.et); convert it to JSON with Chakra's own "
-                         "`chakra_jsonizer --input_filename FILE.et --output_filename FILE.json`, and give that file");
+        throw InputError(
+            path +
+            ": is a Chakra trace in protocol buffers (.et); convert it to JSON with Chakra's own "
+            "`chakra_jsonizer --input_filename FILE.et --output_filename FILE.json`, and give that file");
     }
-    const auto note = [&path](std::string& source) { source += (source.empty() ? "" : ", ") + file_name(path); };
+    const auto note = [&path](std::string& source) {
+        source += (source.empty() ? "" : ", ") + file_name(path);
+    };
     if (begins_json(beginning)) {
         if (const std::string why = read_json_trace(stream, path, names, files.trace); !why.empty()) {
             files.notes.push_back(why);
@@ -88,7 +93,8 @@ void read_one(const std::string& path, const KernelNames& names, std::uint64_t c
         return;
     }
     const auto read_outages = [&](const auto& read) {
-        OutageRecords records{.outages = std::move(files.outages), .excluded = std::move(files.excluded_events)};
+        OutageRecords records{.outages = std::move(files.outages),
+                              .excluded = std::move(files.excluded_events)};
         read(records);
         files.outages = std::move(records.outages);
         files.excluded_events = std::move(records.excluded);
@@ -96,17 +102,18 @@ void read_one(const std::string& path, const KernelNames& names, std::uint64_t c
     };
     const Header header = header_of(beginning, path);
     if (is_nsys_summary(header.names)) {
-        throw InputError(
-            path +
-            ":1: is the kernel summary of Nsight Systems, which has totals and no single durations; write the trace of "
-            "the same report: nsys stats --report cuda_gpu_trace --format csv REPORT");
+        throw InputError(path +
+                         ":1: is the kernel summary of Nsight Systems, which has totals and no single "
+                         "durations; write the trace of "
+                         "the same report: nsys stats --report cuda_gpu_trace --format csv REPORT");
     }
     if (is_nsys_trace(header.names)) {
         read_nsys_trace(stream, path, header.separator, names, files.trace);
     } else if (is_operation_table(header.names)) {
         read_operation_table(stream, path, header.separator, names, files.trace);
     } else if (is_outage_list(header.names)) {
-        read_outages([&](OutageRecords& records) { read_outage_list(stream, path, header.separator, records); });
+        read_outages(
+            [&](OutageRecords& records) { read_outage_list(stream, path, header.separator, records); });
     } else if (is_gpu_table(header.names)) {
         read_gpu_table(stream, path, header.separator, files.gpu_runs, files.gpu_faults);
         note(files.gpu_source);
@@ -120,7 +127,8 @@ void read_one(const std::string& path, const KernelNames& names, std::uint64_t c
     } else if (is_xid_journal(beginning)) {
         read_outages([&](OutageRecords& records) { read_xid_journal(stream, path, records); });
     } else if (is_collective_output(beginning)) {
-        const std::vector<CollectiveTable> tables = read_collective_tables(stream, path, files.collective_faults);
+        const std::vector<CollectiveTable> tables =
+            read_collective_tables(stream, path, files.collective_faults);
         add_collective_runs(tables, files.collectives, files.collective_faults);
         files.collective_tables.insert(files.collective_tables.end(), tables.begin(), tables.end());
         note(files.collective_source);
@@ -131,11 +139,13 @@ void read_one(const std::string& path, const KernelNames& names, std::uint64_t c
 
 }  // namespace
 
-TraceFiles read_trace_files(const std::vector<std::string>& paths, const KernelNames& names, std::uint64_t content_limit)
+TraceFiles read_trace_files(const std::vector<std::string>& paths, const KernelNames& names,
+                            std::uint64_t content_limit)
 {
     TraceFiles files;
     const auto counted = [&] {
-        std::size_t sum = files.trace.ops.size() + files.outages.size() + files.gpu_runs.size() + files.collectives.size();
+        std::size_t sum =
+            files.trace.ops.size() + files.outages.size() + files.gpu_runs.size() + files.collectives.size();
         for (const std::vector<Fault>* faults :
              {&files.trace.faults, &files.gpu_faults, &files.collective_faults, &files.excluded_events}) {
             for (const Fault& fault : *faults) {

@@ -33,7 +33,8 @@ struct TraceFiles {
 /// runs per GPU, samples of collectives (separated by commas, bars or tabs), Kineto and Chakra traces (JSON), output of
 /// nccl-tests; each may be compressed with gzip. `names`: classes of kernels. `content_limit`: bytes that are read of each,
 /// decompressed. Throws InputError with the line for other content.
-TraceFiles read_trace_files(const std::vector<std::string>& paths, const KernelNames& names = kernel_names({}),
+TraceFiles read_trace_files(const std::vector<std::string>& paths,
+                            const KernelNames& names = kernel_names({}),
                             std::uint64_t content_limit = default_content_limit);
 
 }  // namespace prismopt

@@ -32,7 +32,8 @@ std::string content_text(std::uint64_t bytes)
 /// A file's content. zlib's own gzread takes no notice of what follows a member and is none.
 class TraceStream::Source {
 public:
-    explicit Source(const std::string& path) : path_(path), file_(std::fopen(path.c_str(), "rb")), packed_(buffer_bytes)
+    explicit Source(const std::string& path)
+        : path_(path), file_(std::fopen(path.c_str(), "rb")), packed_(buffer_bytes)
     {
         if (!file_) {
             throw InputError(path + ": cannot be read; check the name and the permissions");
@@ -63,7 +64,8 @@ private:
 
     [[noreturn]] void refuse(const std::string& what) const
     {
-        throw InputError(fmt::format("{}: {} after {} bytes of content; copy the file again", path_, what, delivered_));
+        throw InputError(
+            fmt::format("{}: {} after {} bytes of content; copy the file again", path_, what, delivered_));
     }
 
     /// Reads on, behind what is left to take.
@@ -72,7 +74,8 @@ private:
         if (state_.avail_in > 0) {
             std::memmove(packed_.data(), state_.next_in, state_.avail_in);
         }
-        const std::size_t read = std::fread(packed_.data() + state_.avail_in, 1, packed_.size() - state_.avail_in, file_.get());
+        const std::size_t read =
+            std::fread(packed_.data() + state_.avail_in, 1, packed_.size() - state_.avail_in, file_.get());
         state_.next_in = packed_.data();
         state_.avail_in += static_cast<unsigned>(read);
         if (std::ferror(file_.get()) != 0) {
@@ -80,7 +83,10 @@ private:
         }
     }
 
-    bool begins_a_member() const { return state_.avail_in > 1 && state_.next_in[0] == 0x1F && state_.next_in[1] == 0x8B; }
+    bool begins_a_member() const
+    {
+        return state_.avail_in > 1 && state_.next_in[0] == 0x1F && state_.next_in[1] == 0x8B;
+    }
 
     std::size_t copy(std::vector<char>& content)
     {
@@ -93,7 +99,8 @@ private:
 
     std::size_t unpack(std::vector<char>& content)
     {
-        state_.next_out = reinterpret_cast<unsigned char*>(content.data());  // NOLINT: zlib's bytes are unsigned
+        state_.next_out =
+            reinterpret_cast<unsigned char*>(content.data());  // NOLINT: zlib's bytes are unsigned
         state_.avail_out = static_cast<unsigned>(content.size());
         while (!ended_ && state_.avail_out == content.size()) {
             if (state_.avail_in < 2) {
@@ -105,7 +112,8 @@ private:
             } else if (result == Z_BUF_ERROR && state_.avail_in == 0) {
                 refuse("the gzip file is truncated");
             } else if (result != Z_OK) {
-                refuse(fmt::format("the gzip file is damaged ({})", state_.msg == nullptr ? "no content" : state_.msg));
+                refuse(fmt::format("the gzip file is damaged ({})",
+                                   state_.msg == nullptr ? "no content" : state_.msg));
             }
         }
         return content.size() - state_.avail_out;
@@ -145,7 +153,8 @@ public:
         }
         const std::size_t last = bytes.find_last_not_of(blanks);
         blank_ = last == std::string_view::npos ? blank_ + bytes.size() : bytes.size() - 1 - last;
-        refuse_beyond(blank_ + (first == std::string_view::npos ? 0 : first), most_blanks, "blanks and empty lines");
+        refuse_beyond(blank_ + (first == std::string_view::npos ? 0 : first), most_blanks,
+                      "blanks and empty lines");
         const std::size_t end = json_ ? last_quote(bytes) : bytes.find_last_of("\r\n");
         endless_ = end == std::string_view::npos ? endless_ + bytes.size() : bytes.size() - 1 - end;
         if (begun_) {
@@ -181,8 +190,9 @@ private:
     void refuse_beyond(std::uint64_t length, std::uint64_t most, const char* what) const
     {
         if (length > most) {
-            throw InputError(fmt::format("{}: contains more than {} MiB of {}, which no trace or table has; check what wrote it",
-                                         path_, most >> 20U, what));
+            throw InputError(fmt::format(
+                "{}: contains more than {} MiB of {}, which no trace or table has; check what wrote it",
+                path_, most >> 20U, what));
         }
     }
 
@@ -198,8 +208,8 @@ std::string file_name(const std::string& path) { return plain_text(path.substr(p
 
 TraceStream::TraceStream(const std::string& path, std::uint64_t content_limit)
     : path_(path), content_limit_(content_limit), source_(std::make_unique<Source>(path)),
-      stretches_(std::make_unique<Stretches>(path)), buffer_(buffer_bytes), resident_before_(resident_memory()),
-      next_memory_check_(memory_check_bytes)
+      stretches_(std::make_unique<Stretches>(path)), buffer_(buffer_bytes),
+      resident_before_(resident_memory()), next_memory_check_(memory_check_bytes)
 {
 }
 
@@ -242,7 +252,8 @@ void TraceStream::refuse_without_memory()
     const std::uint64_t left = free_memory();
     if (held > left / times_more) {
         throw InputError(
-            fmt::format("{}: its rows take {} of memory after {} of content, and {} are left; to read and fit them takes up "
+            fmt::format("{}: its rows take {} of memory after {} of content, and {} are left; to read and "
+                        "fit them takes up "
                         "to {} times more; give a part of the file, or use a machine with more memory",
                         path_, content_text(held), content_text(delivered_), content_text(left), times_more));
     }

@@ -37,11 +37,12 @@ std::string schedule(const PlannedPhase& of)
     const bool one_microbatch = plan.microbatches(of.phase.global_batch) == 1;
     const bool own = std::find(schedules.begin(), schedules.end(), plan.schedule) != schedules.end();
     const bool runs = own || (facts_of(plan.schedule).one_stage && one_microbatch);  // as 1f1b does
-    return !pipelined(plan) || runs ? ""
-                                    : fmt::format(
-                                          "it has no pipeline schedule {}, only 1F1B and interleaved 1F1B; search schedule = "
-                                          "[\"1f1b\", \"interleaved\"]",
-                                          name(plan.schedule));
+    return !pipelined(plan) || runs
+               ? ""
+               : fmt::format(
+                     "it has no pipeline schedule {}, only 1F1B and interleaved 1F1B; search schedule = "
+                     "[\"1f1b\", \"interleaved\"]",
+                     name(plan.schedule));
 }
 
 // forward_backward_pipelining_with_interleaving in megatron/core/pipeline_parallel/schedules.py: "The number of contiguous
@@ -53,7 +54,8 @@ std::string group(const PlannedPhase& of)
     return !pipelined(plan) || !facts_of(plan.schedule).groups || in_a_row >= plan.pp
                ? ""
                : fmt::format(
-                     "its interleaved group needs at least as many microbatches as there are stages, {}, but has {}; search a "
+                     "its interleaved group needs at least as many microbatches as there are stages, {}, but "
+                     "has {}; search a "
                      "larger group, or fewer stages",
                      plan.pp, in_a_row);
 }
@@ -69,21 +71,24 @@ std::string offload(const PlannedPhase& of)
 {
     const Offload offload = of.plan.offload;
     if (offload == Offload::activations) {
-        return "its offload of activations does not work in a pipeline; search offload = [\"none\", \"optimizer\"]";
+        return "its offload of activations does not work in a pipeline; search offload = [\"none\", "
+               "\"optimizer\"]";
     }
     return offload == Offload::none || offload == Offload::optimizer
                ? ""
-               : "it keeps parameters on the accelerators, and states there or in host memory; search offload = [\"none\", "
+               : "it keeps parameters on the accelerators, and states there or in host memory; search "
+                 "offload = [\"none\", "
                  "\"optimizer\"]";
 }
 
 std::string node_order(const PlannedPhase& of)
 {
-    return of.plan.node_order == NodeOrder::as_listed ? ""
-                                                      : fmt::format(
-                                                            "node_order {} places nodes by their number in the scenario, which "
-                                                            "no argument can express; search node_order = [\"{}\"]",
-                                                            name(of.plan.node_order), name(NodeOrder::as_listed));
+    return of.plan.node_order == NodeOrder::as_listed
+               ? ""
+               : fmt::format(
+                     "node_order {} places nodes by their number in the scenario, which "
+                     "no argument can express; search node_order = [\"{}\"]",
+                     name(of.plan.node_order), name(NodeOrder::as_listed));
 }
 
 // initialize_model_parallel in megatron/core/parallel_state.py: "When not using pp-last rank ordering, the data parallel size of
@@ -93,8 +98,10 @@ std::string order(const PlannedPhase& of)
     return !order_matters(of) || expert_replicas(of) == of.plan.dp
                ? ""
                : fmt::format(
-                     "it puts replicas outermost (use-tp-pp-dp-mapping) only if experts have as many replicas as attention, {}, "
-                     "but with this context and expert parallelism they have {}; search order = [\"tp-dp-pp\"]",
+                     "it puts replicas outermost (use-tp-pp-dp-mapping) only if experts have as many "
+                     "replicas as attention, {}, "
+                     "but with this context and expert parallelism they have {}; search order = "
+                     "[\"tp-dp-pp\"]",
                      of.plan.dp, expert_replicas(of));
 }
 
@@ -107,8 +114,9 @@ std::string tp_overlap(const PlannedPhase& of)
 /// Who chose DeepEP for a plan that uses it.
 std::string deepep_words(const PlannedPhase& of)
 {
-    return of.plan.dispatch == Dispatch::of_stack ? fmt::format("{} uses DeepEP", of.job.cluster.software.text())
-                                                  : std::string("dispatch=deepep is given");
+    return of.plan.dispatch == Dispatch::of_stack
+               ? fmt::format("{} uses DeepEP", of.job.cluster.software.text())
+               : std::string("dispatch=deepep is given");
 }
 
 // transformer_config.py asserts the dispatcher alltoall.
@@ -117,7 +125,8 @@ std::string expert_overlap(const PlannedPhase& of)
     return of.plan.exchanges_tokens() && of.plan.expert_overlap == ExpertOverlap::shared_experts &&
                    uses_deepep(of.plan, of.job.cluster)
                ? fmt::format(
-                     "shared experts overlap with the alltoall dispatcher only, but {}; search expert_overlap = [\"off\", "
+                     "shared experts overlap with the alltoall dispatcher only, but {}; search "
+                     "expert_overlap = [\"off\", "
                      "\"microbatches\"], or dispatch = [\"all-to-all\"]",
                      deepep_words(of))
                : "";
@@ -126,7 +135,8 @@ std::string expert_overlap(const PlannedPhase& of)
 std::string dispatch(const PlannedPhase& of)
 {
     return of.plan.exchanges_tokens() && of.plan.dispatch == Dispatch::hybridep
-               ? "HybridEP is not exported; search dispatch = [\"of-stack\", \"all-to-all\", \"all-gather\", \"deepep\"]"
+               ? "HybridEP is not exported; search dispatch = [\"of-stack\", \"all-to-all\", \"all-gather\", "
+                 "\"deepep\"]"
                : "";
 }
 
@@ -146,8 +156,10 @@ std::string hybrid_sharding(const PlannedPhase& of)
 
 std::string recomputed_products(const PlannedPhase& of)
 {
-    return of.plan.recompute == Recompute::selective && of.plan.recompute_modules.has(Module::alternate_products)
-               ? "it recomputes whole modules, not every second product; search recompute_modules without alternate_products"
+    return of.plan.recompute == Recompute::selective &&
+                   of.plan.recompute_modules.has(Module::alternate_products)
+               ? "it recomputes whole modules, not every second product; search recompute_modules without "
+                 "alternate_products"
                : "";
 }
 
@@ -156,13 +168,15 @@ std::string recomputed_layers(const PlannedPhase& of)
     const bool differ = of.plan.split == LayerSplit::balanced || of.plan.split == LayerSplit::given;
     if (differ && of.plan.recompute == Recompute::full && of.plan.recomputed_layers > 0) {
         return fmt::format(
-            "it recomputes the same number of layers in each chunk, but the {} of split = \"{}\" are spread over chunks of "
+            "it recomputes the same number of layers in each chunk, but the {} of split = \"{}\" are spread "
+            "over chunks of "
             "different lengths; search recomputed_layers = [0]",
             of.plan.recomputed_layers, name(of.plan.split));
     }
     return of.plan.recompute == Recompute::full && recomputed_per_chunk(of.plan) < 0
                ? fmt::format(
-                     "it recomputes the same number of layers in each of the {} chunks, but {} layers do not divide evenly among "
+                     "it recomputes the same number of layers in each of the {} chunks, but {} layers do not "
+                     "divide evenly among "
                      "them; search recomputed_layers that do",
                      of.plan.pp * of.plan.chunks, of.plan.recomputed_layers)
                : "";
@@ -171,7 +185,8 @@ std::string recomputed_layers(const PlannedPhase& of)
 std::string precision(const PlannedPhase& of)
 {
     if (!of.job.workload.wide.blocks.empty()) {
-        return "its arguments keep whole layers in bf16, not blocks; search bf16_first and bf16_last instead of bf16_blocks";
+        return "its arguments keep whole layers in bf16, not blocks; search bf16_first and bf16_last instead "
+               "of bf16_blocks";
     }
     return of.job.workload.precision == Precision::fp32 || of.job.workload.precision == Precision::tf32
                ? "only bf16 and precisions of 8 and 4 bits are exported"
@@ -189,7 +204,8 @@ std::string layers_in_bf16(const PlannedPhase& of)
     }
     return has_8_bits(precision) && std::max(wide.first, wide.last) > most
                ? fmt::format(
-                     "with fp8 it keeps at most {} layers at each end in bf16, those of a pipeline stage; search fewer stages",
+                     "with fp8 it keeps at most {} layers at each end in bf16, those of a pipeline stage; "
+                     "search fewer stages",
                      most)
                : "";
 }
@@ -211,7 +227,8 @@ std::string dispatcher(const PlannedPhase& of)
 {
     return of.job.workload.mixture() && drops_tokens(of.job.workload) && uses_deepep(of.plan, of.job.cluster)
                ? fmt::format(
-                     "{}, whose dispatcher cannot drop tokens, but the experts have a capacity; remove the capacity, or search "
+                     "{}, whose dispatcher cannot drop tokens, but the experts have a capacity; remove the "
+                     "capacity, or search "
                      "dispatch = [\"all-to-all\"]",
                      deepep_words(of))
                : "";
@@ -239,14 +256,16 @@ std::string unexported_of(const LatentAttentionBlock& a)
 }
 std::string unexported_of(Activation activation)
 {
-    const bool known =
-        activation == Activation::gelu || activation == Activation::swiglu || activation == Activation::squared_relu;
+    const bool known = activation == Activation::gelu || activation == Activation::swiglu ||
+                       activation == Activation::squared_relu;
     return known ? "" : fmt::format("activation {}", name(activation));
 }
 std::string unexported_of(const MlpBlock& b) { return unexported_of(b.activation); }
 std::string unexported_of(const ExpertsBlock& e)
 {
-    return e.latent > 0 ? "latent experts" : e.shared_gate ? "a gate of shared experts" : unexported_of(e.activation);
+    return e.latent > 0    ? "latent experts"
+           : e.shared_gate ? "a gate of shared experts"
+                           : unexported_of(e.activation);
 }
 /// What of a layer's blocks is not that of Megatron's GPT, which has attention, MLPs and experts.
 std::string unexported_block(const LayerDescription& layer)
@@ -277,26 +296,29 @@ std::string unexported_layer(const LayerDescription& layer)
     const auto is = [&layer]<class... Kinds>(std::size_t place) {
         return layer.blocks.size() == 2 && (std::holds_alternative<Kinds>(layer.blocks[place]) || ...);
     };
-    if (!is.operator()<AttentionBlock, LatentAttentionBlock>(0) || !is.operator()<MlpBlock, ExpertsBlock>(1)) {
+    if (!is.operator()<AttentionBlock, LatentAttentionBlock>(0) ||
+        !is.operator()<MlpBlock, ExpertsBlock>(1)) {
         return fmt::format("layer \"{}\", which is not attention followed by an MLP or experts,", layer.name);
     }
-    return layer.second_stream > 0                   ? fmt::format("two streams of layer \"{}\"", layer.name)
-           : layer.parallel                          ? fmt::format("parallel blocks of layer \"{}\"", layer.name)
-           : layer.hidden > 0 || layer.tokens != 1.0 ? fmt::format("another width or length of layer \"{}\"", layer.name)
-           : layer.frozen                            ? fmt::format("frozen layers such as \"{}\"", layer.name)
-                                                     : "";
+    return layer.second_stream > 0 ? fmt::format("two streams of layer \"{}\"", layer.name)
+           : layer.parallel        ? fmt::format("parallel blocks of layer \"{}\"", layer.name)
+           : layer.hidden > 0 || layer.tokens != 1.0
+               ? fmt::format("another width or length of layer \"{}\"", layer.name)
+           : layer.frozen ? fmt::format("frozen layers such as \"{}\"", layer.name)
+                          : "";
 }
 
 /// What of a network outside its layers is not that of Megatron's GPT.
 std::string unexported_ends(const Workload& w)
 {
-    return !w.trains()                                    ? fmt::format("task = \"{}\"", name(w.task))
-           : w.adapter_rank > 0                           ? "adapters"
-           : w.frozen_ends                                ? "frozen_ends"
-           : w.vocabulary == 0                            ? "a network without a vocabulary"
-           : w.norms != NormPlace::pre                    ? fmt::format("norms = \"{}\"", name(w.norms))
-           : w.normalisation == Normalisation::plain_norm ? fmt::format("normalisation = \"{}\"", name(w.normalisation))
-                                                          : "";
+    return !w.trains()                 ? fmt::format("task = \"{}\"", name(w.task))
+           : w.adapter_rank > 0        ? "adapters"
+           : w.frozen_ends             ? "frozen_ends"
+           : w.vocabulary == 0         ? "a network without a vocabulary"
+           : w.norms != NormPlace::pre ? fmt::format("norms = \"{}\"", name(w.norms))
+           : w.normalisation == Normalisation::plain_norm
+               ? fmt::format("normalisation = \"{}\"", name(w.normalisation))
+               : "";
 }
 
 /// One argument describes each kind of block, in all layers that have it.
@@ -312,7 +334,8 @@ std::string unexported_difference(const Workload& w)
             for (const std::size_t place : {0, 1}) {
                 if (differs(place, of, from)) {
                     return fmt::format("{} that differs from that of layer \"{}\"",
-                                       block_text(w.kinds[of], w.kinds[of].blocks[place]), w.kinds[from].name);
+                                       block_text(w.kinds[of], w.kinds[of].blocks[place]),
+                                       w.kinds[from].name);
                 }
             }
         }
@@ -358,7 +381,8 @@ struct HeadCounts {
 HeadCounts head_counts(const Workload& w)
 {
     const auto* attention = w.find<AttentionBlock>();
-    return attention != nullptr ? HeadCounts{attention->heads, attention->key_heads()} : HeadCounts{w.heads(), w.heads()};
+    return attention != nullptr ? HeadCounts{attention->heads, attention->key_heads()}
+                                : HeadCounts{w.heads(), w.heads()};
 }
 
 // Transformer Engine, pytorch/attention/dot_product_attention/context_parallel.py: AttnFuncWithCPAndQKVOA2A asserts that the number of
@@ -373,13 +397,15 @@ std::string head_exchange(const PlannedPhase& of)
     }
     if (heads.keys % parts != 0) {
         return fmt::format(
-            "its all-to-all does not replicate key/value heads, and tp*ulysses = {} does not divide {}; search ulysses of at "
+            "its all-to-all does not replicate key/value heads, and tp*ulysses = {} does not divide {}; "
+            "search ulysses of at "
             "most {}",
             parts, heads.keys, std::max(1, heads.keys / plan.tp));
     }
     return of.phase.sequence % (2 * plan.cp) == 0
                ? ""
-               : fmt::format("2*cp = {} must divide the sequence of {} tokens", 2 * plan.cp, of.phase.sequence);
+               : fmt::format("2*cp = {} must divide the sequence of {} tokens", 2 * plan.cp,
+                             of.phase.sequence);
 }
 
 std::string key_exchange(const PlannedPhase& of)
@@ -405,7 +431,8 @@ std::string network(const PlannedPhase& of)
         return fmt::format("{} cannot be exported; {}", lacking, remedy);
     }
     if (of.job.workload.activation_storage != ActivationStorage::bf16) {
-        return fmt::format("activation_storage = \"{}\" is not exported; {}", name(of.job.workload.activation_storage), remedy);
+        return fmt::format("activation_storage = \"{}\" is not exported; {}",
+                           name(of.job.workload.activation_storage), remedy);
     }
     if (of.job.workload.attention_precision != AttentionPrecision::bf16) {
         return fmt::format(
@@ -459,7 +486,8 @@ std::string context_exchange_name(const ParallelPlan& plan)
 
 bool replicas_outermost(const PlannedPhase& of)
 {
-    return of.plan.order == PlacementOrder::tp_pp_dp && pipelined(of.plan) && of.plan.dp > 1 && expert_replicas(of) == of.plan.dp;
+    return of.plan.order == PlacementOrder::tp_pp_dp && pipelined(of.plan) && of.plan.dp > 1 &&
+           expert_replicas(of) == of.plan.dp;
 }
 
 int interleaved_group(const ParallelPlan& plan, const Phase& phase)
@@ -500,13 +528,14 @@ std::vector<std::string> recomputed_modules(const ParallelPlan& plan, const Work
     if (plain_attention(workload)) {
         return {"core_attn"};
     }
-    return workload.mixture() ? std::vector<std::string>{"layernorm", "moe_act"} : std::vector<std::string>{"layernorm"};
+    return workload.mixture() ? std::vector<std::string>{"layernorm", "moe_act"}
+                              : std::vector<std::string>{"layernorm"};
 }
 
 bool keeps_more_than_judged(const ParallelPlan& plan, const Workload& workload)
 {
-    return plan.recompute == Recompute::selective && recomputes_elementwise(plan) && !plain_attention(workload) &&
-           workload.find<MlpBlock>() != nullptr;
+    return plan.recompute == Recompute::selective && recomputes_elementwise(plan) &&
+           !plain_attention(workload) && workload.find<MlpBlock>() != nullptr;
 }
 
 std::string position_embedding(const Workload& workload)
@@ -519,12 +548,15 @@ std::string position_embedding(const Workload& workload)
 
 std::string token_dispatcher(const ParallelPlan& plan, const Cluster& cluster)
 {
-    return uses_deepep(plan, cluster) ? "flex" : plan.ep > 1 && plan.dispatch == Dispatch::all_gather ? "allgather" : "alltoall";
+    return uses_deepep(plan, cluster)                             ? "flex"
+           : plan.ep > 1 && plan.dispatch == Dispatch::all_gather ? "allgather"
+                                                                  : "alltoall";
 }
 
 bool uses_deepep(const ParallelPlan& plan, const Cluster& cluster)
 {
-    return plan.ep > 1 && (plan.dispatch == Dispatch::of_stack ? cluster.stack.sends_once : plan.dispatch == Dispatch::deepep);
+    return plan.ep > 1 && (plan.dispatch == Dispatch::of_stack ? cluster.stack.sends_once
+                                                               : plan.dispatch == Dispatch::deepep);
 }
 
 }  // namespace prismopt

@@ -32,7 +32,8 @@ constexpr auto rows = std::to_array<TrainerSetting>({
     {"use-distributed-optimizer", "sharding"},
     {"num-distributed-optimizer-instances", "shard_gpus", "1"},
     {"use-megatron-fsdp", "sharding"},
-    {"data-parallel-sharding-strategy", "sharding", "optim_grads_params", read, "no_shard optim optim_grads optim_grads_params"},
+    {"data-parallel-sharding-strategy", "sharding", "optim_grads_params", read,
+     "no_shard optim optim_grads optim_grads_params"},
     {"use-torch-fsdp2", "sharding"},
     {"torch-fsdp2-no-reshard-after-forward", "sharding"},
     {"overlap-grad-reduce", "dp_overlap"},
@@ -77,7 +78,8 @@ constexpr auto rows = std::to_array<TrainerSetting>({
     {"group-query-attention", "workload.kv_heads"},
     {"num-query-groups", "workload.kv_heads", "1"},
     {"max-position-embeddings", "workload.positions"},
-    {"position-embedding-type", "workload.positions", "learned_absolute", read, "learned_absolute rope mrope yarn relative none"},
+    {"position-embedding-type", "workload.positions", "learned_absolute", read,
+     "learned_absolute rope mrope yarn relative none"},
     {"use-rotary-position-embeddings", "workload.positions"},
     {"vocab-size", "workload.vocabulary"},
     {"padded-vocab-size", "workload.vocabulary"},
@@ -95,7 +97,8 @@ constexpr auto rows = std::to_array<TrainerSetting>({
     {"window-size", "window"},
     {"window-attn-skip-freq", "layers with a window"},
     {"attention-backend", "kernel", "auto", read, "flash fused unfused local auto"},
-    {"transformer-impl", "software.release", "transformer_engine", read, "local transformer_engine inference_optimized"},
+    {"transformer-impl", "software.release", "transformer_engine", read,
+     "local transformer_engine inference_optimized"},
     {"use-mcore-models", "", "", by_default},
     {"bf16", "workload.precision"},
     {"fp16", "workload.precision"},
@@ -301,7 +304,8 @@ constexpr auto deepspeed_dialect = std::to_array<SettingDialect>({
     {"moe-expert-parallel-size", "expert-model-parallel-size"},
     {"moe-train-capacity-factor", "moe-expert-capacity-factor", "1.0"},
     {"transformer-impl", "", "local"},
-    {"position-embedding-type", "", "", false, "learned_absolute rope rotary absolute alibi"},  // bigscience-workshop has others
+    {"position-embedding-type", "", "", false,
+     "learned_absolute rope rotary absolute alibi"},  // bigscience-workshop has others
 });
 
 // megatron/arguments.py of deepspeedai/Megatron-DeepSpeed at commit 4efb479d, beside those of Megatron-LM.
@@ -413,8 +417,8 @@ constexpr auto bridge_only = std::to_array<TrainerSetting>({
     {"eval-*", "", "", none},
 });
 constexpr auto bridge_rows = joined(bridge_only, rows);
-constexpr auto bridge_sections =
-    std::to_array<std::string_view>({"model.", "train.", "ddp.", "dist.", "comm_overlap.", "mixed_precision.", "validation."});
+constexpr auto bridge_sections = std::to_array<std::string_view>(
+    {"model.", "train.", "ddp.", "dist.", "comm_overlap.", "mixed_precision.", "validation."});
 
 // examples/nlp/language_modeling/conf/megatron_gpt_config.yaml of NVIDIA/NeMo at commit 8cfedd72.
 constexpr auto nemo1_dialect = std::to_array<SettingDialect>({

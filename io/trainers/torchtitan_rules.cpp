@@ -56,11 +56,13 @@ std::string schedule(const PlannedPhase& of)
     }
     const Schedule schedule = of.plan.schedule;
     if (facts_of(schedule).model_copies > 1) {
-        return "its pipelines hold one copy of the network, but DualPipe needs two; search dualpipe_v instead";
+        return "its pipelines hold one copy of the network, but DualPipe needs two; search dualpipe_v "
+               "instead";
     }
     if (chunk_map(schedule) == ChunkMap::vee && torch_schedule(schedule).empty()) {
-        return fmt::format("a table of actions assigns stages to ranks in loops, but {} needs a V; search other schedules",
-                           name(schedule));
+        return fmt::format(
+            "a table of actions assigns stages to ranks in loops, but {} needs a V; search other schedules",
+            name(schedule));
     }
     return "";
 }
@@ -68,9 +70,10 @@ std::string schedule(const PlannedPhase& of)
 // _apply_op_sac in torchtitan/distributed/activation_checkpoint.py keeps what a list of operators gives, and recomputes the rest.
 std::string selective_recompute(const PlannedPhase& of)
 {
-    return of.plan.recompute == Recompute::selective ? "its selective recomputation keeps other tensors than the prediction "
-                                                       "assumes; search recompute = [\"none\", \"full\"]"
-                                                     : "";
+    return of.plan.recompute == Recompute::selective
+               ? "its selective recomputation keeps other tensors than the prediction "
+                 "assumes; search recompute = [\"none\", \"full\"]"
+               : "";
 }
 
 // JobConfig: context_parallel_degree <= expert_parallel_degree <= data_parallel_shard_degree * context_parallel_degree.
@@ -80,7 +83,8 @@ std::string expert_parallelism(const PlannedPhase& of)
     const int most = plan.sharding == Sharding::none ? plan.cp : plan.sharding_gpus();
     return of.job.workload.mixture() && plan.ep > 1 && (plan.ep < plan.cp || plan.ep > most)
                ? fmt::format(
-                     "it needs an ep between cp and the number of GPUs that shard parameters, {} to {}, but ep is {}; search "
+                     "it needs an ep between cp and the number of GPUs that shard parameters, {} to {}, but "
+                     "ep is {}; search "
                      "such ep, or sharding = [\"zero2\", \"zero3\"]",
                      plan.cp, most, plan.ep)
                : "";
@@ -92,7 +96,8 @@ std::string dispatcher(const PlannedPhase& of)
         return "";
     }
     if (of.plan.dispatch != Dispatch::of_stack) {
-        return fmt::format("it has no setting for dispatch = \"{}\"; search dispatch = [\"all-to-all\"]", name(of.plan.dispatch));
+        return fmt::format("it has no setting for dispatch = \"{}\"; search dispatch = [\"all-to-all\"]",
+                           name(of.plan.dispatch));
     }
     return of.job.cluster.stack.sends_once
                ? fmt::format("{} uses DeepEP, which it has no setting for", of.job.cluster.software.text())
@@ -123,7 +128,8 @@ std::string sharding(const PlannedPhase& of)
     const bool sharded = shards_gradients(plan.sharding);
     if (sharded && pipelined(plan) && plan.sharding_gpus() > 1) {
         return fmt::format(
-            "in its pipelines a GPU holds unsharded gradients and gathered parameters from the first microbatch to the last, "
+            "in its pipelines a GPU holds unsharded gradients and gathered parameters from the first "
+            "microbatch to the last, "
             "which is more memory than predicted for sharding {}; search sharding = [\"none\"], or pp = [1]",
             name(plan.sharding));
     }
@@ -136,9 +142,9 @@ std::string sharding(const PlannedPhase& of)
 
 std::string head_exchange(const PlannedPhase& of)
 {
-    return of.plan.head_gpus() > 1
-               ? "it exchanges keys and values between context-parallel GPUs, never heads; search ulysses = [1]"
-               : "";
+    return of.plan.head_gpus() > 1 ? "it exchanges keys and values between context-parallel GPUs, never "
+                                     "heads; search ulysses = [1]"
+                                   : "";
 }
 
 std::string hybrid_sharding(const PlannedPhase& of)

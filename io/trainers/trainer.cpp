@@ -10,10 +10,10 @@ namespace {
 std::vector<TrainerRule> and_for_all(std::vector<TrainerRule> rules)
 {
     const auto captured = [](const PlannedPhase& of) -> std::string {
-        return of.job.workload.captured
-                   ? "it has no settings for a captured network; run the network's own code with the plan from "
-                     "--target json or slurm"
-                   : "";
+        return of.job.workload.captured ? "it has no settings for a captured network; run the network's own "
+                                          "code with the plan from "
+                                          "--target json or slurm"
+                                        : "";
     };
     rules.insert(rules.begin(), {"captured network", "tp", captured, RuleOf::exports});
     return rules;
@@ -43,16 +43,17 @@ std::vector<std::string> trainer_names()
 const std::vector<TrainerRule>& trainer_rules(std::string_view trainer)
 {
     static const std::vector<TrainerRule> none;
-    const auto found =
-        std::find_if(trainers().begin(), trainers().end(), [trainer](const Trainer& t) { return t.name == trainer; });
+    const auto found = std::find_if(trainers().begin(), trainers().end(),
+                                    [trainer](const Trainer& t) { return t.name == trainer; });
     return found == trainers().end() ? none : found->rules;
 }
 
 bool runs(std::string_view trainer, const PlannedPhase& plan)
 {
     const std::vector<TrainerRule>& rules = trainer_rules(trainer);
-    return std::all_of(rules.begin(), rules.end(),
-                       [&plan](const TrainerRule& rule) { return rule.of == RuleOf::exports || rule.why(plan).empty(); });
+    return std::all_of(rules.begin(), rules.end(), [&plan](const TrainerRule& rule) {
+        return rule.of == RuleOf::exports || rule.why(plan).empty();
+    });
 }
 
 std::vector<std::string> cannot_run(std::string_view trainer, const PlannedPhase& plan)

@@ -11,7 +11,8 @@ bool same_letter(char a, char b) { return a == b || (a == '-' && b == '_') || (a
 
 bool begins(std::string_view text, std::string_view beginning)
 {
-    return text.size() >= beginning.size() && std::equal(beginning.begin(), beginning.end(), text.begin(), same_letter);
+    return text.size() >= beginning.size() &&
+           std::equal(beginning.begin(), beginning.end(), text.begin(), same_letter);
 }
 bool same(std::string_view a, std::string_view b) { return a.size() == b.size() && begins(a, b); }
 
@@ -33,8 +34,9 @@ const TrainerSetting* row_of(const TrainerSettings& table, std::string_view name
 
 const SettingDialect* dialect_of(const TrainerSettings& table, std::string_view name)
 {
-    const auto found = std::find_if(table.dialect.begin(), table.dialect.end(),
-                                    [name](const SettingDialect& dialect) { return same(dialect.name, name); });
+    const auto found =
+        std::find_if(table.dialect.begin(), table.dialect.end(),
+                     [name](const SettingDialect& dialect) { return same(dialect.name, name); });
     return found == table.dialect.end() ? nullptr : &*found;
 }
 
@@ -75,7 +77,8 @@ KnownSetting known_setting(const TrainerSettings& table, std::string_view name, 
         }
     }
     const TrainerSetting* whole = row_of(table, name);
-    const TrainerSetting* row = whole != nullptr && !whole->name.ends_with('*') ? whole : row_of(table, inner);
+    const TrainerSetting* row =
+        whole != nullptr && !whole->name.ends_with('*') ? whole : row_of(table, inner);
     row = row != nullptr ? row : whole;
     if (row == nullptr && prefixes) {
         row = abbreviated(table, inner);

@@ -78,7 +78,8 @@ std::vector<double> quantiles_of(const Bins& distribution, std::size_t count)
             below += distribution[bin];
             ++bin;
         }
-        const double part = distribution[bin] > 0.0 ? std::min(1.0, (wanted - below) / distribution[bin]) : 0.5;
+        const double part =
+            distribution[bin] > 0.0 ? std::min(1.0, (wanted - below) / distribution[bin]) : 0.5;
         result.push_back(-reach + width * (static_cast<double>(bin) + part));
     }
     return result;
@@ -86,10 +87,12 @@ std::vector<double> quantiles_of(const Bins& distribution, std::size_t count)
 
 }  // namespace
 
-std::vector<double> deconvolved(std::span<const double> sums, std::span<const double> noise, std::span<const double> start)
+std::vector<double> deconvolved(std::span<const double> sums, std::span<const double> noise,
+                                std::span<const double> start)
 {
     constexpr double first_middle = -reach + 0.5 * width;
-    constexpr double floor = 1e-3;  // of the sums in the first distribution: what has no weight there never gets any
+    constexpr double floor =
+        1e-3;  // of the sums in the first distribution: what has no weight there never gets any
     const Bins observed = shares<bins>(sums, first_middle);
     const std::array<double, 2 * bins> of_noise = shares<2 * bins>(noise, -static_cast<double>(bins) * width);
     std::array<double, 2 * bins> mirrored{};

@@ -17,6 +17,7 @@ inline constexpr double deconvolution_bin = 0.125;
 /// 745-754). All values are in units of the sums' standard deviation, about their mean; values beyond 8 count as 8. If N is small
 /// compared with X, the result is close to the distribution of the sums; if N is large, to `start`.
 /// docs/methods/training-time.md.
-std::vector<double> deconvolved(std::span<const double> sums, std::span<const double> noise, std::span<const double> start);
+std::vector<double> deconvolved(std::span<const double> sums, std::span<const double> noise,
+                                std::span<const double> start);
 
 }  // namespace prismopt

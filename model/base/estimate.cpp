@@ -19,7 +19,10 @@ namespace {
 constexpr double infinite = std::numeric_limits<double>::infinity();
 
 double two_sided_score(double level) { return normal_quantile(0.5 * (1.0 - level), true); }
-double two_sided_student_score(double freedom, double level) { return student_quantile(freedom, 0.5 * (1.0 - level), true); }
+double two_sided_student_score(double freedom, double level)
+{
+    return student_quantile(freedom, 0.5 * (1.0 - level), true);
+}
 
 /// Mean of equal clusters of consecutive values, and its standard error.
 struct ClusterMean {
@@ -68,8 +71,8 @@ ClusterMean closest_mean(std::span<const double> draws, const Clusters& clusters
 
 /// How much fewer independent draws the clusters are worth: variance of the cluster means of 1{draw <= x} over that of
 /// independent draws. Nothing where too few draws lie on one side of x to tell.
-std::optional<double> measured_effect(std::span<const double> draws, std::size_t size, double x, double probability,
-                                      double least_beyond)
+std::optional<double> measured_effect(std::span<const double> draws, std::size_t size, double x,
+                                      double probability, double least_beyond)
 {
     std::vector<double> below;
     below.reserve(draws.size());
@@ -91,17 +94,21 @@ std::optional<double> measured_effect(std::span<const double> draws, std::size_t
 double fleet_effect(std::span<const double> draws, std::size_t size, double x, double probability)
 {
     const auto worst = static_cast<double>(size);
-    return size == 1 ? 1.0 : std::clamp(measured_effect(draws, size, x, probability, 2.0 * worst).value_or(worst), 1.0, worst);
+    return size == 1 ? 1.0
+                     : std::clamp(measured_effect(draws, size, x, probability, 2.0 * worst).value_or(worst),
+                                  1.0, worst);
 }
 
 /// Design effect of the blocks, or of the fleets where the blocks cannot tell: a draw beyond x for each randomisation.
-double block_effect(std::span<const double> draws, const Clusters& clusters, double x, double probability, double level)
+double block_effect(std::span<const double> draws, const Clusters& clusters, double x, double probability,
+                    double level)
 {
     const double fleets = fleet_effect(draws, clusters.size, x, probability);
     if (!blocks_tell(draws.size(), clusters)) {
         return fleets;
     }
-    const auto effect = measured_effect(draws, clusters.block, x, probability, static_cast<double>(least_blocks));
+    const auto effect =
+        measured_effect(draws, clusters.block, x, probability, static_cast<double>(least_blocks));
     if (!effect) {
         return fleets;
     }
@@ -119,7 +126,8 @@ struct Limits {
     double high;
 };
 
-Limits order_statistic_limits(const std::vector<double>& sorted, double deff, double probability, double level)
+Limits order_statistic_limits(const std::vector<double>& sorted, double deff, double probability,
+                              double level)
 {
     const double tail = 0.5 * (1.0 - level);
     const double worth = std::max(1.0, std::floor(static_cast<double>(sorted.size()) / deff));
@@ -156,7 +164,8 @@ double student_margin(const ClusterMean& m, double tail, double skewness)
         return m.error;
     }
     const double score = score_for_skewness(tail, skewness, m.clusters);
-    return std::isinf(score) ? infinite : m.error * student_quantile(m.clusters - 1.0, normal_probability(-score), true);
+    return std::isinf(score) ? infinite
+                             : m.error * student_quantile(m.clusters - 1.0, normal_probability(-score), true);
 }
 
 /// F(t) of C T by draw of T: probability that the factor keeps T C at or below t.
@@ -202,7 +211,8 @@ private:
     double mean_share(double t) const
     {
         const auto draws_up_to = [this](double longest) {
-            return static_cast<std::size_t>(std::upper_bound(sorted_.begin(), sorted_.end(), longest) - sorted_.begin());
+            return static_cast<std::size_t>(std::upper_bound(sorted_.begin(), sorted_.end(), longest) -
+                                            sorted_.begin());
         };
         double sum = 0.0;
         std::size_t partly = draws_up_to(t / factor_.front().value);
@@ -212,7 +222,8 @@ private:
             const std::size_t wholly = draws_up_to(t / b.value);
             auto covered = static_cast<double>(wholly);
             if (partly > wholly) {
-                covered += (t * (inverses_[partly] - inverses_[wholly]) - a.value * static_cast<double>(partly - wholly)) /
+                covered += (t * (inverses_[partly] - inverses_[wholly]) -
+                            a.value * static_cast<double>(partly - wholly)) /
                            (b.value - a.value);
             }
             sum += (b.below - a.below) * covered;
@@ -223,13 +234,15 @@ private:
 
     double share(double ratio) const
     {
-        const auto above = std::upper_bound(factor_.begin(), factor_.end(), ratio,
-                                            [](double value, const DistributionNode& node) { return value < node.value; });
+        const auto above =
+            std::upper_bound(factor_.begin(), factor_.end(), ratio,
+                             [](double value, const DistributionNode& node) { return value < node.value; });
         if (above == factor_.begin() || above == factor_.end()) {
             return above == factor_.begin() ? 0.0 : 1.0;
         }
         const DistributionNode& below = *(above - 1);
-        return below.below + (above->below - below.below) * (ratio - below.value) / (above->value - below.value);
+        return below.below +
+               (above->below - below.below) * (ratio - below.value) / (above->value - below.value);
     }
 
     std::span<const double> draws_;
@@ -272,7 +285,8 @@ double score_for_skewness(double tail, double skewness, double count)
     }
     constexpr double most = 37.0;  // beyond, the normal probability is zero
     const auto missed = [&](double x) { return normal_probability(-x) * std::exp(rate * cube(x)); };
-    double high = std::min(most, 1.0 / (3.0 * rate));  // where `missed` is least, nearly: x^2 / 2 - rate x^3 rises up to there
+    double high = std::min(
+        most, 1.0 / (3.0 * rate));  // where `missed` is least, nearly: x^2 / 2 - rate x^3 rises up to there
     if (low >= high || missed(high) > tail) {
         return infinite;
     }
@@ -283,10 +297,14 @@ double score_for_skewness(double tail, double skewness, double count)
     return high;
 }
 
-double mean_error(std::span<const double> draws, const Clusters& clusters) { return closest_mean(draws, clusters).error; }
+double mean_error(std::span<const double> draws, const Clusters& clusters)
+{
+    return closest_mean(draws, clusters).error;
+}
 
 Estimate scaled_quantile_estimate(std::span<const double> draws, const Clusters& clusters,
-                                  std::span<const DistributionNode> factor, double probability, const Confidence& confidence)
+                                  std::span<const DistributionNode> factor, double probability,
+                                  const Confidence& confidence)
 {
     const ScaledDistribution distribution(draws, factor);
     const double value = distribution.quantile(probability);

@@ -28,7 +28,8 @@ constexpr Estimate operator*(double factor, const Estimate& e)
     if (factor == 0.0) {
         return Estimate::exact(0.0);
     }
-    return {factor * e.value, factor * e.low, factor * e.high, factor * e.simultaneous_low, factor * e.simultaneous_high};
+    return {factor * e.value, factor * e.low, factor * e.high, factor * e.simultaneous_low,
+            factor * e.simultaneous_high};
 }
 
 /// Sum of two figures of the same draws that grow together: their limits add.
@@ -42,7 +43,8 @@ constexpr Estimate operator+(const Estimate& a, const Estimate& b)
 struct Confidence {
     double reported = 0.95;
     double simultaneous = 0.9999;  // 1 - (1 - study confidence) / candidates compared at once (Bonferroni)
-    double skewness = 0.0;         // of the clusters' means: simultaneous limits of means allow for it, or for that of the draws
+    double skewness =
+        0.0;  // of the clusters' means: simultaneous limits of means allow for it, or for that of the draws
 };
 
 /// Grouping of draws: `draws[c * size + k]` are the `size` draws of fleet c, which are dependent. The fleets of one block of
@@ -88,7 +90,8 @@ struct DistributionNode {
 /// so it adds no noise. Limits as Woodruff's, from the variance of F between blocks, or between fleets with fewer than 16 blocks;
 /// infinite with fewer than 16 fleets.
 Estimate scaled_quantile_estimate(std::span<const double> draws, const Clusters& clusters,
-                                  std::span<const DistributionNode> factor, double probability, const Confidence& confidence);
+                                  std::span<const DistributionNode> factor, double probability,
+                                  const Confidence& confidence);
 
 /// Returns quantiles of C T as above, or of T if `factor` is empty.
 std::vector<double> quantiles(std::span<const double> draws, std::span<const DistributionNode> factor,

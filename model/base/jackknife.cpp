@@ -61,7 +61,8 @@ Sections sections_of(std::size_t draws, const Clusters& clusters)
     return count < fewest_sections ? Sections{} : Sections{count, units / count * unit};
 }
 
-std::vector<double> without_section(std::span<const double> draws, const Sections& sections, std::size_t left_out)
+std::vector<double> without_section(std::span<const double> draws, const Sections& sections,
+                                    std::size_t left_out)
 {
     const auto first = draws.begin() + static_cast<std::ptrdiff_t>(left_out * sections.size);
     std::vector<double> others(draws.begin(), first);
@@ -75,15 +76,18 @@ double pseudo_value(double of_all, double of_others, std::size_t draws, const Se
     return count * of_all - (count - 1.0) * of_others;
 }
 
-Estimate jackknife_estimate(double of_all, std::span<const double> pseudo_values, const Confidence& confidence)
+Estimate jackknife_estimate(double of_all, std::span<const double> pseudo_values,
+                            const Confidence& confidence)
 {
     constexpr double infinite = std::numeric_limits<double>::infinity();
     if (pseudo_values.empty()) {
         return {of_all, -infinite, infinite, -infinite, infinite};
     }
     const Estimate mean = mean_estimate(pseudo_values, {}, confidence);
-    const double shift = of_all - mean.value;  // the jackknife's own idea of the bias: not counted, only the scatter is
-    return {of_all, mean.low + shift, mean.high + shift, mean.simultaneous_low + shift, mean.simultaneous_high + shift};
+    const double shift =
+        of_all - mean.value;  // the jackknife's own idea of the bias: not counted, only the scatter is
+    return {of_all, mean.low + shift, mean.high + shift, mean.simultaneous_low + shift,
+            mean.simultaneous_high + shift};
 }
 
 }  // namespace prismopt

@@ -39,7 +39,8 @@ struct Sections {
 Sections sections_of(std::size_t draws, const Clusters& clusters);
 
 /// Returns all draws except those of one section.
-std::vector<double> without_section(std::span<const double> draws, const Sections& sections, std::size_t left_out);
+std::vector<double> without_section(std::span<const double> draws, const Sections& sections,
+                                    std::size_t left_out);
 
 /// Returns the pseudo-value of a section from a statistic of all draws and that of all draws but the section.
 double pseudo_value(double of_all, double of_others, std::size_t draws, const Sections& sections);
@@ -47,6 +48,7 @@ double pseudo_value(double of_all, double of_others, std::size_t draws, const Se
 /// Returns a statistic of all draws with Student's t limits from its pseudo-values, which behave as independent draws of it;
 /// infinite limits without pseudo-values. Pseudo-values of sums are sums of pseudo-values. Source: Shao and Tu, The Jackknife and
 /// Bootstrap (1995), section 2.3.
-Estimate jackknife_estimate(double of_all, std::span<const double> pseudo_values, const Confidence& confidence);
+Estimate jackknife_estimate(double of_all, std::span<const double> pseudo_values,
+                            const Confidence& confidence);
 
 }  // namespace prismopt

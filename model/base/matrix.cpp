@@ -37,7 +37,8 @@ std::vector<T> packed(const Matrix<T>& b)
 
 /// Products of four rows with a panel.
 template <class R, class T>
-[[gnu::always_inline]] inline void multiply_panel(const T* const* rows, const T* panel, std::size_t depth, T* out)
+[[gnu::always_inline]] inline void multiply_panel(const T* const* rows, const T* panel, std::size_t depth,
+                                                  T* out)
 {
     constexpr std::size_t bytes = R::width * sizeof(float);
     using Vector [[gnu::vector_size(bytes), gnu::may_alias, gnu::aligned(sizeof(T))]] = T;
@@ -63,7 +64,8 @@ template <class R, class T>
 }
 
 template <class T>
-void multiply_rows(const Matrix<T>& a, const std::vector<T>& panels, std::size_t first, std::size_t last, Matrix<T>& out)
+void multiply_rows(const Matrix<T>& a, const std::vector<T>& panels, std::size_t first, std::size_t last,
+                   Matrix<T>& out)
 {
     constexpr std::size_t width = panel_columns<T>;
     on_registers([&](auto registers) PRISMOPT_INLINE {
@@ -92,7 +94,8 @@ template <class T>
 Matrix<T> Matrix<T>::rows_from(std::size_t first, std::size_t count) const
 {
     Matrix taken(count, columns_);
-    std::copy_n(values_.begin() + static_cast<std::ptrdiff_t>(first * columns_), count * columns_, taken.values_.begin());
+    std::copy_n(values_.begin() + static_cast<std::ptrdiff_t>(first * columns_), count * columns_,
+                taken.values_.begin());
     return taken;
 }
 
@@ -100,7 +103,8 @@ template <class T>
 void Matrix<T>::set_rows(std::size_t first, const Matrix& rows)
 {
     assert(rows.columns_ == columns_ && first + rows.rows_ <= rows_);
-    std::copy(rows.values_.begin(), rows.values_.end(), values_.begin() + static_cast<std::ptrdiff_t>(first * columns_));
+    std::copy(rows.values_.begin(), rows.values_.end(),
+              values_.begin() + static_cast<std::ptrdiff_t>(first * columns_));
 }
 
 template <class T>

@@ -34,7 +34,10 @@ struct State {
 struct Key {
     std::uint32_t k0;
     std::uint32_t k1;
-    explicit Key(std::uint64_t seed) : k0(static_cast<std::uint32_t>(seed)), k1(static_cast<std::uint32_t>(seed >> 32)) {}
+    explicit Key(std::uint64_t seed)
+        : k0(static_cast<std::uint32_t>(seed)), k1(static_cast<std::uint32_t>(seed >> 32))
+    {
+    }
     void next()
     {
         k0 += weyl_0;
@@ -102,13 +105,14 @@ std::array<std::uint32_t, 4> philox(std::uint64_t seed, const Counter& counter)
 {
     const r123::Philox4x32 generator;
     const r123::Philox4x32::ctr_type c{{counter.fleet, counter.step_replica, counter.event, counter.use}};
-    const r123::Philox4x32::key_type k{{static_cast<std::uint32_t>(seed), static_cast<std::uint32_t>(seed >> 32)}};
+    const r123::Philox4x32::key_type k{
+        {static_cast<std::uint32_t>(seed), static_cast<std::uint32_t>(seed >> 32)}};
     const auto r = generator(c, k);
     return {r[0], r[1], r[2], r[3]};
 }
 
-void philox_lanes(std::uint64_t seed, const Words& fleet, const Words& step_replica, std::uint32_t event, std::uint32_t use,
-                  std::array<Words, 4>& words)
+void philox_lanes(std::uint64_t seed, const Words& fleet, const Words& step_replica, std::uint32_t event,
+                  std::uint32_t use, std::array<Words, 4>& words)
 {
     const WideWords fleets = widened(fleet);
     const WideWords who = widened(step_replica);
@@ -140,7 +144,8 @@ FleetPhilox::FleetPhilox(std::uint64_t seed, const Words& fleet) : seed_(seed)
     }
 }
 
-void FleetPhilox::draw(std::uint32_t step_replica, std::uint32_t event, std::uint32_t use, std::array<Words, 4>& words) const
+void FleetPhilox::draw(std::uint32_t step_replica, std::uint32_t event, std::uint32_t use,
+                       std::array<Words, 4>& words) const
 {
     Key key(seed_);
     // Round 1: words 0 and 1 are the same in all lanes. Round 2: so is the product of word 0.

@@ -12,29 +12,29 @@ namespace prismopt {
 
 /// All uses of random numbers in the program. Two uses never share an entry, so their draws are independent.
 enum class Stream : std::uint8_t {
-    gpu,             // spatial factor of a tensor-parallel group of GPUs, by fleet
-    node,            // spatial factor of a node, by fleet
-    site,            // spatial factor of the whole fleet
-    common,          // per-step factors: word 0 compute, word 1 communication
-    stage,           // by step, replica and stage
-    microbatch,      // by step, replica and microbatch
-    residual,        // by op (replica: its rank among those simulated): word 0 compute, 1 collectives inside, 2 transfer to it
+    gpu,         // spatial factor of a tensor-parallel group of GPUs, by fleet
+    node,        // spatial factor of a node, by fleet
+    site,        // spatial factor of the whole fleet
+    common,      // per-step factors: word 0 compute, word 1 communication
+    stage,       // by step, replica and stage
+    microbatch,  // by step, replica and microbatch
+    residual,  // by op (replica: its rank among those simulated): word 0 compute, 1 collectives inside, 2 transfer to it
     dp_collective,   // by step and chunk: word 0 reduce-scatter or all-reduce, word 1 all-gather
     other_replicas,  // replicas that are not simulated op by op
-    failure,         // gaps between failures, by history, part and failure; kind 1 + cause: first gaps of causes after the first
-    strata,          // by block of fleets: assignment of a stratified stream's strata; kind: the stream
-    strategy,        // choices of a search strategy; fleet: the choice, event: its number
-    repair,          // by history, part of the run and failure: word 0 repair time, word 1 whether copies in memory survive
-    node_rate,       // sum of the nodes' failure rates, by fleet; kind 1 + cause: what is not known of the cause's rate
-    failing_node,    // the node of a failure, by history and failure
-    drift,           // of the speed of a whole run, by fleet
-    tier,            // per-step factor of a network tier; event: four tiers
-    calibration,     // donors of measured durations, by draw and microbatch
-    posterior,       // constants, discrepancies and noise of measurements; fleet: the draw, event: which of them
-    rounding,        // stochastic rounding; fleet: row, step and replica: column / 4, event: tile, kind: tensor
-    tensors,         // elements of random tensors; fleet: row, step and replica: column, kind: tensor
-    lengths,         // of the samples of a microbatch, by step, replica and microbatch
-    data_order       // order of the samples of a data set; fleet: the epoch, event: the place
+    failure,  // gaps between failures, by history, part and failure; kind 1 + cause: first gaps of causes after the first
+    strata,    // by block of fleets: assignment of a stratified stream's strata; kind: the stream
+    strategy,  // choices of a search strategy; fleet: the choice, event: its number
+    repair,  // by history, part of the run and failure: word 0 repair time, word 1 whether copies in memory survive
+    node_rate,  // sum of the nodes' failure rates, by fleet; kind 1 + cause: what is not known of the cause's rate
+    failing_node,  // the node of a failure, by history and failure
+    drift,         // of the speed of a whole run, by fleet
+    tier,          // per-step factor of a network tier; event: four tiers
+    calibration,   // donors of measured durations, by draw and microbatch
+    posterior,  // constants, discrepancies and noise of measurements; fleet: the draw, event: which of them
+    rounding,   // stochastic rounding; fleet: row, step and replica: column / 4, event: tile, kind: tensor
+    tensors,    // elements of random tensors; fleet: row, step and replica: column, kind: tensor
+    lengths,    // of the samples of a microbatch, by step, replica and microbatch
+    data_order  // order of the samples of a data set; fleet: the epoch, event: the place
 };
 
 /// Purpose of draws. Draws for choosing are never used for reporting: the Pareto front is re-estimated on `confirm`. An exact
@@ -52,7 +52,10 @@ struct Counter {
 /// Replica index of events that all replicas share.
 inline constexpr std::uint32_t shared_by_replicas = 0xFFFF;
 
-constexpr std::uint32_t step_replica(std::uint32_t step, std::uint32_t replica) { return (step << 16) | replica; }
+constexpr std::uint32_t step_replica(std::uint32_t step, std::uint32_t replica)
+{
+    return (step << 16) | replica;
+}
 constexpr std::uint32_t use(Stream stream, Purpose purpose, std::uint32_t kind = 0)
 {
     return (static_cast<std::uint32_t>(stream) << 24) | (static_cast<std::uint32_t>(purpose) << 16) | kind;
@@ -84,8 +87,8 @@ constexpr std::uint32_t stratified(std::uint32_t word, std::uint32_t key, std::u
 }
 
 /// Computes philox() for 64 counters that share `event` and `use`, with the same bits: words[w].at[lane].
-void philox_lanes(std::uint64_t seed, const Words& fleet, const Words& step_replica, std::uint32_t event, std::uint32_t use,
-                  std::array<Words, 4>& words);
+void philox_lanes(std::uint64_t seed, const Words& fleet, const Words& step_replica, std::uint32_t event,
+                  std::uint32_t use, std::array<Words, 4>& words);
 
 /// Philox for 64 fleets whose counters differ in the fleet only. The parts of the first two rounds that do not depend on the
 /// fleet are computed once per event, and the first round's part of the fleets once for all events. Same bits as philox().
@@ -94,7 +97,8 @@ public:
     FleetPhilox() = default;
     FleetPhilox(std::uint64_t seed, const Words& fleet);
 
-    void draw(std::uint32_t step_replica, std::uint32_t event, std::uint32_t use, std::array<Words, 4>& words) const;
+    void draw(std::uint32_t step_replica, std::uint32_t event, std::uint32_t use,
+              std::array<Words, 4>& words) const;
 
 private:
     std::uint64_t seed_ = 0;

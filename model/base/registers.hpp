@@ -59,13 +59,19 @@ struct Registers {
     static constexpr int width = Width;
     static constexpr int per_row = lanes / Width;
 
-    [[gnu::always_inline]] static Float& at(Lanes<float>& row, int v) { return reinterpret_cast<Float*>(row.at)[v]; }
+    [[gnu::always_inline]] static Float& at(Lanes<float>& row, int v)
+    {
+        return reinterpret_cast<Float*>(row.at)[v];
+    }
     [[gnu::always_inline]] static const Float& at(const Lanes<float>& row, int v)
     {
         return reinterpret_cast<const Float*>(row.at)[v];
     }
     [[gnu::always_inline]] static Word& at(Words& row, int v) { return reinterpret_cast<Word*>(row.at)[v]; }
-    [[gnu::always_inline]] static const Word& at(const Words& row, int v) { return reinterpret_cast<const Word*>(row.at)[v]; }
+    [[gnu::always_inline]] static const Word& at(const Words& row, int v)
+    {
+        return reinterpret_cast<const Word*>(row.at)[v];
+    }
 
     /// Sets out = a * b + c, rounded once; each of a, b and c is a register or one number for all lanes.
     template <class A, class B, class C>
@@ -80,7 +86,8 @@ struct Registers {
 
     /// Sets each lane to its entry of 32, a table that fits into a machine's registers; only the five low bits of the index
     /// count.
-    [[gnu::always_inline]] static void pick(const std::array<float, 32>& entries, const Int& index, Float& out)
+    [[gnu::always_inline]] static void pick(const std::array<float, 32>& entries, const Int& index,
+                                            Float& out)
     {
 #if defined(__GNUC__) && !defined(__clang__)
         const auto* part = reinterpret_cast<const Float*>(entries.data());
@@ -90,8 +97,10 @@ struct Registers {
         } else if constexpr (Width == 8) {
             const Int second = index << 28;  // bits 3 and 4 as signs
             const Int third = index << 27;
-            const Float low = second < 0 ? __builtin_shuffle(part[1], index) : __builtin_shuffle(part[0], index);
-            const Float high = second < 0 ? __builtin_shuffle(part[3], index) : __builtin_shuffle(part[2], index);
+            const Float low =
+                second < 0 ? __builtin_shuffle(part[1], index) : __builtin_shuffle(part[0], index);
+            const Float high =
+                second < 0 ? __builtin_shuffle(part[3], index) : __builtin_shuffle(part[2], index);
             out = third < 0 ? high : low;
             return;
         }
@@ -123,7 +132,8 @@ struct Registers {
 #endif
         return false;
     }
-    [[gnu::always_inline]] static void pick_last(const std::array<float, 32>& entries, const Int& index, Float& out)
+    [[gnu::always_inline]] static void pick_last(const std::array<float, 32>& entries, const Int& index,
+                                                 Float& out)
     {
 #if PRISMOPT_PICKS_FEWER
         if constexpr (Width == 8) {
@@ -133,7 +143,8 @@ struct Registers {
 #endif
         pick(entries, index, out);
     }
-    [[gnu::always_inline]] static void pick_small(const std::array<float, 32>& entries, const Int& index, Float& out)
+    [[gnu::always_inline]] static void pick_small(const std::array<float, 32>& entries, const Int& index,
+                                                  Float& out)
     {
 #if PRISMOPT_PICKS_FEWER
         if constexpr (Width == 8) {

@@ -7,14 +7,16 @@
 
 namespace prismopt {
 
-std::optional<double> root_between(const std::function<double(double)>& function, double low, double high, int bits)
+std::optional<double> root_between(const std::function<double(double)>& function, double low, double high,
+                                   int bits)
 {
     if (!std::isfinite(low) || !std::isfinite(high) || !(low < high)) {
         return std::nullopt;
     }
     const double at_low = function(low);
     const double at_high = function(high);
-    if (!((at_low <= 0.0 && at_high >= 0.0) || (at_low >= 0.0 && at_high <= 0.0))) {  // also where one is not a number
+    if (!((at_low <= 0.0 && at_high >= 0.0) ||
+          (at_low >= 0.0 && at_high <= 0.0))) {  // also where one is not a number
         return std::nullopt;
     }
     if (at_low == 0.0 || at_high == 0.0) {
@@ -23,8 +25,8 @@ std::optional<double> root_between(const std::function<double(double)>& function
     // Two doubles are at most 2,098 halvings apart: the whole range of exponents, and the digits of one.
     constexpr std::uintmax_t most_halvings = 2'200;
     std::uintmax_t halvings = most_halvings;
-    const auto bracket =
-        boost::math::tools::bisect(function, low, high, boost::math::tools::eps_tolerance<double>(bits), halvings);
+    const auto bracket = boost::math::tools::bisect(
+        function, low, high, boost::math::tools::eps_tolerance<double>(bits), halvings);
     if (halvings >= most_halvings) {
         return std::nullopt;
     }

@@ -21,11 +21,17 @@ double quantile_of(const Distribution& distribution, double p, bool upper)
 
 double normal_quantile(double p, bool upper) { return quantile_of(boost::math::normal(), p, upper); }
 
-double student_quantile(double freedom, double p, bool upper) { return quantile_of(boost::math::students_t(freedom), p, upper); }
+double student_quantile(double freedom, double p, bool upper)
+{
+    return quantile_of(boost::math::students_t(freedom), p, upper);
+}
 
 double normal_probability(double z) { return cdf(boost::math::normal(), z); }
 
-double chi_squared_beyond(double freedom, double x) { return cdf(complement(boost::math::chi_squared(freedom), x)); }
+double chi_squared_beyond(double freedom, double x)
+{
+    return cdf(complement(boost::math::chi_squared(freedom), x));
+}
 
 double fisher_beyond(double freedom, double freedom_of_divisor, double x)
 {
@@ -41,13 +47,15 @@ StatisticLimits variance_limits(double variance, double freedom)
 {
     constexpr double tail = 0.025;
     const boost::math::chi_squared distribution(freedom);
-    return {variance * freedom / quantile(distribution, 1.0 - tail), variance * freedom / quantile(distribution, tail)};
+    return {variance * freedom / quantile(distribution, 1.0 - tail),
+            variance * freedom / quantile(distribution, tail)};
 }
 
 StatisticLimits share_limits(double count, double hits, double tail)
 {
     using boost::math::binomial;
-    return {binomial::find_lower_bound_on_p(count, hits, tail), binomial::find_upper_bound_on_p(count, hits, tail)};
+    return {binomial::find_lower_bound_on_p(count, hits, tail),
+            binomial::find_upper_bound_on_p(count, hits, tail)};
 }
 
 }  // namespace prismopt

@@ -92,9 +92,18 @@ constexpr Seconds operator""_s(unsigned long long n) { return {static_cast<doubl
 constexpr Seconds operator""_h(unsigned long long n) { return {static_cast<double>(n) * 3600.0}; }
 constexpr Seconds operator""_day(unsigned long long n) { return {static_cast<double>(n) * 86400.0}; }
 constexpr BytesPerSecond operator""_GB_per_s(unsigned long long n) { return {static_cast<double>(n) * 1e9}; }
-constexpr FlopsPerSecond operator""_TFLOP_per_s(unsigned long long n) { return {static_cast<double>(n) * 1e12}; }
-constexpr JoulesPerFlop operator""_pJ_per_FLOP(unsigned long long n) { return {static_cast<double>(n) * 1e-12}; }
-constexpr JoulesPerByte operator""_pJ_per_bit(unsigned long long n) { return {static_cast<double>(n) * 8e-12}; }
+constexpr FlopsPerSecond operator""_TFLOP_per_s(unsigned long long n)
+{
+    return {static_cast<double>(n) * 1e12};
+}
+constexpr JoulesPerFlop operator""_pJ_per_FLOP(unsigned long long n)
+{
+    return {static_cast<double>(n) * 1e-12};
+}
+constexpr JoulesPerByte operator""_pJ_per_bit(unsigned long long n)
+{
+    return {static_cast<double>(n) * 8e-12};
+}
 constexpr JoulesPerByte operator""_pJ_per_bit(long double n) { return {static_cast<double>(n) * 8e-12}; }
 
 }  // namespace literals

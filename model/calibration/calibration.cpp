@@ -42,7 +42,8 @@ SteadySteps steady_steps(const Trace& trace)
 {
     const std::vector<TraceStepTime> times = busiest_worker_times(trace);
     std::vector<double> series(times.size());
-    std::transform(times.begin(), times.end(), series.begin(), [](const TraceStepTime& time) { return time.seconds; });
+    std::transform(times.begin(), times.end(), series.begin(),
+                   [](const TraceStepTime& time) { return time.seconds; });
     const std::size_t first = steady_from(series);
     SteadySteps result;
     std::vector<std::int32_t> steady;
@@ -70,7 +71,8 @@ std::optional<std::string> note_of(const Trend& trend, double step_s)
     }
     char text[160];
     std::snprintf(text, sizeof text,
-                  "steps take %.3g %% %s at the end than at the beginning; all steps are used, and slow changes count as drift",
+                  "steps take %.3g %% %s at the end than at the beginning; all steps are used, and slow "
+                  "changes count as drift",
                   100.0 * std::abs(trend.change) / step_s, trend.change > 0.0 ? "longer" : "less");
     return text;
 }
@@ -83,7 +85,8 @@ Trace without_compute_of(const std::vector<std::int32_t>& workers, const Trace& 
         return result;
     }
     std::erase_if(result.ops, [&](const TraceOp& op) {
-        return result.kinds[op.kind].role == OpRole::compute && std::binary_search(workers.begin(), workers.end(), op.worker);
+        return result.kinds[op.kind].role == OpRole::compute &&
+               std::binary_search(workers.begin(), workers.end(), op.worker);
     });
     return result;
 }
@@ -112,12 +115,16 @@ void add_operation_distributions(OperationDistributions found, Calibration& resu
         const Component& step = found.communication.front();
         add_component(
             {"common_communication", "communication times of steps"}, step,
-            [&] { return lognormal_of(step, source_of("communication time of a step over its mean", result)); }, result);
+            [&] {
+                return lognormal_of(step, source_of("communication time of a step over its mean", result));
+            },
+            result);
     }
     const std::string source =
-        source_of(found.positions_alike ? "durations over the mean of their kind and stage in a single step: an upper limit "
-                                          "if these operations do unequal work"
-                                        : "durations over the mean of their position, without the per-step component",
+        source_of(found.positions_alike
+                      ? "durations over the mean of their kind and stage in a single step: an upper limit "
+                        "if these operations do unequal work"
+                      : "durations over the mean of their position, without the per-step component",
                   result);
     for (const KernelClassRow& row : kernel_class_rows) {
         const auto k = static_cast<std::size_t>(row.kernel);
@@ -129,7 +136,8 @@ void add_operation_distributions(OperationDistributions found, Calibration& resu
         if (has_own_distribution(row.kernel, found.pools)) {
             add_distribution(result, {key, fit_distribution(found.pools[k], source)});
         } else if (!found.special[k].empty() && outermost(row.kernel) == row.kernel) {
-            result.left.push_back({key, "only operations that occur once per step (" + found.special[k] + ")"});
+            result.left.push_back(
+                {key, "only operations that occur once per step (" + found.special[k] + ")"});
         }
     }
 }
@@ -146,8 +154,9 @@ bool few_steps(const Calibration& calibration)
 void add_distribution(Calibration& calibration, const CalibratedDistribution& distribution)
 {
     std::erase_if(calibration.left, [&](const LeftToProfile& left) { return left.key == distribution.key; });
-    const auto there = std::find_if(calibration.distributions.begin(), calibration.distributions.end(),
-                                    [&](const CalibratedDistribution& l) { return l.key == distribution.key; });
+    const auto there =
+        std::find_if(calibration.distributions.begin(), calibration.distributions.end(),
+                     [&](const CalibratedDistribution& l) { return l.key == distribution.key; });
     if (there == calibration.distributions.end()) {
         calibration.distributions.push_back(distribution);
         return;
@@ -157,8 +166,9 @@ void add_distribution(Calibration& calibration, const CalibratedDistribution& di
     const bool of_job = distribution.key.starts_with("residual.");
     const bool more = !of_job && distribution.fit.values > there->fit.values;
     const DistributionFit& other = more ? there->fit : distribution.fit;
-    const std::string instead = (of_job ? "; from the job, in place of the " : "; from more values than the ") +
-                                std::to_string(other.values) + " values of: " + other.distribution.source;
+    const std::string instead =
+        (of_job ? "; from the job, in place of the " : "; from more values than the ") +
+        std::to_string(other.values) + " values of: " + other.distribution.source;
     if (more) {
         *there = distribution;
     }
@@ -184,9 +194,10 @@ Calibration calibrate(const Trace& all)
     const bool microbatches = !parts.slots.empty();
     const StepEffects steps = step_effects(trace);
     const GpuEffects gpus = microbatches ? GpuEffects{} : gpu_effects(trace);
-    const WorkerTimes times =
-        microbatches ? WorkerTimes{parts.worker_effects, parts.worker_errors} : WorkerTimes{gpus.effects, gpus.errors};
-    const WorkerComparison workers = compare_workers(times, steps, {trace.workers, have_stages(trace.workers, parts)});
+    const WorkerTimes times = microbatches ? WorkerTimes{parts.worker_effects, parts.worker_errors}
+                                           : WorkerTimes{gpus.effects, gpus.errors};
+    const WorkerComparison workers =
+        compare_workers(times, steps, {trace.workers, have_stages(trace.workers, parts)});
     result.others = graph.others;
     result.slow_workers = workers.excluded;
     result.notes.insert(result.notes.end(), workers.throttling.notes.begin(), workers.throttling.notes.end());

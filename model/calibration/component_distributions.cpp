@@ -22,10 +22,11 @@ DistributionFit lognormal_of(const Component& component, const std::string& sour
     return fit;
 }
 
-void add_component(const ComponentKey& key, const Component& component, const std::function<DistributionFit()>& fit,
-                   Calibration& result)
+void add_component(const ComponentKey& key, const Component& component,
+                   const std::function<DistributionFit()>& fit, Calibration& result)
 {
-    constexpr double nothing = 0.001;   // standard deviation of logarithms that moves no quantile by half a per cent
+    constexpr double nothing =
+        0.001;  // standard deviation of logarithms that moves no quantile by half a per cent
     constexpr double no_spread = 0.01;  // upper limit of one that is as good as zero
     const double highest = std::sqrt(component.high);
     const std::string between = key.between;
@@ -34,10 +35,12 @@ void add_component(const ComponentKey& key, const Component& component, const st
     } else if (!component.unknown.empty()) {
         result.left.push_back({key.key, component.unknown});
     } else if (highest > no_spread) {
-        result.left.push_back({key.key, "differences between " + between +
-                                            " are not significant, but there are too few measurements to call them zero"});
+        result.left.push_back(
+            {key.key, "differences between " + between +
+                          " are not significant, but there are too few measurements to call them zero"});
     } else {
-        DistributionFit none = constant_distribution(source_of("no significant differences between " + between, result));
+        DistributionFit none =
+            constant_distribution(source_of("no significant differences between " + between, result));
         none.values = static_cast<std::size_t>(component.units);
         add_distribution(result, {key.key, none});
     }
@@ -52,7 +55,8 @@ void add_slow_steps(const SlowMode& slow_steps, Calibration& result)
     if (std::none_of(result.distributions.begin(), result.distributions.end(), is_stage)) {
         add_distribution(result, {"stage", constant_distribution(source_of("GPUs in a step", result))});
     }
-    DistributionFit& fit = std::find_if(result.distributions.begin(), result.distributions.end(), is_stage)->fit;
+    DistributionFit& fit =
+        std::find_if(result.distributions.begin(), result.distributions.end(), is_stage)->fit;
     fit.distribution.slow = slow_steps;
     fit.distribution.source += "; slow: steps in which a GPU throttles";
 }

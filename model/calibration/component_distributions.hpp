@@ -23,8 +23,8 @@ struct ComponentKey {
 
 /// Adds the distribution of a component: that of `fit` if the component is there, a constant if it is known to be as good as zero.
 /// Otherwise the distribution is left to the profile, with the reason.
-void add_component(const ComponentKey& key, const Component& component, const std::function<DistributionFit()>& fit,
-                   Calibration& result);
+void add_component(const ComponentKey& key, const Component& component,
+                   const std::function<DistributionFit()>& fit, Calibration& result);
 
 /// Adds the steps in which a GPU throttles, as the slow mode of "stage": as often as they are among all GPUs' steps.
 void add_slow_steps(const SlowMode& slow_steps, Calibration& result);

@@ -16,7 +16,8 @@ namespace prismopt {
 namespace {
 
 /// GPUs that are always slow, as the slow mode of "gpu"; returns whether there are some.
-bool add_slow_gpus(const WorkerPeers& peers, const NamedWorkers& named, const std::string& source, Calibration& result)
+bool add_slow_gpus(const WorkerPeers& peers, const NamedWorkers& named, const std::string& source,
+                   Calibration& result)
 {
     const std::optional<SlowGpus> slow = slow_gpus(peers, named, source);
     if (!slow) {
@@ -32,7 +33,8 @@ bool add_slow_gpus(const WorkerPeers& peers, const NamedWorkers& named, const st
 std::vector<double> finite_ones(const std::vector<double>& effects)
 {
     std::vector<double> finite;
-    std::copy_if(effects.begin(), effects.end(), std::back_inserter(finite), [](double effect) { return std::isfinite(effect); });
+    std::copy_if(effects.begin(), effects.end(), std::back_inserter(finite),
+                 [](double effect) { return std::isfinite(effect); });
     return finite;
 }
 
@@ -44,7 +46,8 @@ bool is_backward(std::string name)
     return name.find("back") != std::string::npos || name.find("bwd") != std::string::npos;
 }
 
-std::vector<FittedExponent> fitted_exponents(const std::vector<MicrobatchExponent>& exponents, const std::vector<OpKind>& kinds)
+std::vector<FittedExponent> fitted_exponents(const std::vector<MicrobatchExponent>& exponents,
+                                             const std::vector<OpKind>& kinds)
 {
     std::vector<FittedExponent> fitted;
     for (const MicrobatchExponent& found : exponents) {
@@ -76,15 +79,17 @@ MicrobatchExponents exponents_by_pass(const std::vector<FittedExponent>& fitted)
 
 }  // namespace
 
-WorkerComparison compare_workers(const WorkerTimes& times, const StepEffects& steps, const NamedWorkers& named)
+WorkerComparison compare_workers(const WorkerTimes& times, const StepEffects& steps,
+                                 const NamedWorkers& named)
 {
     WorkerComparison result{named, peers_of(times, named.workers), throttling_workers(steps, named), {}};
     result.excluded = workers_to_exclude(result.peers, result.throttling.workers);
     return result;
 }
 
-void add_microbatch_distributions(const ComputeParts& parts, const std::vector<std::int32_t>& steps, double step_s,
-                                  const WorkerComparison& workers, const std::vector<OpKind>& kinds, Calibration& result)
+void add_microbatch_distributions(const ComputeParts& parts, const std::vector<std::int32_t>& steps,
+                                  double step_s, const WorkerComparison& workers,
+                                  const std::vector<OpKind>& kinds, Calibration& result)
 {
     const Component& step = parts.components[0];
     const Component& gpu = parts.components[1];
@@ -106,19 +111,22 @@ void add_microbatch_distributions(const ComputeParts& parts, const std::vector<s
         add_component(
             {"gpu", "workers"}, gpu,
             [&] {
-                const std::vector<double> effects = with_variance(finite_ones(parts.worker_effects), gpu.variance);
+                const std::vector<double> effects =
+                    with_variance(finite_ones(parts.worker_effects), gpu.variance);
                 return fit_distribution(exponentials(effects), from_stage);
             },
             result);
     }
     add_component(
         {"stage", "stages in a step"}, stage,
-        [&] { return lognormal_of(stage, source_of("compute time of a stage in one step", result)); }, result);
+        [&] { return lognormal_of(stage, source_of("compute time of a stage in one step", result)); },
+        result);
     add_slow_steps(workers.throttling.steps, result);
     add_component(
         {"microbatch", "microbatches"}, microbatch,
         [&] {
-            return fit_distribution(exponentials(parts.microbatch_effects), source_of("compute time of a microbatch", result));
+            return fit_distribution(exponentials(parts.microbatch_effects),
+                                    source_of("compute time of a microbatch", result));
         },
         result);
     result.exponents = fitted_exponents(parts.exponents, kinds);
@@ -129,7 +137,8 @@ void add_microbatch_distributions(const ComputeParts& parts, const std::vector<s
     }
     const std::string from_operations = source_of("residual of a forward or backward operation", result);
     add_distribution(result, {"operation", fit_distribution(exponentials(parts.residuals), from_operations)});
-    result.left.push_back({"residual.gemm", "the trace has one duration per operation, not per kernel; see operation"});
+    result.left.push_back(
+        {"residual.gemm", "the trace has one duration per operation, not per kernel; see operation"});
 }
 
 void add_kernel_gpus(const GpuEffects& gpus, const WorkerComparison& workers, Calibration& result)
@@ -152,7 +161,8 @@ void add_kernel_gpus(const GpuEffects& gpus, const WorkerComparison& workers, Ca
     }
 }
 
-void add_kernel_steps(const StepEffects& steps, double step_s, const SlowMode& slow_steps, Calibration& result)
+void add_kernel_steps(const StepEffects& steps, double step_s, const SlowMode& slow_steps,
+                      Calibration& result)
 {
     const Component& step = steps.components[0];
     const Component& gpu_in_step = steps.components[1];
@@ -161,7 +171,8 @@ void add_kernel_steps(const StepEffects& steps, double step_s, const SlowMode& s
         {"common_compute", "steps"}, step,
         [&] {
             constexpr std::size_t least = 20;  // of fewer a pool would be all that is known
-            const std::string source = source_of("compute time of a step over its mean, kernels weighted by their time", result);
+            const std::string source =
+                source_of("compute time of a step over its mean, kernels weighted by their time", result);
             if (steps.effects.size() < least) {
                 return lognormal_of(step, source);
             }
@@ -170,7 +181,8 @@ void add_kernel_steps(const StepEffects& steps, double step_s, const SlowMode& s
         result);
     add_component(
         {"stage", "GPUs in a step"}, gpu_in_step,
-        [&] { return lognormal_of(gpu_in_step, source_of("compute time of a GPU in one step", result)); }, result);
+        [&] { return lognormal_of(gpu_in_step, source_of("compute time of a GPU in one step", result)); },
+        result);
     add_slow_steps(slow_steps, result);
 }
 

@@ -53,7 +53,8 @@ std::map<std::string, std::vector<Gpu>> gpus_by_benchmark(const std::vector<GpuR
             const double median = median_of(gpu.seconds);
             medians.push_back(median);
             gpu.log_median = std::log(median);
-            gpu.error = std::sqrt(variance_of(gpu.seconds) / static_cast<double>(gpu.seconds.size())) / median;
+            gpu.error =
+                std::sqrt(variance_of(gpu.seconds) / static_cast<double>(gpu.seconds.size())) / median;
             result[benchmark].push_back(std::move(gpu));
         }
         const double centre = std::log(median_of(medians));
@@ -95,7 +96,8 @@ double alike(const Nodes& nodes, const std::vector<double>& values)
         double sum = 0.0;
         for (const std::size_t i : members) {
             const auto [low, high] = std::equal_range(rising.begin(), rising.end(), values[i]);
-            sum += 0.5 * static_cast<double>((low - rising.begin()) + (high - rising.begin()) + 1);  // mean rank of its ties
+            sum += 0.5 * static_cast<double>((low - rising.begin()) + (high - rising.begin()) +
+                                             1);  // mean rank of its ties
         }
         between += sum * sum / static_cast<double>(members.size());
     }
@@ -112,8 +114,8 @@ double slow_together(const Nodes& nodes, const std::vector<Outlier>& slow)
         is_slow.insert(outlier.index);
     }
     const auto slow_in = [&](const std::vector<std::size_t>& members) {
-        return static_cast<unsigned>(
-            std::count_if(members.begin(), members.end(), [&](std::size_t i) { return is_slow.contains(i); }));
+        return static_cast<unsigned>(std::count_if(members.begin(), members.end(),
+                                                   [&](std::size_t i) { return is_slow.contains(i); }));
     };
     unsigned all = 0;
     unsigned all_slow = 0;
@@ -128,7 +130,8 @@ double slow_together(const Nodes& nodes, const std::vector<Outlier>& slow)
     for (const auto& [node, members] : nodes) {
         const unsigned here = slow_in(members);
         if (here > 1) {
-            const boost::math::hypergeometric_distribution<> anywhere(all_slow, static_cast<unsigned>(members.size()), all);
+            const boost::math::hypergeometric_distribution<> anywhere(
+                all_slow, static_cast<unsigned>(members.size()), all);
             least = std::min(least, boost::math::cdf(boost::math::complement(anywhere, here - 1)));
         }
     }
@@ -178,7 +181,8 @@ public:
             errors_.push_back(std::max(gpu.error, median_errors_.back()));  // few runs may be alike by chance
         }
         for (auto node = nodes_.begin(); node != nodes_.end();) {
-            node = node->second.size() < 2 ? nodes_.erase(node) : std::next(node);  // of one GPU nobody knows whose the effect is
+            node = node->second.size() < 2 ? nodes_.erase(node)
+                                           : std::next(node);  // of one GPU nobody knows whose the effect is
         }
         constexpr double level = 0.01;
         apart_ = alike(nodes_, own_) < level || slow_together(nodes_, outliers(own_, errors_)) < level;
@@ -217,8 +221,8 @@ public:
         }
         if (apart_) {
             const std::vector<double> nodes = without(node_means_, slow_nodes_);
-            result.push_back(spread_of_effects("node", nodes, without(node_errors_, slow_nodes_), gpu_freedom_,
-                                               static_cast<double>(nodes.size())));
+            result.push_back(spread_of_effects("node", nodes, without(node_errors_, slow_nodes_),
+                                               gpu_freedom_, static_cast<double>(nodes.size())));
         }
         return result;
     }
@@ -265,13 +269,15 @@ private:
             freedom += static_cast<double>(usual.size()) - (usual.empty() ? 0.0 : 1.0);
             share += 1.0 / static_cast<double>(std::max<std::size_t>(1, usual.size()) * nodes_.size());
             // A mean has its own part of each deviation: n / (n - 1).
-            const double stretch = std::sqrt(static_cast<double>(members.size()) / static_cast<double>(members.size() - 1));
+            const double stretch =
+                std::sqrt(static_cast<double>(members.size()) / static_cast<double>(members.size() - 1));
             for (const std::size_t i : members) {
                 own_[i] -= mean;
                 gpu_effects_.push_back(!out.contains(i) ? stretch * own_[i] : own_[i]);
             }
         }
-        const double of_gpus = freedom > 0.0 ? squares / freedom * share : 0.0;  // what GPUs add to the variance of nodes' means
+        const double of_gpus =
+            freedom > 0.0 ? squares / freedom * share : 0.0;  // what GPUs add to the variance of nodes' means
         gpu_freedom_ = freedom;
         node_errors_.assign(node_means_.size(), std::sqrt(of_gpus));
         const double centre = median_of(node_means_);
@@ -284,7 +290,8 @@ private:
         const double seen = variance_of(usual);
         const double kept = seen > 0.0 ? std::sqrt(std::max(0.0, 1.0 - of_gpus / seen)) : 0.0;
         for (std::size_t n = 0; n < node_means_.size(); ++n) {
-            const bool slow = std::any_of(slow_nodes_.begin(), slow_nodes_.end(), [n](const Outlier& o) { return o.index == n; });
+            const bool slow = std::any_of(slow_nodes_.begin(), slow_nodes_.end(),
+                                          [n](const Outlier& o) { return o.index == n; });
             node_effects_.push_back(slow ? node_means_[n] : kept * node_means_[n]);
         }
     }
@@ -317,7 +324,8 @@ void add_distribution_of(Calibration& result, const Names& names, const std::vec
     std::vector<double> usual;
     std::vector<double> slow;
     for (std::size_t i = 0; i < effects.size(); ++i) {
-        const bool out = std::any_of(outliers.begin(), outliers.end(), [i](const Outlier& o) { return o.index == i; });
+        const bool out =
+            std::any_of(outliers.begin(), outliers.end(), [i](const Outlier& o) { return o.index == i; });
         (out ? slow : usual).push_back(effects[i]);
     }
     if (slow.empty()) {
@@ -325,8 +333,8 @@ void add_distribution_of(Calibration& result, const Names& names, const std::vec
         return;
     }
     result.distributions.push_back({names.key, distribution_with_slow(usual, slow, source)});
-    result.slow_shares.push_back(
-        slow_share(names.key, slow.size(), effects.size(), result.distributions.back().fit.distribution.slow.excess));
+    result.slow_shares.push_back(slow_share(names.key, slow.size(), effects.size(),
+                                            result.distributions.back().fit.distribution.slow.excess));
     result.notes.push_back(slow_advice(names.key, names.what, slow.size(), effects.size(),
                                        result.distributions.back().fit.distribution.slow.excess));
 }
@@ -347,8 +355,9 @@ std::optional<CrowdedNode> crowded_node(const std::vector<GpuRun>& runs)
             gpus[{run.benchmark, run.node}].insert(run.gpu);
         }
     }
-    const auto fullest = std::max_element(gpus.begin(), gpus.end(),
-                                          [](const auto& a, const auto& b) { return a.second.size() < b.second.size(); });
+    const auto fullest = std::max_element(gpus.begin(), gpus.end(), [](const auto& a, const auto& b) {
+        return a.second.size() < b.second.size();
+    });
     if (fullest == gpus.end() || fullest->second.size() <= most) {
         return std::nullopt;
     }
@@ -364,20 +373,25 @@ Calibration calibrate_gpu_runs(const std::vector<GpuRun>& runs, const std::strin
     if (benchmarks.empty()) {
         return result;
     }
-    const auto widest = std::max_element(benchmarks.begin(), benchmarks.end(),
-                                         [](const auto& a, const auto& b) { return a.second.size() < b.second.size(); });
+    const auto widest =
+        std::max_element(benchmarks.begin(), benchmarks.end(),
+                         [](const auto& a, const auto& b) { return a.second.size() < b.second.size(); });
     const std::vector<Gpu>& gpus = widest->second;
     const NodeParts parts(gpus);
-    const std::string from = "; prismopt calibrate, " + source + (widest->first.empty() ? "" : ", " + widest->first);
+    const std::string from =
+        "; prismopt calibrate, " + source + (widest->first.empty() ? "" : ", " + widest->first);
     const std::string of = widest->first.empty() ? "" : ", " + widest->first;
-    const std::string over =
-        parts.apart() ? "medians of the GPUs over the mean of their node" : "medians of the GPUs over their median";
+    const std::string over = parts.apart() ? "medians of the GPUs over the mean of their node"
+                                           : "medians of the GPUs over their median";
     add_distribution_of(result, {"gpu", "GPU"}, parts.gpu_effects(), parts.slow_gpus(), over + from);
     if (parts.apart()) {
-        add_distribution_of(result, {"node", "node"}, parts.node_effects(), parts.slow_nodes(), "nodes over their median" + from);
+        add_distribution_of(result, {"node", "node"}, parts.node_effects(), parts.slow_nodes(),
+                            "nodes over their median" + from);
     } else if (parts.told()) {
         result.distributions.push_back(
-            {"node", constant_distribution("no significant differences between nodes; gpu includes the remaining ones" + from)});
+            {"node",
+             constant_distribution(
+                 "no significant differences between nodes; gpu includes the remaining ones" + from)});
     }
     result.components = parts.components();
     std::vector<double> rests;
@@ -391,23 +405,26 @@ Calibration calibrate_gpu_runs(const std::vector<GpuRun>& runs, const std::strin
     }
     if (rests.size() > 1) {
         result.left.push_back({"residual.gemm",
-                               "benchmark runs do not resolve single kernels, whose variation averages out; about the median of "
+                               "benchmark runs do not resolve single kernels, whose variation averages out; "
+                               "about the median of "
                                "their GPU, runs vary by " +
                                    percent(std::sqrt(variance_of(rests))) + from});
     }
     for (const Outlier& outlier : parts.slow_gpus()) {
-        result.slow.push_back({gpus[outlier.index].name + of, std::expm1(parts.own()[outlier.index]), outlier.probability});
+        result.slow.push_back(
+            {gpus[outlier.index].name + of, std::expm1(parts.own()[outlier.index]), outlier.probability});
     }
     for (const Outlier& outlier : parts.slow_nodes()) {
-        result.slow.push_back(
-            {"node " + parts.node_name(outlier.index) + of, std::expm1(parts.node_mean(outlier.index)), outlier.probability});
+        result.slow.push_back({"node " + parts.node_name(outlier.index) + of,
+                               std::expm1(parts.node_mean(outlier.index)), outlier.probability});
     }
     if (const std::vector<Outlier> fast = parts.fast_gpus(); !fast.empty()) {
         const std::size_t first = fast.front().index;
-        result.notes.push_back(gpus[first].name + of + " takes " + percent(-std::expm1(parts.own()[first])) +
-                               " less than its peers' median" +
-                               (fast.size() > 1 ? ", " + std::to_string(fast.size() - 1) + " more as significantly" : "") +
-                               "; if the numbers are throughputs rather than times, it is slow: name the column throughput");
+        result.notes.push_back(
+            gpus[first].name + of + " takes " + percent(-std::expm1(parts.own()[first])) +
+            " less than its peers' median" +
+            (fast.size() > 1 ? ", " + std::to_string(fast.size() - 1) + " more as significantly" : "") +
+            "; if the numbers are throughputs rather than times, it is slow: name the column throughput");
     }
     for (const auto& [name, members] : benchmarks) {
         Signature signature{name.empty() ? "runs" : name, 0.0, {}};

@@ -75,11 +75,15 @@ std::vector<RareTimes> rare_times(const std::vector<CollectiveRun>& times)
     constexpr double usual = 0.99;
     constexpr double deviations = 6.0;  // beyond what the bulk of the times varies by
     std::vector<double> distance(all.size());
-    std::transform(all.begin(), all.end(), distance.begin(), [](double ratio) { return std::abs(ratio - 1.0); });
-    const double limit = all.empty() ? 0.0 : std::max(quantile_of(all, usual), 1.0 + deviations * 1.4826 * median_of(distance));
+    std::transform(all.begin(), all.end(), distance.begin(),
+                   [](double ratio) { return std::abs(ratio - 1.0); });
+    const double limit =
+        all.empty() ? 0.0
+                    : std::max(quantile_of(all, usual), 1.0 + deviations * 1.4826 * median_of(distance));
     std::vector<RareTimes> result;
     for (const auto& [name, values] : ratios) {
-        const auto rare = std::count_if(values.begin(), values.end(), [limit](double x) { return x > limit; });
+        const auto rare =
+            std::count_if(values.begin(), values.end(), [limit](double x) { return x > limit; });
         result.push_back({members[name], static_cast<double>(values.size()), static_cast<double>(rare)});
     }
     return result;
@@ -114,8 +118,8 @@ double likeliest_growth(const std::vector<RareTimes>& series, std::size_t left_o
 std::string carried_from(const TailGrowth& growth, double members)
 {
     char text[120];
-    std::snprintf(text, sizeof text, "carried from %.3g to %.6g members by an exponent of %.2g; ", growth.members, members,
-                  std::max(0.0, growth.exponent));
+    std::snprintf(text, sizeof text, "carried from %.3g to %.6g members by an exponent of %.2g; ",
+                  growth.members, members, std::max(0.0, growth.exponent));
     return text;
 }
 
@@ -125,12 +129,14 @@ void note_growth(const TailGrowth& growth, double members, Calibration& result)
         return;
     }
     char text[300];
-    std::snprintf(
-        text, sizeof text,
-        "long times of collectives grow in number as members^%.2f (%.2f to %.2f, 95 %%%s); the distributions hold for %.3g "
-        "members%s",
-        growth.exponent, growth.low, growth.high, growth.measured ? "" : ", not measured: give several numbers of members",
-        members > 0.0 ? members : growth.members, members > 0.0 ? "" : "; --members N carries them to others");
+    std::snprintf(text, sizeof text,
+                  "long times of collectives grow in number as members^%.2f (%.2f to %.2f, 95 %%%s); the "
+                  "distributions hold for %.3g "
+                  "members%s",
+                  growth.exponent, growth.low, growth.high,
+                  growth.measured ? "" : ", not measured: give several numbers of members",
+                  members > 0.0 ? members : growth.members,
+                  members > 0.0 ? "" : "; --members N carries them to others");
     result.notes.emplace_back(text);
 }
 
@@ -141,13 +147,15 @@ TailGrowth tail_growth(const std::vector<CollectiveRun>& times)
     constexpr double prior = 0.5;
     constexpr double prior_error = 0.5;
     constexpr double in_95 = 1.96;
-    TailGrowth growth{.exponent = prior, .low = prior - in_95 * prior_error, .high = prior + in_95 * prior_error};
+    TailGrowth growth{
+        .exponent = prior, .low = prior - in_95 * prior_error, .high = prior + in_95 * prior_error};
     const std::vector<RareTimes> series = rare_times(times);
     if (series.empty()) {
         return growth;
     }
-    const auto [least, most] = std::minmax_element(series.begin(), series.end(),
-                                                   [](const RareTimes& a, const RareTimes& b) { return a.members < b.members; });
+    const auto [least, most] =
+        std::minmax_element(series.begin(), series.end(),
+                            [](const RareTimes& a, const RareTimes& b) { return a.members < b.members; });
     double count = 0.0;
     for (const RareTimes& one : series) {
         count += one.count;
@@ -177,18 +185,22 @@ TailGrowth tail_growth(const std::vector<CollectiveRun>& times)
         logs += one.count / count * std::log(one.members);
     }
     constexpr double flat = 1e-3;
-    growth.members = std::abs(growth.exponent) < flat ? std::exp(logs) : std::pow(power, 1.0 / growth.exponent);
+    growth.members =
+        std::abs(growth.exponent) < flat ? std::exp(logs) : std::pow(power, 1.0 / growth.exponent);
     return growth;
 }
 
-void leave_out_absurd(std::vector<GpuRun>& runs, std::vector<Fault>& faults) { leave_out(runs, &GpuRun::benchmark, faults); }
+void leave_out_absurd(std::vector<GpuRun>& runs, std::vector<Fault>& faults)
+{
+    leave_out(runs, &GpuRun::benchmark, faults);
+}
 void leave_out_absurd(std::vector<CollectiveRun>& times, std::vector<Fault>& faults)
 {
     leave_out(times, &CollectiveRun::series, faults);
 }
 
-Calibration calibrate_collectives(const std::vector<CollectiveRun>& times, const std::string& source, const KernelNames& names,
-                                  double members)
+Calibration calibrate_collectives(const std::vector<CollectiveRun>& times, const std::string& source,
+                                  const KernelNames& names, double members)
 {
     Series series;
     int iterations = 1;
@@ -223,18 +235,20 @@ Calibration calibrate_collectives(const std::vector<CollectiveRun>& times, const
     char means[160] = "";
     if (iterations > 1) {
         std::snprintf(means, sizeof means,
-                      " (means of %d iterations: a single collective varies at least this much, at most %.2g times as much)",
+                      " (means of %d iterations: a single collective varies at least this much, at most %.2g "
+                      "times as much)",
                       iterations, std::sqrt(static_cast<double>(iterations)));
     }
     const TailGrowth growth = tail_growth(times);
     note_growth(growth, members, result);
     for (const KernelClassRow& row : kernel_class_rows) {
         if (has_own_distribution(row.kernel, pools)) {
-            const std::string from =
-                "collectives over the median of their series" + std::string(means) + "; prismopt calibrate, " + source;
+            const std::string from = "collectives over the median of their series" + std::string(means) +
+                                     "; prismopt calibrate, " + source;
             DistributionFit fit = fit_distribution(pools[static_cast<std::size_t>(row.kernel)], from);
             if (members > 0.0 && growth.members > 0.0) {
-                const double times_as_many = std::pow(members / growth.members, std::max(0.0, growth.exponent));
+                const double times_as_many =
+                    std::pow(members / growth.members, std::max(0.0, growth.exponent));
                 fit = longest_of_fit(fit, times_as_many, carried_from(growth, members) + from);
             }
             result.distributions.push_back({residual_key(row.kernel), fit});
@@ -257,9 +271,11 @@ void merge(Calibration& calibration, const Calibration& other)
             calibration.left.push_back(left);
         }
     }
-    calibration.signatures.insert(calibration.signatures.end(), other.signatures.begin(), other.signatures.end());
+    calibration.signatures.insert(calibration.signatures.end(), other.signatures.begin(),
+                                  other.signatures.end());
     calibration.slow.insert(calibration.slow.end(), other.slow.begin(), other.slow.end());
-    calibration.slow_shares.insert(calibration.slow_shares.end(), other.slow_shares.begin(), other.slow_shares.end());
+    calibration.slow_shares.insert(calibration.slow_shares.end(), other.slow_shares.begin(),
+                                   other.slow_shares.end());
     if (calibration.components.empty()) {
         calibration.components = other.components;
     }

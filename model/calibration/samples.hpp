@@ -76,8 +76,8 @@ void leave_out_absurd(std::vector<CollectiveRun>& times, std::vector<Fault>& fau
 /// sendrecv): times over the median of their series, all series with at least five times together; a narrower class if
 /// has_own_distribution(). Means of iterations vary less than single iterations; the source states this. `members`: of the job's
 /// collectives, to which distributions are carried by tail_growth(); zero: as measured.
-Calibration calibrate_collectives(const std::vector<CollectiveRun>& times, const std::string& source, const KernelNames& names,
-                                  double members = 0.0);
+Calibration calibrate_collectives(const std::vector<CollectiveRun>& times, const std::string& source,
+                                  const KernelNames& names, double members = 0.0);
 
 /// Adds the results of another calibration: distributions with new keys, all signatures and slow parts.
 void merge(Calibration& calibration, const Calibration& other);

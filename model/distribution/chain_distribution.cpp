@@ -25,7 +25,8 @@ Meeting end_of(const PassCost& pass, std::size_t segment)
 }
 
 /// Sum over what lies between barriers of its deviation; a part's end leads to the beginning of the next.
-double sum_of_deviations(const PassCost& pass, const ResidualDistributions& residual, const BarrierWidths& widths)
+double sum_of_deviations(const PassCost& pass, const ResidualDistributions& residual,
+                         const BarrierWidths& widths)
 {
     const std::array<bool, 3> meet{widths.tensor > 1, widths.tensor * widths.context > 1,
                                    widths.tensor * widths.context * widths.experts > 1};
@@ -134,9 +135,11 @@ const ComposedPass& ChainDistributions::compose(const ChunkPass& pass, const Bar
         add_repetitions(distributions.communication, count, communication);
     });
     const GridDistribution messages = sum_of(communication);
-    const GridDistribution loaded = with_surplus(sum_of(compute), surplus, imbalance_.correlation, widths.layer);
+    const GridDistribution loaded =
+        with_surplus(sum_of(compute), surplus, imbalance_.correlation, widths.layer);
     const GridDistribution own = with_operation(loaded, messages.mean, widths);
-    return passes_.emplace(key, ComposedPass{composed(longest_of(own, widths.pass)), composed(messages)}).first->second;
+    return passes_.emplace(key, ComposedPass{composed(longest_of(own, widths.pass)), composed(messages)})
+        .first->second;
 }
 
 GridDistribution ChainDistributions::with_operation(const GridDistribution& compute, double communication_s,
@@ -146,13 +149,13 @@ GridDistribution ChainDistributions::with_operation(const GridDistribution& comp
         return compute;
     }
     constexpr double finer = 0.25;  // than the product's grid
-    const GridDistribution factor =
-        longest_of(kernel_duration(operation_, 1.0, finer * operation_.core()), widths.experts * widths.layer);
+    const GridDistribution factor = longest_of(kernel_duration(operation_, 1.0, finer * operation_.core()),
+                                               widths.experts * widths.layer);
     return shifted(product_of(shifted(compute, communication_s), factor), -communication_s);
 }
 
-GridDistribution ChainDistributions::with_surplus(const GridDistribution& compute, const SurplusTime& surplus, double correlation,
-                                                  int members) const
+GridDistribution ChainDistributions::with_surplus(const GridDistribution& compute, const SurplusTime& surplus,
+                                                  double correlation, int members) const
 {
     const double seconds = std::sqrt(correlation) * surplus.seconds;
     if (seconds == 0.0 || imbalance_.distribution.cv() == 0.0) {
@@ -161,9 +164,9 @@ GridDistribution ChainDistributions::with_surplus(const GridDistribution& comput
     const KernelDistribution distribution =
         std::isfinite(surplus.most) ? imbalance_.distribution.limited(surplus.most) : imbalance_.distribution;
     const double core = std::hypot(seconds * distribution.core(), std::sqrt(compute.core));
-    return shifted(
-        sum_of(std::vector<GridDistribution>{compute, longest_of(kernel_duration(distribution, seconds, core), members)}),
-        -seconds);
+    return shifted(sum_of(std::vector<GridDistribution>{
+                       compute, longest_of(kernel_duration(distribution, seconds, core), members)}),
+                   -seconds);
 }
 
 /// Equal distributions are one object: ops that share a distribution up to scale share its draws.
@@ -172,23 +175,24 @@ ComposedDuration ChainDistributions::composed(const GridDistribution& sum)
     const double cv = sum.mean > 0.0 ? sum.deviation() / sum.mean : 0.0;
     StandardDistribution distribution(standardised(sum), node_probability_);
     distribution.standardise(node_probability_);
-    auto known =
-        std::find_if(shapes_.begin(), shapes_.end(), [&distribution](const auto& shape) { return *shape == distribution; });
+    auto known = std::find_if(shapes_.begin(), shapes_.end(),
+                              [&distribution](const auto& shape) { return *shape == distribution; });
     if (known == shapes_.end()) {
         known = shapes_.insert(shapes_.end(), std::make_shared<const StandardDistribution>(distribution));
     }
     return {sum.mean, cv, *known};
 }
 
-ChainDistributions::PartDistributions& ChainDistributions::part(const PassCost& cost, const BarrierWidths& widths)
+ChainDistributions::PartDistributions& ChainDistributions::part(const PassCost& cost,
+                                                                const BarrierWidths& widths)
 {
     BarrierWidths inside = widths;
     inside.pass = 1;
     const auto [at, missing] = parts_.try_emplace(std::make_tuple(&cost, inside));
     PartDistributions& distributions = at->second;
     if (missing) {
-        const GridDistribution own =
-            with_surplus(sum_of(between_barriers(cost, widths)), surplus_of(cost), 1.0 - imbalance_.correlation, 1);
+        const GridDistribution own = with_surplus(sum_of(between_barriers(cost, widths)), surplus_of(cost),
+                                                  1.0 - imbalance_.correlation, 1);
         distributions.compute = {longest_of(own, widths.layer)};
         distributions.communication = {messages(cost.exposed)};
     }
@@ -238,7 +242,8 @@ double ChainDistributions::mean_of_kernels(const PassCost& cost, const BarrierWi
 }
 
 /// Times of one repetition of a part between its widest barriers, which are taken as a circle that starts after a barrier.
-std::vector<GridDistribution> ChainDistributions::between_barriers(const PassCost& cost, const BarrierWidths& widths) const
+std::vector<GridDistribution> ChainDistributions::between_barriers(const PassCost& cost,
+                                                                   const BarrierWidths& widths) const
 {
     const std::array<int, 3> width{widths.tensor, widths.context, widths.experts};
     const std::size_t count = cost.segments.size();

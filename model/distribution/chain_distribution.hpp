@@ -58,7 +58,8 @@ class ChainDistributions {
 public:
     /// `residual` must outlive this object. So must the costs that passes refer to, unless it forgets the passes before: costs
     /// are identified by their addresses.
-    ChainDistributions(const ResidualDistributions& residual, const StandardDistribution::NodeProbabilities& node_probability,
+    ChainDistributions(const ResidualDistributions& residual,
+                       const StandardDistribution::NodeProbabilities& node_probability,
                        KernelDistribution operation = {}, ExpertImbalance imbalance = {})
         : residual_(residual), operation_(std::move(operation)), imbalance_(std::move(imbalance)),
           node_probability_(node_probability)
@@ -67,7 +68,10 @@ public:
 
     /// Returns the composed durations of a pass; composed once per pass and widths.
     const ComposedPass& compose(const ChunkPass& pass, const BarrierWidths& widths);
-    const ComposedPass& compose(const ChunkPass& pass, int width) { return compose(pass, BarrierWidths{width}); }
+    const ComposedPass& compose(const ChunkPass& pass, int width)
+    {
+        return compose(pass, BarrierWidths{width});
+    }
 
     /// Returns the mean of the composed compute. Costs a fraction of the above if it varies by its kernels alone: means add up.
     double mean_compute(const ChunkPass& pass, const BarrierWidths& widths);
@@ -87,7 +91,8 @@ private:
         std::vector<GridDistribution> communication;
     };
 
-    using PassKey = std::pair<std::vector<std::pair<const PassCost*, int>>, BarrierWidths>;  // parts and their counts
+    using PassKey =
+        std::pair<std::vector<std::pair<const PassCost*, int>>, BarrierWidths>;  // parts and their counts
 
     PartDistributions& part(const PassCost& cost, const BarrierWidths& widths);
     std::vector<GridDistribution> between_barriers(const PassCost& cost, const BarrierWidths& widths) const;
@@ -95,11 +100,15 @@ private:
     bool varies_by_load(const PassCost& cost) const;
     GridDistribution segment(const Segment& kernels) const;
     GridDistribution messages(const std::vector<Exposed>& exposed) const;
-    const KernelDistribution& distribution_of(KernelClass kind) const { return residual_[static_cast<std::size_t>(kind)]; }
-    GridDistribution with_operation(const GridDistribution& compute, double communication_s, const BarrierWidths& widths) const;
+    const KernelDistribution& distribution_of(KernelClass kind) const
+    {
+        return residual_[static_cast<std::size_t>(kind)];
+    }
+    GridDistribution with_operation(const GridDistribution& compute, double communication_s,
+                                    const BarrierWidths& widths) const;
     /// Adds a random surplus to compute, with a share `correlation` of the variance of the expert imbalance.
-    GridDistribution with_surplus(const GridDistribution& compute, const SurplusTime& surplus, double correlation,
-                                  int members) const;
+    GridDistribution with_surplus(const GridDistribution& compute, const SurplusTime& surplus,
+                                  double correlation, int members) const;
     ComposedDuration composed(const GridDistribution& sum);
 
     const ResidualDistributions& residual_;
@@ -109,8 +118,10 @@ private:
     std::vector<std::shared_ptr<const StandardDistribution>> shapes_;  // all different
     std::map<std::tuple<const PassCost*, BarrierWidths>, PartDistributions> parts_;
     std::map<PassKey, ComposedPass> passes_;
-    std::map<std::tuple<const PassCost*, BarrierWidths>, double> means_;  // of the compute of one repetition of a part
-    std::map<std::pair<std::vector<double>, BarrierWidths>, double> means_of_kernels_;  // the same; kernels and barriers in order
+    std::map<std::tuple<const PassCost*, BarrierWidths>, double>
+        means_;  // of the compute of one repetition of a part
+    std::map<std::pair<std::vector<double>, BarrierWidths>, double>
+        means_of_kernels_;  // the same; kernels and barriers in order
 };
 
 }  // namespace prismopt

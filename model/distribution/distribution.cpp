@@ -22,7 +22,8 @@ FamilyFunctions with_slow_mode(const Distribution& distribution)
         return functions_of(distribution.family);
     }
     const double q = distribution.slow.probability;
-    return functions_of(Mixture{{{1.0 - q, 1.0, distribution.family}, {q, 1.0 + distribution.slow.excess, distribution.family}}});
+    return functions_of(Mixture{
+        {{1.0 - q, 1.0, distribution.family}, {q, 1.0 + distribution.slow.excess, distribution.family}}});
 }
 
 /// Central moments from the probabilities of a distribution on (0, end]: for c within it,
@@ -30,12 +31,14 @@ FamilyFunctions with_slow_mode(const Distribution& distribution)
 /// by parts. Gauss' rule between knots, where the probabilities are smooth; adaptive rules would chase the digits that are lost
 /// beside a bound.
 template <class Probability>
-Moments integrate_moments(const std::vector<double>& rising, double end, double centre, const Probability& probability)
+Moments integrate_moments(const std::vector<double>& rising, double end, double centre,
+                          const Probability& probability)
 {
     using Rule = boost::math::quadrature::gauss<double, 20>;
     constexpr double negligible = 0x1p-59;  // times the longest cap, 1e6, it is 2e-12
     std::vector<double> knots{0.0, smallest_factor, centre, end};
-    std::copy_if(rising.begin(), rising.end(), std::back_inserter(knots), [&](double x) { return x > 0.0 && x < end; });
+    std::copy_if(rising.begin(), rising.end(), std::back_inserter(knots),
+                 [&](double x) { return x > 0.0 && x < end; });
     std::sort(knots.begin(), knots.end());
     double sum[4] = {};
     for (std::size_t i = 0; i + 1 < knots.size(); ++i) {
@@ -89,8 +92,8 @@ double DistributionQuantile::untruncated(double p, bool upper) const
     const double share = 1.0 - below_ - beyond_;
     const double from_end = (upper ? beyond_ : below_) + p * share;
     const bool near = from_end <= 0.5;
-    const double value =
-        near ? family_.quantile(from_end, upper) : family_.quantile((upper ? below_ : beyond_) + (1.0 - p) * share, !upper);
+    const double value = near ? family_.quantile(from_end, upper)
+                              : family_.quantile((upper ? below_ : beyond_) + (1.0 - p) * share, !upper);
     return std::clamp(value, std::min(smallest_factor, cap_), cap_);
 }
 
@@ -123,6 +126,9 @@ Moments DistributionQuantile::moments() const
     return {1.0, raw_.variance / (mean * mean), raw_.third / (mean * mean * mean)};
 }
 
-double beyond_cap(const Distribution& distribution) { return with_slow_mode(distribution).probability(distribution.cap, true); }
+double beyond_cap(const Distribution& distribution)
+{
+    return with_slow_mode(distribution).probability(distribution.cap, true);
+}
 
 }  // namespace prismopt

@@ -63,8 +63,8 @@ struct ParetoTail {
     double scale = 0.0;
 };
 
-using Family = std::variant<Constant, Normal, LogNormal, Gamma, Weibull, ShiftedGamma, StudentT, GeneralizedExtremeValue,
-                            Empirical, Mixture, ParetoTail>;
+using Family = std::variant<Constant, Normal, LogNormal, Gamma, Weibull, ShiftedGamma, StudentT,
+                            GeneralizedExtremeValue, Empirical, Mixture, ParetoTail>;
 
 struct MixtureComponent {
     double weight = 1.0;
@@ -120,7 +120,8 @@ public:
     bool constant() const { return constant_; }
 
 private:
-    double untruncated(double p, bool upper) const;  // probability of the untruncated family that belongs to p
+    double untruncated(double p,
+                       bool upper) const;  // probability of the untruncated family that belongs to p
     double truncated_probability(double x, bool upper) const;
 
     FamilyFunctions family_;

@@ -35,7 +35,8 @@ void require(bool fulfilled, const char* what)
     }
 }
 
-FamilyFunctions functions(Quantile quantile, std::function<double(double, bool)> probability, std::vector<double> more_knots = {})
+FamilyFunctions functions(Quantile quantile, std::function<double(double, bool)> probability,
+                          std::vector<double> more_knots = {})
 {
     constexpr int octaves = 60;  // beyond, 2^-60, nothing adds to a mean of finite factors
     std::vector<double>& knots = more_knots;
@@ -70,13 +71,15 @@ FamilyFunctions of_boost(const Distribution& d, double scale = 1.0, double shift
 
 FamilyFunctions of(const Constant& /*unused*/)
 {
-    return functions([](double, bool) { return 1.0; }, [](double x, bool upper) { return (x < 1.0) == upper ? 1.0 : 0.0; });
+    return functions([](double, bool) { return 1.0; },
+                     [](double x, bool upper) { return (x < 1.0) == upper ? 1.0 : 0.0; });
 }
 
 FamilyFunctions of(const Normal& distribution)
 {
-    return distribution.cv == 0.0 ? of(Constant{})
-                                  : of_boost(boost::math::normal_distribution<double, Plain>(1.0, distribution.cv));
+    return distribution.cv == 0.0
+               ? of(Constant{})
+               : of_boost(boost::math::normal_distribution<double, Plain>(1.0, distribution.cv));
 }
 
 FamilyFunctions of(const LogNormal& distribution)
@@ -96,7 +99,8 @@ FamilyFunctions of(const ShiftedGamma& distribution)
     if (distribution.cv == 0.0) {
         return of(Constant{});
     }
-    const double shape = (1.0 - distribution.shift) * (1.0 - distribution.shift) / (distribution.cv * distribution.cv);
+    const double shape =
+        (1.0 - distribution.shift) * (1.0 - distribution.shift) / (distribution.cv * distribution.cv);
     // Quantiles differ from the normal's by (z^2 - 1) / 3 / shape of the mean (Cornish and Fisher): below a float's digits. The
     // incomplete gamma function needs sqrt(shape) terms in the tails, and gives up at a million.
     constexpr double as_good_as_normal = 1e9;
@@ -125,8 +129,8 @@ FamilyFunctions of(const Weibull& distribution)
     // 1 + cv^2 >= 1 + 0.6 / k^2 for all k, and cv^2 = 69 at 1/k = 4.
     const auto inverse_shape = root_between(excess, 0.0, 1.0 + 2.0 * distribution.cv, 52);
     require(inverse_shape && *inverse_shape > 0.0, "a cv for which a Weibull shape exists");
-    return of_boost(
-        boost::math::weibull_distribution<double, Plain>(1.0 / *inverse_shape, std::exp(-log_gamma1p(*inverse_shape))));
+    return of_boost(boost::math::weibull_distribution<double, Plain>(1.0 / *inverse_shape,
+                                                                     std::exp(-log_gamma1p(*inverse_shape))));
 }
 
 FamilyFunctions of(const StudentT& distribution)
@@ -136,8 +140,8 @@ FamilyFunctions of(const StudentT& distribution)
     if (distribution.scale == 0.0) {
         return of(Constant{});
     }
-    return of_boost(boost::math::students_t_distribution<double, Plain>(distribution.degrees_of_freedom), distribution.scale,
-                    1.0);
+    return of_boost(boost::math::students_t_distribution<double, Plain>(distribution.degrees_of_freedom),
+                    distribution.scale, 1.0);
 }
 
 /// ((e^(-y))^(-shape) - 1) / shape = expm1(shape * y) / shape, and its limit y for shape zero; and the inverse.
@@ -170,7 +174,8 @@ FamilyFunctions of(const GeneralizedExtremeValue& distribution)
             return 1.0 + distribution.scale * (power_tail(y, distribution.shape) - median);
         },
         [=](double x, bool upper) {
-            const double minus_log_f = std::exp(-power_tail_inverse((x - 1.0) / distribution.scale + median, distribution.shape));
+            const double minus_log_f =
+                std::exp(-power_tail_inverse((x - 1.0) / distribution.scale + median, distribution.shape));
             return upper ? -std::expm1(-minus_log_f) : std::exp(-minus_log_f);
         });
 }
@@ -220,7 +225,8 @@ FamilyFunctions of(const Mixture& distribution)
     std::vector<double> knots;
     double total = 0.0;
     for (const MixtureComponent& part : distribution.parts) {
-        require(part.weight >= 0.0 && part.at > 0.0, "mixture components with a nonnegative weight and a positive location");
+        require(part.weight >= 0.0 && part.at > 0.0,
+                "mixture components with a nonnegative weight and a positive location");
         total += part.weight;
         if (part.weight > 0.0) {
             parts->push_back({part.weight, part.at, functions_of(part.family)});
@@ -245,7 +251,9 @@ FamilyFunctions of(const Mixture& distribution)
             low = std::min(low, value);
             high = std::max(high, value);
         }
-        const auto too_far = [&](double x) { return upper ? p - probability(x, true) : probability(x, false) - p; };
+        const auto too_far = [&](double x) {
+            return upper ? p - probability(x, true) : probability(x, false) - p;
+        };
         const double at_low = too_far(low);
         const double at_high = too_far(high);
         if (low == high || at_low >= 0.0) {
@@ -266,7 +274,8 @@ FamilyFunctions of(const Mixture& distribution)
 /// Source: Pickands, Ann. Statist. 3 (1975) 119-131.
 FamilyFunctions of(const ParetoTail& distribution)
 {
-    require(distribution.probability > 0.0 && distribution.probability < 1.0, "a tail probability between 0 and 1");
+    require(distribution.probability > 0.0 && distribution.probability < 1.0,
+            "a tail probability between 0 and 1");
     require(distribution.scale > 0.0, "a positive tail scale");
     require(std::isfinite(distribution.shape), "a finite shape");
     const FamilyFunctions core = of(distribution.core);
@@ -279,14 +288,16 @@ FamilyFunctions of(const ParetoTail& distribution)
             if (survival >= distribution.probability) {
                 return std::min(core.quantile(p, upper), threshold);
             }
-            return threshold + distribution.scale * power_tail(std::log(distribution.probability / survival), distribution.shape);
+            return threshold + distribution.scale * power_tail(std::log(distribution.probability / survival),
+                                                               distribution.shape);
         },
         [=](double x, bool upper) {
             if (x < threshold) {
                 return core.probability(x, upper);
             }
-            const double survival = distribution.probability *
-                                    std::exp(-power_tail_inverse((x - threshold) / distribution.scale, distribution.shape));
+            const double survival =
+                distribution.probability *
+                std::exp(-power_tail_inverse((x - threshold) / distribution.scale, distribution.shape));
             return upper ? survival : 1.0 - survival;
         },
         std::move(knots));

@@ -63,7 +63,8 @@ std::ptrdiff_t negligible_end(Iterator first, Iterator last)
 /// Drops the ends that sum to nothing.
 void trim(GridDistribution& distribution)
 {
-    distribution.mass.resize(distribution.mass.size() - negligible_end(distribution.mass.rbegin(), distribution.mass.rend()));
+    distribution.mass.resize(distribution.mass.size() -
+                             negligible_end(distribution.mass.rbegin(), distribution.mass.rend()));
     const auto below = negligible_end(distribution.mass.begin(), distribution.mass.end());
     distribution.mass.erase(distribution.mass.begin(), distribution.mass.begin() + below);
     distribution.origin += static_cast<double>(below) * distribution.step;
@@ -78,7 +79,8 @@ GridDistribution regridded(const GridDistribution& distribution, double step)
     const double ratio = distribution.step / step;
     result.step = step;
     result.origin = distribution.origin - margin * step;
-    result.mass.assign(static_cast<std::size_t>(static_cast<double>(distribution.mass.size()) * ratio) + 3 * margin, 0.0);
+    result.mass.assign(
+        static_cast<std::size_t>(static_cast<double>(distribution.mass.size()) * ratio) + 3 * margin, 0.0);
     for (std::size_t i = 0; i < distribution.mass.size(); ++i) {
         deposit(margin + static_cast<double>(i) * ratio, distribution.mass[i], result.mass.data());
     }
@@ -168,8 +170,8 @@ Cumulated joined(const Cumulated& one, int n)
 /// Mean and variance from the masses, which are brought to a total of one.
 void measure(GridDistribution& distribution)
 {
-    const double middle =
-        (distribution.mean - distribution.origin) / distribution.step;  // a place near the mean: squares keep their digits
+    const double middle = (distribution.mean - distribution.origin) /
+                          distribution.step;  // a place near the mean: squares keep their digits
     double total = 0.0;
     double first = 0.0;
     double second = 0.0;
@@ -184,25 +186,33 @@ void measure(GridDistribution& distribution)
     }
     first /= total;
     distribution.mean += first * distribution.step;
-    distribution.variance = std::max(0.0, second / total - first * first) * distribution.step * distribution.step;
+    distribution.variance =
+        std::max(0.0, second / total - first * first) * distribution.step * distribution.step;
 }
 
 class Inverse {
 public:
-    explicit Inverse(const GridDistribution& distribution) : distribution_(distribution), cumulated_(distribution.mass) {}
+    explicit Inverse(const GridDistribution& distribution)
+        : distribution_(distribution), cumulated_(distribution.mass)
+    {
+    }
 
     double operator()(double p, bool upper) const
     {
         const auto cells = static_cast<std::ptrdiff_t>(cumulated_.cells());
-        const std::ptrdiff_t i = upper ? cells - reached(cumulated_.above.rbegin(), cumulated_.above.rend(), p)
-                                       : reached(cumulated_.below.begin(), cumulated_.below.end(), p) - 1;
+        const std::ptrdiff_t i = upper
+                                     ? cells - reached(cumulated_.above.rbegin(), cumulated_.above.rend(), p)
+                                     : reached(cumulated_.below.begin(), cumulated_.below.end(), p) - 1;
         const double before = upper ? cumulated_.above[i + 1] : cumulated_.below[i];
         const double cell = (upper ? cumulated_.above[i] : cumulated_.below[i + 1]) - before;
         const std::ptrdiff_t inwards = upper ? -1 : 1;
-        const double within = place((p - before) / cell, (cumulated_.cell(i + inwards) - cumulated_.cell(i - inwards)) / cell);
+        const double within =
+            place((p - before) / cell, (cumulated_.cell(i + inwards) - cumulated_.cell(i - inwards)) / cell);
         const double at =
-            distribution_.origin + (static_cast<double>(i) + (upper ? 0.5 - within : within - 0.5)) * distribution_.step;
-        return (std::clamp(at, distribution_.shortest, distribution_.longest) - distribution_.mean) / distribution_.deviation();
+            distribution_.origin +
+            (static_cast<double>(i) + (upper ? 0.5 - within : within - 0.5)) * distribution_.step;
+        return (std::clamp(at, distribution_.shortest, distribution_.longest) - distribution_.mean) /
+               distribution_.deviation();
     }
 
 private:
@@ -250,12 +260,17 @@ GridDistribution kernel_duration(const KernelDistribution& residual, double seco
     }
     distribution.variance = seconds * residual.cv() * (seconds * residual.cv());
     distribution.core = seconds * residual.core() * (seconds * residual.core());
-    distribution.step = std::max(core_of_sum / cells_a_deviation, (distribution.longest - distribution.shortest) / most_cells);
+    distribution.step = std::max(core_of_sum / cells_a_deviation,
+                                 (distribution.longest - distribution.shortest) / most_cells);
     distribution.origin = distribution.shortest - margin * distribution.step;
     distribution.mass.assign(
-        static_cast<std::size_t>((distribution.longest - distribution.shortest) / distribution.step) + 3 * margin, 0.0);
+        static_cast<std::size_t>((distribution.longest - distribution.shortest) / distribution.step) +
+            3 * margin,
+        0.0);
     const double scale = seconds / distribution.step;
-    const auto place = [&](std::size_t knot) { return margin + (residual.quantile(knot) - residual.quantile(0)) * scale; };
+    const auto place = [&](std::size_t knot) {
+        return margin + (residual.quantile(knot) - residual.quantile(0)) * scale;
+    };
     deposit(place(0), KernelDistribution::beyond, distribution.mass.data());
     deposit(place(residual.pieces()), KernelDistribution::beyond, distribution.mass.data());
     for (std::size_t k = 0; k < residual.pieces(); ++k) {
@@ -299,9 +314,10 @@ GridDistribution product_of(const GridDistribution& a, const GridDistribution& b
     product.shortest = a.shortest * b.shortest;
     product.longest = a.longest * b.longest;
     // Nodes of both at most half a cell apart, at the mean of the other: masses lie evenly.
-    const double apart = std::max(a.mass.size() > 1 ? a.step * b.mean : 0.0, b.mass.size() > 1 ? b.step * a.mean : 0.0);
-    product.step =
-        std::max({std::sqrt(product.core) / cells_a_deviation, (product.longest - product.shortest) / most_cells, 2.0 * apart});
+    const double apart =
+        std::max(a.mass.size() > 1 ? a.step * b.mean : 0.0, b.mass.size() > 1 ? b.step * a.mean : 0.0);
+    product.step = std::max({std::sqrt(product.core) / cells_a_deviation,
+                             (product.longest - product.shortest) / most_cells, 2.0 * apart});
     if (product.step == 0.0) {
         product.origin = product.mean;
         return product;
@@ -309,9 +325,11 @@ GridDistribution product_of(const GridDistribution& a, const GridDistribution& b
     // What is narrower than a cell needs few nodes: cubic weights keep its moments.
     const GridDistribution one = regridded(a, std::max(a.step, 0.5 * product.step / b.mean));
     const GridDistribution other = regridded(b, std::max(b.step, 0.5 * product.step / a.mean));
-    const double least = std::min({one.origin * other.origin, one.origin * other.last(), one.last() * other.origin});
+    const double least =
+        std::min({one.origin * other.origin, one.origin * other.last(), one.last() * other.origin});
     product.origin = least - margin * product.step;
-    product.mass.assign(static_cast<std::size_t>((one.last() * other.last() - least) / product.step) + 3 * margin, 0.0);
+    product.mass.assign(
+        static_cast<std::size_t>((one.last() * other.last() - least) / product.step) + 3 * margin, 0.0);
     for (std::size_t i = 0; i < one.mass.size(); ++i) {
         for (std::size_t j = 0; j < other.mass.size(); ++j) {
             const double at = one.place(i) * other.place(j);
@@ -341,7 +359,8 @@ GridDistribution longest_of(const GridDistribution& distribution, int n)
     for (std::size_t i = 0; i < distribution.mass.size(); ++i) {
         // From cells' probabilities back to density * step at their middles.
         const auto cell = static_cast<std::ptrdiff_t>(i);
-        result.mass[i] = all.cell(cell) * (13.0 / 12.0) - (all.cell(cell - 1) + all.cell(cell + 1)) * (1.0 / 24.0);
+        result.mass[i] =
+            all.cell(cell) * (13.0 / 12.0) - (all.cell(cell - 1) + all.cell(cell + 1)) * (1.0 / 24.0);
     }
     measure(result);
     result.core = std::min(result.core, result.variance);

@@ -70,7 +70,10 @@ const NormalProbability& normal_probability()
 }
 
 /// Place of the normal probability that is that of a residual of at most r: lognormal, of mean one.
-double residual_place(double log_r, double deviation) { return NormalProbability::place(log_r / deviation + 0.5 * deviation); }
+double residual_place(double log_r, double deviation)
+{
+    return NormalProbability::place(log_r / deviation + 0.5 * deviation);
+}
 
 /// From this log r on, the probability is 1.
 double certain_from(double deviation) { return deviation * (NormalProbability::end - 0.5 * deviation); }
@@ -162,7 +165,8 @@ Quantile GroupDistribution::factor(int n) const
     return [value, n](double p, bool upper) {
         // Logit of the largest member's probability p^(1/n), without cancellation at either end.
         const double log_p = (upper ? std::log1p(-p) : std::log(p)) / n;
-        const double at = std::clamp((log_p - std::log(-std::expm1(log_p)) + limit) / spacing, 0.0, nodes - 1.0);
+        const double at =
+            std::clamp((log_p - std::log(-std::expm1(log_p)) + limit) / spacing, 0.0, nodes - 1.0);
         const auto i = std::min(static_cast<std::size_t>(at), static_cast<std::size_t>(nodes - 2));
         return value[i] + (at - static_cast<double>(i)) * (value[i + 1] - value[i]);
     };

@@ -16,7 +16,10 @@ class GroupDistribution {
 public:
     /// `nodes`: group_nodes() of a member; `segment_cv`: cv of the work between two barriers.
     GroupDistribution(std::vector<double> nodes, double segment_cv);
-    GroupDistribution(const Quantile& member, double segment_cv) : GroupDistribution(group_nodes(member), segment_cv) {}
+    GroupDistribution(const Quantile& member, double segment_cv)
+        : GroupDistribution(group_nodes(member), segment_cv)
+    {
+    }
 
     /// Returns the quantile function of the factor of a group of n members; one if all members are equal.
     Quantile factor(int n) const;

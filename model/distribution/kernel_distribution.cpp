@@ -13,7 +13,8 @@ constexpr int octaves = 44;
 /// Distance from the tail at a side's knot; one half at the last.
 double probability(int knot)
 {
-    return std::ldexp(1.0 + static_cast<double>(knot % per_octave) / per_octave, knot / per_octave - octaves - 1);
+    return std::ldexp(1.0 + static_cast<double>(knot % per_octave) / per_octave,
+                      knot / per_octave - octaves - 1);
 }
 
 }  // namespace
@@ -53,7 +54,8 @@ KernelDistribution KernelDistribution::of_one_draw(std::span<const Share> shares
         double quantile(double p) const
         {
             const double low = distribution->quantile_[piece];
-            return low + (distribution->quantile_[piece + 1] - low) * (p - begin) / distribution->mass_[piece];
+            return low +
+                   (distribution->quantile_[piece + 1] - low) * (p - begin) / distribution->mass_[piece];
         }
     };
     std::vector<Place> places;
@@ -112,7 +114,8 @@ KernelDistribution KernelDistribution::limited(double most) const
 }
 
 /// One piece, or more where the quantile function jumps: until a thousandth of the tail, or of 2^-20, is not resolved.
-void KernelDistribution::add_pieces(const Quantile& quantile, double from, double to, bool upper, double jump, Sums& sums)
+void KernelDistribution::add_pieces(const Quantile& quantile, double from, double to, bool upper, double jump,
+                                    Sums& sums)
 {
     const double mass = std::abs(to - from);
     const double end = quantile(to, upper);

@@ -42,7 +42,10 @@ public:
     double core() const { return core_; }
     std::size_t pieces() const { return mass_.size(); }
     double quantile(std::size_t knot) const { return quantile_[knot]; }  // knot 0 ... pieces(), ascending
-    double mass(std::size_t piece) const { return mass_[piece]; }        // probability between knots `piece` and `piece` + 1
+    double mass(std::size_t piece) const
+    {
+        return mass_[piece];
+    }  // probability between knots `piece` and `piece` + 1
 
     /// Calls visit(number) for each number of the representation, to write or to read it.
     template <class Visit>

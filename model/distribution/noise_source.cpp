@@ -81,7 +81,8 @@ const Distribution& distribution_of(const NoiseSource& source, const Variability
 {
     static const Distribution constant;
     switch (source.kind) {
-        case NoiseKind::residual: return residual_distribution(variability, static_cast<KernelClass>(source.index));
+        case NoiseKind::residual:
+            return residual_distribution(variability, static_cast<KernelClass>(source.index));
         case NoiseKind::lengths: return constant;
         case NoiseKind::tier: return variability.tier.empty() ? constant : variability.tier[source.index];
         default: return variability.*row_of(source.kind).distribution;
@@ -126,8 +127,9 @@ bool is_of_graph(const NoiseSource& source)
         const auto kind = static_cast<KernelClass>(source.index);
         return kind != KernelClass::p2p && !is_within(kind, KernelClass::dp_collective);
     }
-    return source.kind == NoiseKind::operation || source.kind == NoiseKind::expert_imbalance || source.kind == NoiseKind::gpu ||
-           source.kind == NoiseKind::common_step || source.kind == NoiseKind::lengths;
+    return source.kind == NoiseKind::operation || source.kind == NoiseKind::expert_imbalance ||
+           source.kind == NoiseKind::gpu || source.kind == NoiseKind::common_step ||
+           source.kind == NoiseKind::lengths;
 }
 
 }  // namespace prismopt

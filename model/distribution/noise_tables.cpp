@@ -34,10 +34,10 @@ Quantile standard_distribution(double skewness)
     const double shape = 4.0 / (skewness * skewness);
     // Without promotion to long double, which takes thrice the time for digits that a table of floats does not hold.
     using Plain = boost::math::policies::policy<boost::math::policies::promote_double<false>>;
-    return [shape, distribution = boost::math::gamma_distribution<double, Plain>(shape, 1.0 / std::sqrt(shape))](double p,
-                                                                                                                 bool upper) {
-        const double x =
-            upper ? boost::math::quantile(boost::math::complement(distribution, p)) : boost::math::quantile(distribution, p);
+    return [shape, distribution = boost::math::gamma_distribution<double, Plain>(
+                       shape, 1.0 / std::sqrt(shape))](double p, bool upper) {
+        const double x = upper ? boost::math::quantile(boost::math::complement(distribution, p))
+                               : boost::math::quantile(distribution, p);
         return x - std::sqrt(shape);
     };
 }
@@ -61,7 +61,10 @@ bool follows(const StandardDistribution& distribution, const NormalScores& score
     return true;
 }
 
-std::int32_t nearest_step(double exponent) { return static_cast<std::int32_t>(std::lround(exponent / MicrobatchPowers::step)); }
+std::int32_t nearest_step(double exponent)
+{
+    return static_cast<std::int32_t>(std::lround(exponent / MicrobatchPowers::step));
+}
 
 MicrobatchPowers microbatch_powers(const Variability& variability)
 {
@@ -135,9 +138,9 @@ void visit(NoiseTables& tables, Visit&& number)
             table(t);
         }
     }
-    for (auto* t :
-         {&tables.node, &tables.site, &tables.common_compute, &tables.common_communication, &tables.stage, &tables.microbatch,
-          &tables.p2p, &tables.dp_all_gather, &tables.dp_reduce_scatter, &tables.dp_all_reduce, &tables.exponential}) {
+    for (auto* t : {&tables.node, &tables.site, &tables.common_compute, &tables.common_communication,
+                    &tables.stage, &tables.microbatch, &tables.p2p, &tables.dp_all_gather,
+                    &tables.dp_reduce_scatter, &tables.dp_all_reduce, &tables.exponential}) {
         table(*t);
     }
     for (auto& regime : tables.tier) {
@@ -176,13 +179,15 @@ std::uint32_t MicrobatchPowers::index(bool forward, int part, int parts) const
 
 std::uint32_t MicrobatchPowers::index_of_both(int part, int parts) const
 {
-    const double sum = exponent_of_part(exponents.forward, part, parts) + exponent_of_part(exponents.backward, part, parts);
+    const double sum =
+        exponent_of_part(exponents.forward, part, parts) + exponent_of_part(exponents.backward, part, parts);
     return static_cast<std::uint32_t>(nearest_step(0.5 * sum) - first);
 }
 
 int NoiseTables::standard_index(double skewness)
 {
-    return static_cast<int>(std::clamp(std::round(skewness * per_unit_skewness), 0.0, standard_distributions - 1.0));
+    return static_cast<int>(
+        std::clamp(std::round(skewness * per_unit_skewness), 0.0, standard_distributions - 1.0));
 }
 
 std::vector<TailProbability> NoiseTables::step_node_probabilities()
@@ -216,8 +221,9 @@ NoiseTables build_noise_tables(const Variability& variability, std::span<const i
     NoiseTables tables;
     for (const KernelClassRow& row : kernel_class_rows) {  // what a class inherits from comes before it
         const auto k = static_cast<std::size_t>(row.kernel);
-        tables.residual[k] = variability.residual[k] ? KernelDistribution(quantile_of(*variability.residual[k]))
-                                                     : tables.residual[static_cast<std::size_t>(inherits_from(row))];
+        tables.residual[k] = variability.residual[k]
+                                 ? KernelDistribution(quantile_of(*variability.residual[k]))
+                                 : tables.residual[static_cast<std::size_t>(inherits_from(row))];
     }
     tables.operation = KernelDistribution(quantile_of(variability.operation));
     tables.expert_imbalance = {KernelDistribution(quantile_of(variability.expert_imbalance)),
@@ -225,8 +231,9 @@ NoiseTables build_noise_tables(const Variability& variability, std::span<const i
     tables.scores = NormalScores(standard_distribution(0.0));
     tables.node_probability = StandardDistribution::node_probabilities();
     for (int i = 0; i < NoiseTables::standard_distributions; ++i) {
-        tables.standard.emplace_back(standard_distribution(static_cast<double>(i) / NoiseTables::per_unit_skewness),
-                                     tables.node_probability);
+        tables.standard.emplace_back(
+            standard_distribution(static_cast<double>(i) / NoiseTables::per_unit_skewness),
+            tables.node_probability);
         tables.standard.back().standardise(tables.node_probability);
     }
     const std::vector<GroupDistribution> groups = group_distributions(variability.gpu);
@@ -235,7 +242,9 @@ NoiseTables build_noise_tables(const Variability& variability, std::span<const i
             tables.group[width].emplace_back(group.factor(width));
         }
     }
-    const auto table = [](const Distribution& distribution) { return QuantileTable(quantile_of(distribution)); };
+    const auto table = [](const Distribution& distribution) {
+        return QuantileTable(quantile_of(distribution));
+    };
     tables.node = table(variability.node);
     tables.site = table(variability.site);
     tables.common_compute = table(variability.common_compute);
@@ -250,11 +259,15 @@ NoiseTables build_noise_tables(const Variability& variability, std::span<const i
     for (const ExchangeTable& row : exchange_tables) {
         tables.*row.table = table(residual_distribution(variability, row.kernel));
     }
-    const auto varies = [](const Distribution& distribution) { return !DistributionQuantile(distribution).constant(); };
+    const auto varies = [](const Distribution& distribution) {
+        return !DistributionQuantile(distribution).constant();
+    };
     if (std::any_of(variability.tier.begin(), variability.tier.end(), varies)) {
-        std::transform(variability.tier.begin(), variability.tier.end(), std::back_inserter(tables.tier), table);
+        std::transform(variability.tier.begin(), variability.tier.end(), std::back_inserter(tables.tier),
+                       table);
     }
-    tables.exponential = QuantileTable([](double p, bool upper) { return upper ? -std::log(p) : -std::log1p(-p); });
+    tables.exponential =
+        QuantileTable([](double p, bool upper) { return upper ? -std::log(p) : -std::log1p(-p); });
     const DistributionQuantile step(variability.common_step);
     for (const TailProbability& node : NoiseTables::step_node_probabilities()) {
         tables.common_step.push_back(step(node.p, node.upper));

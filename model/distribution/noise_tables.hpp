@@ -26,7 +26,8 @@ struct TailProbability {
 
 /// Tables of the microbatch factor to powers, at exponents that are multiples of `step`.
 struct MicrobatchPowers {
-    static constexpr double step = 0.05;  // an exponent is off by at most half of it, and so by 2.5 % of the factor's deviation
+    static constexpr double step =
+        0.05;  // an exponent is off by at most half of it, and so by 2.5 % of the factor's deviation
 
     MicrobatchExponents exponents;
     std::int32_t first = 0;  // exponent of the first table, in steps
@@ -57,8 +58,9 @@ struct NoiseTables {
     QuantileTable node, site, common_compute, common_communication, stage, microbatch, p2p;
     MicrobatchPowers microbatch_powers;  // without tables: the factor is the same in all passes
     QuantileTable dp_all_gather, dp_reduce_scatter, dp_all_reduce;
-    QuantileTable exponential;        // mean one: gaps between failures
-    std::vector<QuantileTable> tier;  // [tier]: per-step factor of all traffic that crosses it; empty if no tier varies
+    QuantileTable exponential;  // mean one: gaps between failures
+    std::vector<QuantileTable>
+        tier;  // [tier]: per-step factor of all traffic that crosses it; empty if no tier varies
     /// Quantiles of the factor of the whole step at step_node_probabilities(); integrated, never drawn.
     std::vector<double> common_step;
     bool step_varies = false;
@@ -68,7 +70,10 @@ struct NoiseTables {
     bool lengths_vary = true;  // where samples have different lengths; their tables are those of the graph
 
     /// Returns the factor of a transfer: from `p2p_by_score` if that is accurate, else from the table.
-    float transfer_factor(std::uint32_t bits) const { return p2p_is_smooth ? p2p_by_score(scores(bits)) : p2p(bits); }
+    float transfer_factor(std::uint32_t bits) const
+    {
+        return p2p_is_smooth ? p2p_by_score(scores(bits)) : p2p(bits);
+    }
     StandardDistribution p2p_by_score;  // factor of mean one as a function of normal scores
     bool p2p_is_smooth = false;
 
@@ -90,9 +95,10 @@ struct ExchangeTable {
     KernelClass kernel;
     QuantileTable NoiseTables::*table;
 };
-inline constexpr std::array<ExchangeTable, 3> exchange_tables{{{KernelClass::dp_all_gather, &NoiseTables::dp_all_gather},
-                                                               {KernelClass::dp_reduce_scatter, &NoiseTables::dp_reduce_scatter},
-                                                               {KernelClass::dp_all_reduce, &NoiseTables::dp_all_reduce}}};
+inline constexpr std::array<ExchangeTable, 3> exchange_tables{
+    {{KernelClass::dp_all_gather, &NoiseTables::dp_all_gather},
+     {KernelClass::dp_reduce_scatter, &NoiseTables::dp_reduce_scatter},
+     {KernelClass::dp_all_reduce, &NoiseTables::dp_all_reduce}}};
 
 /// Builds the tables for these tensor-parallel degrees. `tiers`: tiers of the network, whose per-step factors may vary
 /// (NetworkTier::regime).

@@ -11,11 +11,13 @@ namespace prismopt {
 
 namespace {
 
-constexpr int middle_node = StandardDistribution::nodes / 2;  // an even number of nodes: z < 0 up to middle_node - 1
+constexpr int middle_node =
+    StandardDistribution::nodes / 2;  // an even number of nodes: z < 0 up to middle_node - 1
 
 double node_score(int node)
 {
-    return (static_cast<double>(node) / StandardDistribution::degree - 0.5 * StandardDistribution::used_pieces) /
+    return (static_cast<double>(node) / StandardDistribution::degree -
+            0.5 * StandardDistribution::used_pieces) /
            static_cast<double>(StandardDistribution::pieces_per_unit);
 }
 
@@ -97,7 +99,8 @@ StandardDistribution::StandardDistribution(const Quantile& quantile, const NodeP
         piece.pass_through(index, own);
         if (!rises(piece, index)) {  // a jump or a corner: the straight line does not overshoot
             const double rise = own.back() - own.front();
-            piece.pass_through(index, {own.front(), own.front() + rise / 3.0, own.back() - rise / 3.0, own.back()});
+            piece.pass_through(index,
+                               {own.front(), own.front() + rise / 3.0, own.back() - rise / 3.0, own.back()});
         }
     }
 }
@@ -112,8 +115,8 @@ double interpolated(const std::array<double, StandardDistribution::degree + 1>& 
         double term = value[i];
         for (int j = 0; j <= StandardDistribution::degree; ++j) {
             term *= i == j ? 1.0
-                           : (at + 0.5 - static_cast<double>(j) / StandardDistribution::degree) * StandardDistribution::degree /
-                                 (i - j);
+                           : (at + 0.5 - static_cast<double>(j) / StandardDistribution::degree) *
+                                 StandardDistribution::degree / (i - j);
         }
         sum += term;
     }
@@ -136,11 +139,14 @@ void StandardDistribution::standardise(const NodeProbabilities& probability)
             const int node = k * degree + i;
             tail[i] = (node >= middle_node) == upper ? probability[node] : 1.0 - probability[node];
         }
-        const auto c = [&, index = piece_of(k)](int power) { return static_cast<double>(piece.coefficient[power][index]); };
+        const auto c = [&, index = piece_of(k)](int power) {
+            return static_cast<double>(piece.coefficient[power][index]);
+        };
         const auto value = [&](double at) { return c(0) + at * (c(1) + at * (c(2) + at * c(3))); };
         const auto slope = [&](double at) { return c(1) + at * (2.0 * c(2) + at * 3.0 * c(3)); };
         const auto between = [&](const auto& derivative) {
-            return 0.5 * Gauss::integrate([&](double x) { return derivative(0.5 * x) * interpolated(tail, 0.5 * x); });
+            return 0.5 * Gauss::integrate(
+                             [&](double x) { return derivative(0.5 * x) * interpolated(tail, 0.5 * x); });
         };
         // What lies beyond the first and the last piece has their ends' values.
         const double low = k == 0 ? 0.0 : tail.front();

@@ -54,7 +54,8 @@ public:
         const float x = static_cast<float>(static_cast<std::int32_t>(distance)) + 0.5F;
         const auto pattern = std::bit_cast<std::uint32_t>(x < largest_distance ? x : largest_distance);
         const float within = std::bit_cast<float>((pattern & mantissa_mask) | one) - 1.5F;
-        const auto score = std::bit_cast<std::uint32_t>(octave((pattern >> mantissa_bits) - first_exponent, within));
+        const auto score =
+            std::bit_cast<std::uint32_t>(octave((pattern >> mantissa_bits) - first_exponent, within));
         return std::bit_cast<float>(score ^ (bits & sign_bit));
     }
 
@@ -93,7 +94,8 @@ public:
         return piece(std::bit_cast<std::uint32_t>(shifted), at - (shifted - rounding));
     }
 
-    static constexpr float rounding = 0x1.8p23F;  // added to a small number, it leaves the nearest integer in the low bits
+    static constexpr float rounding =
+        0x1.8p23F;  // added to a small number, it leaves the nearest integer in the low bits
 
     friend bool operator==(const StandardDistribution&, const StandardDistribution&) = default;
 

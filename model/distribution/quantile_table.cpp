@@ -29,7 +29,8 @@ double mean_between(const Function& f, double low, double high, double at_low, d
     const double at_middle = f(middle);
     const double bend = 0.5 * (at_low + at_high) - at_middle;
     constexpr double rounding = 1e-12;
-    if (depth == 0 || std::abs(bend) <= smooth * std::abs(at_high - at_low) + rounding * std::abs(at_middle)) {
+    if (depth == 0 ||
+        std::abs(bend) <= smooth * std::abs(at_high - at_low) + rounding * std::abs(at_middle)) {
         return at_middle + bend / 3.0;
     }
     return 0.5 * (mean_between(f, low, middle, at_low, at_middle, depth - 1) +
@@ -43,7 +44,9 @@ QuantileTable::QuantileTable(const Quantile& quantile)
     constexpr int halvings = 20;
     pieces_.resize(2 * segments);
     for (int side = 0; side < 2; ++side) {
-        const auto at = [&](double distance) { return quantile(std::min(distance * 0x1p-32, 0.5), side == 1); };
+        const auto at = [&](double distance) {
+            return quantile(std::min(distance * 0x1p-32, 0.5), side == 1);
+        };
         double start = at(knot(0));
         for (int s = 0; s < segments; ++s) {
             const bool last = s + 1 == segments;
@@ -54,20 +57,24 @@ QuantileTable::QuantileTable(const Quantile& quantile)
                 // A jump near one end: flatter, so that no value is outside the function's.
                 rise = std::copysign(2.0 * std::min(std::abs(mean - start), std::abs(end - mean)), rise);
             }
-            pieces_[side * segments + s] = pack({static_cast<float>(mean - 0.5 * rise), static_cast<float>(rise)});
+            pieces_[side * segments + s] =
+                pack({static_cast<float>(mean - 0.5 * rise), static_cast<float>(rise)});
             start = end;
         }
     }
 }
 
-QuantileTable::QuantileTable(const QuantileTable& a, const QuantileTable& b, double weight) : pieces_(a.pieces_.size())
+QuantileTable::QuantileTable(const QuantileTable& a, const QuantileTable& b, double weight)
+    : pieces_(a.pieces_.size())
 {
-    using Floats2 = std::array<float, 2>;  // base and rise alike: plain floats in a row, which the compiler vectorises
+    using Floats2 =
+        std::array<float, 2>;  // base and rise alike: plain floats in a row, which the compiler vectorises
     const auto w = static_cast<float>(weight);
     for (std::size_t i = 0; i < pieces_.size(); ++i) {
         const auto from = std::bit_cast<Floats2>(a.pieces_[i]);
         const auto to = std::bit_cast<Floats2>(b.pieces_[i]);
-        pieces_[i] = std::bit_cast<std::uint64_t>(Floats2{from[0] + w * (to[0] - from[0]), from[1] + w * (to[1] - from[1])});
+        pieces_[i] = std::bit_cast<std::uint64_t>(
+            Floats2{from[0] + w * (to[0] - from[0]), from[1] + w * (to[1] - from[1])});
     }
 }
 
@@ -83,7 +90,8 @@ double QuantileTable::mean() const
         for (int octave = 0; octave < octaves; ++octave) {
             double values = 0.0;
             for (int k = 0; k < segments_per_octave; ++k, ++piece) {
-                values += static_cast<double>(unpack(*piece).base) + 0.5 * static_cast<double>(unpack(*piece).rise);
+                values +=
+                    static_cast<double>(unpack(*piece).base) + 0.5 * static_cast<double>(unpack(*piece).rise);
             }
             const int first = octave * segments_per_octave;
             sum += (knot(first + 1) - knot(first)) * values;

@@ -41,7 +41,8 @@ public:
         const float x = static_cast<float>(static_cast<std::int32_t>(distance)) + 0.5F;
         const auto pattern = std::bit_cast<std::uint32_t>(x);
         const std::uint32_t segment = (pattern >> mantissa_shift) - first_pattern + top * segments;
-        const float within = static_cast<float>(static_cast<std::int32_t>(pattern & mantissa_mask)) * mantissa_scale;
+        const float within =
+            static_cast<float>(static_cast<std::int32_t>(pattern & mantissa_mask)) * mantissa_scale;
         const Piece piece = unpack(pieces_[segment]);
         return piece.base + piece.rise * within;
     }
@@ -56,8 +57,9 @@ public:
     std::vector<std::uint64_t>& pieces() { return pieces_; }
 
 private:
-    static constexpr std::uint32_t mantissa_shift = 23 - octave_bits;    // keeps the mantissa's first bits
-    static constexpr std::uint32_t first_pattern = 126U << octave_bits;  // pattern of 0.5F, the smallest distance
+    static constexpr std::uint32_t mantissa_shift = 23 - octave_bits;  // keeps the mantissa's first bits
+    static constexpr std::uint32_t first_pattern = 126U
+                                                   << octave_bits;  // pattern of 0.5F, the smallest distance
     static constexpr std::uint32_t mantissa_mask = (1U << mantissa_shift) - 1;
     static constexpr float mantissa_scale = 1.0F / static_cast<float>(1U << mantissa_shift);
 

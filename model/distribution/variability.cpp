@@ -65,7 +65,9 @@ Quantile power_of(const Distribution& distribution, double exponent)
     if (exponent == 1.0 || quantile.constant()) {
         return [quantile](double p, bool upper) { return quantile(p, upper); };
     }
-    const Quantile power = [quantile, exponent](double p, bool upper) { return std::pow(quantile(p, upper), exponent); };
+    const Quantile power = [quantile, exponent](double p, bool upper) {
+        return std::pow(quantile(p, upper), exponent);
+    };
     const double mean = moments(power).mean;
     return [power, mean](double p, bool upper) { return power(p, upper) / mean; };
 }
@@ -110,21 +112,24 @@ double largest_skewness(const Variability& variability)
     return largest;
 }
 
-std::vector<double> drawn_node_factors(const Variability& variability, int nodes, int gpus_per_node, std::uint64_t seed)
+std::vector<double> drawn_node_factors(const Variability& variability, int nodes, int gpus_per_node,
+                                       std::uint64_t seed)
 {
     constexpr std::uint32_t fleet = 0;
     constexpr std::uint32_t whom = step_replica(0, shared_by_replicas);
     const DistributionQuantile gpu(variability.gpu);
     const DistributionQuantile node(variability.node);
     const auto draw = [&](const DistributionQuantile& distribution, std::uint32_t thing, Stream stream) {
-        const double u = uniform(philox(seed, {fleet, whom, thing / 4, use(stream, Purpose::search)})[thing % 4]);
+        const double u =
+            uniform(philox(seed, {fleet, whom, thing / 4, use(stream, Purpose::search)})[thing % 4]);
         return u < 0.5 ? distribution(u, false) : distribution(1.0 - u, true);
     };
     std::vector<double> factors;
     for (int n = 0; n < nodes; ++n) {
         double slowest = 0.0;
         for (int g = 0; g < gpus_per_node; ++g) {
-            slowest = std::max(slowest, draw(gpu, static_cast<std::uint32_t>(n * gpus_per_node + g), Stream::gpu));
+            slowest =
+                std::max(slowest, draw(gpu, static_cast<std::uint32_t>(n * gpus_per_node + g), Stream::gpu));
         }
         factors.push_back(slowest * draw(node, static_cast<std::uint32_t>(n), Stream::node));
     }

@@ -68,6 +68,7 @@ bool quantiles_reach_means(const Variability& variability, double probability);
 double largest_skewness(const Variability& variability);
 
 /// Draws the node factors of one fleet: each the factor of the node times that of its slowest GPU.
-std::vector<double> drawn_node_factors(const Variability& variability, int nodes, int gpus_per_node, std::uint64_t seed);
+std::vector<double> drawn_node_factors(const Variability& variability, int nodes, int gpus_per_node,
+                                       std::uint64_t seed);
 
 }  // namespace prismopt

@@ -12,8 +12,9 @@ enum class Mostly { last_pieces, small_pieces };
 
 /// Horner's rule with coefficients from pick(coefficients of a power, coefficient of each lane).
 template <class R, int Degree, class Pick>
-[[gnu::always_inline]] inline void horner(const PolynomialPieces<Degree>& pieces, const typename R::Float& within,
-                                          typename R::Float& out, Pick&& pick)
+[[gnu::always_inline]] inline void horner(const PolynomialPieces<Degree>& pieces,
+                                          const typename R::Float& within, typename R::Float& out,
+                                          Pick&& pick)
 {
     typename R::Float value;
     pick(pieces.coefficient[Degree], value);
@@ -27,37 +28,44 @@ template <class R, int Degree, class Pick>
 
 /// PolynomialPieces::operator().
 template <class R, Mostly mostly, int Degree>
-[[gnu::always_inline]] inline void evaluate(const PolynomialPieces<Degree>& pieces, const typename R::Int& piece,
-                                            const typename R::Float& within, typename R::Float& out)
+[[gnu::always_inline]] inline void evaluate(const PolynomialPieces<Degree>& pieces,
+                                            const typename R::Int& piece, const typename R::Float& within,
+                                            typename R::Float& out)
 {
     using Entries = std::array<float, PolynomialPieces<Degree>::pieces>;
     using Float = typename R::Float;
     if (mostly == Mostly::last_pieces && R::all_pick_last(piece)) {
-        horner<R>(pieces, within, out,
-                  [&](const Entries& entries, Float& picked) PRISMOPT_INLINE { R::pick_last(entries, piece, picked); });
+        horner<R>(pieces, within, out, [&](const Entries& entries, Float& picked) PRISMOPT_INLINE {
+            R::pick_last(entries, piece, picked);
+        });
     } else if (mostly == Mostly::small_pieces && R::all_pick_small(piece)) {
-        horner<R>(pieces, within, out,
-                  [&](const Entries& entries, Float& picked) PRISMOPT_INLINE { R::pick_small(entries, piece, picked); });
+        horner<R>(pieces, within, out, [&](const Entries& entries, Float& picked) PRISMOPT_INLINE {
+            R::pick_small(entries, piece, picked);
+        });
     } else {
-        horner<R>(pieces, within, out,
-                  [&](const Entries& entries, Float& picked) PRISMOPT_INLINE { R::pick(entries, piece, picked); });
+        horner<R>(pieces, within, out, [&](const Entries& entries, Float& picked) PRISMOPT_INLINE {
+            R::pick(entries, piece, picked);
+        });
     }
 }
 
 /// StandardDistribution::operator(): scores in, draws out.
 template <class R>
-[[gnu::always_inline]] inline void standard_draw(const StandardDistribution& distribution, typename R::Float& score)
+[[gnu::always_inline]] inline void standard_draw(const StandardDistribution& distribution,
+                                                 typename R::Float& score)
 {
     using Float = typename R::Float;
     const Float at = score * StandardDistribution::pieces_per_unit;
     const Float shifted = at + StandardDistribution::rounding;
     const Float within = at - (shifted - StandardDistribution::rounding);
-    evaluate<R, Mostly::small_pieces>(distribution.piece, reinterpret_cast<const typename R::Int&>(shifted), within, score);
+    evaluate<R, Mostly::small_pieces>(distribution.piece, reinterpret_cast<const typename R::Int&>(shifted),
+                                      within, score);
 }
 
 /// NormalScores::operator().
 template <class R>
-[[gnu::always_inline]] inline void normal_score(const NormalScores& scores, const typename R::Word& bits, typename R::Float& out)
+[[gnu::always_inline]] inline void normal_score(const NormalScores& scores, const typename R::Word& bits,
+                                                typename R::Float& out)
 {
     using S = NormalScores;
     using Float = typename R::Float;

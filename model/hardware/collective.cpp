@@ -116,8 +116,8 @@ Seconds time_by(const Protocol& protocol, const Course& course, const Collective
 Seconds fastest_protocol(const Course& course, const CollectiveLibrary& library)
 {
     const Protocol simple{library.start};
-    const Protocol low{library.low_latency_start, library.low_latency_in_nodes, library.low_latency_between_nodes,
-                       library.low_latency_bandwidth};
+    const Protocol low{library.low_latency_start, library.low_latency_in_nodes,
+                       library.low_latency_between_nodes, library.low_latency_bandwidth};
     return std::min(time_by(simple, course, library), time_by(low, course, library));
 }
 
@@ -141,7 +141,8 @@ Seconds ring_time(Collective kind, Bytes message, const Group& group, const Clus
 /// What trees of an all-reduce do between nodes: each part sends its sum up and the result down, but the root's.
 Seconds tree_transfer(Bytes message, const Level& level, const CollectiveLibrary& library)
 {
-    const double faster = std::clamp(1.0 / level.tier.efficiency, 1.0, std::max(1.0, library.trees_between_nodes));
+    const double faster =
+        std::clamp(1.0 / level.tier.efficiency, 1.0, std::max(1.0, library.trees_between_nodes));
     const double parts = level.parts.units;
     return message * (2.0 * (parts - 1.0) / parts) / (ring_bandwidth(level) * faster);
 }
@@ -167,7 +168,8 @@ Course tree_course(Bytes message, const Group& group, const Cluster& cluster, bo
             course.hops.add(level, 2.0 * depth_of(joined));
         } else {
             const double links = level.parts.units - level.units.units;
-            within = std::max(within, message * (2.0 * (group.size - 1.0) / group.size) / ring_bandwidth(level));
+            within =
+                std::max(within, message * (2.0 * (group.size - 1.0) / group.size) / ring_bandwidth(level));
             course.hops.add(level, in_network ? 0.0 : 2.0 * links / nodes);
         }
     });
@@ -175,7 +177,8 @@ Course tree_course(Bytes message, const Group& group, const Cluster& cluster, bo
         const NetworkTier& switches = cluster.tiers[cluster.node_tier()];
         within = message * ((inside - 1.0) / inside) / (switches.bandwidth * switches.in_network);
     }
-    course.transfer = circuits + (cluster.library.overlaps_levels ? std::max(within, between) : within + between);
+    course.transfer =
+        circuits + (cluster.library.overlaps_levels ? std::max(within, between) : within + between);
     return course;
 }
 
@@ -206,7 +209,8 @@ double share_of_direct(const NetworkTier& tier, bool between_nodes, const Collec
 
 /// Each member has links of its own out of a unit. NCCL starts messages that leave
 /// the node through a proxy (docs/methods/collectives.md).
-CollectiveTime all_to_all_time(Bytes message, const TokenCopies& copies, const Group& group, const Cluster& cluster)
+CollectiveTime all_to_all_time(Bytes message, const TokenCopies& copies, const Group& group,
+                               const Cluster& cluster)
 {
     const bool once = copies.once > 0.0;
     const CollectiveLibrary& library = cluster.library;
@@ -218,7 +222,8 @@ CollectiveTime all_to_all_time(Bytes message, const TokenCopies& copies, const G
         if (tier.topology == Topology::torus) {
             const Bytes inside = message * (static_cast<double>(level.units.fewest) / group.size);
             const bool even = level.units.units > 1 && level.units.fewest * level.units.units == group.size;
-            in_torus = torus_time(Collective::all_to_all, inside, even ? split(group, level.units.fewest).local : group, tier);
+            in_torus = torus_time(Collective::all_to_all, inside,
+                                  even ? split(group, level.units.fewest).local : group, tier);
             return;
         }
         const double direct = once ? 1.0 : share_of_direct(tier, level.between_nodes, library);
@@ -226,7 +231,8 @@ CollectiveTime all_to_all_time(Bytes message, const TokenCopies& copies, const G
         if (once && !level.between_nodes) {
             bandwidth = std::min(bandwidth, library.token_kernels);
         }
-        course.transfer = std::max(course.transfer, share_leaving(copies, level.parts, group.size) * message / bandwidth);
+        course.transfer =
+            std::max(course.transfer, share_leaving(copies, level.parts, group.size) * message / bandwidth);
         course.hops = {};  // of the outermost level
         course.hops.add(level, 1.0);
         leaves_node = leaves_node || level.between_nodes;
@@ -235,7 +241,8 @@ CollectiveTime all_to_all_time(Bytes message, const TokenCopies& copies, const G
         return {in_torus, Algorithm::direct};
     }
     const bool by_proxy = leaves_node && !once;
-    const Seconds direct = by_proxy ? time_by({library.all_to_all_start}, course, library) : fastest_protocol(course, library);
+    const Seconds direct =
+        by_proxy ? time_by({library.all_to_all_start}, course, library) : fastest_protocol(course, library);
     return {std::max(in_torus, direct), Algorithm::direct};
 }
 
@@ -245,8 +252,9 @@ bool adds_in_switches(const Group& group, const Cluster& cluster)
     const CollectiveLibrary& library = cluster.library;
     const NetworkTier& node = cluster.tiers[cluster.node_tier()];
     const Group::OnTier& inside = group.tiers[cluster.node_tier()];
-    return node.in_network > 0.0 && node.topology == Topology::switched && inside.fewest >= library.in_network_from &&
-           group.even() && (inside.units == 1 || library.overlaps_levels);
+    return node.in_network > 0.0 && node.topology == Topology::switched &&
+           inside.fewest >= library.in_network_from && group.even() &&
+           (inside.units == 1 || library.overlaps_levels);
 }
 
 /// Whether the group has equal parts in several units of the tier.
@@ -301,13 +309,16 @@ CollectiveTime collective_time(Collective kind, Bytes message, const Group& grou
     }
     if (torus && in_equal_parts(group, 0)) {
         const auto [local, across] = split(group, group.tiers.front().fewest);
-        consider(torus_time(kind, message, local, innermost) + ring_time(kind, message / local.size, across, cluster),
+        consider(torus_time(kind, message, local, innermost) +
+                     ring_time(kind, message / local.size, across, cluster),
                  Algorithm::hierarchical);
     }
     for (std::size_t t = 1; t < cluster.tiers.size() && !cluster.flat_collectives; ++t) {
         const Group::OnTier& below = group.tiers[t - 1];
-        if (cluster.tiers[t].circuit() && group.tiers[t].units < below.units && in_equal_parts(group, t - 1)) {
-            consider(circuit_time(kind, message, split(group, below.fewest), cluster), Algorithm::hierarchical);
+        if (cluster.tiers[t].circuit() && group.tiers[t].units < below.units &&
+            in_equal_parts(group, t - 1)) {
+            consider(circuit_time(kind, message, split(group, below.fewest), cluster),
+                     Algorithm::hierarchical);
         }
     }
     return best;
@@ -324,7 +335,8 @@ Seconds slowest_collective(Collective kind, Bytes message, const Groups& groups,
     return slowest;
 }
 
-Seconds token_exchange_time(Bytes message, const TokenCopies& copies, const Group& group, const Cluster& cluster)
+Seconds token_exchange_time(Bytes message, const TokenCopies& copies, const Group& group,
+                            const Cluster& cluster)
 {
     return group.size <= 1 ? Seconds{0.0} : all_to_all_time(message, copies, group, cluster).time;
 }
@@ -345,7 +357,8 @@ int widest_message(int from, int to, int count, const Cluster& cluster)
     const int apart = std::abs(from - to);
     for (std::size_t tier = cluster.tiers.size() - 1; apart > 0 && tier-- > 0;) {
         const int unit = cluster.tiers[tier].group_gpus;
-        const int leaves = apart >= unit ? 0 : std::max(0, unit - apart - first % unit);  // the first that leaves its unit
+        const int leaves =
+            apart >= unit ? 0 : std::max(0, unit - apart - first % unit);  // the first that leaves its unit
         if (leaves < count) {
             return leaves;
         }
@@ -365,13 +378,15 @@ Seconds point_to_point_time(Bytes message, int from, int to, int flows, const Cl
         const int unit = gpus_joined(cluster.tiers[crossed - 1], cluster);
         share = std::min(1.0, unit / (tier.oversubscription * std::min(flows, unit)));
     }
-    const double reached = tier.point_to_point > 0.0 ? tier.point_to_point : tier.efficiency * share_of_links(tier, 2);
+    const double reached =
+        tier.point_to_point > 0.0 ? tier.point_to_point : tier.efficiency * share_of_links(tier, 2);
     BytesPerSecond rate = tier.goodput(tier.bandwidth * (reached * share));
     for (std::size_t t = 1; t <= crossed; ++t) {
         const NetworkTier& circuit = cluster.tiers[t];
         const int unit = gpus_joined(cluster.tiers[t - 1], cluster);
         if (circuit.circuit()) {
-            rate = std::min(rate, circuit.goodput(circuit.aggregate * (circuit.efficiency / std::min(flows, unit))));
+            rate = std::min(
+                rate, circuit.goodput(circuit.aggregate * (circuit.efficiency / std::min(flows, unit))));
         }
     }
     Course course{message / rate, {}, {}};

@@ -32,7 +32,8 @@ struct CollectiveTime {
 /// A group that fills units unevenly is as slow as its members in the unit that holds the fewest of them: they send more of their
 /// data out of the unit, and a ring leaves it over their links alone. It has no sums in switches and no hierarchical algorithm.
 CollectiveTime collective_time(Collective kind, Bytes message, const Group& group, const Cluster& cluster);
-inline CollectiveTime collective_time(Collective kind, Bytes message, const Spacing& group, const Cluster& cluster)
+inline CollectiveTime collective_time(Collective kind, Bytes message, const Spacing& group,
+                                      const Cluster& cluster)
 {
     return collective_time(kind, message, group_of(group, cluster), cluster);
 }
@@ -46,13 +47,15 @@ Seconds slowest_collective(Collective kind, Bytes message, const Groups& groups,
 
 /// How a token travels to its experts.
 struct TokenCopies {
-    double once = 0.0;   // experts per token, of which it crosses each tier once per unit that has some; 0: each copy is sent
+    double once =
+        0.0;  // experts per token, of which it crosses each tier once per unit that has some; 0: each copy is sent
     double nodes = 0.0;  // most units of a tier beyond the first that a token is sent to; 0: no limit
 };
 /// Returns the time of an all-to-all of tokens whose experts are spread evenly over the group. Sent once, a token reaches of U
 /// units a fraction 1 - (1 - 1/U)^k, and is copied on there (DeepSeek-V3, arXiv 2412.19437, section 3.2.2); GPUs are the
 /// innermost units. `message` as in collective_time(), with all copies.
-Seconds token_exchange_time(Bytes message, const TokenCopies& copies, const Group& group, const Cluster& cluster);
+Seconds token_exchange_time(Bytes message, const TokenCopies& copies, const Group& group,
+                            const Cluster& cluster);
 
 /// Returns the time of one message between two GPUs (positions in placement order), over the innermost tier that holds both.
 ///

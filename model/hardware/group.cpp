@@ -33,7 +33,8 @@ int extent_of(std::span<const Spacing> dimensions)
 /// Members per unit where each unit has as many; nothing where the dimensions do not fit units.
 std::optional<OnTier> on_fitting_tier(std::span<const Spacing> dimensions, int first, int unit, int size)
 {
-    const auto outer = std::find_if(dimensions.begin(), dimensions.end(), [unit](const Spacing& d) { return d.stride >= unit; });
+    const auto outer = std::find_if(dimensions.begin(), dimensions.end(),
+                                    [unit](const Spacing& d) { return d.stride >= unit; });
     if (!std::all_of(outer, dimensions.end(), [unit](const Spacing& d) { return d.stride % unit == 0; })) {
         return std::nullopt;
     }
@@ -46,7 +47,8 @@ std::optional<OnTier> on_fitting_tier(std::span<const Spacing> dimensions, int f
     const Spacing& crossing = inside.back();
     const auto before = inside.first(inside.size() - 1);
     const int cells = unit / crossing.stride;
-    const bool in_cells = unit % crossing.stride == 0 && first % crossing.stride + extent_of(before) <= crossing.stride;
+    const bool in_cells =
+        unit % crossing.stride == 0 && first % crossing.stride + extent_of(before) <= crossing.stride;
     const bool in_units = first % unit / crossing.stride == 0 && crossing.count % cells == 0;
     if (!in_cells || !in_units) {
         return std::nullopt;
@@ -139,7 +141,10 @@ const NetworkTier* torus_of(const Cluster& cluster)
 
 }  // namespace
 
-int gpus_joined(const NetworkTier& tier, const Cluster& cluster) { return std::min(tier.group_gpus, cluster.gpus); }
+int gpus_joined(const NetworkTier& tier, const Cluster& cluster)
+{
+    return std::min(tier.group_gpus, cluster.gpus);
+}
 
 bool leave_nodes(const Groups& groups, const Cluster& cluster)
 {
@@ -171,8 +176,9 @@ Group group_of(std::span<const Spacing> dimensions, int first, const Cluster& cl
         if (const auto fitting = on_fitting_tier(several, first, unit, group.size)) {
             return *fitting;
         }
-        return several.size() == 1 ? counted(several.front(), first, unit)
-                                   : counted(group.size, unit, [&](int i) { return first + member(several, i); });
+        return several.size() == 1
+                   ? counted(several.front(), first, unit)
+                   : counted(group.size, unit, [&](int i) { return first + member(several, i); });
     };
     for (const NetworkTier& tier : cluster.tiers) {
         group.tiers.push_back(on_tier(gpus_joined(tier, cluster)));
@@ -185,7 +191,10 @@ Group group_of(std::span<const Spacing> dimensions, int first, const Cluster& cl
     return group;
 }
 
-Group group_of(const Spacing& dimension, const Cluster& cluster) { return group_of(std::span(&dimension, 1), 0, cluster); }
+Group group_of(const Spacing& dimension, const Cluster& cluster)
+{
+    return group_of(std::span(&dimension, 1), 0, cluster);
+}
 
 Group group_of_members(std::span<const int> gpus, const Cluster& cluster)
 {
@@ -195,7 +204,8 @@ Group group_of_members(std::span<const int> gpus, const Cluster& cluster)
         return {};
     }
     for (const NetworkTier& tier : cluster.tiers) {
-        group.tiers.push_back(counted(group.size, gpus_joined(tier, cluster), [&](int i) { return gpus[i]; }));
+        group.tiers.push_back(
+            counted(group.size, gpus_joined(tier, cluster), [&](int i) { return gpus[i]; }));
     }
     group.tiers.back() = {group.size, 1};
     if (const NetworkTier* torus = torus_of(cluster)) {

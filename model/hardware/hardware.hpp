@@ -20,16 +20,20 @@ namespace prismopt {
 /// (MXFP8). `fp8`: the kind that the software stack uses.
 enum class Precision { fp32, tf32, bf16, fp8, fp8_delayed, fp8_current, fp8_blockwise, mxfp8, nvfp4 };
 template <>
-inline constexpr auto names_of<Precision> = std::to_array<Named<Precision>>({{Precision::fp32, "fp32"},
-                                                                             {Precision::tf32, "tf32"},
-                                                                             {Precision::bf16, "bf16"},
-                                                                             {Precision::fp8, "fp8"},
-                                                                             {Precision::fp8_delayed, "fp8-delayed"},
-                                                                             {Precision::fp8_current, "fp8-current"},
-                                                                             {Precision::fp8_blockwise, "fp8-blockwise"},
-                                                                             {Precision::mxfp8, "mxfp8"},
-                                                                             {Precision::nvfp4, "nvfp4"}});
-constexpr bool has_8_bits(Precision precision) { return precision >= Precision::fp8 && precision <= Precision::mxfp8; }
+inline constexpr auto names_of<Precision> =
+    std::to_array<Named<Precision>>({{Precision::fp32, "fp32"},
+                                     {Precision::tf32, "tf32"},
+                                     {Precision::bf16, "bf16"},
+                                     {Precision::fp8, "fp8"},
+                                     {Precision::fp8_delayed, "fp8-delayed"},
+                                     {Precision::fp8_current, "fp8-current"},
+                                     {Precision::fp8_blockwise, "fp8-blockwise"},
+                                     {Precision::mxfp8, "mxfp8"},
+                                     {Precision::nvfp4, "nvfp4"}});
+constexpr bool has_8_bits(Precision precision)
+{
+    return precision >= Precision::fp8 && precision <= Precision::mxfp8;
+}
 constexpr bool has_fewer_than_16_bits(Precision precision) { return precision >= Precision::fp8; }
 
 /// Fractions of the peaks that kernels reach, fitted to measured runs (named in the catalog); dimensionless.
@@ -44,7 +48,8 @@ struct Efficiency {
     double gemm_mxfp8 = 0.0;        // with scales for 32 numbers; unknown: near `gemm_fp8` (kernel_time.cpp)
     double gemm_nvfp4 = 0.0;        // in 4 bits; unknown: as `gemm_fp8`
     double attention_latent = 0.0;  // forward, keys and values of different sizes; unknown: as `attention`
-    double scan = 0.0;    // products of scans, of the 16-bit peak; unknown: a rate that accelerators share (kernel_time.cpp)
+    double scan =
+        0.0;  // products of scans, of the 16-bit peak; unknown: a rate that accelerators share (kernel_time.cpp)
     double cast = 0.0;    // casts of operands, of memory bandwidth; unknown: as `memory`
     double stream = 0.0;  // operands of products and attention, of memory bandwidth; unknown: as `memory`
 
@@ -75,8 +80,9 @@ struct Accelerator {
     Seconds launch;  // gap between consecutive kernels
     Efficiency efficiency;
     double sustained_clock = 1.0;  // clock in long matrix products over the clock of the peaks
-    double softmax_columns = 0.0;  // columns of a head whose products take as long as the softmax of their scores
-    double model_error = 0.0;      // relative; lower limit of the width of the model's prediction interval
+    double softmax_columns =
+        0.0;                   // columns of a head whose products take as long as the softmax of their scores
+    double model_error = 0.0;  // relative; lower limit of the width of the model's prediction interval
     // Dense peaks of other precisions; zero: not supported.
     FlopsPerSecond peak_fp32{0.0};
     FlopsPerSecond peak_tf32{0.0};
@@ -121,22 +127,26 @@ struct SoftwareStack {
     double gradient_bytes = 4.0;  // per gradient element in the reduction of gradients
     double routing = 1.0;         // factor of the memory traffic of routing, permuting and combining tokens
     double network = 1.0;         // factor of the links' efficiency
-    bool sends_once = false;      // a token goes once to each node and GPU that has experts for it (DeepEP), not once per expert
+    bool sends_once =
+        false;  // a token goes once to each node and GPU that has experts for it (DeepEP), not once per expert
     Precision fp8 = Precision::fp8_current;  // kind of 8 bits that `precision = "fp8"` means
     std::string collectives{};               // library that its containers have; empty: the usual one
-    double dispatch_bytes = 2.0;             // per element of tokens sent to experts, where products have 8 or 4 bits
-    double loss_traffic = 24.0;              // bytes moved per logit by the loss, forward and backward
-    double messages = 1.0;                   // collectives per layer that gather its parameters
+    double dispatch_bytes = 2.0;  // per element of tokens sent to experts, where products have 8 or 4 bits
+    double loss_traffic = 24.0;   // bytes moved per logit by the loss, forward and backward
+    double messages = 1.0;        // collectives per layer that gather its parameters
     // Host time per launch: no pass is shorter than its launches. Nodes of a CUDA graph cost none.
-    Seconds host{0.0};             // of an operator that Python calls
-    Seconds host_native{0.0};      // from C++, back to back inside one operator; zero: as `host`
-    bool grouped_experts = false;  // one kernel multiplies all experts of a GPU (Transformer Engine from 2.17), not one each
-    bool fused_experts = false;    // kernels of gated experts' products hold the activation and its casts, in MXFP8
+    Seconds host{0.0};         // of an operator that Python calls
+    Seconds host_native{0.0};  // from C++, back to back inside one operator; zero: as `host`
+    bool grouped_experts =
+        false;  // one kernel multiplies all experts of a GPU (Transformer Engine from 2.17), not one each
+    bool fused_experts =
+        false;  // kernels of gated experts' products hold the activation and its casts, in MXFP8
     MemoryRules holds{};
-    double communication_share = 0.1;  // share of the multiprocessors that a collective takes from the compute beside it
+    double communication_share =
+        0.1;  // share of the multiprocessors that a collective takes from the compute beside it
     bool waits_for_chunks =
-        false;         // stages of interleaved schedules exchange the results of a forward and a backward pass before going on
-    bool own = false;  // a user's, which the fit does not know
+        false;  // stages of interleaved schedules exchange the results of a forward and a backward pass before going on
+    bool own = false;       // a user's, which the fit does not know
     bool borrowed = false;  // of other software that is near that of the job, of which no run was measured
 };
 
@@ -168,32 +178,35 @@ inline constexpr auto names_of<Topology> = std::to_array<Named<Topology>>({{Topo
 /// their network adapters.
 enum class TierKind { by_position, node, network };
 template <>
-inline constexpr auto names_of<TierKind> = std::to_array<Named<TierKind>>({{TierKind::by_position, "by-position"},
-                                                                           {TierKind::node, "node"},
-                                                                           {TierKind::network, "network"}});
+inline constexpr auto names_of<TierKind> = std::to_array<Named<TierKind>>(
+    {{TierKind::by_position, "by-position"}, {TierKind::node, "node"}, {TierKind::network, "network"}});
 
 /// One tier of the network. It forms units of `group_gpus` GPUs; the first tier is the innermost (NVLink domain).
 struct NetworkTier {
     std::string name;
-    int group_gpus = 0;             // GPUs that this tier joins; the last tier joins the whole cluster
-    BytesPerSecond bandwidth;       // per GPU and direction, from the datasheet; in a torus per link and direction
-    double efficiency = 1.0;        // fraction of it that rings of large collectives reach (bus bandwidth)
-    Seconds latency;                // one hop of a ring on this tier, for long messages
-    double oversubscription = 1.0;  // 7: the members' total bandwidth is 7 times the uplink bandwidth of the unit below
-    double in_network = 0.0;        // half the bus bandwidth of in-network reductions over the bandwidth; 0: none
-    double point_to_point = 0.0;    // fraction of it that a message between two GPUs reaches; 0: as large collectives
-    double all_to_all = 0.0;  // share of `efficiency` that all-to-alls reach; 0: all in nodes, CollectiveLibrary's between them
+    int group_gpus = 0;        // GPUs that this tier joins; the last tier joins the whole cluster
+    BytesPerSecond bandwidth;  // per GPU and direction, from the datasheet; in a torus per link and direction
+    double efficiency = 1.0;   // fraction of it that rings of large collectives reach (bus bandwidth)
+    Seconds latency;           // one hop of a ring on this tier, for long messages
+    double oversubscription =
+        1.0;  // 7: the members' total bandwidth is 7 times the uplink bandwidth of the unit below
+    double in_network = 0.0;  // half the bus bandwidth of in-network reductions over the bandwidth; 0: none
+    double point_to_point =
+        0.0;  // fraction of it that a message between two GPUs reaches; 0: as large collectives
+    double all_to_all =
+        0.0;  // share of `efficiency` that all-to-alls reach; 0: all in nodes, CollectiveLibrary's between them
     TierKind kind = TierKind::by_position;  // by position: the first tier is the node
     JoulesPerByte
         energy{};  // of bandwidth per GPU and direction, drawn whether it is used or not; 0: as usual (hardware_power.hpp)
 
     // For a tier that joins buildings, campuses or regions:
     BytesPerSecond aggregate{
-        0.0};           // total bandwidth out of one unit of the tier below, per direction; 0: limited by its GPUs' links
+        0.0};  // total bandwidth out of one unit of the tier below, per direction; 0: limited by its GPUs' links
     double loss = 0.0;  // fraction of packets lost
 
     Topology topology = Topology::switched;
-    std::vector<int> shape{};  // [axis] of a torus: GPUs along it; consecutive GPUs in placement lie along the first axis
+    std::vector<int>
+        shape{};  // [axis] of a torus: GPUs along it; consecutive GPUs in placement lie along the first axis
     std::vector<bool> wrap{};  // [axis]: closed to a ring
 
     std::string catalog_entry{};  // link that the numbers are from, even if some were changed; empty: none
@@ -214,11 +227,11 @@ struct CollectiveLibrary {
     double low_latency_bandwidth = 1.0;      // and of the bandwidth
     Seconds in_network_start{0.0};           // of sums in switches
     int in_network_from = 1;                 // fewest members of a node that use them
-    double fill = 0.0;                       // of the latency of two hops, for which each chunk of a pipeline waits
-    bool overlaps_levels = true;             // trees pass chunks on between nodes while they sum others inside
-    double trees_between_nodes = 1.0;        // bandwidth of their trees over that of their rings
-    double all_to_all_between_nodes = 1.0;   // of their direct messages over that of their rings
-    Seconds all_to_all_start{0.0};           // of an all-to-all that leaves the node
+    double fill = 0.0;                 // of the latency of two hops, for which each chunk of a pipeline waits
+    bool overlaps_levels = true;       // trees pass chunks on between nodes while they sum others inside
+    double trees_between_nodes = 1.0;  // bandwidth of their trees over that of their rings
+    double all_to_all_between_nodes = 1.0;  // of their direct messages over that of their rings
+    Seconds all_to_all_start{0.0};          // of an all-to-all that leaves the node
     BytesPerSecond token_kernels{
         std::numeric_limits<double>::infinity()};  // most that kernels which send tokens once reach in a node
     bool own = false;                              // a user's, which the fit does not know
@@ -229,8 +242,8 @@ struct CollectiveLibrary {
 /// Treatment of nodes without a measured factor: drawn at random, or nominal (as the catalog's accelerator).
 enum class UnlistedNodes { drawn, nominal };
 template <>
-inline constexpr auto names_of<UnlistedNodes> = std::to_array<Named<UnlistedNodes>>({{UnlistedNodes::drawn, "drawn"},
-                                                                                     {UnlistedNodes::nominal, "nominal"}});
+inline constexpr auto names_of<UnlistedNodes> = std::to_array<Named<UnlistedNodes>>(
+    {{UnlistedNodes::drawn, "drawn"}, {UnlistedNodes::nominal, "nominal"}});
 
 /// A constant of the catalog, and its factor by steps that were measured on a cluster.
 struct LearnedConstant {
@@ -243,7 +256,7 @@ struct LearnedConstant {
 struct Software {
     std::string name = SoftwareStack{}.name;  // of the catalog's software
     std::string release{};                    // empty: it has none
-    std::string trainer{};                    // whose rules say which plans it runs (io/trainers/); empty: any
+    std::string trainer{};  // whose rules say which plans it runs (io/trainers/); empty: any
 
     std::string text() const { return release.empty() ? name : name + " " + release; }
 };
@@ -262,13 +275,14 @@ struct Cluster {
     std::string name;
     Accelerator accelerator;
     int gpus = 0;
-    std::vector<NetworkTier> tiers;  // innermost first; group_gpus nest, but for the last, which joins all GPUs, however many
-    DollarsPerSecond gpu_price;      // per GPU, with its share of the cluster
-    SoftwareStack stack;             // already applied to `accelerator`
+    std::vector<NetworkTier>
+        tiers;  // innermost first; group_gpus nest, but for the last, which joins all GPUs, however many
+    DollarsPerSecond gpu_price;  // per GPU, with its share of the cluster
+    SoftwareStack stack;         // already applied to `accelerator`
     CollectiveLibrary library;
     Software software{};  // whose constants are in `stack`
     std::vector<PossibleSoftware>
-        possible{};                    // if it was not given: the first is assumed, weights sum to one; empty: it was given
+        possible{};  // if it was not given: the first is assumed, weights sum to one; empty: it was given
     bool flat_collectives = false;     // one ring through all members, also across circuits
     KernelSpeeds speed;                // kernel speeds of what-ifs; faster kernels hide less communication
     std::vector<double> node_factors;  // [node]: factor of compute times, or drawn_node; empty: all are drawn
@@ -283,14 +297,18 @@ struct Cluster {
     /// Whether the factors of all nodes are known.
     bool nodes_known() const
     {
-        return nodes_listed() && std::find(node_factors.begin(), node_factors.end(), drawn_node) == node_factors.end();
+        return nodes_listed() &&
+               std::find(node_factors.begin(), node_factors.end(), drawn_node) == node_factors.end();
     }
     /// Returns the factor of nodes missing from a list of factors.
     double unlisted_factor() const { return unlisted_nodes == UnlistedNodes::nominal ? 1.0 : drawn_node; }
     /// Returns the outermost tier of nodes; tiers inside it join parts of them (pairs, tiles).
     std::size_t node_tier() const;
     /// Returns whether a tier joins nodes; one tier of adapters makes each GPU a node.
-    bool joins_nodes(std::size_t tier) const { return tier > node_tier() || tiers[tier].kind == TierKind::network; }
+    bool joins_nodes(std::size_t tier) const
+    {
+        return tier > node_tier() || tiers[tier].kind == TierKind::network;
+    }
     int gpus_per_node() const { return tiers[node_tier()].group_gpus; }
     /// The last node may hold fewer GPUs of the cluster than the others.
     int nodes() const { return (gpus + gpus_per_node() - 1) / gpus_per_node(); }

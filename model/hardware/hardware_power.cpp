@@ -72,7 +72,8 @@ Watts power_of_work(const Accelerator& accelerator)
     for (const OtherPrecision& other : other_precisions) {
         products = std::max(products, accelerator.*other.peak * energy.*other.energy);
     }
-    return usual_share_of_peak * products + usual_share_of_bandwidth * accelerator.memory_bandwidth * energy.memory;
+    return usual_share_of_peak * products +
+           usual_share_of_bandwidth * accelerator.memory_bandwidth * energy.memory;
 }
 
 Accelerator with_board_for_rates(Accelerator accelerator, const Accelerator& before)

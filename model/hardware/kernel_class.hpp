@@ -15,17 +15,18 @@ namespace prismopt {
 
 enum class Collective { all_reduce, all_gather, reduce_scatter, all_to_all };
 template <>
-inline constexpr auto names_of<Collective> = std::to_array<Named<Collective>>({{Collective::all_gather, "all_gather"},
-                                                                               {Collective::reduce_scatter, "reduce_scatter"},
-                                                                               {Collective::all_reduce, "all_reduce"},
-                                                                               {Collective::all_to_all, "all_to_all"}});
+inline constexpr auto names_of<Collective> =
+    std::to_array<Named<Collective>>({{Collective::all_gather, "all_gather"},
+                                      {Collective::reduce_scatter, "reduce_scatter"},
+                                      {Collective::all_reduce, "all_reduce"},
+                                      {Collective::all_to_all, "all_to_all"}});
 
 /// Attention kernel. `plain` writes the s^2 score matrix to memory (Korthikanti et al. 2022); `flash` never does (Dao et al.
 /// 2022).
 enum class AttentionKernel { plain, flash };
 template <>
-inline constexpr auto names_of<AttentionKernel> = std::to_array<Named<AttentionKernel>>({{AttentionKernel::plain, "plain"},
-                                                                                         {AttentionKernel::flash, "flash"}});
+inline constexpr auto names_of<AttentionKernel> = std::to_array<Named<AttentionKernel>>(
+    {{AttentionKernel::plain, "plain"}, {AttentionKernel::flash, "flash"}});
 
 /// Process groups of collectives. `sharded`: gathers of parameters and reductions of gradients inside the passes of each layer
 /// (FSDP, ZeRO-2 and ZeRO-3); `data`: the same at the ends of a step.
@@ -74,7 +75,8 @@ struct KernelClassRow {
     std::string_view help;
     std::optional<ProcessGroup> group{};
     std::optional<Collective> kind{};
-    std::optional<KernelClass> varies_as{};  // of a root: class whose distribution it inherits, though it is not within it
+    std::optional<KernelClass>
+        varies_as{};  // of a root: class whose distribution it inherits, though it is not within it
 };
 
 /// Table of kernel classes, in the order of the enumerators; parents before children.
@@ -98,49 +100,58 @@ inline constexpr auto kernel_class_rows = [] {
          {},
          elementwise},
         {tp_collective, "tp_collective", tp_collective, "all collectives inside layers"},
-        {tensor_collective, "tensor_collective", tp_collective, "collectives of tensor-parallel groups", G::tensor},
-        {tensor_all_gather, "tensor_all_gather", tensor_collective, "all-gathers of tensor-parallel groups", G::tensor,
-         C::all_gather},
-        {tensor_reduce_scatter, "tensor_reduce_scatter", tensor_collective, "reduce-scatters of tensor-parallel groups",
-         G::tensor, C::reduce_scatter},
-        {tensor_all_reduce, "tensor_all_reduce", tensor_collective, "all-reduces of tensor-parallel groups", G::tensor,
-         C::all_reduce},
-        {context_collective, "context_collective", tp_collective, "exchanges of context-parallel groups", G::context},
+        {tensor_collective, "tensor_collective", tp_collective, "collectives of tensor-parallel groups",
+         G::tensor},
+        {tensor_all_gather, "tensor_all_gather", tensor_collective, "all-gathers of tensor-parallel groups",
+         G::tensor, C::all_gather},
+        {tensor_reduce_scatter, "tensor_reduce_scatter", tensor_collective,
+         "reduce-scatters of tensor-parallel groups", G::tensor, C::reduce_scatter},
+        {tensor_all_reduce, "tensor_all_reduce", tensor_collective, "all-reduces of tensor-parallel groups",
+         G::tensor, C::all_reduce},
+        {context_collective, "context_collective", tp_collective, "exchanges of context-parallel groups",
+         G::context},
         {context_all_gather, "context_all_gather", context_collective,
          "all-gathers of keys and values in context-parallel groups", G::context, C::all_gather},
         {context_all_to_all, "context_all_to_all", context_collective,
          "all-to-alls of heads for tokens and back (context parallelism)", G::context, C::all_to_all},
-        {context_p2p, "context_p2p", context_collective, "ring exchanges of keys and values (context parallelism)"},
-        {expert_collective, "expert_collective", tp_collective, "collectives of expert-parallel groups", G::expert},
-        {expert_all_to_all, "expert_all_to_all", expert_collective, "dispatch of tokens to experts and back", G::expert,
-         C::all_to_all},
-        {expert_all_gather, "expert_all_gather", expert_collective, "all-gathers of tokens for experts that GPUs share (etp)",
-         G::expert, C::all_gather},
-        {sharded_collective, "sharded_collective", tp_collective, "collectives of sharded parameters inside layers (FSDP)",
-         G::sharded},
-        {sharded_all_gather, "sharded_all_gather", sharded_collective, "all-gathers of a layer's parameters", G::sharded,
-         C::all_gather},
-        {sharded_reduce_scatter, "sharded_reduce_scatter", sharded_collective, "reduce-scatters of a layer's gradients",
-         G::sharded, C::reduce_scatter},
+        {context_p2p, "context_p2p", context_collective,
+         "ring exchanges of keys and values (context parallelism)"},
+        {expert_collective, "expert_collective", tp_collective, "collectives of expert-parallel groups",
+         G::expert},
+        {expert_all_to_all, "expert_all_to_all", expert_collective, "dispatch of tokens to experts and back",
+         G::expert, C::all_to_all},
+        {expert_all_gather, "expert_all_gather", expert_collective,
+         "all-gathers of tokens for experts that GPUs share (etp)", G::expert, C::all_gather},
+        {sharded_collective, "sharded_collective", tp_collective,
+         "collectives of sharded parameters inside layers (FSDP)", G::sharded},
+        {sharded_all_gather, "sharded_all_gather", sharded_collective, "all-gathers of a layer's parameters",
+         G::sharded, C::all_gather},
+        {sharded_reduce_scatter, "sharded_reduce_scatter", sharded_collective,
+         "reduce-scatters of a layer's gradients", G::sharded, C::reduce_scatter},
         {sharded_all_reduce, "sharded_all_reduce", sharded_collective,
          "all-reduces of a layer's gradients between sharding groups", G::sharded, C::all_reduce},
         {host_copy, "host_copy", tp_collective, "copies of activations to the host and back"},
         {p2p, "p2p", p2p, "transfers between pipeline stages"},
-        {dp_collective, "dp_collective", dp_collective, "collectives of data-parallel groups at the start and end of a step",
-         G::data},
-        {dp_all_gather, "dp_all_gather", dp_collective, "all-gathers of parameters at the start of a step", G::data,
-         C::all_gather},
-        {dp_reduce_scatter, "dp_reduce_scatter", dp_collective, "reduce-scatters of gradients at the end of a step", G::data,
-         C::reduce_scatter},
-        {dp_all_reduce, "dp_all_reduce", dp_collective, "all-reduces of gradients at the end of a step", G::data, C::all_reduce},
+        {dp_collective, "dp_collective", dp_collective,
+         "collectives of data-parallel groups at the start and end of a step", G::data},
+        {dp_all_gather, "dp_all_gather", dp_collective, "all-gathers of parameters at the start of a step",
+         G::data, C::all_gather},
+        {dp_reduce_scatter, "dp_reduce_scatter", dp_collective,
+         "reduce-scatters of gradients at the end of a step", G::data, C::reduce_scatter},
+        {dp_all_reduce, "dp_all_reduce", dp_collective, "all-reduces of gradients at the end of a step",
+         G::data, C::all_reduce},
     });
 }();
 inline constexpr std::size_t kernel_classes = kernel_class_rows.size();
 
-constexpr const KernelClassRow& row_of(KernelClass kernel) { return kernel_class_rows[static_cast<std::size_t>(kernel)]; }
+constexpr const KernelClassRow& row_of(KernelClass kernel)
+{
+    return kernel_class_rows[static_cast<std::size_t>(kernel)];
+}
 
-static_assert(std::all_of(kernel_class_rows.begin(), kernel_class_rows.end(),
-                          [](const KernelClassRow& row) { return &row == &row_of(row.kernel) && row.within <= row.kernel; }));
+static_assert(std::all_of(kernel_class_rows.begin(), kernel_class_rows.end(), [](const KernelClassRow& row) {
+    return &row == &row_of(row.kernel) && row.within <= row.kernel;
+}));
 
 constexpr std::string_view name(KernelClass kernel) { return row_of(kernel).name; }
 
@@ -191,7 +202,8 @@ constexpr KernelClass class_of(ProcessGroup group, Collective kind)
         }
         for (const KernelClassRow& row : kernel_class_rows) {
             if (row.kind) {
-                classes[static_cast<std::size_t>(*row.group)][static_cast<std::size_t>(*row.kind)] = row.kernel;
+                classes[static_cast<std::size_t>(*row.group)][static_cast<std::size_t>(*row.kind)] =
+                    row.kernel;
             }
         }
         return classes;

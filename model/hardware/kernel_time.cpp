@@ -16,7 +16,8 @@ struct Tile {
     double n;
     double rate;
 };
-constexpr std::array<Tile, 5> tiles{{{256, 128, 1.0}, {128, 256, 1.0}, {128, 128, 0.95}, {128, 64, 0.8}, {64, 64, 0.6}}};
+constexpr std::array<Tile, 5> tiles{
+    {{256, 128, 1.0}, {128, 256, 1.0}, {128, 128, 0.95}, {128, 64, 0.8}, {64, 64, 0.6}}};
 
 /// Inner steps that fill and drain a tile's pipeline, in 16 bits and in fewer, whose steps of k are as many but two or four times
 /// shorter, and the part of a last wave that stays idle: kernels split k or keep their blocks. Chosen by a fit to
@@ -52,14 +53,17 @@ constexpr double tensor_core_alignment = 8.0;
 
 double short_k(double k, Precision precision)
 {
-    const double filled = has_8_bits(precision) ? pipeline_k_fp8 : precision == Precision::nvfp4 ? pipeline_k_nvfp4 : pipeline_k;
+    const double filled = has_8_bits(precision)           ? pipeline_k_fp8
+                          : precision == Precision::nvfp4 ? pipeline_k_nvfp4
+                                                          : pipeline_k;
     return k / (k + filled);
 }
 
 /// Waves of so many tiles, of which some may stay idle in the last.
 double waves_of(double tiles_per_multiprocessor)
 {
-    return tiles_per_multiprocessor + idle_of_last_wave * (std::ceil(tiles_per_multiprocessor) - tiles_per_multiprocessor);
+    return tiles_per_multiprocessor +
+           idle_of_last_wave * (std::ceil(tiles_per_multiprocessor) - tiles_per_multiprocessor);
 }
 
 /// Share of the rate that products with misaligned rows reach on tensor cores: loads of 2 bytes in place of 16. From cuBLAS 11
@@ -117,7 +121,8 @@ double operand_bytes(Precision precision)
         case Precision::fp8_current: return 1.0;
         case Precision::fp8_blockwise: return 1.0 + 4.0 / 128.0;  // a scale of 32 bits for each 128 numbers
         case Precision::mxfp8: return 1.0 + 1.0 / 32.0;           // of 8 bits for each 32
-        case Precision::nvfp4: return 0.5625;  // 4 bits, and an 8-bit scale for each 16 numbers (NVIDIA, NVFP4)
+        case Precision::nvfp4:
+            return 0.5625;  // 4 bits, and an 8-bit scale for each 16 numbers (NVIDIA, NVFP4)
         case Precision::bf16: break;
     }
     return 2.0;
@@ -128,14 +133,15 @@ Seconds gemm_time(double m, double n, double k, const Accelerator& accelerator, 
     return grouped_gemm_time(1.0, m, n, k, accelerator, precision);
 }
 
-Seconds grouped_gemm_time(double groups, double m, double n, double k, const Accelerator& accelerator, Precision precision)
+Seconds grouped_gemm_time(double groups, double m, double n, double k, const Accelerator& accelerator,
+                          Precision precision)
 {
     const Efficiency& share = accelerator.efficiency;
     const double efficiency = share_of_products(share, precision);
     // Experts of a mixture are padded to whole tiles.
     const double alignment = groups > 1.0 || (aligned(n) && aligned(k)) ? 1.0 : misaligned_rate;
-    const double per_multiprocessor = accelerator.sustained(accelerator.peak(precision)).si * efficiency * alignment *
-                                      short_k(k, precision) / accelerator.multiprocessors;
+    const double per_multiprocessor = accelerator.sustained(accelerator.peak(precision)).si * efficiency *
+                                      alignment * short_k(k, precision) / accelerator.multiprocessors;
     double compute_s = std::numeric_limits<double>::infinity();
     for (const Tile& tile : tiles) {
         const double count = groups * std::ceil(m / tile.m) * std::ceil(n / tile.n);
@@ -153,7 +159,8 @@ Seconds grouped_gemm_time(double groups, double m, double n, double k, const Acc
 Seconds cast_time(Bytes traffic, const Accelerator& accelerator)
 {
     const Efficiency& share = accelerator.efficiency;
-    return traffic / (accelerator.memory_bandwidth * (share.cast > 0.0 ? share.cast : share.memory)) + accelerator.launch;
+    return traffic / (accelerator.memory_bandwidth * (share.cast > 0.0 ? share.cast : share.memory)) +
+           accelerator.launch;
 }
 
 Seconds elementwise_time(Bytes traffic, const Accelerator& accelerator)
@@ -164,9 +171,11 @@ Seconds elementwise_time(Bytes traffic, const Accelerator& accelerator)
 Seconds batched_gemm_time(Flops work, double k, const Accelerator& accelerator)
 {
     if (!aligned(k) && accelerator.peak_fp32.si > 0.0) {
-        return work / (accelerator.sustained(accelerator.peak_fp32) * accelerator.efficiency.gemm) + accelerator.launch;
+        return work / (accelerator.sustained(accelerator.peak_fp32) * accelerator.efficiency.gemm) +
+               accelerator.launch;
     }
-    return work / (accelerator.sustained(accelerator.peak_bf16) * (accelerator.efficiency.gemm * k / (k + batched_k))) +
+    return work / (accelerator.sustained(accelerator.peak_bf16) *
+                   (accelerator.efficiency.gemm * k / (k + batched_k))) +
            accelerator.launch;
 }
 
@@ -174,7 +183,8 @@ Seconds fused_attention_time(const AttentionWork& work, bool backward, const Acc
 {
     const Efficiency& share = accelerator.efficiency;
     const bool latent = work.key_size != work.value_size;
-    const double of_latent = latent && share.attention_latent > 0.0 ? share.attention_latent / share.attention : 1.0;
+    const double of_latent =
+        latent && share.attention_latent > 0.0 ? share.attention_latent / share.attention : 1.0;
     const double efficiency = of_latent * (backward ? share.attention_backward : share.attention);
     const double head = 0.5 * (work.key_size + work.value_size);
     const double softmax = latent ? 1.0 : softmax_of(head, accelerator.softmax_columns);
@@ -183,15 +193,17 @@ Seconds fused_attention_time(const AttentionWork& work, bool backward, const Acc
     const double waiting = 1.0 + last_blocks * accelerator.multiprocessors / blocks;
     const double of_bits = work.in_8_bits ? with_half_products(head, accelerator.softmax_columns) : 1.0;
     const Seconds products = work.flops / (accelerator.sustained(accelerator.peak_bf16) * efficiency);
-    return products * (softmax * of_blocks * waiting * of_bits) + work.traffic / streamed(accelerator) + accelerator.launch;
+    return products * (softmax * of_blocks * waiting * of_bits) + work.traffic / streamed(accelerator) +
+           accelerator.launch;
 }
 
 Seconds scan_time(Flops work, const Accelerator& accelerator)
 {
     const Efficiency& share = accelerator.efficiency;
     const FlopsPerSecond peak = accelerator.sustained(accelerator.peak_bf16);
-    const FlopsPerSecond rate =
-        share.scan > 0.0 ? peak * share.scan : FlopsPerSecond{std::min((peak * share.attention).si, scan_rate)};
+    const FlopsPerSecond rate = share.scan > 0.0
+                                    ? peak * share.scan
+                                    : FlopsPerSecond{std::min((peak * share.attention).si, scan_rate)};
     return work / rate + accelerator.launch;
 }
 

@@ -12,7 +12,8 @@ namespace prismopt {
 ///
 /// Counts tile and wave quantisation, the fill of the pipeline for short k, and misaligned rows (n or k not a multiple of 8).
 /// Not modelled: split-k and stream-k kernels, clocks that depend on the data.
-Seconds gemm_time(double m, double n, double k, const Accelerator& accelerator, Precision precision = Precision::bf16);
+Seconds gemm_time(double m, double n, double k, const Accelerator& accelerator,
+                  Precision precision = Precision::bf16);
 
 /// Returns the time of `groups` products of the same shape in one kernel (routed experts), whose tiles share the waves.
 Seconds grouped_gemm_time(double groups, double m, double n, double k, const Accelerator& accelerator,

@@ -23,17 +23,23 @@ constexpr std::array accelerator_rows{
     MachineConstant<A>{"sustained_clock", nominal, [](A& a) -> double& { return a.sustained_clock; }},
     MachineConstant<A>{"memory_bandwidth", nominal, [](A& a) -> double& { return a.memory_bandwidth.si; }},
     MachineConstant<A>{"host_link", rate, [](A& a) -> double& { return a.host_link.si; }},
-    MachineConstant<A>{"host_memory_bandwidth", rate, [](A& a) -> double& { return a.host_memory_bandwidth.si; }},
+    MachineConstant<A>{"host_memory_bandwidth", rate,
+                       [](A& a) -> double& { return a.host_memory_bandwidth.si; }},
     MachineConstant<A>{"launch", time, [](A& a) -> double& { return a.launch.si; }},
     MachineConstant<A>{"gemm", share, [](A& a) -> double& { return a.efficiency.gemm; }, &S::gemm},
     MachineConstant<A>{"gemm_fp8", share, [](A& a) -> double& { return a.efficiency.gemm_fp8; }, &S::gemm},
-    MachineConstant<A>{"gemm_fp8_block", share, [](A& a) -> double& { return a.efficiency.gemm_fp8_block; }, &S::gemm},
-    MachineConstant<A>{"gemm_mxfp8", share, [](A& a) -> double& { return a.efficiency.gemm_mxfp8; }, &S::gemm},
-    MachineConstant<A>{"gemm_nvfp4", share, [](A& a) -> double& { return a.efficiency.gemm_nvfp4; }, &S::gemm},
-    MachineConstant<A>{"attention", share, [](A& a) -> double& { return a.efficiency.attention; }, &S::attention},
-    MachineConstant<A>{"attention_backward", share, [](A& a) -> double& { return a.efficiency.attention_backward; },
+    MachineConstant<A>{"gemm_fp8_block", share, [](A& a) -> double& { return a.efficiency.gemm_fp8_block; },
+                       &S::gemm},
+    MachineConstant<A>{"gemm_mxfp8", share, [](A& a) -> double& { return a.efficiency.gemm_mxfp8; },
+                       &S::gemm},
+    MachineConstant<A>{"gemm_nvfp4", share, [](A& a) -> double& { return a.efficiency.gemm_nvfp4; },
+                       &S::gemm},
+    MachineConstant<A>{"attention", share, [](A& a) -> double& { return a.efficiency.attention; },
                        &S::attention},
-    MachineConstant<A>{"attention_latent", share, [](A& a) -> double& { return a.efficiency.attention_latent; }, &S::attention},
+    MachineConstant<A>{"attention_backward", share,
+                       [](A& a) -> double& { return a.efficiency.attention_backward; }, &S::attention},
+    MachineConstant<A>{"attention_latent", share,
+                       [](A& a) -> double& { return a.efficiency.attention_latent; }, &S::attention},
     MachineConstant<A>{"scan", share, [](A& a) -> double& { return a.efficiency.scan; }},
     MachineConstant<A>{"memory", share, [](A& a) -> double& { return a.efficiency.memory; }, &S::memory},
     MachineConstant<A>{"cast", share, [](A& a) -> double& { return a.efficiency.cast; }, &S::memory},
@@ -45,7 +51,8 @@ constexpr std::array link_rows{
     MachineConstant<L>{"bandwidth", nominal, [](L& l) -> double& { return l.bandwidth.si; }},
     MachineConstant<L>{"efficiency", share, [](L& l) -> double& { return l.efficiency; }, &S::network},
     MachineConstant<L>{"in_network", share, [](L& l) -> double& { return l.in_network; }},
-    MachineConstant<L>{"point_to_point", share, [](L& l) -> double& { return l.point_to_point; }, &S::network},
+    MachineConstant<L>{"point_to_point", share, [](L& l) -> double& { return l.point_to_point; },
+                       &S::network},
     MachineConstant<L>{"latency", time, [](L& l) -> double& { return l.latency.si; }},
 };
 
@@ -56,7 +63,8 @@ constexpr std::array stack_rows{
     MachineConstant<S>{"network", nominal, [](S& s) -> double& { return s.network; }},
     MachineConstant<S>{"routing", nominal, [](S& s) -> double& { return s.routing; }},
     MachineConstant<S>{"communication_share", nominal, [](S& s) -> double& { return s.communication_share; }},
-    MachineConstant<S>{"launch", nominal, [](S& s) -> double& { return s.launch.si; }},  // part of the accelerator's
+    MachineConstant<S>{"launch", nominal,
+                       [](S& s) -> double& { return s.launch.si; }},  // part of the accelerator's
     MachineConstant<S>{"host", time, [](S& s) -> double& { return s.host.si; }},
     MachineConstant<S>{"host_native", time, [](S& s) -> double& { return s.host_native.si; }},
     MachineConstant<S>{"step", time, [](S& s) -> double& { return s.step.si; }},
@@ -67,13 +75,17 @@ using C = CollectiveLibrary;
 constexpr std::array library_rows{
     MachineConstant<C>{"start", time, [](C& c) -> double& { return c.start.si; }},
     MachineConstant<C>{"low_latency_start", time, [](C& c) -> double& { return c.low_latency_start.si; }},
-    MachineConstant<C>{"low_latency_in_nodes", nominal, [](C& c) -> double& { return c.low_latency_in_nodes; }},
-    MachineConstant<C>{"low_latency_between_nodes", nominal, [](C& c) -> double& { return c.low_latency_between_nodes; }},
-    MachineConstant<C>{"low_latency_bandwidth", nominal, [](C& c) -> double& { return c.low_latency_bandwidth; }},
+    MachineConstant<C>{"low_latency_in_nodes", nominal,
+                       [](C& c) -> double& { return c.low_latency_in_nodes; }},
+    MachineConstant<C>{"low_latency_between_nodes", nominal,
+                       [](C& c) -> double& { return c.low_latency_between_nodes; }},
+    MachineConstant<C>{"low_latency_bandwidth", nominal,
+                       [](C& c) -> double& { return c.low_latency_bandwidth; }},
     MachineConstant<C>{"in_network_start", time, [](C& c) -> double& { return c.in_network_start.si; }},
     MachineConstant<C>{"fill", nominal, [](C& c) -> double& { return c.fill; }},
     MachineConstant<C>{"trees_between_nodes", nominal, [](C& c) -> double& { return c.trees_between_nodes; }},
-    MachineConstant<C>{"all_to_all_between_nodes", nominal, [](C& c) -> double& { return c.all_to_all_between_nodes; }},
+    MachineConstant<C>{"all_to_all_between_nodes", nominal,
+                       [](C& c) -> double& { return c.all_to_all_between_nodes; }},
     MachineConstant<C>{"all_to_all_start", time, [](C& c) -> double& { return c.all_to_all_start.si; }},
     MachineConstant<C>{"token_kernels", rate, [](C& c) -> double& { return c.token_kernels.si; }},
 };
@@ -108,8 +120,8 @@ template <class Owner>
 const MachineConstant<Owner>& constant_of(std::string_view key)
 {
     const auto rows = constants_of<Owner>();
-    const auto found =
-        std::find_if(rows.begin(), rows.end(), [key](const MachineConstant<Owner>& row) { return row.key == key; });
+    const auto found = std::find_if(rows.begin(), rows.end(),
+                                    [key](const MachineConstant<Owner>& row) { return row.key == key; });
     if (found == rows.end()) {
         throw std::invalid_argument("there is no constant " + std::string(key));
     }

@@ -31,7 +31,8 @@ std::span<const MachineConstant<Owner>> constants_of();
 template <>
 std::span<const MachineConstant<Accelerator>> constants_of<Accelerator>();
 template <>
-std::span<const MachineConstant<NetworkTier>> constants_of<NetworkTier>();  // those that a link of the catalog has
+std::span<const MachineConstant<NetworkTier>>
+constants_of<NetworkTier>();  // those that a link of the catalog has
 template <>
 std::span<const MachineConstant<SoftwareStack>> constants_of<SoftwareStack>();
 template <>

@@ -41,7 +41,8 @@ double fit_probability(const MemoryLimit& limit, Bytes predicted, Bytes memory)
 
 PeakInterval interval_of_peak(const MemoryLimit& limit)
 {
-    return {std::exp(limit.bias - two_sided_95 * limit.deviation), std::exp(limit.bias + two_sided_95 * limit.deviation)};
+    return {std::exp(limit.bias - two_sided_95 * limit.deviation),
+            std::exp(limit.bias + two_sided_95 * limit.deviation)};
 }
 
 }  // namespace prismopt

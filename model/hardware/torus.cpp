@@ -18,7 +18,10 @@ BytesPerSecond axis_rate(const AxisSpan& span, const NetworkTier& torus)
     return link_rate(torus) * (both_ways * (span.ring ? 1.0 : of_line) / span.spacing);
 }
 
-double hops_of(const AxisSpan& span) { return span.spacing * (span.ring ? 0.5 * span.members : span.members - 1.0); }
+double hops_of(const AxisSpan& span)
+{
+    return span.spacing * (span.ring ? 0.5 * span.members : span.members - 1.0);
+}
 
 /// Hops along an axis, the shorter way round.
 int distance(int from, int to, int length, bool wrap)

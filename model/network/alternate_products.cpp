@@ -51,11 +51,15 @@ double result_numbers(const Linear& part, const Extent& e)
     return own.numbers(part.tokens, part.out);
 }
 
-double result_numbers(const Attention& part, const Extent& e) { return e.numbers(Place::columns, part.output()); }
+double result_numbers(const Attention& part, const Extent& e)
+{
+    return e.numbers(Place::columns, part.output());
+}
 
 double result_numbers(const TokenExchange& part, const Extent& e)
 {
-    const double load = part.way == TokenExchange::Way::there ? e.load(part.routing) : 1.0;  // of the experts here
+    const double load =
+        part.way == TokenExchange::Way::there ? e.load(part.routing) : 1.0;  // of the experts here
     return e.shape.ep > 1 ? e.copies(part.routing) * load * part.width : 0.0;
 }
 

@@ -36,14 +36,14 @@ struct BlockKey {
     double high = 1e7;
 };
 template <class Owner, class Value>
-constexpr BlockKey<Owner, Value> needed_key(std::string_view name, Value Owner::*member, std::string_view help,
-                                            std::string_view example)
+constexpr BlockKey<Owner, Value> needed_key(std::string_view name, Value Owner::*member,
+                                            std::string_view help, std::string_view example)
 {
     return {name, member, help, example, true};
 }
 template <class Owner, class Value>
-constexpr BlockKey<Owner, Value> key(std::string_view name, Value Owner::*member, std::string_view help, std::string_view example,
-                                     double low = 1.0, double high = 1e7)
+constexpr BlockKey<Owner, Value> key(std::string_view name, Value Owner::*member, std::string_view help,
+                                     std::string_view example, double low = 1.0, double high = 1e7)
 {
     return {name, member, help, example, false, low, high};
 }
@@ -68,13 +68,15 @@ inline std::optional<Obstacle> undivided_of(int degree, std::initializer_list<Ob
 /// Returns the obstacle to context parallelism in attention with so many heads: those that it divides among `ulysses` GPUs beside
 /// tensor parallelism. Key/value heads are replicated where there are fewer. No training framework exchanges keys for a kernel that
 /// writes its scores.
-inline std::optional<Obstacle> unshared_attention(AttentionKernel kernel, int heads, int key_heads, const ParallelPlan& plan)
+inline std::optional<Obstacle> unshared_attention(AttentionKernel kernel, int heads, int key_heads,
+                                                  const ParallelPlan& plan)
 {
     if (kernel == AttentionKernel::plain && plan.ring_gpus() > 1) {
         return Obstacle{"whose kernel = \"plain\" needs whole sequences"};
     }
     const int parts = plan.tp * plan.head_gpus();
-    return undivided_of(parts, {{"heads", heads}, {"key/value heads", parts % key_heads == 0 ? 0 : key_heads}});
+    return undivided_of(parts,
+                        {{"heads", heads}, {"key/value heads", parts % key_heads == 0 ? 0 : key_heads}});
 }
 /// Returns the obstacle to tensor parallelism in convolutions over positions.
 inline std::optional<Obstacle> undivided_convolution(int tp)
@@ -112,31 +114,41 @@ struct AttentionBlock {
     int index_head = 128;
 
     static constexpr std::string_view name = "attention";
-    static constexpr std::string_view help = "multi-head attention: full, causal, sliding-window, chunked, or cross attention";
+    static constexpr std::string_view help =
+        "multi-head attention: full, causal, sliding-window, chunked, or cross attention";
     static constexpr auto keys = std::tuple{
         needed_key("heads", &AttentionBlock::heads, "attention heads (query heads)", "32"),
-        key("kv_heads", &AttentionBlock::kv_heads, "key/value heads (grouped-query attention); default: heads", "8"),
+        key("kv_heads", &AttentionBlock::kv_heads,
+            "key/value heads (grouped-query attention); default: heads", "8"),
         key("head", &AttentionBlock::head, "head dimension; default: hidden / heads", "128"),
         key("causal", &AttentionBlock::causal, "causal mask", "true"),
-        key("kernel", &AttentionBlock::kernel, "plain writes the score matrix to memory, flash never does", "flash"),
-        key("positions", &AttentionBlock::positions, "rotary position embedding of queries and keys, or none", "rotary"),
+        key("kernel", &AttentionBlock::kernel, "plain writes the score matrix to memory, flash never does",
+            "flash"),
+        key("positions", &AttentionBlock::positions, "rotary position embedding of queries and keys, or none",
+            "rotary"),
         key("bias", &AttentionBlock::bias, "which projections have biases", "qkv"),
-        key("query_key_norm", &AttentionBlock::query_key_norm, "normalisation of queries and keys: per head, or over all heads",
-            "head"),
+        key("query_key_norm", &AttentionBlock::query_key_norm,
+            "normalisation of queries and keys: per head, or over all heads", "head"),
         key("window", &AttentionBlock::window,
-            "sliding window: maximum number of keys that a query attends to, itself included; default: no window", "128"),
+            "sliding window: maximum number of keys that a query attends to, itself included; default: no "
+            "window",
+            "128"),
         key("chunk", &AttentionBlock::chunk,
-            "chunked attention: chunk length in tokens, within which tokens attend to each other; default: not chunked", "8192"),
-        key("sinks", &AttentionBlock::sinks, "learned attention sinks: one logit per head in the softmax denominator (gpt-oss)",
-            "true"),
+            "chunked attention: chunk length in tokens, within which tokens attend to each other; default: "
+            "not chunked",
+            "8192"),
+        key("sinks", &AttentionBlock::sinks,
+            "learned attention sinks: one logit per head in the softmax denominator (gpt-oss)", "true"),
         key("gate", &AttentionBlock::gate, "output gate, as wide as the queries (Qwen3-Next)", "true"),
         key("context", &AttentionBlock::context,
             "cross attention: length in tokens of the sequence that keys and values come from", "512"),
-        key("context_width", &AttentionBlock::context_width, "cross attention: hidden size of that sequence; default: hidden",
-            "4096"),
+        key("context_width", &AttentionBlock::context_width,
+            "cross attention: hidden size of that sequence; default: hidden", "4096"),
         key("value", &AttentionBlock::value, "value head dimension; default: head", "128"),
         key("query_rank", &AttentionBlock::query_rank,
-            "rank of a query compression with a norm (multi-matrix factorization attention, Step-3); default: none", "2048"),
+            "rank of a query compression with a norm (multi-matrix factorization attention, Step-3); "
+            "default: none",
+            "2048"),
         key("keys_as_values", &AttentionBlock::keys_as_values,
             "keys before their norm are the values, which need no projection (Gemma 4)", "true"),
         key("index_keys", &AttentionBlock::index_keys, index_keys_help, "2048"),
@@ -147,7 +159,8 @@ struct AttentionBlock {
     /// Key/value heads are replicated where there are fewer of them than GPUs.
     std::optional<Obstacle> undivided(int tp) const
     {
-        return undivided_of(tp, {{"heads", heads}, {"key/value heads", tp % key_heads() == 0 ? 0 : key_heads()}});
+        return undivided_of(tp,
+                            {{"heads", heads}, {"key/value heads", tp % key_heads() == 0 ? 0 : key_heads()}});
     }
     std::optional<Obstacle> unshared(const ParallelPlan& plan) const
     {
@@ -172,26 +185,31 @@ struct LatentAttentionBlock {
     int index_head = 128;
 
     static constexpr std::string_view name = "latent_attention";
-    static constexpr std::string_view help = "multi-head latent attention (DeepSeek-V2, arXiv 2405.04434, section 2.1)";
+    static constexpr std::string_view help =
+        "multi-head latent attention (DeepSeek-V2, arXiv 2405.04434, section 2.1)";
     static constexpr auto keys = std::tuple{
         needed_key("heads", &LatentAttentionBlock::heads, "attention heads", "128"),
         key("query_rank", &LatentAttentionBlock::query_rank,
             "rank of the query compression (q_lora_rank); default: queries are not compressed", "1536"),
-        needed_key("key_value_rank", &LatentAttentionBlock::key_value_rank, "rank of the key/value compression (kv_lora_rank)",
-                   "512"),
+        needed_key("key_value_rank", &LatentAttentionBlock::key_value_rank,
+                   "rank of the key/value compression (kv_lora_rank)", "512"),
         needed_key("rotary", &LatentAttentionBlock::rotary,
                    "rotary part of the head dimension, shared by all heads (qk_rope_head_dim)", "64"),
-        needed_key("plain", &LatentAttentionBlock::plain, "part of the head dimension without positions (qk_nope_head_dim)",
-                   "128"),
+        needed_key("plain", &LatentAttentionBlock::plain,
+                   "part of the head dimension without positions (qk_nope_head_dim)", "128"),
         needed_key("value", &LatentAttentionBlock::value, "value head dimension (v_head_dim)", "128"),
         key("causal", &LatentAttentionBlock::causal, "causal mask", "true"),
-        key("kernel", &LatentAttentionBlock::kernel, "plain writes the score matrix to memory, flash never does", "flash"),
+        key("kernel", &LatentAttentionBlock::kernel,
+            "plain writes the score matrix to memory, flash never does", "flash"),
         key("index_keys", &LatentAttentionBlock::index_keys, index_keys_help, "2048"),
         key("index_heads", &LatentAttentionBlock::index_heads, index_heads_help, "64"),
         key("index_head", &LatentAttentionBlock::index_head, index_head_help, "128")};
 
     std::optional<Obstacle> undivided(int tp) const { return undivided_of(tp, {{"heads", heads}}); }
-    std::optional<Obstacle> unshared(const ParallelPlan& plan) const { return unshared_attention(kernel, heads, heads, plan); }
+    std::optional<Obstacle> unshared(const ParallelPlan& plan) const
+    {
+        return unshared_attention(kernel, heads, heads, plan);
+    }
 
     bool operator==(const LatentAttentionBlock&) const = default;
 };
@@ -205,9 +223,10 @@ struct MlpBlock {
     static constexpr std::string_view name = "mlp";
     static constexpr std::string_view help =
         "feed-forward network: two linear layers and an activation, three with a gated activation";
-    static constexpr auto keys = std::tuple{needed_key("inner", &MlpBlock::inner, "intermediate size", "14336"),
-                                            key("activation", &MlpBlock::activation, "activation function", "swiglu"),
-                                            key("bias", &MlpBlock::bias, "whether its linear layers have biases", "true")};
+    static constexpr auto keys =
+        std::tuple{needed_key("inner", &MlpBlock::inner, "intermediate size", "14336"),
+                   key("activation", &MlpBlock::activation, "activation function", "swiglu"),
+                   key("bias", &MlpBlock::bias, "whether its linear layers have biases", "true")};
 
     std::optional<Obstacle> undivided(int tp) const { return undivided_of(tp, {{"columns", inner}}); }
 
@@ -236,26 +255,37 @@ struct ExpertsBlock {
         needed_key("count", &ExpertsBlock::count, "routed experts", "128"),
         needed_key("active", &ExpertsBlock::active, "experts per token (top-k)", "8"),
         needed_key("inner", &ExpertsBlock::inner, "intermediate size of an expert", "2048"),
-        key("shared", &ExpertsBlock::shared, "intermediate size of all shared experts together; default: none", "2048"),
-        key("shared_gate", &ExpertsBlock::shared_gate, "sigmoid gate on the output of the shared experts", "true"),
+        key("shared", &ExpertsBlock::shared,
+            "intermediate size of all shared experts together; default: none", "2048"),
+        key("shared_gate", &ExpertsBlock::shared_gate, "sigmoid gate on the output of the shared experts",
+            "true"),
         key("latent", &ExpertsBlock::latent,
-            "hidden size of routed experts behind a down-projection (latent experts); default: hidden", "1024"),
+            "hidden size of routed experts behind a down-projection (latent experts); default: hidden",
+            "1024"),
         key("activation", &ExpertsBlock::activation, "activation function", "swiglu"),
         key("bias", &ExpertsBlock::bias, "whether experts and router have biases", "true"),
         key("imbalance", &ExpertsBlock::imbalance,
-            "load imbalance: tokens of the busiest expert-parallel rank relative to the mean", "1.2", 1.0, 1000.0),
-        key("capacity", &ExpertsBlock::capacity,
-            "capacity factor: tokens of an expert beyond this multiple of the mean are dropped; default: none", "1.25", 1.0,
+            "load imbalance: tokens of the busiest expert-parallel rank relative to the mean", "1.2", 1.0,
             1000.0),
+        key("capacity", &ExpertsBlock::capacity,
+            "capacity factor: tokens of an expert beyond this multiple of the mean are dropped; default: "
+            "none",
+            "1.25", 1.0, 1000.0),
         key("node_limit", &ExpertsBlock::node_limit,
             "most nodes to which a token is sent (group-limited routing); default: no limit", "4"),
         key("weights", &ExpertsBlock::weights,
-            "what routing weights multiply: the results of experts, which are then saved, or their activations", "activations")};
+            "what routing weights multiply: the results of experts, which are then saved, or their "
+            "activations",
+            "activations")};
 
-    std::optional<Obstacle> undivided(int tp) const { return undivided_of(tp, {{"columns of shared experts", shared}}); }
+    std::optional<Obstacle> undivided(int tp) const
+    {
+        return undivided_of(tp, {{"columns of shared experts", shared}});
+    }
     Routing routing() const
     {
-        return {static_cast<double>(count), static_cast<double>(active), imbalance, capacity, static_cast<double>(node_limit)};
+        return {static_cast<double>(count), static_cast<double>(active), imbalance, capacity,
+                static_cast<double>(node_limit)};
     }
 
     bool operator==(const ExpertsBlock&) const = default;
@@ -277,11 +307,15 @@ struct Mamba2Block {
                    needed_key("head", &Mamba2Block::head, "head dimension", "64"),
                    key("groups", &Mamba2Block::groups, "groups of heads that share B and C", "8"),
                    key("state", &Mamba2Block::state, "state size", "128"),
-                   key("convolution", &Mamba2Block::convolution, "kernel size of the short convolution before the scan", "4"),
+                   key("convolution", &Mamba2Block::convolution,
+                       "kernel size of the short convolution before the scan", "4"),
                    key("chunk", &Mamba2Block::chunk, "chunk length of the scan, in tokens", "128")};
 
     /// Groups are not replicated (Megatron-Core, ssm/mamba_mixer.py).
-    std::optional<Obstacle> undivided(int tp) const { return undivided_of(tp, {{"heads", heads}, {"groups", groups}}); }
+    std::optional<Obstacle> undivided(int tp) const
+    {
+        return undivided_of(tp, {{"heads", heads}, {"groups", groups}});
+    }
     /// Ranks exchange tokens for whole heads (operators.hpp, Scan).
     std::optional<Obstacle> unshared(const ParallelPlan& plan) const
     {
@@ -303,13 +337,16 @@ struct GatedDeltaBlock {
 
     static constexpr std::string_view name = "gated_delta";
     static constexpr std::string_view help =
-        "linear attention with the gated delta rule (Gated DeltaNet, arXiv 2412.06464; Kimi delta attention, arXiv 2510.26692)";
+        "linear attention with the gated delta rule (Gated DeltaNet, arXiv 2412.06464; Kimi delta attention, "
+        "arXiv 2510.26692)";
     static constexpr auto keys = std::tuple{
         needed_key("key_heads", &GatedDeltaBlock::key_heads, "query and key heads", "16"),
         needed_key("value_heads", &GatedDeltaBlock::value_heads, "value heads", "32"),
         prismopt::key("key", &GatedDeltaBlock::key, "key head dimension (linear_key_head_dim)", "128"),
-        prismopt::key("value", &GatedDeltaBlock::value, "value head dimension (linear_value_head_dim)", "128"),
-        prismopt::key("convolution", &GatedDeltaBlock::convolution, "kernel size of the short convolution before the scan", "4"),
+        prismopt::key("value", &GatedDeltaBlock::value, "value head dimension (linear_value_head_dim)",
+                      "128"),
+        prismopt::key("convolution", &GatedDeltaBlock::convolution,
+                      "kernel size of the short convolution before the scan", "4"),
         prismopt::key("chunk", &GatedDeltaBlock::chunk, "chunk length of the scan, in tokens", "64"),
         prismopt::key("by_channel", &GatedDeltaBlock::by_channel,
                       "decay per key channel (Kimi delta attention) instead of per head", "true")};
@@ -350,13 +387,14 @@ struct LinearBlock {
     static constexpr bool branches = false;
     static constexpr std::string_view name = "linear";
     static constexpr std::string_view help = "linear layer without normalisation and residual connection";
-    static constexpr auto keys =
-        std::tuple{key("from", &LinearBlock::from, "input features; default: hidden", "13"),
-                   key("to", &LinearBlock::to, "output features; default: hidden", "512"),
-                   key("bias", &LinearBlock::bias, "whether it has a bias", "true"),
-                   key("activated", &LinearBlock::activated, "whether an activation function follows", "true"),
-                   key("activation", &LinearBlock::activation, "that activation function, which is not gated", "relu"),
-                   key("rows", &LinearBlock::rows, "vectors per sample that it is applied to; default: one per token", "1")};
+    static constexpr auto keys = std::tuple{
+        key("from", &LinearBlock::from, "input features; default: hidden", "13"),
+        key("to", &LinearBlock::to, "output features; default: hidden", "512"),
+        key("bias", &LinearBlock::bias, "whether it has a bias", "true"),
+        key("activated", &LinearBlock::activated, "whether an activation function follows", "true"),
+        key("activation", &LinearBlock::activation, "that activation function, which is not gated", "relu"),
+        key("rows", &LinearBlock::rows, "vectors per sample that it is applied to; default: one per token",
+            "1")};
 
     bool operator==(const LinearBlock&) const = default;
 };
@@ -370,9 +408,10 @@ struct ModulationBlock {
     static constexpr bool leads = true;
     static constexpr std::string_view name = "modulation";
     static constexpr std::string_view help =
-        "adaptive normalisation: scales, shifts and gates from the conditioning vector (adaLN, arXiv 2212.09748)";
-    static constexpr auto keys =
-        std::tuple{key("vectors", &ModulationBlock::vectors, "vectors of hidden size that it computes per sample", "6")};
+        "adaptive normalisation: scales, shifts and gates from the conditioning vector (adaLN, arXiv "
+        "2212.09748)";
+    static constexpr auto keys = std::tuple{
+        key("vectors", &ModulationBlock::vectors, "vectors of hidden size that it computes per sample", "6")};
 
     bool operator==(const ModulationBlock&) const = default;
 };
@@ -391,11 +430,12 @@ struct ResidualConvolutionBlock {
     static constexpr std::string_view help =
         "residual block of a U-Net: norm, activation and convolution, twice (arXiv 2006.11239)";
     static constexpr auto keys = std::tuple{
-        key("from", &ResidualConvolutionBlock::from, "input channels, those of skip connections included; default: hidden",
-            "640"),
+        key("from", &ResidualConvolutionBlock::from,
+            "input channels, those of skip connections included; default: hidden", "640"),
         key("to", &ResidualConvolutionBlock::to, "output channels; default: hidden", "320"),
         key("kernel", &ResidualConvolutionBlock::kernel, "kernel size", "3"),
-        key("dimensions", &ResidualConvolutionBlock::dimensions, "spatial dimensions: 2 for images, 3 for video", "2", 1, 3),
+        key("dimensions", &ResidualConvolutionBlock::dimensions,
+            "spatial dimensions: 2 for images, 3 for video", "2", 1, 3),
         key("time", &ResidualConvolutionBlock::time,
             "size of the time embedding that is added between the convolutions; default: none", "1280")};
 
@@ -416,12 +456,13 @@ struct ConvolutionBlock {
     static constexpr bool branches = false;
     static constexpr std::string_view name = "convolution";
     static constexpr std::string_view help = "convolution without normalisation and residual connection";
-    static constexpr auto keys = std::tuple{key("from", &ConvolutionBlock::from, "input channels; default: hidden", "4"),
-                                            key("to", &ConvolutionBlock::to, "output channels; default: hidden", "320"),
-                                            key("kernel", &ConvolutionBlock::kernel, "kernel size", "3"),
-                                            key("dimensions", &ConvolutionBlock::dimensions,
-                                                "spatial dimensions: 1 for sequences, 2 for images, 3 for video", "2", 1, 3),
-                                            key("stride", &ConvolutionBlock::stride, "stride in each dimension", "2")};
+    static constexpr auto keys =
+        std::tuple{key("from", &ConvolutionBlock::from, "input channels; default: hidden", "4"),
+                   key("to", &ConvolutionBlock::to, "output channels; default: hidden", "320"),
+                   key("kernel", &ConvolutionBlock::kernel, "kernel size", "3"),
+                   key("dimensions", &ConvolutionBlock::dimensions,
+                       "spatial dimensions: 1 for sequences, 2 for images, 3 for video", "2", 1, 3),
+                   key("stride", &ConvolutionBlock::stride, "stride in each dimension", "2")};
 
     static std::optional<Obstacle> undivided(int tp) { return undivided_convolution(tp); }
 
@@ -439,14 +480,16 @@ struct TablesBlock {
 
     static constexpr bool branches = false;
     static constexpr std::string_view name = "tables";
-    static constexpr std::string_view help = "embedding tables, sharded over the expert-parallel GPUs (arXiv 2310.02784)";
-    static constexpr auto keys = std::tuple{
-        needed_key("tables", &TablesBlock::tables, "number of tables", "26"),
-        BlockKey<TablesBlock, double>{"rows", &TablesBlock::rows, "rows of all tables together", "204184588", true, 1.0, 1e15},
-        needed_key("columns", &TablesBlock::columns, "embedding dimension", "128"),
-        BlockKey<TablesBlock, double>{"lookups", &TablesBlock::lookups, "lookups per sample, of all tables", "214", true, 1.0,
-                                      1e9},
-        key("number_bytes", &TablesBlock::number_bytes, "bytes per element", "4.0", 1.0, 8.0)};
+    static constexpr std::string_view help =
+        "embedding tables, sharded over the expert-parallel GPUs (arXiv 2310.02784)";
+    static constexpr auto keys =
+        std::tuple{needed_key("tables", &TablesBlock::tables, "number of tables", "26"),
+                   BlockKey<TablesBlock, double>{"rows", &TablesBlock::rows, "rows of all tables together",
+                                                 "204184588", true, 1.0, 1e15},
+                   needed_key("columns", &TablesBlock::columns, "embedding dimension", "128"),
+                   BlockKey<TablesBlock, double>{"lookups", &TablesBlock::lookups,
+                                                 "lookups per sample, of all tables", "214", true, 1.0, 1e9},
+                   key("number_bytes", &TablesBlock::number_bytes, "bytes per element", "4.0", 1.0, 8.0)};
 
     bool operator==(const TablesBlock&) const = default;
 };
@@ -463,21 +506,23 @@ struct InteractionBlock {
     static constexpr bool branches = false;
     static constexpr std::string_view name = "interaction";
     static constexpr std::string_view help =
-        "feature interaction: dot products of all pairs (DLRM), or low-rank cross layers (DCN-V2, arXiv 2008.13535)";
-    static constexpr auto keys =
-        std::tuple{needed_key("vectors", &InteractionBlock::vectors, "feature vectors per sample", "27"),
-                   needed_key("size", &InteractionBlock::size, "size of a feature vector", "128"),
-                   key("layers", &InteractionBlock::layers, "cross layers; default: dot products of all pairs", "3"),
-                   key("rank", &InteractionBlock::rank, "rank of a cross layer", "512")};
+        "feature interaction: dot products of all pairs (DLRM), or low-rank cross layers (DCN-V2, arXiv "
+        "2008.13535)";
+    static constexpr auto keys = std::tuple{
+        needed_key("vectors", &InteractionBlock::vectors, "feature vectors per sample", "27"),
+        needed_key("size", &InteractionBlock::size, "size of a feature vector", "128"),
+        key("layers", &InteractionBlock::layers, "cross layers; default: dot products of all pairs", "3"),
+        key("rank", &InteractionBlock::rank, "rank of a cross layer", "512")};
 
     bool operator==(const InteractionBlock&) const = default;
 };
 Block operators_of(const InteractionBlock& block, const ResidualStream& stream);
 
 /// All kinds of blocks, in the order in which messages show them.
-using BlockDescription = std::variant<AttentionBlock, LatentAttentionBlock, MlpBlock, ExpertsBlock, Mamba2Block, GatedDeltaBlock,
-                                      GatedConvolutionBlock, LinearBlock, ModulationBlock, ResidualConvolutionBlock,
-                                      ConvolutionBlock, TablesBlock, InteractionBlock>;
+using BlockDescription =
+    std::variant<AttentionBlock, LatentAttentionBlock, MlpBlock, ExpertsBlock, Mamba2Block, GatedDeltaBlock,
+                 GatedConvolutionBlock, LinearBlock, ModulationBlock, ResidualConvolutionBlock,
+                 ConvolutionBlock, TablesBlock, InteractionBlock>;
 
 /// Returns the name of the kind of a block.
 inline std::string_view kind_name(const BlockDescription& block)

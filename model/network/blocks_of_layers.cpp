@@ -8,8 +8,9 @@ namespace {
 
 const LayerDescription* description_of(const LayerKind& kind, const Workload& workload)
 {
-    const auto found = std::find_if(workload.kinds.begin(), workload.kinds.end(),
-                                    [&kind](const LayerDescription& description) { return description.name == kind.name; });
+    const auto found =
+        std::find_if(workload.kinds.begin(), workload.kinds.end(),
+                     [&kind](const LayerDescription& description) { return description.name == kind.name; });
     return found == workload.kinds.end() ? nullptr : &*found;
 }
 

@@ -69,7 +69,8 @@ Precision precision_of(const KernelCall& call, Precision of_layers)
     return Precision::bf16;
 }
 
-FlopsPerSecond peak_of_products(const Network& network, int sequence, Precision precision, const Accelerator& accelerator)
+FlopsPerSecond peak_of_products(const Network& network, int sequence, Precision precision,
+                                const Accelerator& accelerator)
 {
     double flops = 0.0;
     double seconds = 0.0;
@@ -80,7 +81,8 @@ FlopsPerSecond peak_of_products(const Network& network, int sequence, Precision 
             const auto* kernel = std::get_if<KernelCall>(&call);
             if (kernel != nullptr && kernel->needed_flops > 0.0) {
                 flops += layers * kernel->needed_flops;
-                seconds += layers * kernel->needed_flops / accelerator.peak(precision_of(*kernel, precision)).si;
+                seconds +=
+                    layers * kernel->needed_flops / accelerator.peak(precision_of(*kernel, precision)).si;
             }
         }
     };
@@ -109,7 +111,9 @@ Seconds CallTimes::of(const KernelCall& call) const
     if (call.in_experts && fuses_experts()) {
         return Seconds{0.0};
     }
-    const auto memory = [&](double factor) { return elementwise_time(Bytes{width * factor * call.bytes}, gpu); };
+    const auto memory = [&](double factor) {
+        return elementwise_time(Bytes{width * factor * call.bytes}, gpu);
+    };
     const auto time = [&] {
         switch (call.roof) {
             case Roof::product:
@@ -132,12 +136,14 @@ Seconds CallTimes::of(const CollectiveCall& message) const
     const SoftwareStack& stack = cluster_.stack;
     const double low = message.low && has_fewer_than_16_bits(precision_) ? stack.dispatch_bytes / 2.0 : 1.0;
     const Bytes bytes{(message.exact_bytes ? 1.0 : width_) * low * message.bytes};
-    const bool once = message.dispatch == Dispatch::of_stack ? stack.sends_once : message.dispatch != Dispatch::all_to_all;
+    const bool once =
+        message.dispatch == Dispatch::of_stack ? stack.sends_once : message.dispatch != Dispatch::all_to_all;
     Seconds time{0.0};
     for (const Group& group : groups_.of(message.group)) {
-        const Seconds own = message.way == CollectiveCall::Way::tokens
-                                ? token_exchange_time(bytes, {once ? message.active : 0.0, message.nodes}, group, cluster_)
-                                : collective_time(message.kind, bytes, group, cluster_).time;
+        const Seconds own =
+            message.way == CollectiveCall::Way::tokens
+                ? token_exchange_time(bytes, {once ? message.active : 0.0, message.nodes}, group, cluster_)
+                : collective_time(message.kind, bytes, group, cluster_).time;
         time = std::max(time, own);
     }
     return message.times * time / cluster_.speed.of(message.kernel());
@@ -162,11 +168,15 @@ CallTimes::TokenCover CallTimes::beside_tokens(const std::vector<AnyCall>& list)
 
 /// NVIDIA/TransformerEngine, releases from 2.14 on, NVTE_CUTEDSL_FUSED_GROUPED_MLP: the first product with gate and cast in one kernel,
 /// the second in one, and their mirror backward; of experts with MXFP8 alone.
-bool CallTimes::fuses_experts() const { return cluster_.stack.fused_experts && precision_ == Precision::mxfp8; }
+bool CallTimes::fuses_experts() const
+{
+    return cluster_.stack.fused_experts && precision_ == Precision::mxfp8;
+}
 
 Bytes CallTimes::cast_bytes(const Calls& calls) const
 {
-    const double each = has_fewer_than_16_bits(precision_) ? cast_traffic(precision_, cluster_.accelerator) : 0.0;
+    const double each =
+        has_fewer_than_16_bits(precision_) ? cast_traffic(precision_, cluster_.accelerator) : 0.0;
     return Bytes{each * (calls.cast_numbers() + (fuses_experts() ? 0.0 : calls.cast_in_experts()))};
 }
 
@@ -211,8 +221,8 @@ Joules CallTimes::energy(const Calls& calls) const
     for (const AnyCall& call : calls.list()) {
         const auto* kernel = std::get_if<KernelCall>(&call);
         if (kernel != nullptr && !(kernel->in_experts && fuses_experts())) {
-            sum +=
-                Flops{kernel->flops} * gpu.energy_of(precision_of(*kernel, precision_)) + traffic_of(*kernel) * gpu.energy.memory;
+            sum += Flops{kernel->flops} * gpu.energy_of(precision_of(*kernel, precision_)) +
+                   traffic_of(*kernel) * gpu.energy.memory;
         }
     }
     return sum;

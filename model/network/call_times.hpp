@@ -18,7 +18,8 @@ Precision precision_of(const KernelCall& call, Precision of_layers);
 
 /// Returns the rate of all products of training a network, each at the dense peak of its precision: the operations of
 /// model_flops_per_sequence() over the sum of operations / peak. The denominator of the model FLOP utilisation.
-FlopsPerSecond peak_of_products(const Network& network, int sequence, Precision precision, const Accelerator& accelerator);
+FlopsPerSecond peak_of_products(const Network& network, int sequence, Precision precision,
+                                const Accelerator& accelerator);
 
 /// Times of calls for one precision.
 class CallTimes {

@@ -42,7 +42,8 @@ struct KernelCall {
     double bytes = 0.0;         // of memory traffic, for 16-bit numbers; logits for Roof::loss
     bool exact_bytes = false;   // ... for any precision of activations
     double launches = 1.0;      // by operators that Python calls
-    double experts = 0.0;       // whose products one operator launches back to back, unless the stack has one kernel for all
+    double experts =
+        0.0;  // whose products one operator launches back to back, unless the stack has one kernel for all
     double casts = 0.0;         // operands cast for it, of each expert alone
     bool fuses = false;         // fuses with such a kernel before it
     bool in_experts = false;    // gated activation of experts, which kernels of their products may do
@@ -77,7 +78,10 @@ struct CollectiveCall {
     Surplus surplus{};    // of routed tokens
     bool in_graph = false;
 
-    KernelClass kernel() const { return way == Way::ring ? KernelClass::context_p2p : class_of(row_of(group).of, kind); }
+    KernelClass kernel() const
+    {
+        return way == Way::ring ? KernelClass::context_p2p : class_of(row_of(group).of, kind);
+    }
 };
 
 using AnyCall = std::variant<KernelCall, CollectiveCall>;
@@ -98,10 +102,15 @@ public:
     Calls& product(double m, double n, double k, bool wide = false)
     {
         const double flops = 2.0 * m * n * k;
-        return kernel(
-            {.roof = wide ? Roof::wide_product : Roof::product, .m = m, .n = n, .k = k, .flops = flops, .needed_flops = flops});
+        return kernel({.roof = wide ? Roof::wide_product : Roof::product,
+                       .m = m,
+                       .n = n,
+                       .k = k,
+                       .flops = flops,
+                       .needed_flops = flops});
     }
-    Calls& traffic(double bytes, Roof roof = Roof::memory, double launches = 1.0, bool fuses = false, const Surplus& surplus = {})
+    Calls& traffic(double bytes, Roof roof = Roof::memory, double launches = 1.0, bool fuses = false,
+                   const Surplus& surplus = {})
     {
         return kernel({.kind = KernelClass::elementwise,
                        .roof = roof,

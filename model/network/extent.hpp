@@ -56,7 +56,8 @@ public:
     {
         for (const ColumnGroups& part : b.parts_) {
             if (part.groups > 0.0) {
-                *std::find_if(a.parts_.begin(), a.parts_.end(), [](const ColumnGroups& own) { return own.groups == 0.0; }) = part;
+                *std::find_if(a.parts_.begin(), a.parts_.end(),
+                              [](const ColumnGroups& own) { return own.groups == 0.0; }) = part;
             }
         }
         return a;
@@ -124,12 +125,14 @@ struct Extent {
     double sequence;  // tokens per sequence at this place of the network
     double tokens;    // b s / cp
     double tp;
-    double sequence_split;  // GPUs that share the work outside the products: tp with sequence parallelism, else 1
+    double
+        sequence_split;  // GPUs that share the work outside the products: tp with sequence parallelism, else 1
 
     /// `share`: tokens here per token of the phase's sequence.
     explicit Extent(const LayerShape& computed, double share = 1.0)
         : shape(computed), sequence(share * computed.sequence),
-          tokens(computed.microbatch * sequence / computed.cp * (computed.lengths != nullptr ? computed.lengths->tokens : 1.0)),
+          tokens(computed.microbatch * sequence / computed.cp *
+                 (computed.lengths != nullptr ? computed.lengths->tokens : 1.0)),
           tp(computed.tp), sequence_split(computed.shares_tokens() ? tp : 1.0)
     {
     }
@@ -173,7 +176,10 @@ struct Extent {
     bool shares_sequences() const { return shape.lengths != nullptr && shape.lengths->shares_sequences; }
 
     /// Returns the tokens of the most loaded GPU over the mean; a group of ep GPUs has at most ep times the mean on one of them.
-    double load(const Routing& r) const { return std::min(r.kept(), std::max(1.0, static_cast<double>(shape.ep))); }
+    double load(const Routing& r) const
+    {
+        return std::min(r.kept(), std::max(1.0, static_cast<double>(shape.ep)));
+    }
     /// Returns the share of the most loaded GPU's tokens beyond the mean, which varies with the load
     /// (model/distribution/chain_distribution.hpp).
     Surplus surplus(const Routing& r) const
@@ -186,7 +192,8 @@ struct Extent {
     /// that send tokens by themselves (Megatron-Core, transformer/moe/token_dispatcher.py).
     bool host_reads_counts(const Routing& r) const
     {
-        return r.capacity == 0.0 && (shape.dispatch == Dispatch::of_stack || shape.dispatch == Dispatch::all_to_all);
+        return r.capacity == 0.0 &&
+               (shape.dispatch == Dispatch::of_stack || shape.dispatch == Dispatch::all_to_all);
     }
     /// Tokens that one GPU routes.
     double own() const { return tokens / tp; }

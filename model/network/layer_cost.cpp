@@ -39,8 +39,9 @@ double stored_bytes(const Parameters& own, const OptimizerSettings& optimizer)
 }
 
 /// ZeRO-3 gathers for each pass, ZeRO-2 once for both; both reduce gradients as soon as a layer has them.
-Sharded sharded_messages(const Parameters& own, bool backward, const LayerShape& shape, const CallTimes& times,
-                         const OptimizerSettings& optimizer, const SoftwareStack& stack)
+Sharded sharded_messages(const Parameters& own, bool backward, const LayerShape& shape,
+                         const CallTimes& times, const OptimizerSettings& optimizer,
+                         const SoftwareStack& stack)
 {
     if (!shards_gradients(shape.sharding)) {
         return {};
@@ -101,7 +102,9 @@ LossBytes loss_bytes(LossKernel kernel, const MemoryRules& rules, bool divided)
         case LossKernel::chunked: return {.saved = logit, .peak = logit + unfused.peak / chunks};
         case LossKernel::fused_linear: return {.peak = unfused.peak + logit, .of_stream = true};
     }
-    return {.saved = rules.loss_saved, .peak = divided ? rules.loss_peak_divided : rules.loss_peak, .cached = rules.loss_cached};
+    return {.saved = rules.loss_saved,
+            .peak = divided ? rules.loss_peak_divided : rules.loss_peak,
+            .cached = rules.loss_cached};
 }
 
 /// Bytes by which a saved input of a product is smaller than in 16 bits. Transformer Engine saves it in the precision of the product; where
@@ -114,7 +117,9 @@ double saved_less(ActivationStorage storage, Precision precision, const Cluster&
         return number - low_number;
     }
     const double orientations = cluster.accelerator.takes_block_scales() ? 1.0 : 2.0;
-    return cluster.stack.holds.saves_operands ? std::max(0.0, number - orientations * operand_bytes(precision)) : 0.0;
+    return cluster.stack.holds.saves_operands
+               ? std::max(0.0, number - orientations * operand_bytes(precision))
+               : 0.0;
 }
 
 /// Costs of one part under one way of recompute.
@@ -123,7 +128,8 @@ public:
     PartCosts(const Network& network, Precision precision, const LayerShape& shape, const LayerGroups& groups,
               const Cluster& cluster)
         : optimizer_(network.optimizer), shape_(shape), full_(shape.with_full_sequences()), cluster_(cluster),
-          times_(precision, cluster, groups), loss_(loss_bytes(network.loss, cluster.stack.holds, shape.tp > 1)),
+          times_(precision, cluster, groups),
+          loss_(loss_bytes(network.loss, cluster.stack.holds, shape.tp > 1)),
           saved_less_(saved_less(network.activation_storage, precision, cluster)),
           stream_number_(network.wide_stream ? 4.0 : 2.0 * times_.width())
     {
@@ -156,7 +162,8 @@ private:
     {
         PartCost part;
         part.parameters = parameters_of(kind, shape_);
-        const Sharded sharded = sharded_messages(part.parameters, kind.backward, shape_, times_, optimizer_, cluster_.stack);
+        const Sharded sharded =
+            sharded_messages(part.parameters, kind.backward, shape_, times_, optimizer_, cluster_.stack);
         PassBuilder forward = pass(forward_calls(kind, shape_));
         PassBuilder backward = pass(recompute_calls(kind, shape_, recompute));
         PassBuilder input_gradient = backward;
@@ -180,16 +187,19 @@ private:
         const double host = cluster_.speed.of(KernelClass::host_wait);
         part.backward =
             backward.wait_for_host(host)
-                .beside_all(sharded.backward(), {sharded.gather_again(), sharded.scatter(), sharded.sum()}, sharded.hidden)
+                .beside_all(sharded.backward(), {sharded.gather_again(), sharded.scatter(), sharded.sum()},
+                            sharded.hidden)
                 .copied_beside(move)
                 .done();
-        part.input_gradient = input_gradient.wait_for_host(host)
-                                  .beside_all(sharded.backward() - sharded.reduced(), {sharded.gather_again()}, sharded.hidden)
-                                  .copied_beside(move)
-                                  .done();
-        part.weight_gradient = weight_gradient.wait_for_host(host)
-                                   .beside_all(sharded.reduced(), {sharded.scatter(), sharded.sum()}, sharded.hidden)
-                                   .done();
+        part.input_gradient =
+            input_gradient.wait_for_host(host)
+                .beside_all(sharded.backward() - sharded.reduced(), {sharded.gather_again()}, sharded.hidden)
+                .copied_beside(move)
+                .done();
+        part.weight_gradient =
+            weight_gradient.wait_for_host(host)
+                .beside_all(sharded.reduced(), {sharded.scatter(), sharded.sum()}, sharded.hidden)
+                .done();
         part.forward = forward.wait_for_host(host)
                            .beside_all(sharded.gathered, {sharded.gather()}, sharded.hidden)
                            .copied_beside(move)
@@ -206,7 +216,8 @@ private:
     /// Its exchanges of tokens run beside the compute of the other, which is of another microbatch.
     PassCost tokens_beside(const PassCost& pass, const PassCost& other) const
     {
-        return side_by_side(pass, other, cluster_.stack, {KernelClass::expert_collective, paired_passes(shape_)});
+        return side_by_side(pass, other, cluster_.stack,
+                            {KernelClass::expert_collective, paired_passes(shape_)});
     }
 
     static PartCost at_the_end(PartCost part)
@@ -232,8 +243,10 @@ private:
         for (const Operator& part : kind.operators) {
             if (const auto* linear = std::get_if<Linear>(&part); linear != nullptr && !linear->frozen) {
                 sum += time(1.0, linear->in.whole(), linear->out.whole());
-            } else if (const auto* experts = std::get_if<GroupedLinear>(&part); experts != nullptr && !experts->frozen) {
-                sum += time(Extent(shape_).local_experts(experts->routing), experts->in.whole(), experts->out.whole());
+            } else if (const auto* experts = std::get_if<GroupedLinear>(&part);
+                       experts != nullptr && !experts->frozen) {
+                sum += time(Extent(shape_).local_experts(experts->routing), experts->in.whole(),
+                            experts->out.whole());
             }
         }
         return sum;
@@ -252,7 +265,8 @@ private:
     /// The input of a layer, in the type of the stream.
     double saved_stream_bytes(const LayerKind& kind) const
     {
-        return stream_number_ * Extent(full_, kind.tokens).tokens * kind.width / Extent(shape_).sequence_split;
+        return stream_number_ * Extent(full_, kind.tokens).tokens * kind.width /
+               Extent(shape_).sequence_split;
     }
 
     /// Transformer Engine keeps a 16-bit tensor of each shape of weights (pytorch/module/base.py, get_dummy_wgrad), which stands for gradients
@@ -266,11 +280,13 @@ private:
             }
         };
         for (const Operator& part : kind.operators) {
-            if (const auto* linear = std::get_if<Linear>(&part); linear != nullptr && !linear->frozen && linear->counted) {
+            if (const auto* linear = std::get_if<Linear>(&part);
+                linear != nullptr && !linear->frozen && linear->counted) {
                 using Split = Linear::Split;
                 add(linear->split == Split::rows ? linear->in.local(shape_.tp) : linear->in.whole(),
                     linear->split == Split::columns ? linear->out.local(shape_.tp) : linear->out.whole());
-            } else if (const auto* experts = std::get_if<GroupedLinear>(&part); experts != nullptr && !experts->frozen) {
+            } else if (const auto* experts = std::get_if<GroupedLinear>(&part);
+                       experts != nullptr && !experts->frozen) {
                 add(experts->in.local(shape_.etp), experts->out.whole());
             }
         }
@@ -292,11 +308,13 @@ private:
     {
         // With sequence parallelism each member sends its part; without, the tensor is split for the transfer and gathered again
         // (Narayanan et al., SC21, section 4.1), so that the slow link carries it once.
-        part.input_bytes = stream_bytes(kind) / shape_.tp * (shape_.lengths != nullptr ? shape_.lengths->tokens : 1.0);
+        part.input_bytes =
+            stream_bytes(kind) / shape_.tp * (shape_.lengths != nullptr ? shape_.lengths->tokens : 1.0);
         part.needs_gradient = kind.backward;
         const double number = 2.0 * times_.width();
         const auto bytes = [&](const Kept& kept) {
-            return number * kept.numbers - saved_less_ * kept.products + kept.bytes + loss_.saved * kept.logits;
+            return number * kept.numbers - saved_less_ * kept.products + kept.bytes +
+                   loss_.saved * kept.logits;
         };
         // Without a backward pass nothing is saved. While a layer runs its tensors are there; all at once is the most.
         LayerKind trained = kind;
@@ -311,8 +329,8 @@ private:
         // What recompute brings back, and the gathered input and its gradient.
         const double of_loss = loss_.of_stream && all.logits > 0.0 ? loss_.peak * stream_bytes(kind) / number
                                                                    : (loss_.peak - loss_.saved) * all.logits;
-        part.workspace_bytes = (recompute == Recompute::full ? whole : whole - part.saved_bytes) + all.workspace + of_loss +
-                               2.0 * stream_bytes(kind);
+        part.workspace_bytes = (recompute == Recompute::full ? whole : whole - part.saved_bytes) +
+                               all.workspace + of_loss + 2.0 * stream_bytes(kind);
         part.cached_bytes = loss_.cached * all.logits;
         part.dummy_bytes = cluster_.stack.holds.dummy_gradients && kind.backward ? dummy_bytes(kind) : 0.0;
     }
@@ -341,8 +359,8 @@ LayerShape layer_shape(const ParallelPlan& plan, int sequence, int batch)
     LayerShape shape{plan, sequence, 0};
     const auto forget = [&shape](auto... members) { ((shape.*members = ParallelPlan{}.*members), ...); };
     using P = ParallelPlan;
-    forget(&P::dp, &P::schedule, &P::split, &P::order, &P::post_validation, &P::crossing, &P::node_order, &P::checkpoint_interval,
-           &P::spares, &P::local_steps);
+    forget(&P::dp, &P::schedule, &P::split, &P::order, &P::post_validation, &P::crossing, &P::node_order,
+           &P::checkpoint_interval, &P::spares, &P::local_steps);
     if (plan.pairs_microbatches()) {
         shape.batch = plan.microbatches(batch) * plan.microbatch;  // of a replica
     } else {
@@ -410,7 +428,9 @@ double ChunkPass::host_s() const
 double ChunkPass::messages_s(bool between_nodes) const
 {
     double sum = 0.0;
-    for_parts([&](int count, const PassCost& part) { sum += count * (between_nodes ? part.between_nodes_s : part.in_nodes_s); });
+    for_parts([&](int count, const PassCost& part) {
+        sum += count * (between_nodes ? part.between_nodes_s : part.in_nodes_s);
+    });
     return sum;
 }
 
@@ -423,12 +443,13 @@ const PartCost& LayerCosts::typical() const
     return kinds[std::max_element(count.begin(), count.end()) - count.begin()];
 }
 
-LayerCosts layer_costs(const Network& network, Precision precision, const LayerShape& shape, const LayerGroups& groups,
-                       const Cluster& cluster)
+LayerCosts layer_costs(const Network& network, Precision precision, const LayerShape& shape,
+                       const LayerGroups& groups, const Cluster& cluster)
 {
     const PartCosts costs(network, precision, shape, groups, cluster);
     const int layers = static_cast<int>(network.layers.size());
-    const bool some = shape.recompute == Recompute::full && shape.recomputed_layers > 0 && shape.recomputed_layers < layers;
+    const bool some =
+        shape.recompute == Recompute::full && shape.recomputed_layers > 0 && shape.recomputed_layers < layers;
     LayerCosts result;
     for (const LayerKind& kind : network.kinds) {
         if (some) {
@@ -437,7 +458,9 @@ LayerCosts layer_costs(const Network& network, Precision precision, const LayerS
         result.kinds.push_back(costs.layer(kind, shape.recompute));
     }
     // Layers that recompute are spread evenly over the network.
-    const auto recomputed_before = [&](int layer) { return static_cast<long>(layer) * shape.recomputed_layers / layers; };
+    const auto recomputed_before = [&](int layer) {
+        return static_cast<long>(layer) * shape.recomputed_layers / layers;
+    };
     for (int layer = 0; layer < layers; ++layer) {
         const int kind = network.layers[layer];
         const bool again = some && recomputed_before(layer + 1) > recomputed_before(layer);

@@ -36,15 +36,17 @@ struct Exposed {
 
     double seconds = 0.0;
     Parts parts;
-    Surplus surplus{};      // of routed tokens
-    double slowed_s = 0.0;  // part of `seconds`: compute that takes longer because the collective runs beside it
+    Surplus surplus{};  // of routed tokens
+    double slowed_s =
+        0.0;  // part of `seconds`: compute that takes longer because the collective runs beside it
 };
 
 /// One pass (forward or backward) through a part on one tensor-parallel rank: segments with a barrier after each, at which the
 /// members wait for the slowest, and the exposed collectives at those barriers.
 struct PassCost {
     std::vector<Segment> segments;
-    std::vector<Meeting> ends;     // [segment]: group that synchronises at its end; tensor-parallel if the list is shorter
+    std::vector<Meeting>
+        ends;  // [segment]: group that synchronises at its end; tensor-parallel if the list is shorter
     std::vector<Exposed> exposed;  // of each collective, if not zero
     std::vector<Kernel> hidden;    // of each collective, what compute hides
     double surplus_s = 0.0;        // part of compute_s: on tokens beyond the mean of an expert-parallel group
@@ -52,7 +54,8 @@ struct PassCost {
     double host_s = 0.0;           // part of compute_s: the accelerator waits for launches by the host
     double compute_s = 0.0;        // sums of the above
     double communication_s = 0.0;
-    double hiding_s = 0.0;  // part of compute_s: has a collective of this pass beside it, so no other can hide there
+    double hiding_s =
+        0.0;  // part of compute_s: has a collective of this pass beside it, so no other can hide there
     // Messages, hidden ones too, by the slowest links that they use:
     double in_nodes_s = 0.0;
     double between_nodes_s = 0.0;
@@ -71,8 +74,9 @@ struct PartCost {
     PassCost weight_gradient;
     PassCost paired_forward;
     PassCost paired_backward;
-    double saved_bytes = 0.0;      // from the forward pass to the backward pass, or to the gradient of the input
-    double held_bytes = 0.0;       // from there to the gradient of the weights: inputs of products, gradients of their outputs
+    double saved_bytes = 0.0;  // from the forward pass to the backward pass, or to the gradient of the input
+    double held_bytes =
+        0.0;  // from there to the gradient of the weights: inputs of products, gradients of their outputs
     double workspace_bytes = 0.0;  // largest temporaries while the part runs, in addition to saved bytes
     double cached_bytes = 0.0;     // freed blocks of it that the allocator keeps
     double dummy_bytes = 0.0;      // MemoryRules::dummy_gradients
@@ -117,8 +121,9 @@ struct ChunkPass {
 
 /// Costs of the parts of pipeline chunks.
 struct LayerCosts {
-    std::vector<PartCost> kinds;  // of layers; if full recompute covers some layers, each kind without and with it
-    std::vector<int> layers;      // [layer]: index in kinds
+    std::vector<PartCost>
+        kinds;  // of layers; if full recompute covers some layers, each kind without and with it
+    std::vector<int> layers;  // [layer]: index in kinds
     PartCost embedding;
     PartCost head;  // final norm, logits, loss
 
@@ -130,8 +135,8 @@ struct LayerCosts {
 /// arXiv 2304.11277, section 3.3); the part that compute does not hide is exposed, and the hidden part slows the compute. A second of
 /// compute hides at most a second of collectives (docs/methods/collectives.md, "What hides what"). Not modelled: weight casts of fp8
 /// (once per step). `groups`: where those of a stage lie, whose sizes must be those of the shape.
-LayerCosts layer_costs(const Network& network, Precision precision, const LayerShape& shape, const LayerGroups& groups,
-                       const Cluster& cluster);
+LayerCosts layer_costs(const Network& network, Precision precision, const LayerShape& shape,
+                       const LayerGroups& groups, const Cluster& cluster);
 
 /// Returns the time of updating the parameters that one GPU owns, in matrices and others, on the accelerator or on the host.
 Seconds update_time(double matrices, double others, const OptimizerSettings& optimizer, Offload offload,

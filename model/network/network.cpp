@@ -130,13 +130,15 @@ std::vector<std::string> kind_names(std::index_sequence<Is...>)
 }
 
 /// Beside each product of a frozen layer two narrow ones, x A B (Hu et al., arXiv 2106.09685, section 4.1).
-std::vector<Operator> with_adapters(const std::vector<Operator>& operators, double rank, AdapterTargets targets)
+std::vector<Operator> with_adapters(const std::vector<Operator>& operators, double rank,
+                                    AdapterTargets targets)
 {
     std::vector<Operator> result;
     for (const Operator& part : operators) {
         result.push_back(part);
         const auto* linear = std::get_if<Linear>(&part);
-        if (linear == nullptr || (targets == AdapterTargets::attention && !linear->modules.has(Module::attn))) {
+        if (linear == nullptr ||
+            (targets == AdapterTargets::attention && !linear->modules.has(Module::attn))) {
             continue;
         }
         Linear down = *linear;
@@ -339,7 +341,8 @@ Network network_of(const Workload& w)
 
 std::vector<std::string> wide_block_names()
 {
-    std::vector<std::string> names = kind_names(std::make_index_sequence<std::variant_size_v<BlockDescription>>());
+    std::vector<std::string> names =
+        kind_names(std::make_index_sequence<std::variant_size_v<BlockDescription>>());
     names.emplace_back(prediction_modules);
     return names;
 }
@@ -421,7 +424,8 @@ double model_flops_per_sequence(const Network& network, int sequence, const Leng
     LayerShape shape = whole(sequence);
     shape.lengths = lengths;
     network.for_kinds([&](const LayerKind& kind, int count) {
-        sum += count * (forward_calls(kind, shape).needed_flops() + backward_calls(kind, shape, Gradients::both).needed_flops());
+        sum += count * (forward_calls(kind, shape).needed_flops() +
+                        backward_calls(kind, shape, Gradients::both).needed_flops());
     });
     return sum;
 }
@@ -439,7 +443,8 @@ double attention_flops(const Network& network, int tokens)
     double sum = 0.0;
     const LayerShape shape = whole(tokens);
     network.for_kinds([&](const LayerKind& kind, int count) {
-        sum += count * (of_calls(forward_calls(kind, shape)) + of_calls(backward_calls(kind, shape, Gradients::both)));
+        sum += count * (of_calls(forward_calls(kind, shape)) +
+                        of_calls(backward_calls(kind, shape, Gradients::both)));
     });
     return sum;
 }

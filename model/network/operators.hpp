@@ -34,21 +34,24 @@ struct Parameters {
     double products = 0.0;       // part of `all`: of products in the precision of the workload
     double row_bytes = 0.0;      // of `rows`, which change as gradients come: no gradient buffers, no moments
     double saved_bytes = 0.0;    // by frozen ones that are stored in fewer than 16 bits
-    double projected = 0.0;      // of trained matrices m x n, m <= n: m + 2 n, numbers of a projected state of rank 1 (GaLore)
+    double projected =
+        0.0;  // of trained matrices m x n, m <= n: m + 2 n, numbers of a projected state of rank 1 (GaLore)
 
     double dense() const { return all - expert - rows; }
     /// Returns the parameters with gradient buffers that are reduced over replicas: neither frozen nor rows of sharded tables.
     Parameters trained() const
     {
-        Parameters result{all - rows - frozen - frozen_expert, expert - frozen_expert, frozen > 0.0 ? 0.0 : tied};
+        Parameters result{all - rows - frozen - frozen_expert, expert - frozen_expert,
+                          frozen > 0.0 ? 0.0 : tied};
         result.ends = std::min(ends, result.all);
         result.projected = projected;
         return result;
     }
     Parameters times(int count) const
     {
-        return {count * all,  count * expert,   count * tied,      count * rows,        count * frozen,   count * frozen_expert,
-                count * ends, count * products, count * row_bytes, count * saved_bytes, count * projected};
+        return {count * all,       count * expert,        count * tied,     count * rows,
+                count * frozen,    count * frozen_expert, count * ends,     count * products,
+                count * row_bytes, count * saved_bytes,   count * projected};
     }
     Parameters& operator+=(const Parameters& other)
     {
@@ -70,8 +73,9 @@ struct Parameters {
 /// Saved activations of one microbatch on one GPU. Sums: Korthikanti et al., eqs. 1-4; held ones: Qi et al., arXiv 2401.10241,
 /// table 1.
 struct Kept {
-    double numbers = 0.0;       // 16-bit elements saved from forward to backward pass
-    double products = 0.0;      // part of `numbers`: read by products and activations, which may be stored in fewer bits
+    double numbers = 0.0;  // 16-bit elements saved from forward to backward pass
+    double products =
+        0.0;  // part of `numbers`: read by products and activations, which may be stored in fewer bits
     double bytes = 0.0;         // further bytes, independent of the precision
     double recomputable = 0.0;  // part of `bytes` that recompute of the operator itself drops
     // From the gradient of the input to that of the weights: inputs of products, gradients of their outputs.
@@ -103,7 +107,8 @@ struct Linear {
     bool shared_expert = false;
     ModuleSet modules{};
     bool frozen = false;
-    double stored_bytes = 0.0;  // per weight, where frozen ones are stored in fewer than 16 bits; 0: as others
+    double stored_bytes =
+        0.0;  // per weight, where frozen ones are stored in fewer than 16 bits; 0: as others
 
     void forward(const Extent& e, Calls& calls) const;
     void backward(const Extent& e, Gradients gradients, Calls& calls) const;
@@ -139,8 +144,14 @@ private:
     /// `casts`: operands that are cast for it; others were before.
     void product(const Extent& e, double m, double n, double k, double casts, Calls& calls) const;
     bool casts_beside(const Extent& e) const;
-    double in_columns(const Extent& e) const { return split == Linear::Split::rows ? in.local(e.shape.etp) : in.whole(); }
-    double out_columns(const Extent& e) const { return split == Linear::Split::columns ? out.local(e.shape.etp) : out.whole(); }
+    double in_columns(const Extent& e) const
+    {
+        return split == Linear::Split::rows ? in.local(e.shape.etp) : in.whole();
+    }
+    double out_columns(const Extent& e) const
+    {
+        return split == Linear::Split::columns ? out.local(e.shape.etp) : out.whole();
+    }
 };
 
 /// Attention core: products of queries with keys, softmax, and products with values.
@@ -416,7 +427,7 @@ struct Recorded {
     Kept kept(const Extent& e) const;
 };
 
-using Operator = std::variant<Linear, GroupedLinear, Attention, Scan, Convolution, Elementwise, Lookup, Tables, PairProducts,
-                              Loss, TokenExchange, Recorded>;
+using Operator = std::variant<Linear, GroupedLinear, Attention, Scan, Convolution, Elementwise, Lookup,
+                              Tables, PairProducts, Loss, TokenExchange, Recorded>;
 
 }  // namespace prismopt

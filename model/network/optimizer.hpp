@@ -20,19 +20,23 @@ inline constexpr auto names_of<Optimizer> = std::to_array<Named<Optimizer>>({{Op
                                                                              {Optimizer::sgd, "sgd"},
                                                                              {Optimizer::muon, "muon"},
                                                                              {Optimizer::lion, "lion"},
-                                                                             {Optimizer::adafactor, "adafactor"},
+                                                                             {Optimizer::adafactor,
+                                                                              "adafactor"},
                                                                              {Optimizer::galore, "galore"}});
 
 /// Type of stored numbers. `int8`, `int4`: in blocks with one scale each (Dettmers et al., arXiv 2110.02861).
 enum class NumberType { fp32, bf16, int8, int4 };
 template <>
-inline constexpr auto names_of<NumberType> = std::to_array<Named<NumberType>>(
-    {{NumberType::fp32, "fp32"}, {NumberType::bf16, "bf16"}, {NumberType::int8, "int8"}, {NumberType::int4, "int4"}});
+inline constexpr auto names_of<NumberType> = std::to_array<Named<NumberType>>({{NumberType::fp32, "fp32"},
+                                                                               {NumberType::bf16, "bf16"},
+                                                                               {NumberType::int8, "int8"},
+                                                                               {NumberType::int4, "int4"}});
 
 /// Returns the bytes per number, with its share of a block's scale.
 constexpr double bytes_of(NumberType type)
 {
-    constexpr double scale_of_256 = 4.0 / 256.0;  // bitsandbytes, docs/source/explanations/optimizers.mdx; torchao, 8-bit states
+    constexpr double scale_of_256 =
+        4.0 / 256.0;  // bitsandbytes, docs/source/explanations/optimizers.mdx; torchao, 8-bit states
     constexpr double scale_of_128 = 4.0 / 128.0;  // torchao, prototype/low_bit_optim, 4-bit states
     switch (type) {
         case NumberType::fp32: return 4.0;
@@ -46,8 +50,10 @@ constexpr double bytes_of(NumberType type)
 /// Type of the copy of 16-bit parameters that is updated; none: these are updated themselves, as where all training is in 16 bits.
 enum class MasterCopy { fp32, bf16, int8, none };
 template <>
-inline constexpr auto names_of<MasterCopy> = std::to_array<Named<MasterCopy>>(
-    {{MasterCopy::fp32, "fp32"}, {MasterCopy::bf16, "bf16"}, {MasterCopy::int8, "int8"}, {MasterCopy::none, "none"}});
+inline constexpr auto names_of<MasterCopy> = std::to_array<Named<MasterCopy>>({{MasterCopy::fp32, "fp32"},
+                                                                               {MasterCopy::bf16, "bf16"},
+                                                                               {MasterCopy::int8, "int8"},
+                                                                               {MasterCopy::none, "none"}});
 
 constexpr double bytes_of(MasterCopy copy)
 {
@@ -63,12 +69,13 @@ constexpr double bytes_of(MasterCopy copy)
 /// How weights are stored that are not trained. Each block of few bits has a scale.
 enum class FrozenStorage { bf16, int8, nf4, nf4_double, int4, mxfp4 };
 template <>
-inline constexpr auto names_of<FrozenStorage> = std::to_array<Named<FrozenStorage>>({{FrozenStorage::bf16, "bf16"},
-                                                                                     {FrozenStorage::int8, "int8"},
-                                                                                     {FrozenStorage::nf4, "nf4"},
-                                                                                     {FrozenStorage::nf4_double, "nf4-double"},
-                                                                                     {FrozenStorage::int4, "int4"},
-                                                                                     {FrozenStorage::mxfp4, "mxfp4"}});
+inline constexpr auto names_of<FrozenStorage> =
+    std::to_array<Named<FrozenStorage>>({{FrozenStorage::bf16, "bf16"},
+                                         {FrozenStorage::int8, "int8"},
+                                         {FrozenStorage::nf4, "nf4"},
+                                         {FrozenStorage::nf4_double, "nf4-double"},
+                                         {FrozenStorage::int4, "int4"},
+                                         {FrozenStorage::mxfp4, "mxfp4"}});
 
 /// Returns the bytes per weight, with its share of scales.
 constexpr double bytes_of(FrozenStorage storage)
@@ -79,8 +86,9 @@ constexpr double bytes_of(FrozenStorage storage)
         case FrozenStorage::int8: return 8.0 * bits;                 // LLM.int8, without its outlier columns
         case FrozenStorage::nf4: return (4.0 + 32.0 / 64.0) * bits;  // arXiv 2305.14314: 32 bits per 64
         case FrozenStorage::nf4_double:
-            return (4.0 + 8.0 / 64.0 + 32.0 / (64.0 * 256.0)) * bits;          // same, section 3: scales in 8 bits
-        case FrozenStorage::int4: return (4.0 + (16.0 + 4.0) / 128.0) * bits;  // GPTQ, groups of 128: scale and zero
+            return (4.0 + 8.0 / 64.0 + 32.0 / (64.0 * 256.0)) * bits;  // same, section 3: scales in 8 bits
+        case FrozenStorage::int4:
+            return (4.0 + (16.0 + 4.0) / 128.0) * bits;  // GPTQ, groups of 128: scale and zero
         case FrozenStorage::mxfp4: break;
     }
     return (4.0 + 8.0 / 32.0) * bits;  // OCP Microscaling Formats 1.0: 8 bits per 32
@@ -90,16 +98,17 @@ constexpr double bytes_of(FrozenStorage storage)
 /// parameters, and 32-bit gradients, master copy and moments.
 struct OptimizerSettings {
     Optimizer kind = Optimizer::adamw;
-    NumberType states = NumberType::fp32;                // moments and momentum
-    MasterCopy master = MasterCopy::fp32;                // copy of the parameters that is updated
-    NumberType gradients = NumberType::fp32;             // sums over microbatches
-    std::optional<NumberType> reduction = std::nullopt;  // as sent between replicas; empty: set by the software stack
-    NumberType parameters = NumberType::bf16;            // follows from the precision: network_of()
-    double product_bytes = 0.0;                          // per parameter of products of forward passes; 0: as `parameters`
-    int rank = 128;                                      // of galore
-    bool fused = false;                                  // one kernel updates a tensor, without temporaries
-    bool paged = false;                                  // states that do not fit on the accelerator are on its host
-    bool in_backward = false;                            // a layer is updated as soon as it has its gradients
+    NumberType states = NumberType::fp32;     // moments and momentum
+    MasterCopy master = MasterCopy::fp32;     // copy of the parameters that is updated
+    NumberType gradients = NumberType::fp32;  // sums over microbatches
+    std::optional<NumberType> reduction =
+        std::nullopt;                          // as sent between replicas; empty: set by the software stack
+    NumberType parameters = NumberType::bf16;  // follows from the precision: network_of()
+    double product_bytes = 0.0;  // per parameter of products of forward passes; 0: as `parameters`
+    int rank = 128;              // of galore
+    bool fused = false;          // one kernel updates a tensor, without temporaries
+    bool paged = false;          // states that do not fit on the accelerator are on its host
+    bool in_backward = false;    // a layer is updated as soon as it has its gradients
 
     double parameter_bytes() const { return bytes_of(parameters); }
     double gradient_bytes() const { return bytes_of(gradients); }
@@ -123,7 +132,8 @@ struct OptimizerSettings {
     double temporary_bytes() const
     {
         const bool has_roots = kind == Optimizer::adamw || kind == Optimizer::muon;
-        const bool in_place = fused || in_backward || states == NumberType::int8 || states == NumberType::int4;
+        const bool in_place =
+            fused || in_backward || states == NumberType::int8 || states == NumberType::int4;
         return has_roots && !in_place ? bytes_of(states) : 0.0;
     }
     /// Returns the bytes of the master copy per parameter. 32-bit parameters are updated in place, without a copy (Megatron-Core,
@@ -146,7 +156,9 @@ struct OptimizerSettings {
     /// 32-bit ones are sent as they are.
     double message_bytes(double of_stack) const
     {
-        return reduction ? bytes_of(*reduction) : parameters == NumberType::fp32 ? gradient_bytes() : of_stack;
+        return reduction                        ? bytes_of(*reduction)
+               : parameters == NumberType::fp32 ? gradient_bytes()
+                                                : of_stack;
     }
 
     bool operator==(const OptimizerSettings&) const = default;

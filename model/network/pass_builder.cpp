@@ -22,7 +22,8 @@ void add_hidden(double seconds, const Exposed::Parts& parts, PassCost& cost)
 
 }  // namespace
 
-PassBuilder& PassBuilder::kernel(KernelClass kind, Seconds time, const Launches& launches, const Surplus& surplus)
+PassBuilder& PassBuilder::kernel(KernelClass kind, Seconds time, const Launches& launches,
+                                 const Surplus& surplus)
 {
     segment_.push_back({kind, time.si});
     cost_.compute_s += time.si;
@@ -90,7 +91,8 @@ PassBuilder& PassBuilder::wait_for_host(double speed)
     if (host_s <= 0.0 || longer_s <= 0.0) {
         return *this;
     }
-    const double both_s = longer_s * std::pow(1.0 + std::pow(std::min(busy_s, host_s) / longer_s, run_ahead), 1.0 / run_ahead);
+    const double both_s =
+        longer_s * std::pow(1.0 + std::pow(std::min(busy_s, host_s) / longer_s, run_ahead), 1.0 / run_ahead);
     cost_.host_s += both_s - busy_s;
     return kernel(KernelClass::host_wait, Seconds{both_s - busy_s}, {});
 }
@@ -122,7 +124,8 @@ void PassBuilder::close_segment()
     }
 }
 
-PassCost side_by_side(const PassCost& pass, const PassCost& other, const SoftwareStack& stack, const Beside& beside)
+PassCost side_by_side(const PassCost& pass, const PassCost& other, const SoftwareStack& stack,
+                      const Beside& beside)
 {
     PassCost result = pass;
     std::vector<Exposed*> messages;

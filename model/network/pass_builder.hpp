@@ -21,7 +21,10 @@ struct HostTimes {
     double python_s = 0.0;
     double native_s = 0.0;
 
-    double of(const Launches& launches) const { return launches.python * python_s + launches.native * native_s; }
+    double of(const Launches& launches) const
+    {
+        return launches.python * python_s + launches.native * native_s;
+    }
 };
 inline HostTimes host_times(const SoftwareStack& stack)
 {
@@ -31,10 +34,14 @@ inline HostTimes host_times(const SoftwareStack& stack)
 /// Collects the kernels of one pass between barriers.
 class PassBuilder {
 public:
-    explicit PassBuilder(const SoftwareStack& stack) : share_(stack.communication_share), launch_s_(host_times(stack)) {}
+    explicit PassBuilder(const SoftwareStack& stack)
+        : share_(stack.communication_share), launch_s_(host_times(stack))
+    {
+    }
 
     /// Adds kernels of one class. `launches`: those that `time` is the sum of.
-    PassBuilder& kernel(KernelClass kind, Seconds time, const Launches& launches = {1.0}, const Surplus& surplus = {});
+    PassBuilder& kernel(KernelClass kind, Seconds time, const Launches& launches = {1.0},
+                        const Surplus& surplus = {});
     /// Adds a blocking collective, which ends a segment: all members wait for the slowest. A collective of zero time is ignored.
     PassBuilder& collective(KernelClass kind, Seconds time, Meeting members = Meeting::tensor)
     {
@@ -42,8 +49,8 @@ public:
     }
     /// Adds a collective beside kernels of `behind` seconds, which hide no other. Only its exposed part takes time, but its members wait
     /// for each other.
-    PassBuilder& hidden_collective(KernelClass kind, Seconds time, Seconds behind, Meeting members = Meeting::tensor,
-                                   const Surplus& surplus = {});
+    PassBuilder& hidden_collective(KernelClass kind, Seconds time, Seconds behind,
+                                   Meeting members = Meeting::tensor, const Surplus& surplus = {});
     /// Adds a collective in `rounds` beside the product that consumes or produces its data (asynchronous tensor parallelism, Wang
     /// et al., ASPLOS 2023); the first or last round is exposed.
     PassBuilder& pipelined_collective(KernelClass kind, Seconds time, Seconds beside, double rounds);
@@ -90,6 +97,7 @@ struct Beside {
 
 /// Returns a pass whose collectives run beside the compute of another pass that hides none of that pass's own, and that loses a share
 /// of its speed meanwhile: the mean over passes with and without another beside them.
-PassCost side_by_side(const PassCost& pass, const PassCost& other, const SoftwareStack& stack, const Beside& beside = {});
+PassCost side_by_side(const PassCost& pass, const PassCost& other, const SoftwareStack& stack,
+                      const Beside& beside = {});
 
 }  // namespace prismopt

@@ -77,7 +77,8 @@ double projected_numbers(const Part& part, const Extent& extent)
 {
     if constexpr (std::same_as<Part, Linear>) {
         const double in = part.split == Linear::Split::rows ? part.in.local(extent.tp) : part.in.whole();
-        const double out = part.split == Linear::Split::columns ? part.out.local(extent.tp) : part.out.whole();
+        const double out =
+            part.split == Linear::Split::columns ? part.out.local(extent.tp) : part.out.whole();
         return part.counted && !part.tied ? projected_numbers(in, out) : 0.0;
     } else if constexpr (std::same_as<Part, GroupedLinear>) {
         return extent.local_experts(part.routing) * projected_numbers(part.in.whole(), part.out.whole());
@@ -121,8 +122,9 @@ ModuleSet modules_run_again(const LayerKind& kind, const ModuleSet& modules)
     if (!modules.empty()) {
         return modules;
     }
-    const bool scores = std::any_of(kind.operators.begin(), kind.operators.end(),
-                                    [](const Operator& part) { return modules_of(part).has(Module::core_attn); });
+    const bool scores = std::any_of(kind.operators.begin(), kind.operators.end(), [](const Operator& part) {
+        return modules_of(part).has(Module::core_attn);
+    });
     return scores ? ModuleSet{Module::core_attn} : ModuleSet{Module::elementwise};
 }
 
@@ -155,7 +157,11 @@ Calls forward_calls(const LayerKind& kind, const LayerShape& shape)
     const Extent extent(shape, kind.tokens);
     Calls calls;
     for (const Operator& part : kind.operators) {
-        std::visit([&](const auto& p) { add_calls(p, shape, calls, [&] { p.forward(extent_of(p, extent), calls); }); }, part);
+        std::visit(
+            [&](const auto& p) {
+                add_calls(p, shape, calls, [&] { p.forward(extent_of(p, extent), calls); });
+            },
+            part);
     }
     return calls;
 }
@@ -167,8 +173,9 @@ Calls backward_calls(const LayerKind& kind, const LayerShape& shape, Gradients g
     for (auto part = kind.operators.rbegin(); kind.backward && part != kind.operators.rend(); ++part) {
         std::visit(
             [&](const auto& p) {
-                add_calls(p, shape, calls,
-                          [&] { p.backward(extent_of(p, extent), frozen(p) ? Gradients::input : gradients, calls); });
+                add_calls(p, shape, calls, [&] {
+                    p.backward(extent_of(p, extent), frozen(p) ? Gradients::input : gradients, calls);
+                });
             },
             *part);
     }
@@ -210,7 +217,9 @@ Calls recompute_calls(const LayerKind& kind, const LayerShape& shape, Recompute 
     for (std::size_t i = 0; i < kind.operators.size(); ++i) {
         if (again[i]) {
             std::visit(
-                [&](const auto& part) { add_calls(part, shape, calls, [&] { part.forward(extent_of(part, extent), calls); }); },
+                [&](const auto& part) {
+                    add_calls(part, shape, calls, [&] { part.forward(extent_of(part, extent), calls); });
+                },
                 kind.operators[i]);
         }
     }

@@ -86,7 +86,8 @@ std::optional<Decoder> decoder_of(const Workload& w)
         d.alike = d.alike && kind.blocks[0] == w.kinds[0].blocks[0];
     }
     for (const LayerRun& run : w.sequence) {
-        d.has_experts.insert(d.has_experts.end(), run.count, std::holds_alternative<ExpertsBlock>(w.kinds[run.kind].blocks[1]));
+        d.has_experts.insert(d.has_experts.end(), run.count,
+                             std::holds_alternative<ExpertsBlock>(w.kinds[run.kind].blocks[1]));
     }
     return w.kinds.empty() ? std::nullopt : std::optional(d);
 }

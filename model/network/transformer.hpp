@@ -13,12 +13,12 @@ namespace prismopt {
 
 /// Mixture of experts instead of the MLP. Symbols: E experts, k experts per token.
 struct Experts {
-    int count = 0;           // E, routed; 0: the network is dense
-    int active = 0;          // k
-    int feed_forward = 0;    // intermediate size of one expert
-    int shared = 0;          // intermediate size of all shared experts together
-    int dense_layers = 0;    // number of first layers, which have the dense MLP
-    int every = 1;           // after those, the last layer of each period has experts, the others the dense MLP
+    int count = 0;         // E, routed; 0: the network is dense
+    int active = 0;        // k
+    int feed_forward = 0;  // intermediate size of one expert
+    int shared = 0;        // intermediate size of all shared experts together
+    int dense_layers = 0;  // number of first layers, which have the dense MLP
+    int every = 1;         // after those, the last layer of each period has experts, the others the dense MLP
     double imbalance = 1.0;  // tokens of the most loaded expert group over the mean
     double capacity = 0.0;   // limit of tokens per expert over the mean, the rest is dropped; 0: no limit
     int node_limit = 0;      // most nodes to which a token is sent; 0: no limit
@@ -47,9 +47,9 @@ struct Transformer {
     Activation activation = Activation::gelu;
     Normalisation normalisation = Normalisation::layer_norm;
     AttentionKernel attention = AttentionKernel::flash;
-    bool causal = true;                     // flash kernels skip the masked half of the scores; plain ones compute it
-    bool tied_embedding = false;            // input and output embedding share their weights
-    bool dropout = false;                   // dropout masks are saved (GPT-3 era runs); modern runs have none
+    bool causal = true;           // flash kernels skip the masked half of the scores; plain ones compute it
+    bool tied_embedding = false;  // input and output embedding share their weights
+    bool dropout = false;         // dropout masks are saved (GPT-3 era runs); modern runs have none
     Precision precision = Precision::bf16;  // of the linear layers' products
     int head = 0;                           // head dimension; 0: hidden / heads
     Experts experts;
@@ -58,7 +58,8 @@ struct Transformer {
     bool mixture() const { return experts.count > 0; }
     bool has_experts(int layer) const
     {
-        return mixture() && layer >= experts.dense_layers && (layer - experts.dense_layers + 1) % experts.every == 0;
+        return mixture() && layer >= experts.dense_layers &&
+               (layer - experts.dense_layers + 1) % experts.every == 0;
     }
 };
 

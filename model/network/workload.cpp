@@ -9,8 +9,9 @@ namespace {
 /// "8 groups of block "mamba2" in layer "M"", or "block "convolution" in layer "up", whose convolutions are not divided".
 std::string obstacle_text(const Obstacle& obstacle, const std::string& block)
 {
-    return obstacle.count > 0 ? std::to_string(obstacle.count) + " " + std::string(obstacle.what) + " of " + block
-                              : block + ", " + std::string(obstacle.what);
+    return obstacle.count > 0
+               ? std::to_string(obstacle.count) + " " + std::string(obstacle.what) + " of " + block
+               : block + ", " + std::string(obstacle.what);
 }
 
 /// Text of the first obstacle that ask(block) returns; empty if there is none.
@@ -49,15 +50,17 @@ int Workload::layers() const
 bool Workload::splits_by(int tp) const
 {
     const auto splits = [tp](const BlockDescription& block) { return !undivided(block, tp); };
-    return captured ? tp == 1 : std::all_of(kinds.begin(), kinds.end(), [&splits](const LayerDescription& kind) {
-        return std::all_of(kind.blocks.begin(), kind.blocks.end(), splits);
-    });
+    return captured ? tp == 1
+                    : std::all_of(kinds.begin(), kinds.end(), [&splits](const LayerDescription& kind) {
+                          return std::all_of(kind.blocks.begin(), kind.blocks.end(), splits);
+                      });
 }
 
 std::string Workload::undivided_text(int tp) const
 {
-    return captured ? "a captured network"
-                    : first_obstacle(kinds, [tp](const BlockDescription& block) { return undivided(block, tp); });
+    return captured
+               ? "a captured network"
+               : first_obstacle(kinds, [tp](const BlockDescription& block) { return undivided(block, tp); });
 }
 
 std::string Workload::unshared_text(const ParallelPlan& plan) const

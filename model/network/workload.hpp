@@ -25,33 +25,36 @@ struct TaskFacts {
     std::string_view name;
     bool trains;  // a step has backward passes and an update of the parameters, which checkpoints keep
 };
-inline constexpr auto task_facts =
-    std::to_array<TaskFacts>({{WorkloadTask::training, "training", true}, {WorkloadTask::inference, "inference", false}});
+inline constexpr auto task_facts = std::to_array<TaskFacts>(
+    {{WorkloadTask::training, "training", true}, {WorkloadTask::inference, "inference", false}});
 template <>
-inline constexpr auto names_of<WorkloadTask> = std::to_array<Named<WorkloadTask>>({{task_facts[0].task, task_facts[0].name},
-                                                                                   {task_facts[1].task, task_facts[1].name}});
+inline constexpr auto names_of<WorkloadTask> = std::to_array<Named<WorkloadTask>>(
+    {{task_facts[0].task, task_facts[0].name}, {task_facts[1].task, task_facts[1].name}});
 constexpr bool trains(WorkloadTask task)
 {
-    return std::find_if(task_facts.begin(), task_facts.end(), [task](const TaskFacts& of) { return of.task == task; })->trains;
+    return std::find_if(task_facts.begin(), task_facts.end(),
+                        [task](const TaskFacts& of) { return of.task == task; })
+        ->trains;
 }
 
 /// Type in which the inputs of linear layers and of activations between them are saved: 16 bits, or 8 bits with a scale for each
 /// 128 numbers (DeepSeek-V3, arXiv 2412.19437, section 3.3.3).
 enum class ActivationStorage { bf16, fp8 };
 template <>
-inline constexpr auto names_of<ActivationStorage> = std::to_array<Named<ActivationStorage>>({{ActivationStorage::bf16, "bf16"},
-                                                                                             {ActivationStorage::fp8, "fp8"}});
+inline constexpr auto names_of<ActivationStorage> = std::to_array<Named<ActivationStorage>>(
+    {{ActivationStorage::bf16, "bf16"}, {ActivationStorage::fp8, "fp8"}});
 
 /// How the loss over a vocabulary is computed: as the software stack does; by separate kernels on 32-bit logits, as PyTorch's
 /// cross_entropy; by one fused kernel, or compiled to some; in chunks of tokens after the head; or in chunks together with the head, so
 /// that no logits remain (Liger-Kernel, fused_linear_cross_entropy.py).
 enum class LossKernel { of_stack, unfused, fused, chunked, fused_linear };
 template <>
-inline constexpr auto names_of<LossKernel> = std::to_array<Named<LossKernel>>({{LossKernel::of_stack, "of-stack"},
-                                                                               {LossKernel::unfused, "unfused"},
-                                                                               {LossKernel::fused, "fused"},
-                                                                               {LossKernel::chunked, "chunked"},
-                                                                               {LossKernel::fused_linear, "fused-linear"}});
+inline constexpr auto names_of<LossKernel> =
+    std::to_array<Named<LossKernel>>({{LossKernel::of_stack, "of-stack"},
+                                      {LossKernel::unfused, "unfused"},
+                                      {LossKernel::fused, "fused"},
+                                      {LossKernel::chunked, "chunked"},
+                                      {LossKernel::fused_linear, "fused-linear"}});
 
 /// One kind of layer.
 struct LayerDescription {
@@ -59,9 +62,11 @@ struct LayerDescription {
     std::vector<BlockDescription> blocks;
     bool parallel = false;  // its blocks read the same input, and their results are added together (GPT-J)
     int hidden = 0;         // columns of its stream; 0: those of the network
-    double tokens = 1.0;    // tokens per token of the phase's sequence, for towers and levels of an image network
-    bool frozen = false;    // not trained
-    int second_stream = 0;  // tokens per sample of a second stream with weights of its own, which attention joins; 0: none
+    double tokens =
+        1.0;  // tokens per token of the phase's sequence, for towers and levels of an image network
+    bool frozen = false;  // not trained
+    int second_stream =
+        0;  // tokens per sample of a second stream with weights of its own, which attention joins; 0: none
 
     bool operator==(const LayerDescription&) const = default;
 };
@@ -80,13 +85,14 @@ struct LayerRun {
 /// What is trained: all that is not frozen by its own key, or adapters beside frozen layers and ends (LoRA, arXiv 2106.09685).
 enum class Method { full, lora };
 template <>
-inline constexpr auto names_of<Method> = std::to_array<Named<Method>>({{Method::full, "full"}, {Method::lora, "lora"}});
+inline constexpr auto names_of<Method> = std::to_array<Named<Method>>({{Method::full, "full"},
+                                                                       {Method::lora, "lora"}});
 
 /// Products that adapters stand beside.
 enum class AdapterTargets { all, attention };
 template <>
-inline constexpr auto names_of<AdapterTargets> = std::to_array<Named<AdapterTargets>>({{AdapterTargets::all, "all"},
-                                                                                       {AdapterTargets::attention, "attention"}});
+inline constexpr auto names_of<AdapterTargets> = std::to_array<Named<AdapterTargets>>(
+    {{AdapterTargets::all, "all"}, {AdapterTargets::attention, "attention"}});
 
 /// A network, its task and its optimizer.
 struct Workload {
@@ -106,19 +112,22 @@ struct Workload {
     bool wide_stream = false;  // the stream between layers has 32 bits, as has what full recompute saves
     WorkloadTask task = WorkloadTask::training;
     bool frozen_ends = false;  // embedding and head are not trained
-    int adapter_rank = 0;      // rank of adapters beside the products of frozen layers (LoRA, arXiv 2106.09685); 0: none
+    int adapter_rank =
+        0;  // rank of adapters beside the products of frozen layers (LoRA, arXiv 2106.09685); 0: none
     Method method = Method::full;
     AdapterTargets adapter_targets = AdapterTargets::all;
     FrozenStorage frozen_storage = FrozenStorage::bf16;  // of weights of frozen layers' products
     OptimizerSettings optimizer;
     std::vector<LayerDescription> kinds;
     std::vector<LayerRun> sequence;
-    std::vector<LayerRun> prediction;         // layers of a multi-token prediction module
-    int predictions = 0;                      // number of such modules, each with its own weights
-    std::vector<std::vector<Chunk>> layouts;  // for plans with split = given: at most one per number of chunks
+    std::vector<LayerRun> prediction;  // layers of a multi-token prediction module
+    int predictions = 0;               // number of such modules, each with its own weights
+    std::vector<std::vector<Chunk>>
+        layouts;  // for plans with split = given: at most one per number of chunks
 
-    std::shared_ptr<const Network> captured;  // network captured from PyTorch code, instead of the description of layers
-    int captured_tokens = 0;                  // tokens per sample; all phases have sequences of this length
+    std::shared_ptr<const Network>
+        captured;             // network captured from PyTorch code, instead of the description of layers
+    int captured_tokens = 0;  // tokens per sample; all phases have sequences of this length
 
     bool operator==(const Workload&) const = default;
 
@@ -155,7 +164,9 @@ struct Workload {
     bool fuses_attention() const
     {
         bool fuses = true;
-        for_attention_kernels(*this, [&fuses](AttentionKernel kernel) { fuses = fuses && kernel == AttentionKernel::flash; });
+        for_attention_kernels(*this, [&fuses](AttentionKernel kernel) {
+            fuses = fuses && kernel == AttentionKernel::flash;
+        });
         return fuses;
     }
     /// Returns whether some block has an attention kernel.
@@ -226,7 +237,8 @@ private:
                 std::visit(
                     [&visit](auto& own) {
                         if constexpr (requires {
-                                          requires std::same_as<std::remove_cvref_t<decltype(own.kernel)>, AttentionKernel>;
+                                          requires std::same_as<std::remove_cvref_t<decltype(own.kernel)>,
+                                                                AttentionKernel>;
                                       }) {
                             visit(own.kernel);
                         }

@@ -17,8 +17,9 @@ constexpr std::size_t sampled = 64;  // rows and columns of products whose sums 
 
 /// One row of the left operand times columns of the transposed right one, from `column` on.
 template <class Round>
-[[gnu::always_inline]] inline void sum_terms(std::span<const float> row, const Matrix<float>& columns, std::size_t column,
-                                             const Accumulator& how, const Round& round, std::span<float> out)
+[[gnu::always_inline]] inline void sum_terms(std::span<const float> row, const Matrix<float>& columns,
+                                             std::size_t column, const Accumulator& how, const Round& round,
+                                             std::span<float> out)
 {
     double sums[columns_together] = {};
     double terms_of[columns_together] = {};  // not yet in the sums
@@ -46,8 +47,8 @@ template <class Round>
     std::copy_n(totals, count, out.begin());
 }
 
-Matrix<float> random_operand(const NumberFormat& format, std::size_t rows, std::size_t columns, std::uint32_t tensor,
-                             double factor, std::uint64_t seed)
+Matrix<float> random_operand(const NumberFormat& format, std::size_t rows, std::size_t columns,
+                             std::uint32_t tensor, double factor, std::uint64_t seed)
 {
     Matrix<float> a = random_tensor({.seed = seed, .tensor = tensor, .factor = factor}, rows, columns);
     quantise(a, format, {}, {});
@@ -56,7 +57,8 @@ Matrix<float> random_operand(const NumberFormat& format, std::size_t rows, std::
 
 }  // namespace
 
-Matrix<float> accumulated_product(const Matrix<float>& a, const Matrix<float>& b, const Accumulator& accumulator)
+Matrix<float> accumulated_product(const Matrix<float>& a, const Matrix<float>& b,
+                                  const Accumulator& accumulator)
 {
     assert(a.columns() == b.columns() && accumulator.rounding != Rounding::stochastic);
     const Matrix<float> columns = transposed(b);
@@ -70,11 +72,12 @@ Matrix<float> accumulated_product(const Matrix<float>& a, const Matrix<float>& b
                 const auto out = result.row(i).subspan(j, std::min(columns_together, result.columns() - j));
                 if (nearest) {
                     sum_terms(
-                        a.row(i), columns, j, accumulator, [&](double x) PRISMOPT_INLINE { return rounder.nearest_even(x); },
-                        out);
+                        a.row(i), columns, j, accumulator,
+                        [&](double x) PRISMOPT_INLINE { return rounder.nearest_even(x); }, out);
                 } else {
                     sum_terms(
-                        a.row(i), columns, j, accumulator, [&](double x) PRISMOPT_INLINE { return rounder.toward_zero(x); }, out);
+                        a.row(i), columns, j, accumulator,
+                        [&](double x) PRISMOPT_INLINE { return rounder.toward_zero(x); }, out);
                 }
             }
         });
@@ -82,15 +85,16 @@ Matrix<float> accumulated_product(const Matrix<float>& a, const Matrix<float>& b
     return result;
 }
 
-std::vector<Deviation> chain_deviations(const NumberFormat& format, const Accumulator& accumulator, const ChainShape& shape,
-                                        std::uint64_t seed)
+std::vector<Deviation> chain_deviations(const NumberFormat& format, const Accumulator& accumulator,
+                                        const ChainShape& shape, std::uint64_t seed)
 {
     Matrix<float> x = random_operand(format, shape.rows, shape.width, 0, 1.0, seed);
     Matrix<double> exact = widened(x);
     std::vector<Deviation> deviations;
     for (std::size_t n = 1; n <= shape.products; ++n) {
-        const Matrix<float> weights = random_operand(format, shape.width, shape.width, static_cast<std::uint32_t>(n),
-                                                     1.0 / std::sqrt(static_cast<double>(shape.width)), seed);
+        const Matrix<float> weights =
+            random_operand(format, shape.width, shape.width, static_cast<std::uint32_t>(n),
+                           1.0 / std::sqrt(static_cast<double>(shape.width)), seed);
         quantise(x, format, {}, {});
         x = accumulated_product(x, weights, accumulator);
         round_elements(x, element::bf16, {}, {});
@@ -100,7 +104,8 @@ std::vector<Deviation> chain_deviations(const NumberFormat& format, const Accumu
     return deviations;
 }
 
-Deviation sum_deviation(const NumberFormat& format, const Accumulator& accumulator, std::size_t terms, std::uint64_t seed)
+Deviation sum_deviation(const NumberFormat& format, const Accumulator& accumulator, std::size_t terms,
+                        std::uint64_t seed)
 {
     const Matrix<float> a = random_operand(format, sampled, terms, 0, 1.0, seed);
     const Matrix<float> b = random_operand(format, sampled, terms, 1, 1.0, seed);

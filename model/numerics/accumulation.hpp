@@ -32,7 +32,8 @@ inline constexpr auto accumulators = std::to_array<Accumulator>({
 });
 
 /// a b^T like product(), summed by an accumulator.
-Matrix<float> accumulated_product(const Matrix<float>& a, const Matrix<float>& b, const Accumulator& accumulator);
+Matrix<float> accumulated_product(const Matrix<float>& a, const Matrix<float>& b,
+                                  const Accumulator& accumulator);
 
 struct ChainShape {
     std::size_t rows = 64;
@@ -42,10 +43,11 @@ struct ChainShape {
 
 /// Deviation after each product of a chain X W1^T W2^T ...: operands rounded to `format`, results stored in bf16. The exact chain
 /// has the same rounded X and W.
-std::vector<Deviation> chain_deviations(const NumberFormat& format, const Accumulator& accumulator, const ChainShape& shape,
-                                        std::uint64_t seed);
+std::vector<Deviation> chain_deviations(const NumberFormat& format, const Accumulator& accumulator,
+                                        const ChainShape& shape, std::uint64_t seed);
 
 /// Deviation of one product of `terms` terms before its result is rounded.
-Deviation sum_deviation(const NumberFormat& format, const Accumulator& accumulator, std::size_t terms, std::uint64_t seed);
+Deviation sum_deviation(const NumberFormat& format, const Accumulator& accumulator, std::size_t terms,
+                        std::uint64_t seed);
 
 }  // namespace prismopt

@@ -15,11 +15,11 @@ namespace prismopt {
 
 enum class AttentionMethod {
     plain,  // scores and probabilities of the whole sequence are tensors in memory
-    flash   // tiles with a running maximum and sum (Dao, FlashAttention-2, arXiv 2307.08691, algorithms 1 and 2)
+    flash  // tiles with a running maximum and sum (Dao, FlashAttention-2, arXiv 2307.08691, algorithms 1 and 2)
 };
 template <>
-inline constexpr auto names_of<AttentionMethod> = std::to_array<Named<AttentionMethod>>({{AttentionMethod::plain, "plain"},
-                                                                                         {AttentionMethod::flash, "flash"}});
+inline constexpr auto names_of<AttentionMethod> = std::to_array<Named<AttentionMethod>>(
+    {{AttentionMethod::plain, "plain"}, {AttentionMethod::flash, "flash"}});
 
 /// Queries and keys of a tile.
 struct TileShape {
@@ -46,14 +46,14 @@ struct AttentionOutputs {
 };
 
 /// Random normal inputs as a BF16 training passes them on: rounded to bf16.
-AttentionInputs<float> random_attention(std::size_t sequence, std::size_t head, bool causal, std::uint64_t seed,
-                                        Elements elements = Elements::normal);
+AttentionInputs<float> random_attention(std::size_t sequence, std::size_t head, bool causal,
+                                        std::uint64_t seed, Elements elements = Elements::normal);
 
 AttentionOutputs<double> exact_attention(const AttentionInputs<float>& in);
 
 /// `tile`: of flash attention only.
-AttentionOutputs<float> emulated_attention(const AttentionInputs<float>& in, AttentionMethod kernel, const TileShape& tile,
-                                           const Emulated& arithmetic);
+AttentionOutputs<float> emulated_attention(const AttentionInputs<float>& in, AttentionMethod kernel,
+                                           const TileShape& tile, const Emulated& arithmetic);
 
 /// The forward pass alone.
 Matrix<float> emulated_output(const AttentionInputs<float>& in, AttentionMethod kernel, const TileShape& tile,

@@ -59,8 +59,9 @@ inline TensorName named(AttentionTensor tensor, std::size_t tile = 0)
 template <class T, class Change>
 void change_rows(Matrix<T>& a, const Change& change)
 {
-    parallel_for(static_cast<std::int64_t>(a.rows()),
-                 [&](int, std::int64_t i) { change(static_cast<std::size_t>(i), a.row(static_cast<std::size_t>(i))); });
+    parallel_for(static_cast<std::int64_t>(a.rows()), [&](int, std::int64_t i) {
+        change(static_cast<std::size_t>(i), a.row(static_cast<std::size_t>(i)));
+    });
 }
 
 /// One number for each row.
@@ -69,7 +70,8 @@ Matrix<T> of_rows(const Matrix<T>& a, const Of& of)
 {
     Matrix<T> result(1, a.rows());
     parallel_for(static_cast<std::int64_t>(a.rows()), [&](int, std::int64_t i) {
-        result.row(0)[static_cast<std::size_t>(i)] = of(static_cast<std::size_t>(i), a.row(static_cast<std::size_t>(i)));
+        result.row(0)[static_cast<std::size_t>(i)] =
+            of(static_cast<std::size_t>(i), a.row(static_cast<std::size_t>(i)));
     });
     return result;
 }

@@ -16,7 +16,8 @@ namespace {
 using Tensor = AttentionTensor;
 
 /// The larger of the maxima of rows and of what their queries see of these scores.
-Matrix<float> larger_maxima(Matrix<float> maxima, const Matrix<float>& s, const TileGrid& grid, TileIndex tile)
+Matrix<float> larger_maxima(Matrix<float> maxima, const Matrix<float>& s, const TileGrid& grid,
+                            TileIndex tile)
 {
     for (std::size_t row = 0; row < s.rows(); ++row) {
         float& maximum = maxima.row(0)[row];
@@ -58,7 +59,8 @@ void rescale(const Matrix<float>& new_maxima, const TileRounding& rounding, Runn
 }
 
 /// Passes over the keys that a tile of queries sees. The output is divided by its sums at the end.
-RunningOutput attend(std::size_t i, const AttentionTiles& tiles, const TileGrid& grid, float scale, const Emulated& arithmetic)
+RunningOutput attend(std::size_t i, const AttentionTiles& tiles, const TileGrid& grid, float scale,
+                     const Emulated& arithmetic)
 {
     const std::size_t queries = grid.queries_of(i);
     RunningOutput running{.rows = {Matrix<float>(1, queries), Matrix<float>(1, queries)},
@@ -90,7 +92,8 @@ struct ForwardResult {
     std::vector<RowStatistics> rows;  // [query tile]
 };
 
-ForwardResult forward(const AttentionTiles& tiles, const TileGrid& grid, float scale, const Emulated& arithmetic)
+ForwardResult forward(const AttentionTiles& tiles, const TileGrid& grid, float scale,
+                      const Emulated& arithmetic)
 {
     const std::size_t head = tiles.q.front().rows.columns();
     ForwardResult result{Matrix<float>(grid.positions, head), std::vector<RowStatistics>(grid.query_tiles())};
@@ -118,10 +121,11 @@ struct DifferentiatedQueries {
 };
 
 /// Probabilities of a tile, computed again, and the gradient of its scores.
-TileGradients tile_gradients(const DifferentiatedQueries& queries, const Operands& k, const Operands& v, const TileGrid& grid,
-                             TileIndex tile, float scale, const TileRounding& rounding)
+TileGradients tile_gradients(const DifferentiatedQueries& queries, const Operands& k, const Operands& v,
+                             const TileGrid& grid, TileIndex tile, float scale, const TileRounding& rounding)
 {
-    Matrix<float> p = tile_exponentials(tile_scores(queries.q, k, scale, rounding), queries.rows.maxima, grid, tile, rounding);
+    Matrix<float> p = tile_exponentials(tile_scores(queries.q, k, scale, rounding), queries.rows.maxima, grid,
+                                        tile, rounding);
     divide_rows(p, queries.rows.sums);
     rounding.intermediate(p, Tensor::probabilities);
     Matrix<float> gradient = product(queries.output_gradient.rows, v.rows);
@@ -136,8 +140,8 @@ TileGradients tile_gradients(const DifferentiatedQueries& queries, const Operand
 }
 
 /// sum(dO * O) of each row.
-Matrix<float> deltas_of(std::size_t i, const Matrix<float>& output_gradient, const Matrix<float>& output, const TileGrid& grid,
-                        const Emulated& arithmetic)
+Matrix<float> deltas_of(std::size_t i, const Matrix<float>& output_gradient, const Matrix<float>& output,
+                        const TileGrid& grid, const Emulated& arithmetic)
 {
     Matrix<float> products = output_gradient.rows_from(grid.first_query(i), grid.queries_of(i));
     arithmetic.intermediate(products, named(Tensor::output_gradient, i + 1));
@@ -156,7 +160,8 @@ Matrix<float> q_gradient_of(const DifferentiatedQueries& queries, std::size_t i,
     const std::size_t key_tiles = visible_key_tiles(grid, i);
     for (std::size_t j = 0; j < key_tiles; ++j) {
         const TileRounding rounding(arithmetic, grid, {i, j});
-        Matrix<float> of_scores = tile_gradients(queries, tiles.k[j], tiles.v[j], grid, {i, j}, scale, rounding).score_gradient;
+        Matrix<float> of_scores =
+            tile_gradients(queries, tiles.k[j], tiles.v[j], grid, {i, j}, scale, rounding).score_gradient;
         rounding.operand(of_scores, Tensor::difference_operand);
         rounding.accumulate(gradient, product(of_scores, tiles.k[j].columns), Tensor::q_terms,
                             rounding.next_name(Tensor::q_gradient));
@@ -170,8 +175,9 @@ struct KeyGradients {
     Matrix<float> v;
 };
 
-KeyGradients key_gradients_of(const std::vector<DifferentiatedQueries>& queries, std::size_t j, const AttentionTiles& tiles,
-                              const TileGrid& grid, float scale, const Emulated& arithmetic)
+KeyGradients key_gradients_of(const std::vector<DifferentiatedQueries>& queries, std::size_t j,
+                              const AttentionTiles& tiles, const TileGrid& grid, float scale,
+                              const Emulated& arithmetic)
 {
     const std::size_t head = tiles.k[j].rows.columns();
     KeyGradients gradients{Matrix<float>(grid.keys_of(j), head), Matrix<float>(grid.keys_of(j), head)};
@@ -180,15 +186,16 @@ KeyGradients key_gradients_of(const std::vector<DifferentiatedQueries>& queries,
             continue;
         }
         const TileRounding rounding(arithmetic, grid, {i, j});
-        const TileGradients tile = tile_gradients(queries[i], tiles.k[j], tiles.v[j], grid, {i, j}, scale, rounding);
+        const TileGradients tile =
+            tile_gradients(queries[i], tiles.k[j], tiles.v[j], grid, {i, j}, scale, rounding);
         Matrix<float> of_scores = transposed(tile.score_gradient);
         Matrix<float> probabilities = transposed(tile.probabilities);
         rounding.operand(of_scores, Tensor::difference_operand);
         rounding.operand(probabilities, Tensor::probability_operand);
         rounding.accumulate(gradients.k, product(of_scores, queries[i].q.columns), Tensor::k_terms,
                             rounding.next_name(Tensor::k_gradient));
-        rounding.accumulate(gradients.v, product(probabilities, queries[i].output_gradient.columns), Tensor::v_terms,
-                            rounding.next_name(Tensor::v_gradient));
+        rounding.accumulate(gradients.v, product(probabilities, queries[i].output_gradient.columns),
+                            Tensor::v_terms, rounding.next_name(Tensor::v_gradient));
     }
     return gradients;
 }
@@ -196,14 +203,16 @@ KeyGradients key_gradients_of(const std::vector<DifferentiatedQueries>& queries,
 }  // namespace
 
 /// Each pass over keys or queries computes the probabilities of its tiles again.
-AttentionOutputs<float> flash_attention(const AttentionInputs<float>& in, const TileShape& tile, const Emulated& arithmetic)
+AttentionOutputs<float> flash_attention(const AttentionInputs<float>& in, const TileShape& tile,
+                                        const Emulated& arithmetic)
 {
     const TileGrid grid{in.q.rows(), tile, in.causal};
     const float scale = score_scale(in);
     const std::size_t head = in.q.columns();
     const AttentionTiles tiles = cut_inputs(in, tile, arithmetic);
     const std::vector<Operands> output_gradients =
-        tiles_of(in.output_gradient, tile.queries, Tensor::output_gradient, Tensor::output_gradient_operand, arithmetic);
+        tiles_of(in.output_gradient, tile.queries, Tensor::output_gradient, Tensor::output_gradient_operand,
+                 arithmetic);
     ForwardResult passed = forward(tiles, grid, scale, arithmetic);
     AttentionOutputs<float> out{.output = std::move(passed.output),
                                 .q_gradient = Matrix<float>(grid.positions, head),
@@ -217,7 +226,8 @@ AttentionOutputs<float> flash_attention(const AttentionInputs<float>& in, const 
     parallel_for(static_cast<std::int64_t>(grid.query_tiles()), [&](int, std::int64_t query_tile) {
         const auto i = static_cast<std::size_t>(query_tile);
         deltas[i] = deltas_of(i, in.output_gradient, out.output, grid, arithmetic);
-        out.q_gradient.set_rows(grid.first_query(i), q_gradient_of(queries[i], i, tiles, grid, scale, arithmetic));
+        out.q_gradient.set_rows(grid.first_query(i),
+                                q_gradient_of(queries[i], i, tiles, grid, scale, arithmetic));
     });
     parallel_for(static_cast<std::int64_t>(grid.key_tiles()), [&](int, std::int64_t key_tile) {
         const auto j = static_cast<std::size_t>(key_tile);
@@ -231,7 +241,8 @@ AttentionOutputs<float> flash_attention(const AttentionInputs<float>& in, const 
     return out;
 }
 
-Matrix<float> flash_output(const AttentionInputs<float>& in, const TileShape& tile, const Emulated& arithmetic)
+Matrix<float> flash_output(const AttentionInputs<float>& in, const TileShape& tile,
+                           const Emulated& arithmetic)
 {
     const TileGrid grid{in.q.rows(), tile, in.causal};
     return forward(cut_inputs(in, tile, arithmetic), grid, score_scale(in), arithmetic).output;

@@ -7,8 +7,10 @@
 
 namespace prismopt {
 
-AttentionOutputs<float> flash_attention(const AttentionInputs<float>& in, const TileShape& tile, const Emulated& arithmetic);
+AttentionOutputs<float> flash_attention(const AttentionInputs<float>& in, const TileShape& tile,
+                                        const Emulated& arithmetic);
 /// The forward pass alone.
-Matrix<float> flash_output(const AttentionInputs<float>& in, const TileShape& tile, const Emulated& arithmetic);
+Matrix<float> flash_output(const AttentionInputs<float>& in, const TileShape& tile,
+                           const Emulated& arithmetic);
 
 }  // namespace prismopt

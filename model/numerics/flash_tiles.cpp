@@ -24,7 +24,8 @@ std::size_t visible_key_tiles(const TileGrid& grid, std::size_t i)
     return tiles;
 }
 
-void TileRounding::accumulate(Matrix<float>& total, Matrix<float> term, AttentionTensor term_name, TensorName total_name) const
+void TileRounding::accumulate(Matrix<float>& total, Matrix<float> term, AttentionTensor term_name,
+                              TensorName total_name) const
 {
     intermediate(term, term_name);
     for (std::size_t n = 0; n < total.values().size(); ++n) {
@@ -33,15 +34,16 @@ void TileRounding::accumulate(Matrix<float>& total, Matrix<float> term, Attentio
     arithmetic_.intermediate(total, total_name);
 }
 
-AttentionTiles cut_inputs(const AttentionInputs<float>& in, const TileShape& shape, const Emulated& arithmetic)
+AttentionTiles cut_inputs(const AttentionInputs<float>& in, const TileShape& shape,
+                          const Emulated& arithmetic)
 {
     return {.q = tiles_of(in.q, shape.queries, AttentionTensor::q, AttentionTensor::q_operand, arithmetic),
             .k = tiles_of(in.k, shape.keys, AttentionTensor::k, AttentionTensor::k_operand, arithmetic),
             .v = tiles_of(in.v, shape.keys, AttentionTensor::v, AttentionTensor::v_operand, arithmetic)};
 }
 
-std::vector<Operands> tiles_of(const Matrix<float>& a, std::size_t count, AttentionTensor rows_name, AttentionTensor columns_name,
-                               const Emulated& arithmetic)
+std::vector<Operands> tiles_of(const Matrix<float>& a, std::size_t count, AttentionTensor rows_name,
+                               AttentionTensor columns_name, const Emulated& arithmetic)
 {
     Matrix<float> rows = a;
     Matrix<float> columns = transposed(a);
@@ -111,8 +113,8 @@ Matrix<float> tile_scores(const Operands& q, const Operands& k, float scale, con
     return s;
 }
 
-Matrix<float> tile_exponentials(Matrix<float> s, const Matrix<float>& maxima, const TileGrid& grid, TileIndex tile,
-                                const TileRounding& rounding)
+Matrix<float> tile_exponentials(Matrix<float> s, const Matrix<float>& maxima, const TileGrid& grid,
+                                TileIndex tile, const TileRounding& rounding)
 {
     subtract_from_rows(s, maxima);
     rounding.intermediate(s, AttentionTensor::shifted);

@@ -19,7 +19,10 @@ struct TileGrid {
     std::size_t key_tiles() const { return (positions + shape.keys - 1) / shape.keys; }
     std::size_t first_query(std::size_t i) const { return i * shape.queries; }
     std::size_t first_key(std::size_t j) const { return j * shape.keys; }
-    std::size_t queries_of(std::size_t i) const { return std::min(shape.queries, positions - first_query(i)); }
+    std::size_t queries_of(std::size_t i) const
+    {
+        return std::min(shape.queries, positions - first_query(i));
+    }
     std::size_t keys_of(std::size_t j) const { return std::min(shape.keys, positions - first_key(j)); }
 };
 
@@ -42,11 +45,18 @@ public:
     {
     }
 
-    void intermediate(Matrix<float>& a, AttentionTensor tensor) const { arithmetic_.intermediate(a, named(tensor, number_)); }
-    void operand(Matrix<float>& a, AttentionTensor tensor) const { arithmetic_.operand(a, named(tensor, number_)); }
+    void intermediate(Matrix<float>& a, AttentionTensor tensor) const
+    {
+        arithmetic_.intermediate(a, named(tensor, number_));
+    }
+    void operand(Matrix<float>& a, AttentionTensor tensor) const
+    {
+        arithmetic_.operand(a, named(tensor, number_));
+    }
 
     /// Adds a product to a running sum.
-    void accumulate(Matrix<float>& total, Matrix<float> term, AttentionTensor term_name, TensorName total_name) const;
+    void accumulate(Matrix<float>& total, Matrix<float> term, AttentionTensor term_name,
+                    TensorName total_name) const;
     TensorName name(AttentionTensor tensor) const { return named(tensor, number_); }
     TensorName next_name(AttentionTensor tensor) const { return named(tensor, number_ + 1); }
 
@@ -68,10 +78,11 @@ struct AttentionTiles {
     std::vector<Operands> v;  // [key tile]
 };
 
-AttentionTiles cut_inputs(const AttentionInputs<float>& in, const TileShape& shape, const Emulated& arithmetic);
+AttentionTiles cut_inputs(const AttentionInputs<float>& in, const TileShape& shape,
+                          const Emulated& arithmetic);
 /// Rounded before they are cut, so that factors of whole tensors are those of the tensor.
-std::vector<Operands> tiles_of(const Matrix<float>& a, std::size_t count, AttentionTensor rows_name, AttentionTensor columns_name,
-                               const Emulated& arithmetic);
+std::vector<Operands> tiles_of(const Matrix<float>& a, std::size_t count, AttentionTensor rows_name,
+                               AttentionTensor columns_name, const Emulated& arithmetic);
 
 void multiply(Matrix<float>& a, float factor);
 void multiply(Matrix<float>& a, const Matrix<float>& b);
@@ -83,7 +94,7 @@ Matrix<float> row_sums(const Matrix<float>& a);
 
 Matrix<float> tile_scores(const Operands& q, const Operands& k, float scale, const TileRounding& rounding);
 /// exp(scores - maxima), 0 where a key is not visible.
-Matrix<float> tile_exponentials(Matrix<float> s, const Matrix<float>& maxima, const TileGrid& grid, TileIndex tile,
-                                const TileRounding& rounding);
+Matrix<float> tile_exponentials(Matrix<float> s, const Matrix<float>& maxima, const TileGrid& grid,
+                                TileIndex tile, const TileRounding& rounding);
 
 }  // namespace prismopt

@@ -22,8 +22,8 @@ struct LinearGradients {
 };
 
 /// Random inputs, rounded to bf16; weights have a variance of 1 / inputs.
-LinearInputs<float> random_linear(std::size_t tokens, std::size_t inputs, std::size_t outputs, std::uint64_t seed,
-                                  Elements elements = Elements::normal);
+LinearInputs<float> random_linear(std::size_t tokens, std::size_t inputs, std::size_t outputs,
+                                  std::uint64_t seed, Elements elements = Elements::normal);
 LinearInputs<double> widened(const LinearInputs<float>& in);
 
 template <class A>
@@ -39,7 +39,8 @@ Matrix<typename A::Value> linear_output(const LinearInputs<typename A::Value>& i
 }
 
 template <class A>
-LinearGradients<typename A::Value> linear_gradients(const LinearInputs<typename A::Value>& in, const A& arithmetic)
+LinearGradients<typename A::Value> linear_gradients(const LinearInputs<typename A::Value>& in,
+                                                    const A& arithmetic)
 {
     auto rows = in.output_gradient;
     auto columns = transposed(in.output_gradient);

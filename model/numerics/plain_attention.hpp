@@ -12,7 +12,8 @@ class PlainAttention {
 public:
     using T = typename A::Value;
 
-    PlainAttention(const AttentionInputs<T>& in, const A& arithmetic) : in_(in), arithmetic_(arithmetic), scale_(score_scale(in))
+    PlainAttention(const AttentionInputs<T>& in, const A& arithmetic)
+        : in_(in), arithmetic_(arithmetic), scale_(score_scale(in))
     {
     }
 
@@ -23,8 +24,8 @@ public:
     Forward forward() const
     {
         Matrix<T> probabilities = softmax(scores());
-        Matrix<T> output =
-            times(probabilities, transposed(in_.v), AttentionTensor::probability_operand, AttentionTensor::v_operand);
+        Matrix<T> output = times(probabilities, transposed(in_.v), AttentionTensor::probability_operand,
+                                 AttentionTensor::v_operand);
         arithmetic_.stored(output, named(AttentionTensor::output));
         return {std::move(probabilities), std::move(output)};
     }
@@ -37,11 +38,13 @@ public:
         const Matrix<T>& probabilities = pass.probabilities;
         out.output = std::move(pass.output);
         const Matrix<T> gradient = score_gradient(probabilities);
-        out.v_gradient = times(transposed(probabilities), transposed(in_.output_gradient), AttentionTensor::probability_operand,
-                               AttentionTensor::output_gradient_operand);
-        out.q_gradient = times(gradient, transposed(in_.k), AttentionTensor::difference_operand, AttentionTensor::k_operand);
-        out.k_gradient =
-            times(transposed(gradient), transposed(in_.q), AttentionTensor::difference_operand, AttentionTensor::q_operand);
+        out.v_gradient =
+            times(transposed(probabilities), transposed(in_.output_gradient),
+                  AttentionTensor::probability_operand, AttentionTensor::output_gradient_operand);
+        out.q_gradient = times(gradient, transposed(in_.k), AttentionTensor::difference_operand,
+                               AttentionTensor::k_operand);
+        out.k_gradient = times(transposed(gradient), transposed(in_.q), AttentionTensor::difference_operand,
+                               AttentionTensor::q_operand);
         arithmetic_.stored(out.v_gradient, named(AttentionTensor::v_gradient));
         arithmetic_.stored(out.q_gradient, named(AttentionTensor::q_gradient));
         arithmetic_.stored(out.k_gradient, named(AttentionTensor::k_gradient));
@@ -76,7 +79,8 @@ private:
     Matrix<T> softmax(Matrix<T> s) const
     {
         change_rows(s, [&](std::size_t i, std::span<T> row) {
-            const T largest = *std::max_element(row.begin(), row.begin() + static_cast<std::ptrdiff_t>(visible(i)));
+            const T largest =
+                *std::max_element(row.begin(), row.begin() + static_cast<std::ptrdiff_t>(visible(i)));
             for (T& x : row) {
                 x -= largest;
             }
@@ -103,7 +107,8 @@ private:
     /// dS / sqrt(d).
     Matrix<T> score_gradient(const Matrix<T>& probabilities) const
     {
-        Matrix<T> gradient = times(in_.output_gradient, in_.v, AttentionTensor::output_gradient, AttentionTensor::v);
+        Matrix<T> gradient =
+            times(in_.output_gradient, in_.v, AttentionTensor::output_gradient, AttentionTensor::v);
         arithmetic_.stored(gradient, named(AttentionTensor::score_gradients));
         Matrix<T> products = gradient;
         multiply(products, probabilities);

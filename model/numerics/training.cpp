@@ -30,9 +30,10 @@ struct Parameter {
     std::vector<double> first;
     std::vector<double> second;
 
-    Parameter(std::size_t rows, std::size_t columns, double deviation, std::uint32_t tensor, std::uint64_t seed)
-        : weights(random_tensor({.seed = seed, .tensor = tensor, .factor = deviation}, rows, columns)), gradient(rows, columns),
-          first(rows * columns), second(rows * columns)
+    Parameter(std::size_t rows, std::size_t columns, double deviation, std::uint32_t tensor,
+              std::uint64_t seed)
+        : weights(random_tensor({.seed = seed, .tensor = tensor, .factor = deviation}, rows, columns)),
+          gradient(rows, columns), first(rows * columns), second(rows * columns)
     {
     }
 
@@ -42,7 +43,8 @@ struct Parameter {
             const double g = gradient.values()[i] * gradient_scale;
             first[i] = first_decay * first[i] + (1.0 - first_decay) * g;
             second[i] = second_decay * second[i] + (1.0 - second_decay) * g * g;
-            const double change = first[i] / (1.0 - remains.first) / (std::sqrt(second[i] / (1.0 - remains.second)) + epsilon);
+            const double change =
+                first[i] / (1.0 - remains.first) / (std::sqrt(second[i] / (1.0 - remains.second)) + epsilon);
             weights.values()[i] = static_cast<float>(weights.values()[i] - rate * change);
         }
     }
@@ -67,7 +69,8 @@ class Network {
 public:
     Network(const TrainingShape& shape, const TrainingChoice& choice)
         : shape_(shape), choice_(choice), arithmetic_(choice.format, choice.arithmetic),
-          tokens_(parameter(shape.vocabulary, shape.width, 1.0)), positions_(parameter(shape.sequence, shape.width, 1.0)),
+          tokens_(parameter(shape.vocabulary, shape.width, 1.0)),
+          positions_(parameter(shape.sequence, shape.width, 1.0)),
           head_(parameter(shape.vocabulary, shape.width, inner_deviation()))
     {
         for (Layer& layer : layers_) {
@@ -149,7 +152,8 @@ private:
     AttentionInputs<float> inputs_of(const Layer& layer, std::size_t sequence, Matrix<float> gradient) const
     {
         const std::size_t first = sequence * shape_.sequence;
-        return {layer.projected[0].rows_from(first, shape_.sequence), layer.projected[1].rows_from(first, shape_.sequence),
+        return {layer.projected[0].rows_from(first, shape_.sequence),
+                layer.projected[1].rows_from(first, shape_.sequence),
                 layer.projected[2].rows_from(first, shape_.sequence), std::move(gradient), true};
     }
 
@@ -157,14 +161,18 @@ private:
     {
         layer.projected.clear();
         for (int i = 0; i < 3; ++i) {
-            layer.projected.push_back(linear_output<Emulated>({x, layer.projections[i].weights, {}}, arithmetic_));
+            layer.projected.push_back(
+                linear_output<Emulated>({x, layer.projections[i].weights, {}}, arithmetic_));
         }
         layer.attended = Matrix<float>(x.rows(), x.columns());
         for (std::size_t s = 0; s < shape_.batch; ++s) {
-            const AttentionInputs<float> in = inputs_of(layer, s, Matrix<float>(shape_.sequence, shape_.width));
-            layer.attended.set_rows(s * shape_.sequence, emulated_output(in, choice_.kernel, choice_.tile, arithmetic_));
+            const AttentionInputs<float> in =
+                inputs_of(layer, s, Matrix<float>(shape_.sequence, shape_.width));
+            layer.attended.set_rows(s * shape_.sequence,
+                                    emulated_output(in, choice_.kernel, choice_.tile, arithmetic_));
         }
-        Matrix<float> y = linear_output<Emulated>({layer.attended, layer.projections[3].weights, {}}, arithmetic_);
+        Matrix<float> y =
+            linear_output<Emulated>({layer.attended, layer.projections[3].weights, {}}, arithmetic_);
         add(y, x);
         arithmetic_.stored(y, {});
         layer.input = std::move(x);
@@ -174,8 +182,8 @@ private:
     /// Sets the gradient of the weights; returns that of the input.
     Matrix<float> backward(Parameter& of, Matrix<float> input, Matrix<float> output_gradient) const
     {
-        LinearGradients<float> gradients =
-            linear_gradients<Emulated>({std::move(input), of.weights, std::move(output_gradient)}, arithmetic_);
+        LinearGradients<float> gradients = linear_gradients<Emulated>(
+            {std::move(input), of.weights, std::move(output_gradient)}, arithmetic_);
         of.gradient = std::move(gradients.weights);
         return std::move(gradients.x);
     }
@@ -187,8 +195,9 @@ private:
         of_projected.fill(Matrix<float>(gradient.rows(), gradient.columns()));
         for (std::size_t s = 0; s < shape_.batch; ++s) {
             const std::size_t first = s * shape_.sequence;
-            const AttentionOutputs<float> of = emulated_attention(
-                inputs_of(layer, s, of_attended.rows_from(first, shape_.sequence)), choice_.kernel, choice_.tile, arithmetic_);
+            const AttentionOutputs<float> of =
+                emulated_attention(inputs_of(layer, s, of_attended.rows_from(first, shape_.sequence)),
+                                   choice_.kernel, choice_.tile, arithmetic_);
             of_projected[0].set_rows(first, of.q_gradient);
             of_projected[1].set_rows(first, of.k_gradient);
             of_projected[2].set_rows(first, of.v_gradient);
@@ -227,7 +236,8 @@ private:
         return loss / static_cast<double>(judged());
     }
 
-    void differentiate_embedding(const Matrix<float>& gradient, const std::vector<std::vector<std::size_t>>& data)
+    void differentiate_embedding(const Matrix<float>& gradient,
+                                 const std::vector<std::vector<std::size_t>>& data)
     {
         for (Parameter* of : {&tokens_, &positions_}) {
             std::fill(of->gradient.values().begin(), of->gradient.values().end(), 0.0F);
@@ -261,9 +271,9 @@ std::vector<std::vector<std::size_t>> batch_of(const TrainingShape& shape, int s
     const std::size_t period = shape.sequence / 2;
     for (std::size_t s = 0; s < shape.batch; ++s) {
         for (std::size_t at = 0; at < shape.sequence; ++at) {
-            const auto words =
-                philox(seed, {static_cast<std::uint32_t>(s), static_cast<std::uint32_t>(at % period),
-                              static_cast<std::uint32_t>(step), use(Stream::tensors, Purpose::search, data_tensor)});
+            const auto words = philox(
+                seed, {static_cast<std::uint32_t>(s), static_cast<std::uint32_t>(at % period),
+                       static_cast<std::uint32_t>(step), use(Stream::tensors, Purpose::search, data_tensor)});
             data[s][at] = words[0] % shape.vocabulary;
         }
     }
@@ -272,8 +282,8 @@ std::vector<std::vector<std::size_t>> batch_of(const TrainingShape& shape, int s
 
 }  // namespace
 
-std::vector<TrainingState> train(const TrainingShape& shape, const TrainingChoice& choice, const std::vector<int>& steps,
-                                 std::uint64_t data_seed)
+std::vector<TrainingState> train(const TrainingShape& shape, const TrainingChoice& choice,
+                                 const std::vector<int>& steps, std::uint64_t data_seed)
 {
     Network network(shape, choice);
     std::vector<TrainingState> states;

@@ -43,7 +43,7 @@ struct TrainingState {
 };
 
 /// States after each of `steps`, which ascend. Data depend on `data_seed` and the step only.
-std::vector<TrainingState> train(const TrainingShape& shape, const TrainingChoice& choice, const std::vector<int>& steps,
-                                 std::uint64_t data_seed);
+std::vector<TrainingState> train(const TrainingShape& shape, const TrainingChoice& choice,
+                                 const std::vector<int>& steps, std::uint64_t data_seed);
 
 }  // namespace prismopt

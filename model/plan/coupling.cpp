@@ -6,7 +6,9 @@ namespace prismopt {
 
 bool expert_groups_divide(const ParallelPlan& plan)
 {
-    return static_cast<std::int64_t>(plan.tp) * plan.cp * plan.dp % (static_cast<std::int64_t>(plan.ep) * plan.etp) == 0;
+    return static_cast<std::int64_t>(plan.tp) * plan.cp * plan.dp %
+               (static_cast<std::int64_t>(plan.ep) * plan.etp) ==
+           0;
 }
 
 BarrierWidths barrier_widths(const ParallelPlan& plan)

@@ -99,7 +99,8 @@ private:
         const int place = gpu % period_;
         auto found = at_places_.find(place);
         if (found == at_places_.end()) {
-            found = at_places_.emplace(place, number_of(group_of(members_in(*dimensions_), gpu, cluster_))).first;
+            found =
+                at_places_.emplace(place, number_of(group_of(members_in(*dimensions_), gpu, cluster_))).first;
         }
         return found->second;
     }
@@ -145,7 +146,8 @@ bool links_lie_alike(const ParallelPlan& plan, const Placement& placement, const
 }
 
 /// All GPUs of a stage send to those of the next one, in the replicas from `first` to `last`.
-ReplicaKind::Link widest_link(int first, int last, int stage, const Placement& placement, const Cluster& cluster)
+ReplicaKind::Link widest_link(int first, int last, int stage, const Placement& placement,
+                              const Cluster& cluster)
 {
     const int next = (stage + 1) % placement.stages;
     ReplicaKind::Link widest;
@@ -163,7 +165,8 @@ ReplicaKind::Link widest_link(int first, int last, int stage, const Placement& p
     return widest;
 }
 
-std::vector<ReplicaKind::Link> widest_links(int first, int last, const Placement& placement, const Cluster& cluster)
+std::vector<ReplicaKind::Link> widest_links(int first, int last, const Placement& placement,
+                                            const Cluster& cluster)
 {
     std::vector<ReplicaKind::Link> links;
     for (int stage = 0; stage < placement.stages; ++stage) {
@@ -172,7 +175,8 @@ std::vector<ReplicaKind::Link> widest_links(int first, int last, const Placement
     return links;
 }
 
-std::vector<KindPlaces> kinds_inside_layers(const ParallelPlan& plan, const Placement& placement, const Cluster& cluster)
+std::vector<KindPlaces> kinds_inside_layers(const ParallelPlan& plan, const Placement& placement,
+                                            const Cluster& cluster)
 {
     std::vector<KindPlaces> kinds;
     for (std::size_t kind = 0; kind < LayerGroups::kinds; ++kind) {
@@ -226,7 +230,8 @@ std::vector<Numbers> groups_of_sets(int stage, int sets, std::vector<KindPlaces>
     return of_sets;
 }
 
-LayerGroups layer_groups(const Numbers& numbers, const std::vector<KindPlaces>& kinds, const ListsOfKinds& lists)
+LayerGroups layer_groups(const Numbers& numbers, const std::vector<KindPlaces>& kinds,
+                         const ListsOfKinds& lists)
 {
     LayerGroups groups;
     for (std::size_t kind = 0; kind < kinds.size(); ++kind) {
@@ -245,15 +250,18 @@ struct Signature {
     auto operator<=>(const Signature&) const = default;
 };
 
-void place_replicas(const ParallelPlan& plan, const Placement& placement, const Cluster& cluster, GroupPlaces& places)
+void place_replicas(const ParallelPlan& plan, const Placement& placement, const Cluster& cluster,
+                    GroupPlaces& places)
 {
     std::vector<KindPlaces> kinds = kinds_inside_layers(plan, placement, cluster);
-    const bool alike = links_lie_alike(plan, placement, cluster) &&
-                       std::all_of(kinds.begin(), kinds.end(), [](const KindPlaces& kind) { return kind.alike(); });
+    const bool alike =
+        links_lie_alike(plan, placement, cluster) &&
+        std::all_of(kinds.begin(), kinds.end(), [](const KindPlaces& kind) { return kind.alike(); });
     const int all_sets = placement.replicas / placement.coupled;
     if (alike) {
         places.layers.push_back(layer_groups({}, kinds, {}));
-        places.replicas = {{all_sets, std::vector<int>(placement.stages, 0), widest_links(0, 0, placement, cluster)}};
+        places.replicas = {
+            {all_sets, std::vector<int>(placement.stages, 0), widest_links(0, 0, placement, cluster)}};
         return;
     }
     ListsOfKinds lists;
@@ -288,7 +296,8 @@ void place_replicas(const ParallelPlan& plan, const Placement& placement, const 
     }
 }
 
-void place_exchanges(const ParallelPlan& plan, const Placement& placement, const Cluster& cluster, GroupPlaces& places)
+void place_exchanges(const ParallelPlan& plan, const Placement& placement, const Cluster& cluster,
+                     GroupPlaces& places)
 {
     KindPlaces data(GroupKind::data, plan, placement, cluster);
     KindPlaces expert_data(GroupKind::expert_data, plan, placement, cluster);
@@ -299,8 +308,8 @@ void place_exchanges(const ParallelPlan& plan, const Placement& placement, const
     KindPlaces between(GroupKind::between_shards, sharding, placement, cluster);
     const bool alike = data.alike() && expert_data.alike() && sharded.alike() && between.alike();
     for (int stage = 0; stage < (alike ? 1 : placement.stages); ++stage) {
-        places.exchanges.push_back(
-            {data.of_stage(stage), sharded.of_stage(stage), between.of_stage(stage), expert_data.of_stage(stage)});
+        places.exchanges.push_back({data.of_stage(stage), sharded.of_stage(stage), between.of_stage(stage),
+                                    expert_data.of_stage(stage)});
     }
 }
 
@@ -308,9 +317,10 @@ void place_exchanges(const ParallelPlan& plan, const Placement& placement, const
 
 GroupKey group_key(const ParallelPlan& plan)
 {
-    return {{plan.tp, plan.cp, plan.pp, plan.dp, plan.ep, plan.etp, plan.head_gpus(), plan.table_gpus(), plan.sharding_gpus(),
-             plan.model_copies(), static_cast<int>(shards_gradients(plan.sharding)), static_cast<int>(plan.dp_overlap),
-             static_cast<int>(plan.order), static_cast<int>(plan.crossing)}};
+    return {{plan.tp, plan.cp, plan.pp, plan.dp, plan.ep, plan.etp, plan.head_gpus(), plan.table_gpus(),
+             plan.sharding_gpus(), plan.model_copies(), static_cast<int>(shards_gradients(plan.sharding)),
+             static_cast<int>(plan.dp_overlap), static_cast<int>(plan.order),
+             static_cast<int>(plan.crossing)}};
 }
 
 GroupPlaces place_groups(const ParallelPlan& plan, const Placement& placement, const Cluster& cluster)

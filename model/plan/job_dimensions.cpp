@@ -43,7 +43,8 @@ bool fits(int unit, const JobDimensions& dimensions)
 
 }  // namespace
 
-std::optional<JobDimensions> job_dimensions(const GroupShape& shape, const ParallelPlan& plan, const Placement& placement)
+std::optional<JobDimensions> job_dimensions(const GroupShape& shape, const ParallelPlan& plan,
+                                            const Placement& placement)
 {
     if (shape.copies > 1) {
         return std::nullopt;
@@ -51,8 +52,9 @@ std::optional<JobDimensions> job_dimensions(const GroupShape& shape, const Paral
     const int width = plan.tp * plan.cp;
     const int building_numbers = width * placement.replicas_inside();
     const int block = shape.size * shape.step;
-    JobDimensions dimensions{
-        {{shape.step, 1}, false}, {{shape.size, shape.step}, true}, {{width * plan.dp / block, block}, false}};
+    JobDimensions dimensions{{{shape.step, 1}, false},
+                             {{shape.size, shape.step}, true},
+                             {{width * plan.dp / block, block}, false}};
     if (!split_at(width, dimensions) || !split_at(building_numbers, dimensions)) {
         return std::nullopt;
     }
@@ -69,8 +71,9 @@ std::optional<JobDimensions> job_dimensions(const GroupShape& shape, const Paral
         dimensions.push_back({{placement.buildings, placement.building_gpus}, false});
     }
     std::erase_if(dimensions, [](const JobDimension& part) { return part.dimension.count == 1; });
-    std::stable_sort(dimensions.begin(), dimensions.end(),
-                     [](const JobDimension& a, const JobDimension& b) { return a.dimension.stride < b.dimension.stride; });
+    std::stable_sort(dimensions.begin(), dimensions.end(), [](const JobDimension& a, const JobDimension& b) {
+        return a.dimension.stride < b.dimension.stride;
+    });
     return dimensions;
 }
 
@@ -85,7 +88,8 @@ std::vector<Spacing> members_in(const JobDimensions& dimensions)
     return members;
 }
 
-bool fit_units(const JobDimensions& dimensions, const ParallelPlan& plan, const Placement& placement, const Cluster& cluster)
+bool fit_units(const JobDimensions& dimensions, const ParallelPlan& plan, const Placement& placement,
+               const Cluster& cluster)
 {
     const int used = used_gpus(plan, placement);
     return std::all_of(cluster.tiers.begin(), cluster.tiers.end(), [&](const NetworkTier& tier) {

@@ -19,13 +19,15 @@ struct JobDimension {
 using JobDimensions = std::vector<JobDimension>;
 
 /// Returns the dimensions, innermost first; nothing where the groups do not fit replicas or buildings, or extend over several stages.
-std::optional<JobDimensions> job_dimensions(const GroupShape& shape, const ParallelPlan& plan, const Placement& placement);
+std::optional<JobDimensions> job_dimensions(const GroupShape& shape, const ParallelPlan& plan,
+                                            const Placement& placement);
 
 /// Returns those of a group's members.
 std::vector<Spacing> members_in(const JobDimensions& dimensions);
 
 /// Whether the units of all tiers that do not hold the whole job cut the dimensions into equal parts, so that all groups lie alike.
-bool fit_units(const JobDimensions& dimensions, const ParallelPlan& plan, const Placement& placement, const Cluster& cluster);
+bool fit_units(const JobDimensions& dimensions, const ParallelPlan& plan, const Placement& placement,
+               const Cluster& cluster);
 
 /// Returns the number of GPUs from the first to the last that the job uses.
 int used_gpus(const ParallelPlan& plan, const Placement& placement);

@@ -12,7 +12,9 @@ std::variant<std::vector<Chunk>, Infeasible> even_layout(int layers, int count, 
     const int units = layers + (slots ? 2 : 0);  // embedding and loss head count as a layer each
     if (units < count) {
         return Infeasible{Reason::layers_and_chunks,
-                          std::to_string(units) + " layer slots for " + std::to_string(count) + " chunks; lower pp or v", 0.0};
+                          std::to_string(units) + " layer slots for " + std::to_string(count) +
+                              " chunks; lower pp or v",
+                          0.0};
     }
     const int base = units / count;
     const int longer = units % count;
@@ -45,8 +47,8 @@ std::vector<Chunk> chunks_of_units(std::span<const int> units)
 
 const std::vector<Chunk>* given_layout(std::size_t chunks, std::span<const std::vector<Chunk>> given)
 {
-    const auto found =
-        std::find_if(given.begin(), given.end(), [chunks](const std::vector<Chunk>& one) { return one.size() == chunks; });
+    const auto found = std::find_if(given.begin(), given.end(),
+                                    [chunks](const std::vector<Chunk>& one) { return one.size() == chunks; });
     return found == given.end() ? nullptr : &*found;
 }
 
@@ -64,12 +66,14 @@ std::variant<std::vector<Chunk>, Infeasible> layout(int layers, const ParallelPl
         case LayerSplit::given: {
             const std::vector<Chunk>* chunks = given_layout(static_cast<std::size_t>(count), given);
             if (chunks == nullptr) {
-                return Infeasible{Reason::no_layout, "none of the layouts has " + std::to_string(count) + " chunks", 0.0};
+                return Infeasible{Reason::no_layout,
+                                  "none of the layouts has " + std::to_string(count) + " chunks", 0.0};
             }
             const int laid_out = chunks->back().first_layer + chunks->back().layers;
             if (laid_out != layers) {
                 return Infeasible{Reason::no_layout,
-                                  "the layout has " + std::to_string(laid_out) + " layers, the network " + std::to_string(layers),
+                                  "the layout has " + std::to_string(laid_out) + " layers, the network " +
+                                      std::to_string(layers),
                                   0.0};
             }
             return *chunks;

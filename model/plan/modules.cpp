@@ -30,7 +30,8 @@ std::optional<ModuleSet> parse_modules(std::string_view text, std::span<const Mo
     for (std::size_t at = 0; at <= text.size();) {
         const std::size_t end = std::min(text.find('+', at), text.size());
         const auto module = parse<Module>(text.substr(at, end - at));
-        if (!module || std::find(choices.begin(), choices.end(), *module) == choices.end() || result.has(*module)) {
+        if (!module || std::find(choices.begin(), choices.end(), *module) == choices.end() ||
+            result.has(*module)) {
             return std::nullopt;
         }
         result |= ModuleSet{*module};

@@ -36,21 +36,22 @@ enum class Module {
     full_iteration
 };
 template <>
-inline constexpr auto names_of<Module> = std::to_array<Named<Module>>({{Module::core_attn, "core_attn"},
-                                                                       {Module::layernorm, "layernorm"},
-                                                                       {Module::mla_up_proj, "mla_up_proj"},
-                                                                       {Module::mlp, "mlp"},
-                                                                       {Module::moe, "moe"},
-                                                                       {Module::moe_act, "moe_act"},
-                                                                       {Module::shared_experts, "shared_experts"},
-                                                                       {Module::gdn_norm_out, "gdn_norm_out"},
-                                                                       {Module::elementwise, "elementwise"},
-                                                                       {Module::alternate_products, "alternate_products"},
-                                                                       {Module::attn, "attn"},
-                                                                       {Module::moe_router, "moe_router"},
-                                                                       {Module::moe_preprocess, "moe_preprocess"},
-                                                                       {Module::mamba, "mamba"},
-                                                                       {Module::full_iteration, "full_iteration"}});
+inline constexpr auto names_of<Module> =
+    std::to_array<Named<Module>>({{Module::core_attn, "core_attn"},
+                                  {Module::layernorm, "layernorm"},
+                                  {Module::mla_up_proj, "mla_up_proj"},
+                                  {Module::mlp, "mlp"},
+                                  {Module::moe, "moe"},
+                                  {Module::moe_act, "moe_act"},
+                                  {Module::shared_experts, "shared_experts"},
+                                  {Module::gdn_norm_out, "gdn_norm_out"},
+                                  {Module::elementwise, "elementwise"},
+                                  {Module::alternate_products, "alternate_products"},
+                                  {Module::attn, "attn"},
+                                  {Module::moe_router, "moe_router"},
+                                  {Module::moe_preprocess, "moe_preprocess"},
+                                  {Module::mamba, "mamba"},
+                                  {Module::full_iteration, "full_iteration"}});
 
 /// A set of modules.
 class ModuleSet {
@@ -85,15 +86,17 @@ private:
     std::uint32_t bits_ = 0;
 };
 
-inline constexpr auto recomputable_modules =
-    std::to_array<Module>({Module::core_attn, Module::layernorm, Module::mla_up_proj, Module::mlp, Module::moe, Module::moe_act,
-                           Module::shared_experts, Module::gdn_norm_out, Module::elementwise, Module::alternate_products});
-inline constexpr auto graph_modules = std::to_array<Module>(
-    {Module::attn, Module::mlp, Module::moe_router, Module::moe_preprocess, Module::mamba, Module::full_iteration});
+inline constexpr auto recomputable_modules = std::to_array<Module>(
+    {Module::core_attn, Module::layernorm, Module::mla_up_proj, Module::mlp, Module::moe, Module::moe_act,
+     Module::shared_experts, Module::gdn_norm_out, Module::elementwise, Module::alternate_products});
+inline constexpr auto graph_modules =
+    std::to_array<Module>({Module::attn, Module::mlp, Module::moe_router, Module::moe_preprocess,
+                           Module::mamba, Module::full_iteration});
 
 /// Modules whose whole forward pass runs again with their result kept; of the others the result is dropped and made again before
 /// it is read (Megatron-Core, CheckpointWithoutOutput in tensor_parallel/random.py).
-inline constexpr ModuleSet checkpointed_modules{Module::core_attn, Module::mlp, Module::moe, Module::shared_experts};
+inline constexpr ModuleSet checkpointed_modules{Module::core_attn, Module::mlp, Module::moe,
+                                                Module::shared_experts};
 
 /// "layernorm+moe_act"; "default" for the empty set.
 std::string text_of(const ModuleSet& modules);

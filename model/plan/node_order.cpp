@@ -19,7 +19,8 @@ std::tuple<int, int, int> key(NodeOrder order, const Placement& at, int place)
     switch (order) {
         case NodeOrder::packed: return {position.replica, position.stage, place};
         case NodeOrder::spread:
-            return {(position.stage + at.stages - position.replica % at.stages) % at.stages, position.replica, place};
+            return {(position.stage + at.stages - position.replica % at.stages) % at.stages, position.replica,
+                    place};
         case NodeOrder::first_stage: return {position.stage, position.replica, place};
         case NodeOrder::last_stage: return {-position.stage, position.replica, place};
         case NodeOrder::as_listed: break;
@@ -40,7 +41,8 @@ std::optional<Infeasible> node_problem(const ParallelPlan& plan, const Cluster& 
 {
     if (plan.node_order != NodeOrder::as_listed && !cluster.nodes_listed()) {
         return Infeasible{Reason::no_known_nodes,
-                          "node_order=" + std::string(name(plan.node_order)) + " needs slow_nodes in [cluster], or --nodes FILE",
+                          "node_order=" + std::string(name(plan.node_order)) +
+                              " needs slow_nodes in [cluster], or --nodes FILE",
                           0.0};
     }
     const int used = nodes_used(plan, cluster);

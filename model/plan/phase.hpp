@@ -20,7 +20,8 @@ struct PhasePlan {
     int pp = 0;
     int chunks = 0;
     int microbatch = 0;
-    std::optional<Schedule> schedule = std::nullopt;  // with its default group and chunks, and without post-validation
+    std::optional<Schedule> schedule =
+        std::nullopt;  // with its default group and chunks, and without post-validation
     std::optional<Recompute> recompute = std::nullopt;
 };
 
@@ -31,7 +32,7 @@ struct Phase {
     int global_batch = 0;  // sequences per optimizer step
     PhasePlan own{};
     std::shared_ptr<const SampleLengths> lengths = nullptr;  // null: all samples fill their sequences
-    double filled = 1.0;                                     // share of a sequence's tokens that are trained on
+    double filled = 1.0;  // share of a sequence's tokens that are trained on
 
     /// Tokens of a sequence that are trained on.
     double tokens_of_sequence() const { return sequence * filled; }
@@ -56,14 +57,16 @@ ParallelPlan plan_in_phase(ParallelPlan plan, const Phase& phase);
 template <class Rule>
 bool in_every_phase(const ParallelPlan& plan, const std::vector<Phase>& phases, Rule rule)
 {
-    return std::all_of(phases.begin(), phases.end(), [&](const Phase& phase) { return rule(plan_in_phase(plan, phase), phase); });
+    return std::all_of(phases.begin(), phases.end(),
+                       [&](const Phase& phase) { return rule(plan_in_phase(plan, phase), phase); });
 }
 
 /// Returns whether `rule(plan in the phase, phase)` holds in at least one phase.
 template <class Rule>
 bool in_any_phase(const ParallelPlan& plan, const std::vector<Phase>& phases, Rule rule)
 {
-    return std::any_of(phases.begin(), phases.end(), [&](const Phase& phase) { return rule(plan_in_phase(plan, phase), phase); });
+    return std::any_of(phases.begin(), phases.end(),
+                       [&](const Phase& phase) { return rule(plan_in_phase(plan, phase), phase); });
 }
 
 }  // namespace prismopt

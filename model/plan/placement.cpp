@@ -42,7 +42,8 @@ int Placement::building(int replica, int stage) const
 
 int Placement::group(int replica, int stage) const
 {
-    const int inside = of_replica(*this, replica).nth * replica_stride + of_stage(*this, stage).nth * stage_stride;
+    const int inside =
+        of_replica(*this, replica).nth * replica_stride + of_stage(*this, stage).nth * stage_stride;
     return building(replica, stage) * groups_inside() + inside;
 }
 
@@ -115,9 +116,10 @@ std::optional<Infeasible> local_updates_problem(const ParallelPlan& plan, const 
     }
     const std::string what = "local_steps=" + std::to_string(plan.local_steps);
     return Infeasible{Reason::local_steps,
-                      plan.crossing == Crossing::dp ? what + " on " + std::to_string(plan.gpus()) + " GPUs in one building of " +
-                                                          std::to_string(cluster.building_gpus())
-                                                    : what + " needs crossing=dp",
+                      plan.crossing == Crossing::dp
+                          ? what + " on " + std::to_string(plan.gpus()) + " GPUs in one building of " +
+                                std::to_string(cluster.building_gpus())
+                          : what + " needs crossing=dp",
                       0.0};
 }
 
@@ -130,12 +132,14 @@ std::optional<Infeasible> placement_problem(const ParallelPlan& plan, const Clus
     const int building = cluster.building_gpus();
     const std::string crossing = "crossing=" + std::string(name(plan.crossing));
     if (building == 0) {
-        return say(crossing + " on a cluster of one building; give a tier an `aggregate`, or use crossing=by-order");
+        return say(crossing +
+                   " on a cluster of one building; give a tier an `aggregate`, or use crossing=by-order");
     }
     if (plan.crossing == Crossing::none) {
-        return plan.gpus() <= building ? std::nullopt
-                                       : std::optional(say(std::to_string(plan.gpus()) + " GPUs in a building of " +
-                                                           std::to_string(building) + "; let dp or pp cross, or use fewer GPUs"));
+        return plan.gpus() <= building
+                   ? std::nullopt
+                   : std::optional(say(std::to_string(plan.gpus()) + " GPUs in a building of " +
+                                       std::to_string(building) + "; let dp or pp cross, or use fewer GPUs"));
     }
     const int buildings = buildings_of(plan, cluster);
     if (buildings == 1) {
@@ -153,7 +157,8 @@ std::optional<Infeasible> placement_problem(const ParallelPlan& plan, const Clus
     const BarrierWidths widths = barrier_widths(plan);
     if (plan.crossing == Crossing::dp && plan.dp / buildings % widths.replicas() != 0) {
         return say(
-            "replicas that communicate in every layer would be in different buildings; use sharding=zero1, a lower ep, or "
+            "replicas that communicate in every layer would be in different buildings; use sharding=zero1, a "
+            "lower ep, or "
             "crossing=pp");
     }
     if (plan.crossing != Crossing::dp && plan.model_copies() > 1) {

@@ -10,7 +10,10 @@ bool runs_chunks(Schedule schedule, int chunks)
     return own > 0 ? chunks == own : chunks > 1;
 }
 
-int network_parts(Schedule schedule, int stages, int chunks) { return stages * chunks / facts_of(schedule).model_copies; }
+int network_parts(Schedule schedule, int stages, int chunks)
+{
+    return stages * chunks / facts_of(schedule).model_copies;
+}
 
 namespace {
 
@@ -33,7 +36,10 @@ int phase_of(std::string_view category)
     return phase;
 }
 
-bool is_of(std::string_view category, Reason reason) { return category.substr(0, category.rfind(in_phase)) == name(reason); }
+bool is_of(std::string_view category, Reason reason)
+{
+    return category.substr(0, category.rfind(in_phase)) == name(reason);
+}
 
 std::string Infeasible::category() const { return prismopt::category(reason, phase); }
 

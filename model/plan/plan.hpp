@@ -13,7 +13,18 @@
 
 namespace prismopt {
 
-enum class Schedule { gpipe, one_f_one_b, interleaved, zb_h1, zb_h2, zb_v, v_half, v_min, dualpipe, dualpipe_v };
+enum class Schedule {
+    gpipe,
+    one_f_one_b,
+    interleaved,
+    zb_h1,
+    zb_h2,
+    zb_v,
+    v_half,
+    v_min,
+    dualpipe,
+    dualpipe_v
+};
 
 /// Facts about a pipeline schedule that plans depend on. Its order of tasks is in model/schedule/orders/.
 struct ScheduleFacts {
@@ -23,7 +34,7 @@ struct ScheduleFacts {
     bool one_stage;    // whether it is defined on one stage, where all that are do the same
     int model_copies;  // copies of the network in a pipeline
     bool groups;       // whether it takes microbatches of a chunk in groups: the axis `group`
-    bool pairs;        // whether a forward pass of one microbatch and a backward pass of another run side by side
+    bool pairs;  // whether a forward pass of one microbatch and a backward pass of another run side by side
 };
 inline constexpr auto schedule_facts = std::to_array<ScheduleFacts>({
     {Schedule::gpipe, "gpipe", 1, true, 1, false, false},
@@ -62,24 +73,29 @@ int network_parts(Schedule schedule, int stages, int chunks);
 
 enum class Recompute { none, selective, full };
 template <>
-inline constexpr auto names_of<Recompute> =
-    std::to_array<Named<Recompute>>({{Recompute::none, "none"}, {Recompute::selective, "selective"}, {Recompute::full, "full"}});
+inline constexpr auto names_of<Recompute> = std::to_array<Named<Recompute>>(
+    {{Recompute::none, "none"}, {Recompute::selective, "selective"}, {Recompute::full, "full"}});
 
 /// Sharding level over data-parallel replicas: none; the optimizer states (ZeRO-1, Megatron's distributed optimizer); gradients
 /// as well (ZeRO-2, FSDP's SHARD_GRAD_OP); parameters as well (ZeRO-3, FSDP), gathered for each layer and pass, one layer ahead.
 /// With zero2 and zero3 gradients are reduced layer by layer in each microbatch.
 enum class Sharding { none, zero1, zero2, zero3 };
 template <>
-inline constexpr auto names_of<Sharding> = std::to_array<Named<Sharding>>(
-    {{Sharding::none, "none"}, {Sharding::zero1, "zero1"}, {Sharding::zero2, "zero2"}, {Sharding::zero3, "zero3"}});
-constexpr bool shards_gradients(Sharding sharding) { return sharding == Sharding::zero2 || sharding == Sharding::zero3; }
+inline constexpr auto names_of<Sharding> = std::to_array<Named<Sharding>>({{Sharding::none, "none"},
+                                                                           {Sharding::zero1, "zero1"},
+                                                                           {Sharding::zero2, "zero2"},
+                                                                           {Sharding::zero3, "zero3"}});
+constexpr bool shards_gradients(Sharding sharding)
+{
+    return sharding == Sharding::zero2 || sharding == Sharding::zero3;
+}
 
 /// Exchange of keys and values among the members of a context-parallel group that have the same heads: gathered before attention
 /// (Llama 3), or passed around a ring beside it (Liu et al., arXiv 2310.01889, as in Transformer Engine).
 enum class ContextExchange { all_gather, ring };
 template <>
-inline constexpr auto names_of<ContextExchange> =
-    std::to_array<Named<ContextExchange>>({{ContextExchange::all_gather, "all-gather"}, {ContextExchange::ring, "ring"}});
+inline constexpr auto names_of<ContextExchange> = std::to_array<Named<ContextExchange>>(
+    {{ContextExchange::all_gather, "all-gather"}, {ContextExchange::ring, "ring"}});
 
 /// Division of layers over chunks. docs/methods/step-graph.md.
 ///
@@ -91,36 +107,37 @@ enum class LayerSplit { layers, slots, balanced, given };
 template <>
 inline constexpr auto names_of<LayerSplit> = std::to_array<Named<LayerSplit>>({{LayerSplit::layers, "layers"},
                                                                                {LayerSplit::slots, "slots"},
-                                                                               {LayerSplit::balanced, "balanced"},
+                                                                               {LayerSplit::balanced,
+                                                                                "balanced"},
                                                                                {LayerSplit::given, "given"}});
 
 /// Whether gradient reduce-scatter and parameter all-gather overlap with compute: in buckets of layers, during the last backward
 /// pass of a chunk; the first forward pass waits only for the bucket that it needs next.
 enum class DataParallelOverlap { off, on };
 template <>
-inline constexpr auto names_of<DataParallelOverlap> =
-    std::to_array<Named<DataParallelOverlap>>({{DataParallelOverlap::off, "off"}, {DataParallelOverlap::on, "on"}});
+inline constexpr auto names_of<DataParallelOverlap> = std::to_array<Named<DataParallelOverlap>>(
+    {{DataParallelOverlap::off, "off"}, {DataParallelOverlap::on, "on"}});
 
 /// Whether stages skip waiting for each other at the optimizer step for the norm of all gradients. With post-validation each
 /// stage steps when it is ready, validates afterwards, and begins its next step at once (Qi et al., arXiv 2401.10241, section 4),
 /// as zero-bubble schedules need.
 enum class PostValidation { off, on };
 template <>
-inline constexpr auto names_of<PostValidation> = std::to_array<Named<PostValidation>>({{PostValidation::off, "off"},
-                                                                                       {PostValidation::on, "on"}});
+inline constexpr auto names_of<PostValidation> =
+    std::to_array<Named<PostValidation>>({{PostValidation::off, "off"}, {PostValidation::on, "on"}});
 
 /// Whether tensor-parallel collectives overlap with the products next to them.
 enum class TensorParallelOverlap { off, on };
 template <>
-inline constexpr auto names_of<TensorParallelOverlap> =
-    std::to_array<Named<TensorParallelOverlap>>({{TensorParallelOverlap::off, "off"}, {TensorParallelOverlap::on, "on"}});
+inline constexpr auto names_of<TensorParallelOverlap> = std::to_array<Named<TensorParallelOverlap>>(
+    {{TensorParallelOverlap::off, "off"}, {TensorParallelOverlap::on, "on"}});
 
 /// Whether a tensor-parallel group also shares the tokens of what it does not divide by columns: norms, residual sums (Korthikanti et
 /// al., arXiv 2205.05198, section 4.2.2).
 enum class SequenceParallel { on, off };
 template <>
-inline constexpr auto names_of<SequenceParallel> = std::to_array<Named<SequenceParallel>>({{SequenceParallel::on, "on"},
-                                                                                           {SequenceParallel::off, "off"}});
+inline constexpr auto names_of<SequenceParallel> =
+    std::to_array<Named<SequenceParallel>>({{SequenceParallel::on, "on"}, {SequenceParallel::off, "off"}});
 
 /// Compute that hides the exchanges of tokens with their experts: nothing; the shared experts (Megatron-Core,
 /// moe-shared-expert-overlap); or the backward pass of another microbatch beside a forward pass and the reverse
@@ -138,11 +155,12 @@ inline constexpr auto names_of<ExpertOverlap> =
 /// of any size (deepseek-ai/DeepEP, README.md and its branch hybrid-ep).
 enum class Dispatch { of_stack, all_to_all, all_gather, deepep, hybridep };
 template <>
-inline constexpr auto names_of<Dispatch> = std::to_array<Named<Dispatch>>({{Dispatch::of_stack, "of-stack"},
-                                                                           {Dispatch::all_to_all, "all-to-all"},
-                                                                           {Dispatch::all_gather, "all-gather"},
-                                                                           {Dispatch::deepep, "deepep"},
-                                                                           {Dispatch::hybridep, "hybridep"}});
+inline constexpr auto names_of<Dispatch> =
+    std::to_array<Named<Dispatch>>({{Dispatch::of_stack, "of-stack"},
+                                    {Dispatch::all_to_all, "all-to-all"},
+                                    {Dispatch::all_gather, "all-gather"},
+                                    {Dispatch::deepep, "deepep"},
+                                    {Dispatch::hybridep, "hybridep"}});
 
 /// Tensors kept in host memory: the optimizer states, with the update done there (Ren et al., ZeRO-Offload, arXiv 2101.06840,
 /// section 4); the saved activations of the layers, moved beside their compute; or parameters, gradients and optimizer states, of which
@@ -152,7 +170,8 @@ enum class Offload { none, optimizer, activations, parameters, nvme };
 template <>
 inline constexpr auto names_of<Offload> = std::to_array<Named<Offload>>({{Offload::none, "none"},
                                                                          {Offload::optimizer, "optimizer"},
-                                                                         {Offload::activations, "activations"},
+                                                                         {Offload::activations,
+                                                                          "activations"},
                                                                          {Offload::parameters, "parameters"},
                                                                          {Offload::nvme, "nvme"}});
 /// Whether the states are updated by the host.
@@ -164,8 +183,8 @@ constexpr bool updates_on_host(Offload offload)
 /// Order of the parallel dimensions over the GPUs, innermost first.
 enum class PlacementOrder { tp_pp_dp, tp_dp_pp };
 template <>
-inline constexpr auto names_of<PlacementOrder> = std::to_array<Named<PlacementOrder>>({{PlacementOrder::tp_pp_dp, "tp-pp-dp"},
-                                                                                       {PlacementOrder::tp_dp_pp, "tp-dp-pp"}});
+inline constexpr auto names_of<PlacementOrder> = std::to_array<Named<PlacementOrder>>(
+    {{PlacementOrder::tp_pp_dp, "tp-pp-dp"}, {PlacementOrder::tp_dp_pp, "tp-dp-pp"}});
 
 /// Value of plan choices that the scenario's reliability determines.
 inline constexpr int as_configured = -1;
@@ -177,18 +196,20 @@ template <>
 inline constexpr auto names_of<Crossing> = std::to_array<Named<Crossing>>({{Crossing::by_order, "by-order"},
                                                                            {Crossing::dp, "dp"},
                                                                            {Crossing::pp, "pp"},
-                                                                           {Crossing::pp_interleaved, "pp-interleaved"},
+                                                                           {Crossing::pp_interleaved,
+                                                                            "pp-interleaved"},
                                                                            {Crossing::none, "none"}});
 
 /// Node assignment if the factors of nodes are known: as listed; or the slowest first packed into the first replica, spread one
 /// per replica in turn (each on another stage), in the first stage of all replicas, or in the last stage.
 enum class NodeOrder { as_listed, packed, spread, first_stage, last_stage };
 template <>
-inline constexpr auto names_of<NodeOrder> = std::to_array<Named<NodeOrder>>({{NodeOrder::as_listed, "as-listed"},
-                                                                             {NodeOrder::packed, "packed"},
-                                                                             {NodeOrder::spread, "spread"},
-                                                                             {NodeOrder::first_stage, "first-stage"},
-                                                                             {NodeOrder::last_stage, "last-stage"}});
+inline constexpr auto names_of<NodeOrder> =
+    std::to_array<Named<NodeOrder>>({{NodeOrder::as_listed, "as-listed"},
+                                     {NodeOrder::packed, "packed"},
+                                     {NodeOrder::spread, "spread"},
+                                     {NodeOrder::first_stage, "first-stage"},
+                                     {NodeOrder::last_stage, "last-stage"}});
 
 /// One plan. The members have the meaning of the axes of the same name (plan_axes.hpp).
 struct ParallelPlan {
@@ -206,10 +227,11 @@ struct ParallelPlan {
     PlacementOrder order = PlacementOrder::tp_dp_pp;
     PostValidation post_validation = PostValidation::off;
     SequenceParallel sequence_parallel = SequenceParallel::on;
-    int cp = 1;       // context parallelism: each member has s / cp tokens of every sequence
-    int ep = 1;       // expert parallelism: members of tp*cp*dp that share the experts of a layer
-    int etp = 1;      // tensor-parallel degree of the experts
-    int ulysses = 1;  // members of a context-parallel group that exchange tokens for heads around attention; 0: all
+    int cp = 1;   // context parallelism: each member has s / cp tokens of every sequence
+    int ep = 1;   // expert parallelism: members of tp*cp*dp that share the experts of a layer
+    int etp = 1;  // tensor-parallel degree of the experts
+    int ulysses =
+        1;  // members of a context-parallel group that exchange tokens for heads around attention; 0: all
     ContextExchange context_exchange = ContextExchange::ring;
     int table_shards = 0;  // GPUs that share the embedding tables; 0: ep*etp
     int shard_gpus = 0;    // GPUs per sharding group, within cp*dp (hybrid sharding); 0: all
@@ -218,8 +240,9 @@ struct ParallelPlan {
     Offload offload = Offload::none;
     Crossing crossing = Crossing::by_order;
     NodeOrder node_order = NodeOrder::as_listed;
-    ModuleSet recompute_modules{};  // with recompute = selective; empty: core_attn of plain attention, else elementwise
-    ModuleSet cuda_graphs{};        // modules that CUDA graphs launch; empty: none
+    ModuleSet
+        recompute_modules{};  // with recompute = selective; empty: core_attn of plain attention, else elementwise
+    ModuleSet cuda_graphs{};  // modules that CUDA graphs launch; empty: none
     Dispatch dispatch = Dispatch::of_stack;
     int recomputed_layers = 0;      // with recompute = full: layers of the network that recompute; 0: all
     Seconds checkpoint_interval{};  // productive time between checkpoints; zero: as the reliability has it
@@ -231,7 +254,10 @@ struct ParallelPlan {
     /// Whether tokens are exchanged between GPUs on their way to experts.
     bool exchanges_tokens() const { return ep > 1; }
     /// Whether forward passes run beside backward passes of another microbatch, to hide their exchanges of tokens.
-    bool pairs_microbatches() const { return exchanges_tokens() && expert_overlap == ExpertOverlap::microbatches; }
+    bool pairs_microbatches() const
+    {
+        return exchanges_tokens() && expert_overlap == ExpertOverlap::microbatches;
+    }
     /// Members of a context-parallel group that have other heads of the same tokens in attention (DeepSpeed-Ulysses, arXiv
     /// 2309.14509), and those with the same heads of other tokens, which exchange keys and values (USP, arXiv 2405.07719).
     int head_gpus() const { return cp == 1 ? 1 : ulysses > 0 ? ulysses : cp; }
@@ -337,10 +363,12 @@ inline constexpr auto names_of<Reason> =
 struct Infeasible {
     Reason reason;
     std::string detail;  // with the offending values: "stage 0 needs 91.2 GB, 80.0 GB present"
-    double miss = 0.0;   // distance from feasible, in the unit of the reason (bytes for memory); 0 if it has none
-    int phase = 1;       // first phase of the run in which the plan is infeasible
+    double miss =
+        0.0;        // distance from feasible, in the unit of the reason (bytes for memory); 0 if it has none
+    int phase = 1;  // first phase of the run in which the plan is infeasible
 
-    std::string category() const;  // key of rejection counts: the reason's name, with the phase unless it is the first
+    std::string category()
+        const;  // key of rejection counts: the reason's name, with the phase unless it is the first
     std::string text() const { return category() + ": " + detail; }
 };
 

@@ -109,108 +109,126 @@ struct PlanAxis {
 
 /// All axes after the number of GPUs, in the order in which a space sets them: those that exclude most plans come first.
 inline constexpr std::tuple plan_axes{
-    PlanAxis<int>{"tp", &ParallelPlan::tp, &SpaceSettings::tp, "tensor-parallel degree: GPUs per group", "8", stages_and_memory},
-    PlanAxis<int>{"cp", &ParallelPlan::cp, &SpaceSettings::cp, "context-parallel degree: GPUs that share a sequence", "2",
+    PlanAxis<int>{"tp", &ParallelPlan::tp, &SpaceSettings::tp, "tensor-parallel degree: GPUs per group", "8",
                   stages_and_memory},
+    PlanAxis<int>{"cp", &ParallelPlan::cp, &SpaceSettings::cp,
+                  "context-parallel degree: GPUs that share a sequence", "2", stages_and_memory},
     PlanAxis<int>{"ulysses", &ParallelPlan::ulysses, &SpaceSettings::ulysses,
-                  "GPUs of a context-parallel group that exchange tokens for heads around attention by all-to-all (Ulysses); the "
+                  "GPUs of a context-parallel group that exchange tokens for heads around attention by "
+                  "all-to-all (Ulysses); the "
                   "cp/ulysses with the same heads exchange keys and values (USP); 1: no all-to-all; 0: all",
                   "4", only_where(has_context_groups, stages_and_memory), 0},
     PlanAxis<int>{"pp", &ParallelPlan::pp, &SpaceSettings::pp, "pipeline stages", "8", stages_and_memory},
-    PlanAxis<int>{"ep", &ParallelPlan::ep, &SpaceSettings::ep, "expert-parallel degree: GPUs that share the experts of a layer",
-                  "8", stages_and_memory, 1, 100'000},
-    PlanAxis<int>{"etp", &ParallelPlan::etp, &SpaceSettings::etp, "tensor-parallel degree inside an expert", "1",
-                  stages_and_memory},
-    PlanAxis<int>{"table_shards", &ParallelPlan::table_shards, &SpaceSettings::table_shards,
-                  "GPUs that share the embedding tables of a recommendation network: all of a stage; 0: ep*etp", "128",
-                  stages_and_memory, 0, 10'000'000},
-    PlanAxis<PlacementOrder>{
-        "order", &ParallelPlan::order, &SpaceSettings::order,
-        "order of the parallel dimensions over the GPUs, innermost first; default: stages outermost (tp-dp-pp), as in "
-        "Megatron-Core, torchtitan and DeepSpeed",
-        "tp-pp-dp", stages_and_memory},
+    PlanAxis<int>{"ep", &ParallelPlan::ep, &SpaceSettings::ep,
+                  "expert-parallel degree: GPUs that share the experts of a layer", "8", stages_and_memory, 1,
+                  100'000},
+    PlanAxis<int>{"etp", &ParallelPlan::etp, &SpaceSettings::etp, "tensor-parallel degree inside an expert",
+                  "1", stages_and_memory},
+    PlanAxis<int>{
+        "table_shards", &ParallelPlan::table_shards, &SpaceSettings::table_shards,
+        "GPUs that share the embedding tables of a recommendation network: all of a stage; 0: ep*etp", "128",
+        stages_and_memory, 0, 10'000'000},
+    PlanAxis<PlacementOrder>{"order", &ParallelPlan::order, &SpaceSettings::order,
+                             "order of the parallel dimensions over the GPUs, innermost first; default: "
+                             "stages outermost (tp-dp-pp), as in "
+                             "Megatron-Core, torchtitan and DeepSpeed",
+                             "tp-pp-dp", stages_and_memory},
     PlanAxis<Crossing>{"crossing", &ParallelPlan::crossing, &SpaceSettings::crossing,
-                       "dimension that crosses buildings: as in `order`, replicas, stages (in blocks or round-robin), or none",
+                       "dimension that crosses buildings: as in `order`, replicas, stages (in blocks or "
+                       "round-robin), or none",
                        "dp", stages_and_memory},
-    PlanAxis<int>{"local_steps", &ParallelPlan::local_steps, &SpaceSettings::local_steps,
-                  "local steps between two exchanges of replicas in different buildings (crossing = dp; DiLoCo); "
-                  "[local_updates] states the price; 1: they exchange gradients in every step",
-                  "30", stages_and_memory},
-    PlanAxis<int>{"microbatch", &ParallelPlan::microbatch, &SpaceSettings::microbatch, "sequences per microbatch", "1",
-                  stages_and_memory, 1, 1'000'000},
-    PlanAxis<Schedule>{"schedule", &ParallelPlan::schedule, &SpaceSettings::schedule, "pipeline schedule", "1f1b",
-                       stages_and_memory},
-    PlanAxis<int>{"v", &ParallelPlan::chunks, &SpaceSettings::v, "model chunks per pipeline rank", "2", stages_and_memory},
+    PlanAxis<int>{
+        "local_steps", &ParallelPlan::local_steps, &SpaceSettings::local_steps,
+        "local steps between two exchanges of replicas in different buildings (crossing = dp; DiLoCo); "
+        "[local_updates] states the price; 1: they exchange gradients in every step",
+        "30", stages_and_memory},
+    PlanAxis<int>{"microbatch", &ParallelPlan::microbatch, &SpaceSettings::microbatch,
+                  "sequences per microbatch", "1", stages_and_memory, 1, 1'000'000},
+    PlanAxis<Schedule>{"schedule", &ParallelPlan::schedule, &SpaceSettings::schedule, "pipeline schedule",
+                       "1f1b", stages_and_memory},
+    PlanAxis<int>{"v", &ParallelPlan::chunks, &SpaceSettings::v, "model chunks per pipeline rank", "2",
+                  stages_and_memory},
     PlanAxis<int>{"group", &ParallelPlan::group, &SpaceSettings::group,
-                  "consecutive microbatches of a chunk in the interleaved schedule; default: pp", "8", stages_and_memory, 1,
-                  65'535},
-    PlanAxis<LayerSplit>{
-        "split", &ParallelPlan::split, &SpaceSettings::split,
-        "how layers are divided among chunks: evenly (layers); evenly, with embedding and head counted as a layer each (slots); "
-        "by layer times, to minimise the busiest stage (balanced; without its transfers and its work once per step); or as in "
-        "`layout` (given)",
-        "balanced", stages_and_memory},
-    PlanAxis<Recompute>{"recompute", &ParallelPlan::recompute, &SpaceSettings::recompute, "what the backward pass recomputes",
-                        "selective", added_work},
+                  "consecutive microbatches of a chunk in the interleaved schedule; default: pp", "8",
+                  stages_and_memory, 1, 65'535},
+    PlanAxis<LayerSplit>{"split", &ParallelPlan::split, &SpaceSettings::split,
+                         "how layers are divided among chunks: evenly (layers); evenly, with embedding and "
+                         "head counted as a layer each (slots); "
+                         "by layer times, to minimise the busiest stage (balanced; without its transfers and "
+                         "its work once per step); or as in "
+                         "`layout` (given)",
+                         "balanced", stages_and_memory},
+    PlanAxis<Recompute>{"recompute", &ParallelPlan::recompute, &SpaceSettings::recompute,
+                        "what the backward pass recomputes", "selective", added_work},
     PlanAxis<ModuleSet>{
         "recompute_modules", &ParallelPlan::recompute_modules, &SpaceSettings::recompute_modules,
-        "sets of modules that recompute = selective recomputes, by their names in Megatron-Core; default: the scores "
+        "sets of modules that recompute = selective recomputes, by their names in Megatron-Core; default: "
+        "the scores "
         "of plain attention (core_attn), else the results of norms, activations and gates (elementwise)",
         R"(["layernorm", "moe_act"])", added_work, 1, 10'000, recomputable_modules},
     PlanAxis<int>{"recomputed_layers", &ParallelPlan::recomputed_layers, &SpaceSettings::recomputed_layers,
-                  "number of layers to recompute with recompute = full; 0: all", "8", added_work, 0, 1'000'000},
-    PlanAxis<Sharding>{
-        "sharding", &ParallelPlan::sharding, &SpaceSettings::sharding,
-        "what is sharded over data-parallel replicas: nothing, the optimizer state, also gradients, also parameters", "zero1",
-        only_where(has_gradient_sums, no_bound)},
-    PlanAxis<int>{
-        "shard_gpus", &ParallelPlan::shard_gpus, &SpaceSettings::shard_gpus,
-        "GPUs among which `sharding` divides, of the cp*dp GPUs of a stage; gradients are also summed between such groups "
-        "(hybrid sharding, HSDP); 0: all of them",
-        "8", memory_only, 0, 10'000'000},
+                  "number of layers to recompute with recompute = full; 0: all", "8", added_work, 0,
+                  1'000'000},
+    PlanAxis<Sharding>{"sharding", &ParallelPlan::sharding, &SpaceSettings::sharding,
+                       "what is sharded over data-parallel replicas: nothing, the optimizer state, also "
+                       "gradients, also parameters",
+                       "zero1", only_where(has_gradient_sums, no_bound)},
+    PlanAxis<int>{"shard_gpus", &ParallelPlan::shard_gpus, &SpaceSettings::shard_gpus,
+                  "GPUs among which `sharding` divides, of the cp*dp GPUs of a stage; gradients are also "
+                  "summed between such groups "
+                  "(hybrid sharding, HSDP); 0: all of them",
+                  "8", memory_only, 0, 10'000'000},
     PlanAxis<DataParallelOverlap>{"dp_overlap", &ParallelPlan::dp_overlap, &SpaceSettings::dp_overlap,
-                                  "whether collectives of gradients and parameters overlap with compute", "on",
-                                  only_where(has_gradient_sums, no_bound)},
-    PlanAxis<SequenceParallel>{"sequence_parallel", &ParallelPlan::sequence_parallel, &SpaceSettings::sequence_parallel,
-                               "whether tensor-parallel groups also share the tokens of norms and residual sums", "off",
-                               only_where(has_tensor_groups, stages_and_memory)},
-    PlanAxis<TensorParallelOverlap>{"tp_overlap", &ParallelPlan::tp_overlap, &SpaceSettings::tp_overlap,
-                                    "whether tensor-parallel collectives overlap with adjacent matrix products", "on",
-                                    only_where(has_tensor_groups, stages_only)},
-    PlanAxis<ContextExchange>{"context_exchange", &ParallelPlan::context_exchange, &SpaceSettings::context_exchange,
-                              "how the cp/ulysses GPUs of a context-parallel group with the same heads exchange keys and values",
-                              "ring", only_where(exchanges_keys, stages_only)},
-    PlanAxis<ExpertOverlap>{
-        "expert_overlap", &ParallelPlan::expert_overlap, &SpaceSettings::expert_overlap,
-        "what overlaps with token exchanges of experts: nothing, the shared experts, or passes of other microbatches",
-        "shared-experts", only_where(has_token_exchanges, stages_only)},
+                                  "whether collectives of gradients and parameters overlap with compute",
+                                  "on", only_where(has_gradient_sums, no_bound)},
+    PlanAxis<SequenceParallel>{
+        "sequence_parallel", &ParallelPlan::sequence_parallel, &SpaceSettings::sequence_parallel,
+        "whether tensor-parallel groups also share the tokens of norms and residual sums", "off",
+        only_where(has_tensor_groups, stages_and_memory)},
+    PlanAxis<TensorParallelOverlap>{
+        "tp_overlap", &ParallelPlan::tp_overlap, &SpaceSettings::tp_overlap,
+        "whether tensor-parallel collectives overlap with adjacent matrix products", "on",
+        only_where(has_tensor_groups, stages_only)},
+    PlanAxis<ContextExchange>{
+        "context_exchange", &ParallelPlan::context_exchange, &SpaceSettings::context_exchange,
+        "how the cp/ulysses GPUs of a context-parallel group with the same heads exchange keys and values",
+        "ring", only_where(exchanges_keys, stages_only)},
+    PlanAxis<ExpertOverlap>{"expert_overlap", &ParallelPlan::expert_overlap, &SpaceSettings::expert_overlap,
+                            "what overlaps with token exchanges of experts: nothing, the shared experts, or "
+                            "passes of other microbatches",
+                            "shared-experts", only_where(has_token_exchanges, stages_only)},
     PlanAxis<Dispatch>{
         "dispatch", &ParallelPlan::dispatch, &SpaceSettings::dispatch,
-        "how tokens are exchanged with experts: as the software stack does, each copy in an all-to-all, all tokens in an "
+        "how tokens are exchanged with experts: as the software stack does, each copy in an all-to-all, all "
+        "tokens in an "
         "all-gather, or once per node and GPU, with nodes of up to 8 GPUs (deepep) or of any size (hybridep)",
         "deepep", only_where(has_token_exchanges, stages_only)},
-    PlanAxis<ModuleSet>{
-        "cuda_graphs", &ParallelPlan::cuda_graphs, &SpaceSettings::cuda_graphs,
-        "sets of modules whose kernels CUDA graphs launch, by their names in Megatron-Core, so that no kernel waits for "
-        "the host; default: none",
-        R"(["attn", "moe_router"])", stages_only, 1, 10'000, graph_modules},
-    PlanAxis<Offload>{"offload", &ParallelPlan::offload, &SpaceSettings::offload, "what is kept in host memory", "none",
-                      added_work},
-    PlanAxis<PostValidation>{
-        "post_validation", &ParallelPlan::post_validation, &SpaceSettings::post_validation,
-        "whether stages take the optimizer step before the global gradient check, as zero-bubble schedules need", "on",
-        stages_only},
-    PlanAxis<Seconds>{"checkpoint_interval", &ParallelPlan::checkpoint_interval, &SpaceSettings::checkpoint_interval,
-                      "productive time between checkpoints; default: as in [reliability]", "10 min", run_only},
+    PlanAxis<ModuleSet>{"cuda_graphs", &ParallelPlan::cuda_graphs, &SpaceSettings::cuda_graphs,
+                        "sets of modules whose kernels CUDA graphs launch, by their names in Megatron-Core, "
+                        "so that no kernel waits for "
+                        "the host; default: none",
+                        R"(["attn", "moe_router"])", stages_only, 1, 10'000, graph_modules},
+    PlanAxis<Offload>{"offload", &ParallelPlan::offload, &SpaceSettings::offload,
+                      "what is kept in host memory", "none", added_work},
+    PlanAxis<PostValidation>{"post_validation", &ParallelPlan::post_validation,
+                             &SpaceSettings::post_validation,
+                             "whether stages take the optimizer step before the global gradient check, as "
+                             "zero-bubble schedules need",
+                             "on", stages_only},
+    PlanAxis<Seconds>{
+        "checkpoint_interval", &ParallelPlan::checkpoint_interval, &SpaceSettings::checkpoint_interval,
+        "productive time between checkpoints; default: as in [reliability]", "10 min", run_only},
     PlanAxis<NodeOrder>{"node_order", &ParallelPlan::node_order, &SpaceSettings::node_order,
-                        "placement of known slow nodes: as listed, packed into the first replica, spread over replicas, in the "
+                        "placement of known slow nodes: as listed, packed into the first replica, spread "
+                        "over replicas, in the "
                         "first or the last stage",
                         "packed", no_bound},
     PlanAxis<int>{"spares", &ParallelPlan::spares, &SpaceSettings::spares,
-                  "spare nodes that replace failed ones; default: as in [reliability]", "16", run_only, 0, 1'000'000},
+                  "spare nodes that replace failed ones; default: as in [reliability]", "16", run_only, 0,
+                  1'000'000},
 };
-inline constexpr PlanAxis<int> gpus_axis{"gpus", nullptr,   &SpaceSettings::gpus, "GPUs of the job", "2048", stages_and_memory,
-                                         1,      10'000'000};
+inline constexpr PlanAxis<int> gpus_axis{
+    "gpus", nullptr, &SpaceSettings::gpus, "GPUs of the job", "2048", stages_and_memory, 1, 10'000'000};
 
 /// Calls visit(row) for each axis except gpus, in order.
 template <class Visit>

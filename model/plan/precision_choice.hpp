@@ -11,9 +11,10 @@ namespace prismopt {
 
 /// Linear layers that keep 16 bits where the others have fewer.
 struct WideLayers {
-    std::vector<std::string> blocks{};  // kinds of blocks, by name, or `predictions`: all of the prediction modules
-    int first = 0;                      // layers at the beginning of the network, with all their blocks
-    int last = 0;                       // at its end
+    std::vector<std::string>
+        blocks{};   // kinds of blocks, by name, or `predictions`: all of the prediction modules
+    int first = 0;  // layers at the beginning of the network, with all their blocks
+    int last = 0;   // at its end
 
     bool operator==(const WideLayers&) const = default;
 };
@@ -22,8 +23,8 @@ struct WideLayers {
 /// attention).
 enum class AttentionPrecision { bf16, fp8 };
 template <>
-inline constexpr auto names_of<AttentionPrecision> = std::to_array<Named<AttentionPrecision>>({{AttentionPrecision::bf16, "bf16"},
-                                                                                               {AttentionPrecision::fp8, "fp8"}});
+inline constexpr auto names_of<AttentionPrecision> = std::to_array<Named<AttentionPrecision>>(
+    {{AttentionPrecision::bf16, "bf16"}, {AttentionPrecision::fp8, "fp8"}});
 
 struct PrecisionChoice {
     std::string name;  // in results and in --design

@@ -22,7 +22,8 @@ GroupShape group_shape(GroupKind kind, const ParallelPlan& plan)
             if (!shards_gradients(plan.sharding)) {
                 return {};
             }
-            return shard > replicas ? GroupShape{replicas, plan.tp, shard / replicas} : GroupShape{shard, plan.tp};
+            return shard > replicas ? GroupShape{replicas, plan.tp, shard / replicas}
+                                    : GroupShape{shard, plan.tp};
         case GroupKind::between_shards:
             if (!shards_gradients(plan.sharding) || shard > replicas) {
                 return {};
@@ -34,9 +35,15 @@ GroupShape group_shape(GroupKind kind, const ParallelPlan& plan)
     return {std::max(1, plan.tp * plan.cp * plan.dp / experts), experts, copies};
 }
 
-int number_of_groups(const GroupShape& shape, const ParallelPlan& plan) { return plan.tp * plan.cp * plan.dp / shape.size; }
+int number_of_groups(const GroupShape& shape, const ParallelPlan& plan)
+{
+    return plan.tp * plan.cp * plan.dp / shape.size;
+}
 
-int first_of(int index, const GroupShape& shape) { return index / shape.step * shape.size * shape.step + index % shape.step; }
+int first_of(int index, const GroupShape& shape)
+{
+    return index / shape.step * shape.size * shape.step + index % shape.step;
+}
 
 int gpu_of(int number, int stage, const ParallelPlan& plan, const Placement& placement)
 {
@@ -44,7 +51,8 @@ int gpu_of(int number, int stage, const ParallelPlan& plan, const Placement& pla
     return placement.gpu(number / width, stage) + number % width;
 }
 
-std::vector<int> members_of(GroupKind kind, int index, int stage, const ParallelPlan& plan, const Placement& placement)
+std::vector<int> members_of(GroupKind kind, int index, int stage, const ParallelPlan& plan,
+                            const Placement& placement)
 {
     const GroupShape shape = group_shape(kind, plan);
     const int first = first_of(index, shape);

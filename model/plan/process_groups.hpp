@@ -65,7 +65,10 @@ inline constexpr auto group_kind_rows = std::to_array<GroupKindRow>({
     {GroupKind::data, "data-parallel", ProcessGroup::data},
     {GroupKind::expert_data, "expert-data-parallel", ProcessGroup::data},
 });
-constexpr const GroupKindRow& row_of(GroupKind kind) { return group_kind_rows[static_cast<std::size_t>(kind)]; }
+constexpr const GroupKindRow& row_of(GroupKind kind)
+{
+    return group_kind_rows[static_cast<std::size_t>(kind)];
+}
 
 /// Groups of one kind per stage.
 struct GroupShape {
@@ -83,6 +86,7 @@ int first_of(int index, const GroupShape& shape);
 int gpu_of(int number, int stage, const ParallelPlan& plan, const Placement& placement);
 
 /// Returns the GPUs of the `index`-th group of a kind that has members in the stage, in ascending order.
-std::vector<int> members_of(GroupKind kind, int index, int stage, const ParallelPlan& plan, const Placement& placement);
+std::vector<int> members_of(GroupKind kind, int index, int stage, const ParallelPlan& plan,
+                            const Placement& placement);
 
 }  // namespace prismopt

@@ -13,8 +13,9 @@ namespace prismopt {
 /// data-parallel replicas that are whole. docs/methods/failures.md.
 enum class Recovery { restart, hot_spares, fewer_replicas };
 template <>
-inline constexpr auto names_of<Recovery> = std::to_array<Named<Recovery>>({{Recovery::restart, "restart"},
-                                                                           {Recovery::hot_spares, "hot_spares"},
-                                                                           {Recovery::fewer_replicas, "fewer_replicas"}});
+inline constexpr auto names_of<Recovery> =
+    std::to_array<Named<Recovery>>({{Recovery::restart, "restart"},
+                                    {Recovery::hot_spares, "hot_spares"},
+                                    {Recovery::fewer_replicas, "fewer_replicas"}});
 
 }  // namespace prismopt

@@ -28,7 +28,10 @@ constexpr std::size_t drawn_microbatches = 8192;
 constexpr std::size_t most_samples = std::size_t{1} << 19;
 
 /// Whether sequences are filled, with as many samples as that takes.
-bool fills_sequences(Batching batching) { return batching == Batching::packed || batching == Batching::tokens; }
+bool fills_sequences(Batching batching)
+{
+    return batching == Batching::packed || batching == Batching::tokens;
+}
 
 /// Random numbers of the order of samples do not depend on the study's seed: the lengths of a data set are its property.
 constexpr std::uint64_t order_seed = 1;
@@ -42,8 +45,9 @@ std::uint32_t below(std::uint32_t limit, std::uint32_t epoch, std::uint32_t plac
 double quantile(const SampleLengths& lengths, double share)
 {
     const std::vector<LengthQuantile>& points = lengths.quantiles;
-    const auto after = std::upper_bound(points.begin(), points.end(), share,
-                                        [](double value, const LengthQuantile& point) { return value < point.share; });
+    const auto after =
+        std::upper_bound(points.begin(), points.end(), share,
+                         [](double value, const LengthQuantile& point) { return value < point.share; });
     if (after == points.begin() || after == points.end()) {
         return after == points.begin() ? points.front().tokens : points.back().tokens;
     }
@@ -74,7 +78,8 @@ void for_samples_in_random_order(std::vector<int> samples, Visit&& visit)
 {
     for (std::uint32_t epoch = 0;; ++epoch) {
         for (std::size_t i = samples.size(); i > 1; --i) {
-            std::swap(samples[i - 1], samples[below(static_cast<std::uint32_t>(i), epoch, static_cast<std::uint32_t>(i))]);
+            std::swap(samples[i - 1],
+                      samples[below(static_cast<std::uint32_t>(i), epoch, static_cast<std::uint32_t>(i))]);
         }
         for (const int tokens : samples) {
             if (!visit(tokens)) {
@@ -116,7 +121,8 @@ void pack(std::vector<int>& samples, int sequence, const Attention& attention, s
 }
 
 template <class Attention>
-std::vector<Filled> packed_sequences_of(const SampleLengths& lengths, int sequence, const Attention& attention)
+std::vector<Filled> packed_sequences_of(const SampleLengths& lengths, int sequence,
+                                        const Attention& attention)
 {
     std::vector<Filled> sequences;
     std::vector<int> together;
@@ -152,12 +158,13 @@ std::vector<Filled> microbatches_of(const std::vector<Filled>& sequences, int mi
     if (microbatch == 1) {
         return sequences;
     }
-    std::vector<Filled> microbatches(
-        std::clamp(most_samples / static_cast<std::size_t>(microbatch), std::size_t{1024}, drawn_microbatches));
+    std::vector<Filled> microbatches(std::clamp(most_samples / static_cast<std::size_t>(microbatch),
+                                                std::size_t{1024}, drawn_microbatches));
     const auto count = static_cast<std::uint32_t>(sequences.size());
     for (std::size_t i = 0; i < microbatches.size(); ++i) {
         for (int k = 0; k < microbatch; ++k) {
-            const Filled& own = sequences[below(count, static_cast<std::uint32_t>(i), static_cast<std::uint32_t>(k))];
+            const Filled& own =
+                sequences[below(count, static_cast<std::uint32_t>(i), static_cast<std::uint32_t>(k))];
             microbatches[i].tokens += own.tokens;
             microbatches[i].attention += own.attention;
         }
@@ -167,7 +174,8 @@ std::vector<Filled> microbatches_of(const std::vector<Filled>& sequences, int mi
 
 /// Whole samples in random order, each in the microbatch in whose tokens its middle lies: in the mean, a microbatch is filled.
 template <class Attention>
-std::vector<Filled> filled_microbatches(const SampleLengths& lengths, int sequence, int microbatch, const Attention& attention)
+std::vector<Filled> filled_microbatches(const SampleLengths& lengths, int sequence, int microbatch,
+                                        const Attention& attention)
 {
     const double tokens_of_one = static_cast<double>(sequence) * microbatch;
     std::vector<Filled> microbatches(1);
@@ -286,7 +294,10 @@ std::vector<LengthQuantile> lognormal_lengths(double median, double sigma)
     return quantiles;
 }
 
-double mean_tokens(const SampleLengths& lengths, int sequence) { return mean_of(samples_of(lengths, sequence)); }
+double mean_tokens(const SampleLengths& lengths, int sequence)
+{
+    return mean_of(samples_of(lengths, sequence));
+}
 
 double filled_share(const SampleLengths& lengths, int sequence)
 {
@@ -297,8 +308,8 @@ double filled_share(const SampleLengths& lengths, int sequence)
         return mean_tokens(lengths, sequence) / sequence;
     }
     const std::vector<Filled> sequences = packed_sequences_of(lengths, sequence, [](int) { return 0.0; });
-    const double tokens =
-        std::accumulate(sequences.begin(), sequences.end(), 0.0, [](double sum, const Filled& own) { return sum + own.tokens; });
+    const double tokens = std::accumulate(sequences.begin(), sequences.end(), 0.0,
+                                          [](double sum, const Filled& own) { return sum + own.tokens; });
     return tokens / static_cast<double>(sequences.size()) / sequence;
 }
 
@@ -335,7 +346,8 @@ LengthMix trained_mix(const SampleLengths& lengths, int sequence, double filled)
     return mix;
 }
 
-std::vector<MicrobatchWork> microbatch_work(const SampleLengths& lengths, int sequence, int microbatch, const SampleWork& work)
+std::vector<MicrobatchWork> microbatch_work(const SampleLengths& lengths, int sequence, int microbatch,
+                                            const SampleWork& work)
 {
     std::map<int, double> known;
     const auto attention_of = [&](int tokens) {
@@ -359,18 +371,24 @@ std::vector<MicrobatchWork> microbatch_work(const SampleLengths& lengths, int se
         case Batching::packed:
             all = microbatches_of(packed_sequences_of(lengths, sequence, attention_of), microbatch);
             for (Filled& own : all) {
-                own.tokens = static_cast<double>(sequence) * microbatch;  // what no sample fills is computed as well
+                own.tokens =
+                    static_cast<double>(sequence) * microbatch;  // what no sample fills is computed as well
             }
             break;
-        case Batching::flattened: all = microbatches_of(single_samples(lengths, sequence, attention_of), microbatch); break;
+        case Batching::flattened:
+            all = microbatches_of(single_samples(lengths, sequence, attention_of), microbatch);
+            break;
         default: all = filled_microbatches(lengths, sequence, microbatch, attention_of); break;
     }
     for (const Filled& own : all) {
         result.push_back({1.0 / static_cast<double>(all.size()), own.tokens, own.attention});
     }
-    const auto work_of = [&work](const MicrobatchWork& own) { return work.of_token * own.tokens + own.attention; };
-    std::stable_sort(result.begin(), result.end(),
-                     [&](const MicrobatchWork& a, const MicrobatchWork& b) { return work_of(a) < work_of(b); });
+    const auto work_of = [&work](const MicrobatchWork& own) {
+        return work.of_token * own.tokens + own.attention;
+    };
+    std::stable_sort(result.begin(), result.end(), [&](const MicrobatchWork& a, const MicrobatchWork& b) {
+        return work_of(a) < work_of(b);
+    });
     return result;
 }
 

@@ -75,7 +75,8 @@ struct MicrobatchWork {
     double attention = 0.0;
 };
 /// Returns microbatches by rising work.
-std::vector<MicrobatchWork> microbatch_work(const SampleLengths& lengths, int sequence, int microbatch, const SampleWork& work);
+std::vector<MicrobatchWork> microbatch_work(const SampleLengths& lengths, int sequence, int microbatch,
+                                            const SampleWork& work);
 
 /// Returns the standard deviation of the lengths over their mean.
 double cv_of(const SampleLengths& lengths, int sequence);

@@ -102,13 +102,14 @@ std::vector<Straddling> straddling_groups(const ParallelPlan& plan, const Cluste
     for (std::size_t k = 0; k < LayerGroups::kinds; ++k) {
         const auto kind = static_cast<GroupKind>(k);
         const int size = size_of(places.layers.front().of(kind));
-        for (std::size_t tier = 0; size > 1 && !same_as_earlier(k, plan) && tier < cluster.tiers.size(); ++tier) {
+        for (std::size_t tier = 0; size > 1 && !same_as_earlier(k, plan) && tier < cluster.tiers.size();
+             ++tier) {
             const KindOnTier found = kind_on_tier(places, kind, tier);
             if (found.straddling.empty()) {
                 continue;
             }
-            const Group::OnTier worst =
-                *std::min_element(found.straddling.begin(), found.straddling.end(), [](const auto& a, const auto& b) {
+            const Group::OnTier worst = *std::min_element(
+                found.straddling.begin(), found.straddling.end(), [](const auto& a, const auto& b) {
                     return a.fewest != b.fewest ? a.fewest < b.fewest : a.units > b.units;
                 });
             const int unit = gpus_joined(cluster.tiers[tier], cluster);

@@ -49,7 +49,8 @@ constexpr auto formulas = std::to_array<CriticalBatchFormula>({
 double critical_batch_after(const Learning& learning, double tokens)
 {
     const std::vector<CriticalBatch>& known = learning.critical;
-    const auto after = std::find_if(known.begin(), known.end(), [tokens](const CriticalBatch& at) { return at.tokens > tokens; });
+    const auto after = std::find_if(known.begin(), known.end(),
+                                    [tokens](const CriticalBatch& at) { return at.tokens > tokens; });
     if (after == known.begin()) {
         return after->batch;
     }
@@ -57,7 +58,8 @@ double critical_batch_after(const Learning& learning, double tokens)
     if (after == known.end()) {
         return before.batch;
     }
-    return before.batch + (after->batch - before.batch) * (tokens - before.tokens) / (after->tokens - before.tokens);
+    return before.batch +
+           (after->batch - before.batch) * (tokens - before.tokens) / (after->tokens - before.tokens);
 }
 
 /// Tokens in batches of `batch` that advance a run from one point to another, both in tokens at the reference batch.
@@ -96,7 +98,8 @@ double point_after(const Learning& learning, double from, double tokens, double 
         return missing(nearest) >= 0.0 ? nearest : farthest;  // up to rounding
     }
     std::uintmax_t rounds = 100;
-    return boost::math::tools::toms748_solve(missing, nearest, farthest, boost::math::tools::eps_tolerance<double>(48), rounds)
+    return boost::math::tools::toms748_solve(missing, nearest, farthest,
+                                             boost::math::tools::eps_tolerance<double>(48), rounds)
         .second;
 }
 

@@ -16,6 +16,7 @@ namespace prismopt {
 double mean_drift_cv(const Drift& drift, double length_s);
 
 /// Returns the drift factor of one fleet's run, 1 + cv z, with z normal.
-double drift_factor(double cv, const NormalScores& scores, std::uint64_t seed, Purpose purpose, std::uint32_t fleet);
+double drift_factor(double cv, const NormalScores& scores, std::uint64_t seed, Purpose purpose,
+                    std::uint32_t fleet);
 
 }  // namespace prismopt

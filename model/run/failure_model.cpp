@@ -37,7 +37,10 @@ constexpr double most_failures_per_interval = 2.0;  // e^2 - 1: more than six fa
 constexpr double most_deviations = 7.0;
 
 /// A job fills units one after the other; the last may be used in part.
-int units_of(const Cause& cause, const JobSize& job) { return (job.nodes + cause.unit_nodes - 1) / cause.unit_nodes; }
+int units_of(const Cause& cause, const JobSize& job)
+{
+    return (job.nodes + cause.unit_nodes - 1) / cause.unit_nodes;
+}
 
 void set_units(FailureModel::Source& source, const Cause& cause, const JobSize& job)
 {
@@ -54,8 +57,9 @@ void set_recovery(FailureModel& model, const Reliability& reliability, const std
     if (reliability.recovery == Recovery::restart) {
         return;
     }
-    const bool repairs = std::any_of(model.sources.begin(), model.sources.end(),
-                                     [](const FailureModel::Source& source) { return source.repair_s > 0.0; });
+    const bool repairs =
+        std::any_of(model.sources.begin(), model.sources.end(),
+                    [](const FailureModel::Source& source) { return source.repair_s > 0.0; });
     for (FailureModel::Source& source : model.sources) {
         const bool enough = model.spares == enough_spares;
         const bool replaced = enough || model.spares >= source.unit_nodes || model.replicas > 1;
@@ -182,9 +186,11 @@ bool FailureModel::hopeless() const
         squares += source.rate_cv * source.rate * source.rate_cv * source.rate;
         sum += source.rate;
     }
-    const double worst = 1.0 + most_deviations * std::hypot(node_cv, sum > 0.0 ? std::sqrt(squares) / sum : 0.0);
+    const double worst =
+        1.0 + most_deviations * std::hypot(node_cv, sum > 0.0 ? std::sqrt(squares) / sum : 0.0);
     const double restart_s = mean_of_failures(*this, restart_of);
-    return worst * (storage_rate() * (interval_s * pace + stall_s + lag_s) + rate() * restart_s) > most_failures_per_interval ||
+    return worst * (storage_rate() * (interval_s * pace + stall_s + lag_s) + rate() * restart_s) >
+               most_failures_per_interval ||
            (copies && worst * rate() * memory_interval_s * pace > most_failures_per_interval);
 }
 
@@ -204,7 +210,8 @@ JobSize job_size(const ParallelPlan& plan, int nodes)
     const int replica_gpus = plan.tp * plan.cp;  // of each stage
     const int shared = std::max({1, plan.ep * plan.etp / replica_gpus, plan.table_gpus() / replica_gpus});
     const int replicas = std::max(1, plan.dp / shared);
-    const bool within = plan.sharding == Sharding::none || plan.sharding_gpus() <= plan.gradient_gpus() / replicas;
+    const bool within =
+        plan.sharding == Sharding::none || plan.sharding_gpus() <= plan.gradient_gpus() / replicas;
     return {nodes, plan.gpus(), plan.checkpoint_interval, plan.spares, replicas, replicas > 1 && within};
 }
 
@@ -216,8 +223,9 @@ FailureModel failure_model(const Reliability& reliability, const JobSize& job)
         const Cause& cause = causes[i];
         const double rate = cause.rate.si * size_factor(cause, job);
         if (rate > 0.0) {
-            model.sources.push_back({rate, cause.detection.si, cause.restart.si, cause.repair.si, cause.repair_cv,
-                                     cause.memory_kept, cause.planned, cause.of == RateOf::node || cause.of == RateOf::gpu,
+            model.sources.push_back({rate, cause.detection.si, cause.restart.si, cause.repair.si,
+                                     cause.repair_cv, cause.memory_kept, cause.planned,
+                                     cause.of == RateOf::node || cause.of == RateOf::gpu,
                                      gaps_of_job(cause, job), i, cause.rate_cv});
             set_units(model.sources.back(), cause, job);
         }
@@ -226,7 +234,8 @@ FailureModel failure_model(const Reliability& reliability, const JobSize& job)
     model.stall_s = asynchronous ? reliability.snapshot.si : reliability.checkpoint_write.si;
     model.lag_s = asynchronous ? reliability.checkpoint_write.si : 0.0;
     model.memory_interval_s = reliability.memory.interval.si;
-    model.pace = model.memory_interval_s > 0.0 ? 1.0 + reliability.memory.stall.si / model.memory_interval_s : 1.0;
+    model.pace =
+        model.memory_interval_s > 0.0 ? 1.0 + reliability.memory.stall.si / model.memory_interval_s : 1.0;
     model.spares = job.spares == as_configured ? reliability.spares : job.spares;
     model.nodes = job.nodes;
     if (reliability.recovery == Recovery::fewer_replicas && job.nodes > 0) {
@@ -235,7 +244,8 @@ FailureModel failure_model(const Reliability& reliability, const JobSize& job)
     }
     set_recovery(model, reliability, causes);
     model.node_cv = job.nodes > 0 ? reliability.node_cv / std::sqrt(job.nodes) : 0.0;
-    model.interval_s = job.checkpoint_interval.si > 0.0 ? job.checkpoint_interval.si : reliability.checkpoint_interval.si;
+    model.interval_s =
+        job.checkpoint_interval.si > 0.0 ? job.checkpoint_interval.si : reliability.checkpoint_interval.si;
     if (model.interval_s == 0.0) {
         model.interval_s = interval_by(reliability.interval_rule, model);
     }
@@ -279,7 +289,8 @@ double expected_training_time(double productive_s, const FailureModel& model)
         return intervals * length + rest;
     }
     const double restarts = 1.0 + exponential_minus_one(rate * mean_of_failures(model, least_restart_of));
-    const double attempt = exponential_minus_one(rate * length) * restarts * (1.0 / rate + mean_of_failures(model, detection_of));
+    const double attempt = exponential_minus_one(rate * length) * restarts *
+                           (1.0 / rate + mean_of_failures(model, detection_of));
     return intervals * attempt + rest;
 }
 
@@ -291,12 +302,14 @@ double least_mean_training_time(double productive_s, const FailureModel& model)
     // After a planned stop, which has a stall of its own, or a return to a copy in memory the next checkpoint is a whole interval
     // away: with planned stops there are no fewer stalls, with copies there may be.
     const bool regular = model.memory_interval_s == 0.0 && std::isfinite(model.interval_s);
-    const double stalls = regular ? std::max(0.0, productive_s / model.interval_s - 1.0) * model.stall_s : 0.0;
+    const double stalls =
+        regular ? std::max(0.0, productive_s / model.interval_s - 1.0) * model.stall_s : 0.0;
     double time = productive_s * model.pace + stalls;
     const double running = time;
     for (const FailureModel::Source& source : model.sources) {
         const double restart = source.gaps.family == GapFamily::exponential ? source.least_restart_s() : 0.0;
-        const double begun = source.gaps.family == GapFamily::constant ? 1.0 : 0.0;  // the gap that the run ends in
+        const double begun =
+            source.gaps.family == GapFamily::constant ? 1.0 : 0.0;  // the gap that the run ends in
         time += std::max(0.0, running * source.rate - begun) * (source.detection_s + restart);
     }
     return time;

@@ -51,9 +51,9 @@ struct FailureModel {
     std::vector<Source> sources;
     double interval_s = std::numeric_limits<double>::infinity();  // productive time between checkpoints
     double stall_s = 0.0;                                         // stop of training per checkpoint
-    double lag_s = 0.0;                                           // from the stop until the checkpoint is in storage
-    double memory_interval_s = 0.0;                               // zero: no copies in memory
-    double pace = 1.0;                                            // wall-clock over productive time, due to memory copies
+    double lag_s = 0.0;              // from the stop until the checkpoint is in storage
+    double memory_interval_s = 0.0;  // zero: no copies in memory
+    double pace = 1.0;               // wall-clock over productive time, due to memory copies
     int spares = enough_spares;
     double node_cv = 0.0;  // cv of the sum of the nodes' rates
     int nodes = 0;

@@ -15,8 +15,8 @@ namespace {
 /// Neither truncated nor raised, as factors of durations are: a gap may be as short as it likes.
 QuantileTable table_of(const Family& family) { return QuantileTable(functions_of(family).quantile); }
 
-using Plain =
-    boost::math::policies::policy<boost::math::policies::promote_double<false>>;  // as in model/distribution/families.cpp
+using Plain = boost::math::policies::policy<
+    boost::math::policies::promote_double<false>>;  // as in model/distribution/families.cpp
 
 /// What is left of a gap X of mean one, seen at any time, is less than x with probability E[min(X, x)]: density P(X > x), a
 /// length-biased gap times a uniform number. Source: Cox, Renewal Theory (1962), section 5.
@@ -34,9 +34,9 @@ Quantile rest_of_gamma(double cv)
     return [shape = 1.0 / (cv * cv)](double p, bool upper) {
         // In between: E[min(X, x)] <= x, and no rest exceeds its gap.
         const double low = upper ? 1.0 - p : p;
-        const double high =
-            (upper ? boost::math::gamma_q_inv(shape + 1.0, p, Plain()) : boost::math::gamma_p_inv(shape + 1.0, p, Plain())) /
-            shape;
+        const double high = (upper ? boost::math::gamma_q_inv(shape + 1.0, p, Plain())
+                                   : boost::math::gamma_p_inv(shape + 1.0, p, Plain())) /
+                            shape;
         const auto excess = [&](double log_x) {
             const double at = rest_of_gamma(shape, std::exp(log_x), upper);
             return upper ? p - at : at - p;
@@ -50,8 +50,8 @@ Quantile rest_of_gamma(double cv)
         }
         constexpr int bits = 40;  // of a float's 24
         std::uintmax_t iterations = 100;
-        const auto bracket = boost::math::tools::toms748_solve(excess, from, to, at_from, at_to,
-                                                               boost::math::tools::eps_tolerance<double>(bits), iterations);
+        const auto bracket = boost::math::tools::toms748_solve(
+            excess, from, to, at_from, at_to, boost::math::tools::eps_tolerance<double>(bits), iterations);
         return std::exp(0.5 * (bracket.first + bracket.second));
     };
 }
@@ -103,15 +103,17 @@ const QuantileTable& FailureTables::first_gaps(const GapDistribution& distributi
     return found != first_gaps_.end()
                ? found->second
                : first_gaps_
-                     .emplace(key, QuantileTable(distribution.family == GapFamily::gamma ? rest_of_gamma(distribution.cv)
-                                                                                         : rest_of_weibull(distribution.cv)))
+                     .emplace(key, QuantileTable(distribution.family == GapFamily::gamma
+                                                     ? rest_of_gamma(distribution.cv)
+                                                     : rest_of_weibull(distribution.cv)))
                      .first->second;
 }
 
 const QuantileTable& FailureTables::repair(double cv)
 {
     const auto found = repair_.find(cv);
-    return found != repair_.end() ? found->second : repair_.emplace(cv, table_of(LogNormal{cv})).first->second;
+    return found != repair_.end() ? found->second
+                                  : repair_.emplace(cv, table_of(LogNormal{cv})).first->second;
 }
 
 const QuantileTable& FailureTables::rate(double cv) { return gaps({GapFamily::gamma, cv}); }

@@ -29,12 +29,15 @@ struct BlockLoss {
 };
 
 /// What is drawn for the failures of one lane's job that continues with fewer replicas.
-DrawFailure failure_draws(const SegmentTables& tables, const HistoryDraws& draws, const RateFactors& rates, int lane)
+DrawFailure failure_draws(const SegmentTables& tables, const HistoryDraws& draws, const RateFactors& rates,
+                          int lane)
 {
     return [&tables, &draws, &rates, lane](std::size_t c, std::uint32_t failure) {
         const CauseClock& clock = tables.clocks[c];
-        const double repair = clock.repair != nullptr ? (*clock.repair)(draws.word(lane, Stream::repair, failure, 0)) : 0.0F;
-        const std::uint32_t gap_word = draws.word(lane, Stream::failure, (failure + 1) / 4, (failure + 1) % 4);
+        const double repair =
+            clock.repair != nullptr ? (*clock.repair)(draws.word(lane, Stream::repair, failure, 0)) : 0.0F;
+        const std::uint32_t gap_word =
+            draws.word(lane, Stream::failure, (failure + 1) / 4, (failure + 1) % 4);
         const double gap = (*tables.gap_tables[clock.gap_table])(gap_word);
         return FailureDraw{.repair_s = clock.source->repair_s * repair,
                            .copies = draws.word(lane, Stream::repair, failure, 1) * word_unit,
@@ -144,7 +147,8 @@ private:
     {
         const FailureModel& model = segment.run.model;
         const int gpus = segment.run.gpus;
-        const HistoryPace pace{model.interval_s, model.stall_s, model.lag_s, model.memory_interval_s, model.pace};
+        const HistoryPace pace{model.interval_s, model.stall_s, model.lag_s, model.memory_interval_s,
+                               model.pace};
         for (std::uint32_t round = 0;; ++round) {
             run_to_failures(pace, clocks_.due(), state_, round_);
             for (int l = 0; l < lanes; ++l) {
@@ -215,7 +219,8 @@ private:
         const bool hot = can_switch && (model.spares == enough_spares || spares_.ready_at(l, known) >= nodes);
         const double recovery = hot ? source.switch_s : source.restart_s;
         if (clock.repair != nullptr) {
-            const double repaired = failed + source.repair_s * static_cast<double>((*clock.repair)(words.repair));
+            const double repaired =
+                failed + source.repair_s * static_cast<double>((*clock.repair)(words.repair));
             waiting += spares_.wait(l, nodes, hot, known, repaired);
         }
         CauseLoss& loss = loss_.cause[source.cause];
@@ -247,8 +252,8 @@ private:
 
 }  // namespace
 
-Histories sample_histories(std::span<const RunSegment> segments, std::size_t causes, FailureTables& tables, std::uint64_t seed,
-                           Purpose purpose)
+Histories sample_histories(std::span<const RunSegment> segments, std::size_t causes, FailureTables& tables,
+                           std::uint64_t seed, Purpose purpose)
 {
     std::vector<TabledSegment> with_tables;
     for (const RunSegment& segment : segments) {
@@ -283,7 +288,8 @@ Histories sample_histories(std::span<const RunSegment> segments, std::size_t cau
     }
     const auto runs = static_cast<double>(count);
     for (CauseLoss& loss : result.cause) {
-        loss = {loss.failures / runs, loss.rework_gpu_s / runs, loss.down_gpu_s / runs, loss.waiting_gpu_s / runs};
+        loss = {loss.failures / runs, loss.rework_gpu_s / runs, loss.down_gpu_s / runs,
+                loss.waiting_gpu_s / runs};
     }
     result.checkpoint_gpu_s /= runs;
     return result;

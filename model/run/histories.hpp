@@ -44,7 +44,7 @@ struct Histories {
 ///
 /// Draws are keyed by (history, part, number of the failure), so designs share them and the order of work does not matter. Not
 /// modelled: failing spares; the loss of a copy in memory that training was restored from before it is in storage.
-Histories sample_histories(std::span<const RunSegment> segments, std::size_t causes, FailureTables& tables, std::uint64_t seed,
-                           Purpose purpose);
+Histories sample_histories(std::span<const RunSegment> segments, std::size_t causes, FailureTables& tables,
+                           std::uint64_t seed, Purpose purpose);
 
 }  // namespace prismopt

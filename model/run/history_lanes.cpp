@@ -25,7 +25,8 @@ void earliest(const std::vector<Doubles>& rows, Ints& which, Doubles& smallest)
     });
 }
 
-void run_to_failures(const HistoryPace& pace, std::vector<Doubles>& due, HistoryState& state, HistoryRound& round)
+void run_to_failures(const HistoryPace& pace, std::vector<Doubles>& due, HistoryState& state,
+                     HistoryRound& round)
 {
     on_registers([&](auto) PRISMOPT_INLINE {
         Doubles gap;
@@ -59,7 +60,8 @@ void run_to_failures(const HistoryPace& pace, std::vector<Doubles>& due, History
         }
         if (pace.memory_interval_s > 0.0) {
             for (int l = 0; l < lanes; ++l) {
-                round.copied.at[l] = std::floor(round.work.at[l] / pace.memory_interval_s) * pace.memory_interval_s;
+                round.copied.at[l] =
+                    std::floor(round.work.at[l] / pace.memory_interval_s) * pace.memory_interval_s;
             }
         }
         for (Doubles& clock : due) {

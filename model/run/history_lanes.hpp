@@ -44,7 +44,8 @@ struct HistoryRound {
 
 /// Runs each lane until the first clock expires (`due[source]`: seconds of running) or to its end. Updates wall and running of
 /// lanes that end, and all clocks.
-void run_to_failures(const HistoryPace& pace, std::vector<Doubles>& due, HistoryState& state, HistoryRound& round);
+void run_to_failures(const HistoryPace& pace, std::vector<Doubles>& due, HistoryState& state,
+                     HistoryRound& round);
 
 /// Finds the smallest of the rows and its index, lane by lane.
 void earliest(const std::vector<Doubles>& rows, Ints& which, Doubles& smallest);

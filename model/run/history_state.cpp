@@ -62,7 +62,8 @@ void RateFactors::draw(const SegmentTables& tables, const HistoryDraws& draws)
     }
 }
 
-void CauseClocks::begin(const SegmentTables& tables, const RateFactors& rates, const HistoryDraws& draws, bool first_segment)
+void CauseClocks::begin(const SegmentTables& tables, const RateFactors& rates, const HistoryDraws& draws,
+                        bool first_segment)
 {
     due_in_segment_.assign(tables.clocks.size(), Doubles{});
     for (std::size_t c = 0; c < tables.clocks.size(); ++c) {
@@ -87,7 +88,8 @@ void CauseClocks::begin(const SegmentTables& tables, const RateFactors& rates, c
     }
 }
 
-void CauseClocks::set_first_gap(const CauseClock& clock, std::size_t c, const RateFactors& rates, const Words& bits)
+void CauseClocks::set_first_gap(const CauseClock& clock, std::size_t c, const RateFactors& rates,
+                                const Words& bits)
 {
     for (int l = 0; l < lanes; ++l) {
         const auto gap = static_cast<double>((*clock.first_gaps)(bits.at[l]));

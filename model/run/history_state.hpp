@@ -70,7 +70,8 @@ public:
 
     /// Begins a segment: what is left of gaps goes on at its rates. A cause that begins here draws its first gap; that of the first
     /// clock in the first segment is set afterwards.
-    void begin(const SegmentTables& tables, const RateFactors& rates, const HistoryDraws& draws, bool first_segment);
+    void begin(const SegmentTables& tables, const RateFactors& rates, const HistoryDraws& draws,
+               bool first_segment);
     void set_first_gap(const CauseClock& clock, std::size_t c, const RateFactors& rates, const Words& bits);
     void end(const SegmentTables& tables);
 

@@ -32,12 +32,18 @@ constexpr std::array<Gap, 9> of_four{{{35e6, 0.020},
                                       {2.4e9, 0.003},
                                       {4e9, 0.0018},
                                       {10e9, 0.0029}}};
-constexpr std::array<Gap, 7> of_eight{
-    {{35e6, 0.039}, {90e6, 0.031}, {180e6, 0.023}, {335e6, 0.020}, {550e6, 0.017}, {1.3e9, 0.013}, {2.4e9, 0.011}}};
+constexpr std::array<Gap, 7> of_eight{{{35e6, 0.039},
+                                       {90e6, 0.031},
+                                       {180e6, 0.023},
+                                       {335e6, 0.020},
+                                       {550e6, 0.017},
+                                       {1.3e9, 0.013},
+                                       {2.4e9, 0.011}}};
 
 double interpolated(std::span<const Gap> gaps, double parameters)
 {
-    const auto above = std::find_if(gaps.begin(), gaps.end(), [&](const Gap& gap) { return gap.first >= parameters; });
+    const auto above =
+        std::find_if(gaps.begin(), gaps.end(), [&](const Gap& gap) { return gap.first >= parameters; });
     if (above == gaps.begin()) {
         return gaps.front().second;
     }
@@ -57,7 +63,8 @@ double published_local_gap(double parameters, int groups)
     const double four = interpolated(of_four, parameters);
     const double eight = interpolated(of_eight, parameters);
     const double doublings = std::log2(static_cast<double>(groups)) - 1.0;  // beyond two
-    const double gap = doublings <= 1.0 ? two + doublings * (four - two) : four + (doublings - 1.0) * (eight - four);
+    const double gap =
+        doublings <= 1.0 ? two + doublings * (four - two) : four + (doublings - 1.0) * (eight - four);
     return std::max(0.0, gap);
 }
 

@@ -11,20 +11,23 @@ std::optional<PublishedGap> published_loss_gap(Precision precision)
         case Precision::fp32:
         case Precision::tf32: break;
         case Precision::bf16:
-            return PublishedGap{
-                precision, {0.0, 0.0}, "results of FP32, same hyperparameters: Kalamkar et al., arXiv 1905.12322"};
+            return PublishedGap{precision,
+                                {0.0, 0.0},
+                                "results of FP32, same hyperparameters: Kalamkar et al., arXiv 1905.12322"};
         case Precision::fp8:
         case Precision::fp8_delayed:
         case Precision::fp8_current:
         case Precision::fp8_blockwise:
         case Precision::mxfp8:  // measured with tiles and blocks; of the others an assumption
-            return PublishedGap{precision, {0.0, 0.0025}, "below 0.25 % throughout: DeepSeek-AI, arXiv 2412.19437, section 3.3"};
+            return PublishedGap{precision,
+                                {0.0, 0.0025},
+                                "below 0.25 % throughout: DeepSeek-AI, arXiv 2412.19437, section 3.3"};
         case Precision::nvfp4:
-            return PublishedGap{
-                precision,
-                {0.005, 0.015},
-                "below 1 % against FP8, above 1.5 % at the end, the first 2 and last 8 of 62 layers (16 % of the linear "
-                "layers) in BF16: NVIDIA, arXiv 2509.25149, sections 3 and 4.1"};
+            return PublishedGap{precision,
+                                {0.005, 0.015},
+                                "below 1 % against FP8, above 1.5 % at the end, the first 2 and last 8 of 62 "
+                                "layers (16 % of the linear "
+                                "layers) in BF16: NVIDIA, arXiv 2509.25149, sections 3 and 4.1"};
     }
     return std::nullopt;
 }

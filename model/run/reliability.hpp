@@ -15,10 +15,11 @@ namespace prismopt {
 /// clusters; constant gaps (cv 0) a timetable.
 enum class GapFamily { exponential, gamma, weibull, constant };
 template <>
-inline constexpr auto names_of<GapFamily> = std::to_array<Named<GapFamily>>({{GapFamily::exponential, "exponential"},
-                                                                             {GapFamily::gamma, "gamma"},
-                                                                             {GapFamily::weibull, "weibull"},
-                                                                             {GapFamily::constant, "constant"}});
+inline constexpr auto names_of<GapFamily> =
+    std::to_array<Named<GapFamily>>({{GapFamily::exponential, "exponential"},
+                                     {GapFamily::gamma, "gamma"},
+                                     {GapFamily::weibull, "weibull"},
+                                     {GapFamily::constant, "constant"}});
 /// Distribution of the gaps between the failures of one cause on `nodes` nodes, or, if that is zero, of a job of any size.
 struct GapDistribution {
     GapFamily family = GapFamily::exponential;
@@ -33,7 +34,8 @@ enum class RateOf { node, gpu, unit, job };
 struct Cause {
     std::string name;
     PerSecond rate;
-    double rate_cv = 0.0;  // standard deviation of what is known of the rate, over the rate: gamma, drawn once per run
+    double rate_cv =
+        0.0;  // standard deviation of what is known of the rate, over the rate: gamma, drawn once per run
     RateOf of = RateOf::node;
     std::string tier;    // of rates per unit: the cluster's tier
     int unit_nodes = 1;  // nodes in one unit of it, all of which a failure takes
@@ -56,9 +58,8 @@ inline constexpr auto names_of<CheckpointWrite> = std::to_array<Named<Checkpoint
 /// Rule for the checkpoint interval if none is given. Formulas and sources: failure_model.hpp.
 enum class IntervalRule { young, daly, optimal };
 template <>
-inline constexpr auto names_of<IntervalRule> = std::to_array<Named<IntervalRule>>({{IntervalRule::young, "young"},
-                                                                                   {IntervalRule::daly, "daly"},
-                                                                                   {IntervalRule::optimal, "optimal"}});
+inline constexpr auto names_of<IntervalRule> = std::to_array<Named<IntervalRule>>(
+    {{IntervalRule::young, "young"}, {IntervalRule::daly, "daly"}, {IntervalRule::optimal, "optimal"}});
 
 /// Checkpoint copies in the memory of other nodes, in addition to storage (Wang et al., GEMINI, SOSP 2023). Cause::memory_kept is
 /// the probability that they survive a failure.
@@ -77,8 +78,9 @@ inline constexpr int enough_spares = -1;  // unlimited
 
 /// Failures, checkpoints and spares of a cluster.
 struct Reliability {
-    PerSecond node_failure_rate;  // per node, exponential gaps: a first cause, named "node failure"; zero: none
-    Seconds restart;              // of that cause
+    PerSecond
+        node_failure_rate;  // per node, exponential gaps: a first cause, named "node failure"; zero: none
+    Seconds restart;        // of that cause
     Seconds checkpoint_interval;  // productive time between writes; zero: by `interval_rule`
     Seconds checkpoint_write;     // time until a checkpoint is in storage
     std::vector<Cause> causes{};  // in addition to node_failure_rate
@@ -87,7 +89,8 @@ struct Reliability {
     Seconds snapshot{};  // of asynchronous writes
     MemoryCheckpoints memory{};
     int spares = enough_spares;  // nodes that replace failed ones
-    double node_cv = 0.0;        // cv of the nodes' rates, gamma: counts by node are negative binomial; zero: all equal
+    double node_cv =
+        0.0;  // cv of the nodes' rates, gamma: counts by node are negative binomial; zero: all equal
     Drift drift{};
     Recovery recovery = Recovery::restart;
     Seconds

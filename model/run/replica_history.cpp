@@ -53,9 +53,11 @@ public:
         const double failed_s = history_.wall_s;
         const int before = replicas(failed_s);
         const bool last_unit = static_cast<int>(draw.place * source.units) + 1 == source.units;
-        const int nodes = std::min(last_unit ? source.last_unit_nodes : source.unit_nodes, model_.nodes - missing(failed_s));
+        const int nodes = std::min(last_unit ? source.last_unit_nodes : source.unit_nodes,
+                                   model_.nodes - missing(failed_s));
         if (model_.spares != enough_spares && source.repair_s > 0.0) {
-            history_.in_repair.insert(history_.in_repair.end(), static_cast<std::size_t>(nodes), failed_s + draw.repair_s);
+            history_.in_repair.insert(history_.in_repair.end(), static_cast<std::size_t>(nodes),
+                                      failed_s + draw.repair_s);
         }
         history_.wall_s += source.detection_s;
         loss.down_s += source.detection_s;
@@ -81,7 +83,8 @@ private:
             return 0;
         }
         const auto& back = history_.in_repair;
-        const auto away = std::count_if(back.begin(), back.end(), [when_s](double back_s) { return back_s > when_s; });
+        const auto away =
+            std::count_if(back.begin(), back.end(), [when_s](double back_s) { return back_s > when_s; });
         return std::clamp(static_cast<int>(away) - model_.spares, 0, model_.nodes);
     }
 
@@ -154,7 +157,8 @@ private:
             stored_at_ = at_;
         } else if (!survives) {
             if (model_.memory_interval_s > 0.0 && copies < source.memory_kept) {
-                const double kept = std::floor((at_ - began_at_) / model_.memory_interval_s) * model_.memory_interval_s;
+                const double kept =
+                    std::floor((at_ - began_at_) / model_.memory_interval_s) * model_.memory_interval_s;
                 stored_at_ = std::max(stored_at_, began_at_ + kept);
             }
             at_ = stored_at_;
@@ -178,7 +182,8 @@ private:
 
 }  // namespace
 
-void run_with_fewer_replicas(const FailureModel& model, double productive_s, const DrawFailure& draw, ReplicaHistory& history)
+void run_with_fewer_replicas(const FailureModel& model, double productive_s, const DrawFailure& draw,
+                             ReplicaHistory& history)
 {
     history.loss.assign(std::max<std::size_t>(1, model.sources.size()), SourceLoss{});
     history.stalls_s = 0.0;

@@ -41,6 +41,7 @@ struct ReplicaHistory {
 ///
 /// Nodes in repair beyond the spares are missing. The others form as many whole replicas as they suffice for, which share the
 /// global batch: the speed is in proportion to their number. If none is whole, the job waits for one, and restarts.
-void run_with_fewer_replicas(const FailureModel& model, double productive_s, const DrawFailure& draw, ReplicaHistory& history);
+void run_with_fewer_replicas(const FailureModel& model, double productive_s, const DrawFailure& draw,
+                             ReplicaHistory& history);
 
 }  // namespace prismopt

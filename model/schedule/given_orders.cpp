@@ -43,8 +43,8 @@ public:
     std::variant<TaskOrders, Infeasible> run()
     {
         if (orders_.size() != static_cast<std::size_t>(shape_.stages)) {
-            return refused("orders of " + std::to_string(orders_.size()) + " ranks, but pp=" + std::to_string(shape_.stages) +
-                           "; give one line per rank, or change pp");
+            return refused("orders of " + std::to_string(orders_.size()) + " ranks, but pp=" +
+                           std::to_string(shape_.stages) + "; give one line per rank, or change pp");
         }
         TaskOrders on_stages(orders_.size());
         for (std::size_t rank = 0; rank < orders_.size(); ++rank) {
@@ -96,33 +96,40 @@ private:
     {
         const PartTask& task = orders_[rank][at];
         if (task.part < 0 || task.part >= parts_) {
-            return "refers to stage " + std::to_string(task.part) + ", but " + plan_text() + " cuts the network into " +
-                   std::to_string(parts_) + " (0 .. " + std::to_string(parts_ - 1) + ")";
+            return "refers to stage " + std::to_string(task.part) + ", but " + plan_text() +
+                   " cuts the network into " + std::to_string(parts_) + " (0 .. " +
+                   std::to_string(parts_ - 1) + ")";
         }
         if (task.microbatch < 0 || task.microbatch >= shape_.microbatches) {
             return "refers to microbatch " + std::to_string(task.microbatch) + ", but the plan has " +
-                   std::to_string(shape_.microbatches) + " (0 .. " + std::to_string(shape_.microbatches - 1) + ")";
+                   std::to_string(shape_.microbatches) + " (0 .. " + std::to_string(shape_.microbatches - 1) +
+                   ")";
         }
         int chunk = 0;
         const auto held = [&] {
             const MicrobatchRange range = microbatches_of(shape_, chunk);
-            return part_of_network(shape_, {static_cast<int>(rank), chunk}) == task.part && task.microbatch >= range.first &&
-                   task.microbatch < range.first + range.count;
+            return part_of_network(shape_, {static_cast<int>(rank), chunk}) == task.part &&
+                   task.microbatch >= range.first && task.microbatch < range.first + range.count;
         };
         while (chunk < shape_.chunks && !held()) {
             ++chunk;
         }
         if (chunk == shape_.chunks) {
-            return "belongs to rank " + std::to_string(position_of(task.part, task.microbatch)->stage) + " with " + plan_text() +
-                   "; choose a schedule that assigns stages to ranks as the file does (interleaved: in loops, zb_v: in a V)";
+            return "belongs to rank " + std::to_string(position_of(task.part, task.microbatch)->stage) +
+                   " with " + plan_text() +
+                   "; choose a schedule that assigns stages to ranks as the file does (interleaved: in "
+                   "loops, zb_v: in a V)";
         }
         if (task.pass == Pass::paired_backward &&
-            (shape_.chunks != 2 || order.empty() || order.back().pass != Pass::paired_forward || order.back().chunk == chunk)) {
-            return "overlaps a forward pass, which is supported only between the two chunks of a stage; list them one after the "
+            (shape_.chunks != 2 || order.empty() || order.back().pass != Pass::paired_forward ||
+             order.back().chunk == chunk)) {
+            return "overlaps a forward pass, which is supported only between the two chunks of a stage; list "
+                   "them one after the "
                    "other";
         }
         const std::vector<PartTask>& row = orders_[rank];
-        if (task.pass == Pass::paired_forward && (at + 1 == row.size() || row[at + 1].pass != Pass::paired_backward)) {
+        if (task.pass == Pass::paired_forward &&
+            (at + 1 == row.size() || row[at + 1].pass != Pass::paired_backward)) {
             return "overlaps a backward pass that does not come next; list it right after";
         }
         for (const Result result : results) {
@@ -132,11 +139,13 @@ private:
             Place& place = maker(result, task.part, task.microbatch);
             if (place.rank >= 0) {
                 const PartTask& before = orders_[place.rank][place.at];
-                return before.pass == task.pass ? "is listed twice; remove one" : "repeats " + task_name(before) + "; remove one";
+                return before.pass == task.pass ? "is listed twice; remove one"
+                                                : "repeats " + task_name(before) + "; remove one";
             }
             place = {static_cast<int>(rank), at};
         }
-        order.push_back({task.pass, static_cast<std::uint16_t>(chunk), static_cast<std::uint16_t>(task.microbatch)});
+        order.push_back(
+            {task.pass, static_cast<std::uint16_t>(chunk), static_cast<std::uint16_t>(task.microbatch)});
         return {};
     }
 
@@ -150,8 +159,8 @@ private:
                         const PartTask task{passes[static_cast<std::size_t>(result)], part, microbatch};
                         const int rank = position_of(part, microbatch)->stage;
                         return on_rank(rank) + task_name(task) + " is missing" +
-                               (result == Result::activations ? "" : ", and no B includes it") + "; the plan has " +
-                               std::to_string(shape_.microbatches) +
+                               (result == Result::activations ? "" : ", and no B includes it") +
+                               "; the plan has " + std::to_string(shape_.microbatches) +
                                " microbatches, each with F, and B or I and W, on every stage";
                     }
                 }
@@ -165,7 +174,8 @@ private:
     {
         const auto [pass, part, microbatch] = task;
         if (is_forward(pass)) {
-            return part > 0 ? std::vector{maker(Result::activations, part - 1, microbatch)} : std::vector<Place>{};
+            return part > 0 ? std::vector{maker(Result::activations, part - 1, microbatch)}
+                            : std::vector<Place>{};
         }
         if (pass == Pass::weight_gradient) {
             return {maker(Result::input_gradient, part, microbatch)};
@@ -218,8 +228,8 @@ private:
             const Place need = *waits_for(rank);
             const PartTask& at = orders_[need.rank][next[need.rank]];
             text += (rank == first ? ": rank " : "; rank ") + std::to_string(rank) + "'s " +
-                    task_name(orders_[rank][next[rank]]) + " waits for rank " + std::to_string(need.rank) + "'s " +
-                    task_name(orders_[need.rank][need.at]) +
+                    task_name(orders_[rank][next[rank]]) + " waits for rank " + std::to_string(need.rank) +
+                    "'s " + task_name(orders_[need.rank][need.at]) +
                     (need.at == next[need.rank] ? "" : ", which comes after " + task_name(at));
             rank = need.rank;
         } while (rank != first);
@@ -237,14 +247,16 @@ private:
 std::string task_name(const PartTask& task)
 {
     constexpr std::array letters{"F", "B", "I", "W", "F", "B"};
-    return std::to_string(task.part) + letters[static_cast<std::size_t>(task.pass)] + std::to_string(task.microbatch);
+    return std::to_string(task.part) + letters[static_cast<std::size_t>(task.pass)] +
+           std::to_string(task.microbatch);
 }
 
 PartOrders part_orders(const Program& program)
 {
     PartOrders orders(program.shape.stages);
     for (const ProgramOp& op : program.ops) {
-        orders[op.stage].push_back({op.pass, part_of_network(program.shape, {op.stage, op.chunk}), op.microbatch});
+        orders[op.stage].push_back(
+            {op.pass, part_of_network(program.shape, {op.stage, op.chunk}), op.microbatch});
     }
     return orders;
 }

@@ -52,9 +52,12 @@ std::vector<std::vector<HeldPasses>> most_held(const Program& program)
         } else {
             --(op.pass == Pass::weight_gradient ? here.held : here.saved);
         }
-        const auto below = [](const HeldPasses& a, const HeldPasses& b) { return a.saved <= b.saved && a.held <= b.held; };
+        const auto below = [](const HeldPasses& a, const HeldPasses& b) {
+            return a.saved <= b.saved && a.held <= b.held;
+        };
         std::vector<HeldPasses>& list = most[op.stage];
-        if (std::none_of(list.begin(), list.end(), [&](const HeldPasses& other) { return below(here, other); })) {
+        if (std::none_of(list.begin(), list.end(),
+                         [&](const HeldPasses& other) { return below(here, other); })) {
             std::erase_if(list, [&](const HeldPasses& other) { return below(other, here); });
             list.push_back(here);
         }
@@ -154,7 +157,9 @@ private:
     /// Of the forward or of the gradient of its input.
     std::int32_t& slot_of(bool forward, int position, int microbatch)
     {
-        return waiting_[(static_cast<std::size_t>(forward ? 0 : positions_) + position) * shape_.microbatches + microbatch];
+        return waiting_[(static_cast<std::size_t>(forward ? 0 : positions_) + position) *
+                            shape_.microbatches +
+                        microbatch];
     }
 
     /// Whether what the task needs on its own chunk, and from the neighbouring one, is there: none from beyond the ends of the
@@ -184,7 +189,8 @@ private:
         op.part = static_cast<std::uint32_t>(able.stage * shape_.chunks + t.chunk);
         op.distribution = op.part * passes_ + static_cast<std::uint32_t>(op.pass);
         op.first_of_chunk = is_forward(t.pass) && forwards_[able.position]++ == 0;
-        op.last_of_chunk = gives_weight_gradient(t.pass) && ++weights_[able.position] == microbatches_[t.chunk];
+        op.last_of_chunk =
+            gives_weight_gradient(t.pass) && ++weights_[able.position] == microbatches_[t.chunk];
         op.in = able.in;
         slots_.read(op.in);
         op.before = last_[able.stage];
@@ -233,12 +239,13 @@ private:
     const TaskOrders& orders_;
     int positions_ = 0;
     std::uint32_t passes_ = 0;
-    std::vector<int> microbatches_;      // [chunk]
-    std::vector<int> before_;            // [position]: of the part before, or `nowhere`
-    std::vector<int> after_;             // [position]
-    std::vector<std::int32_t> waiting_;  // [(gradient * positions + position) * m + microbatch]: slot or `absent`
-    std::vector<int> forwards_;          // [position]: emitted
-    std::vector<int> weights_;           // [position]: ops emitted that give weight gradients
+    std::vector<int> microbatches_;  // [chunk]
+    std::vector<int> before_;        // [position]: of the part before, or `nowhere`
+    std::vector<int> after_;         // [position]
+    std::vector<std::int32_t>
+        waiting_;                // [(gradient * positions + position) * m + microbatch]: slot or `absent`
+    std::vector<int> forwards_;  // [position]: emitted
+    std::vector<int> weights_;   // [position]: ops emitted that give weight gradients
     std::vector<Task> forward_of_pair_;  // [stage]: the last one
     std::vector<std::int32_t> last_;     // [stage]: slot of the latest op's end
     Slots slots_;
@@ -248,7 +255,10 @@ private:
 
 }  // namespace
 
-CompiledProgram compile_program(const ScheduleShape& shape, const TaskOrders& orders) { return Compiler(shape, orders).run(); }
+CompiledProgram compile_program(const ScheduleShape& shape, const TaskOrders& orders)
+{
+    return Compiler(shape, orders).run();
+}
 
 namespace {
 
@@ -336,7 +346,8 @@ public:
         rest_.left_out = program.left_out;
         ops_.reserve(program.ops.size());
         for (const ProgramOp& op : program.ops) {
-            ops_.push_back(op.distribution << 2 | (op.first_of_chunk ? 2U : 0U) | (op.last_of_chunk ? 1U : 0U));
+            ops_.push_back(op.distribution << 2 | (op.first_of_chunk ? 2U : 0U) |
+                           (op.last_of_chunk ? 1U : 0U));
         }
     }
 
@@ -371,7 +382,8 @@ private:
 std::size_t Program::spare(const Repeats& repeated) const
 {
     constexpr std::size_t pipelines = 4;
-    const std::size_t kept = std::max<std::size_t>(2 * longest_wait, pipelines * ops_of_pipeline()) / repeated.period + 3;
+    const std::size_t kept =
+        std::max<std::size_t>(2 * longest_wait, pipelines * ops_of_pipeline()) / repeated.period + 3;
     const std::size_t count = repeated.count() + repeated.left_out;
     return count - std::min(count, kept);
 }
@@ -391,7 +403,8 @@ CompiledProgram compiled_program(const ScheduleShape& shape)
 CompiledProgram shortened_program(const ScheduleShape& shape)
 {
     thread_local ProgramCache recent(1U << 20);
-    thread_local std::map<ScheduleShape, PackedProgram> packed;  // a search comes back to a shape at each number of GPUs
+    thread_local std::map<ScheduleShape, PackedProgram>
+        packed;  // a search comes back to a shape at each number of GPUs
     thread_local std::size_t packed_ops = 0;
     constexpr std::size_t most_packed = 5U << 22;  // 168 MB of ops
     return recent.of(shape, [&]() -> CompiledProgram {
@@ -402,7 +415,8 @@ CompiledProgram shortened_program(const ScheduleShape& shape)
         if (std::holds_alternative<Infeasible>(whole)) {
             return whole;
         }
-        auto program = std::make_shared<const Program>(shortened(*std::get<std::shared_ptr<const Program>>(whole)));
+        auto program =
+            std::make_shared<const Program>(shortened(*std::get<std::shared_ptr<const Program>>(whole)));
         if (packed_ops + program->ops.size() > most_packed) {
             packed.clear();
             packed_ops = 0;

@@ -54,18 +54,21 @@ struct Program {
     ScheduleShape shape;
     // Every op follows all ops that it waits for. In a pair, the forward pass takes no time and the backward pass that of both.
     std::vector<ProgramOp> ops;
-    int passes = 2;                                  // passes of ops are below this number
-    std::vector<std::uint32_t> fed_by;               // [op]: the op that feeds it is so many ops before it; 0: none
-    std::uint32_t longest_wait = 0;                  // largest distance in fed_by
-    std::vector<Repeats> repeats;                    // in their order
-    std::vector<std::uint32_t> op_count;             // [distribution]: number of its ops
-    std::int32_t slots = 0;                          // number of slots, reused as soon as all readers are done; shortened: zero
+    int passes = 2;                       // passes of ops are below this number
+    std::vector<std::uint32_t> fed_by;    // [op]: the op that feeds it is so many ops before it; 0: none
+    std::uint32_t longest_wait = 0;       // largest distance in fed_by
+    std::vector<Repeats> repeats;         // in their order
+    std::vector<std::uint32_t> op_count;  // [distribution]: number of its ops
+    std::int32_t slots = 0;  // number of slots, reused as soon as all readers are done; shortened: zero
     std::vector<std::int32_t> last;                  // [stage]: slot with the end of its last op
     std::vector<std::vector<HeldPasses>> most_held;  // [stage]: maxima over time, without dominated ones
     std::size_t left_out = 0;                        // ops that a shortened program lacks
 
     /// Returns the number of ops of one microbatch per stage, which fill the pipeline.
-    std::size_t ops_of_pipeline() const { return (ops.size() + left_out) / shape.microbatches * shape.stages; }
+    std::size_t ops_of_pipeline() const
+    {
+        return (ops.size() + left_out) / shape.microbatches * shape.stages;
+    }
 
     /// Returns the number of repetitions that a shortened program lacks: as many others stay as fill the pipeline four times, and all
     /// that an op behind them may wait for.

@@ -35,7 +35,8 @@ struct Excerpt {
 /// Leaves out the spare repetitions of `shortened`: among the others, paths choose where to stay.
 Excerpt excerpt_of(const Program& program, std::span<const Repeats> shortened)
 {
-    Excerpt result{.ops = {}, .fed_by = {}, .cuts = {}, .stages = program.shape.stages, .chunks = program.shape.chunks};
+    Excerpt result{
+        .ops = {}, .fed_by = {}, .cuts = {}, .stages = program.shape.stages, .chunks = program.shape.chunks};
     std::size_t taken = 0;
     const auto take = [&](std::size_t end) {
         result.ops.insert(result.ops.end(), program.ops.begin() + static_cast<std::ptrdiff_t>(taken),
@@ -51,9 +52,11 @@ Excerpt excerpt_of(const Program& program, std::span<const Repeats> shortened)
         }
         take(repeats.first);
         const std::size_t first = result.ops.size();
-        taken = repeats.first + (spare - repeats.left_out) * repeats.period;  // of ops that are alike, the last ones stay
+        taken = repeats.first +
+                (spare - repeats.left_out) * repeats.period;  // of ops that are alike, the last ones stay
         take(repeats.end);
-        result.cuts.push_back({{first, result.ops.size(), repeats.period}, static_cast<std::uint32_t>(spare)});
+        result.cuts.push_back(
+            {{first, result.ops.size(), repeats.period}, static_cast<std::uint32_t>(spare)});
     }
     take(program.ops.size());
     return result;
@@ -71,15 +74,18 @@ Neighbours neighbours_of(const Excerpt& program, const PathTimes& times)
 {
     const std::vector<ProgramOp>& ops = program.ops;
     const std::size_t count = ops.size();
-    Neighbours at{std::vector<float>(count), std::vector<std::uint32_t>(count, none), std::vector<float>(count),
-                  std::vector<std::uint32_t>(count, none)};
+    Neighbours at{std::vector<float>(count), std::vector<std::uint32_t>(count, none),
+                  std::vector<float>(count), std::vector<std::uint32_t>(count, none)};
     std::vector<std::uint32_t> latest(program.stages, none);
-    const auto end_of = [&](std::uint32_t i) { return i == none ? 0.0F : at.start[i] + times.seconds[ops[i].distribution]; };
+    const auto end_of = [&](std::uint32_t i) {
+        return i == none ? 0.0F : at.start[i] + times.seconds[ops[i].distribution];
+    };
     for (std::uint32_t i = 0; i < count; ++i) {
         const ProgramOp& op = ops[i];
         const std::uint32_t feeder = program.feeder(i);
         const float fed = end_of(feeder) + times.transfer[op.distribution];
-        const bool waits = feeder != none && fed >= end_of(latest[op.stage]);  // of equals the feeder: some transfer takes time
+        const bool waits = feeder != none &&
+                           fed >= end_of(latest[op.stage]);  // of equals the feeder: some transfer takes time
         at.before[i] = waits ? feeder : latest[op.stage];
         at.start[i] = waits ? fed : end_of(latest[op.stage]);
         latest[op.stage] = i;
@@ -127,11 +133,13 @@ std::size_t farthest_wait(const Neighbours& at)
 struct Stays {
     std::vector<std::uint32_t> own;    // [op]: the op of its stage before it
     std::vector<std::uint32_t> entry;  // [op]: the first op of the stay that it belongs to
-    std::vector<std::uint32_t> left;   // [op], if it is the first of a stay: the last one of the stay before; none: there is none
-    std::vector<std::uint32_t> last;   // [stage]: the last op of the path's last stay
+    std::vector<std::uint32_t>
+        left;  // [op], if it is the first of a stay: the last one of the stay before; none: there is none
+    std::vector<std::uint32_t> last;  // [stage]: the last op of the path's last stay
 };
 
-Stays longest_stays(const Excerpt& program, const PathTimes& times, const Neighbours& at, std::span<const int> stages)
+Stays longest_stays(const Excerpt& program, const PathTimes& times, const Neighbours& at,
+                    std::span<const int> stages)
 {
     const std::vector<ProgramOp>& ops = program.ops;
     const std::vector<std::uint32_t> no_ops(ops.size(), none);
@@ -149,7 +157,9 @@ Stays longest_stays(const Excerpt& program, const PathTimes& times, const Neighb
     // Of the last ops, as far back as one waits: [op][column]: it or, before it on the way, the last op there.
     const std::size_t rows = std::bit_ceil(farthest_wait(at) + 1);
     std::vector<std::uint32_t> nearest(rows * width, none);
-    const auto row_of = [&](std::uint32_t op) { return nearest.begin() + static_cast<std::ptrdiff_t>(op % rows * width); };
+    const auto row_of = [&](std::uint32_t op) {
+        return nearest.begin() + static_cast<std::ptrdiff_t>(op % rows * width);
+    };
     for (std::uint32_t i = 0; i < ops.size(); ++i) {
         const int stage = ops[i].stage;
         const std::uint32_t came_from = at.before[i];
@@ -171,7 +181,8 @@ Stays longest_stays(const Excerpt& program, const PathTimes& times, const Neighb
         entered[i] = own == none ? at.start[i] : entered[own];
         if (own != none && came_from != own) {
             const bool returns = from != none;
-            const float chain = at.start[i] - (returns ? at.start[from] + times.seconds[ops[from].distribution] : 0.0F);
+            const float chain =
+                at.start[i] - (returns ? at.start[from] + times.seconds[ops[from].distribution] : 0.0F);
             const float arrived = (returns ? entered[from] + slowed[from] : 0.0F) + chain - before;
             if (arrived > entered[i]) {
                 entered[i] = arrived;
@@ -216,7 +227,8 @@ std::vector<std::uint32_t> multiplicities(const std::vector<std::uint32_t>& path
     std::vector<std::uint32_t> times(path.size(), 1);
     for (const Excerpt::Cut& cut : excerpt.cuts) {
         const Repeats& repeats = cut.repeats;
-        const auto begin = std::lower_bound(path.begin(), path.end(), repeats.first + repeats.count() / 2 * repeats.period);
+        const auto begin =
+            std::lower_bound(path.begin(), path.end(), repeats.first + repeats.count() / 2 * repeats.period);
         const auto end = std::lower_bound(begin, path.end(), repeats.end);
         const auto from = std::find_if(begin, end, [&](std::uint32_t op) {
             return std::binary_search(begin, end, op + static_cast<std::uint32_t>(repeats.period));
@@ -276,7 +288,8 @@ private:
     std::vector<ProgramPath::Count> counts_;
 };
 
-std::optional<ProgramPaths> paths_through(const Excerpt& excerpt, const PathTimes& times, int passes, int most)
+std::optional<ProgramPaths> paths_through(const Excerpt& excerpt, const PathTimes& times, int passes,
+                                          int most)
 {
     const std::vector<ProgramOp>& ops = excerpt.ops;
     const Neighbours at = neighbours_of(excerpt, times);
@@ -314,7 +327,10 @@ std::optional<ProgramPaths> paths_through(const Excerpt& excerpt, const PathTime
 
 }  // namespace
 
-ProgramPaths program_paths(const Program& program, int most) { return program_paths(program, usual_times(program), most); }
+ProgramPaths program_paths(const Program& program, int most)
+{
+    return program_paths(program, usual_times(program), most);
+}
 
 ProgramPaths program_paths(const Program& program, const PathTimes& times, int most)
 {
@@ -322,7 +338,8 @@ ProgramPaths program_paths(const Program& program, const PathTimes& times, int m
         return *std::move(found);
     }
     if (program.left_out > 0) {
-        return program_paths(*std::get<std::shared_ptr<const Program>>(compiled_program(program.shape)), times, most);
+        return program_paths(*std::get<std::shared_ptr<const Program>>(compiled_program(program.shape)),
+                             times, most);
     }
     return *paths_through(excerpt_of(program, {}), times, program.passes, most);
 }

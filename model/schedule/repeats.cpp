@@ -39,8 +39,8 @@ private:
     {
         const ProgramOp& a = ops_[i];
         const ProgramOp& b = ops_[i + period];
-        return a.distribution == b.distribution && a.first_of_chunk == b.first_of_chunk && a.last_of_chunk == b.last_of_chunk &&
-               fed_by_[i] == fed_by_[i + period];
+        return a.distribution == b.distribution && a.first_of_chunk == b.first_of_chunk &&
+               a.last_of_chunk == b.last_of_chunk && fed_by_[i] == fed_by_[i + period];
     }
 
     bool has_all_stages(std::size_t first, std::size_t count) const
@@ -70,7 +70,8 @@ private:
 
 }  // namespace
 
-std::vector<Repeats> find_repeats(std::span<const ProgramOp> ops, std::span<const std::uint32_t> fed_by, int stages)
+std::vector<Repeats> find_repeats(std::span<const ProgramOp> ops, std::span<const std::uint32_t> fed_by,
+                                  int stages)
 {
     const Finder finder(ops, fed_by, stages);
     std::vector<Repeats> all;

@@ -13,7 +13,8 @@ const ScheduleRule& rule(Schedule schedule)
 {
     static const auto by_schedule = [] {
         std::array<ScheduleRule, schedule_facts.size()> rules{};
-        for (const auto family : {whole_backward_rules(), zero_bubble_rules(), building_block_rules(), dual_pipe_rules()}) {
+        for (const auto family :
+             {whole_backward_rules(), zero_bubble_rules(), building_block_rules(), dual_pipe_rules()}) {
             for (const ScheduleRule& row : family) {
                 rules[static_cast<std::size_t>(row.schedule)] = row;
             }
@@ -54,7 +55,8 @@ std::optional<Infeasible> undefined(const ScheduleShape& shape)
     if (shape.microbatches > longest_index || shape.stages > longest_index || shape.chunks > longest_index ||
         tasks > most_tasks) {
         return Infeasible{Reason::pipeline_too_long,
-                          std::to_string(shape.microbatches) + " microbatches on " + std::to_string(shape.stages) +
+                          std::to_string(shape.microbatches) + " microbatches on " +
+                              std::to_string(shape.stages) +
                               " stages; use a larger microbatch or more replicas",
                           0.0};
     }
@@ -92,7 +94,8 @@ int part_of_network(const ScheduleShape& shape, StageChunk position)
     if (position.chunk == 0 || chunk_map(shape.schedule) == ChunkMap::loops) {
         return position.chunk * shape.stages + position.stage;
     }
-    return (chunk_map(shape.schedule) == ChunkMap::vee ? 2 * shape.stages : shape.stages) - 1 - position.stage;
+    return (chunk_map(shape.schedule) == ChunkMap::vee ? 2 * shape.stages : shape.stages) - 1 -
+           position.stage;
 }
 
 std::optional<StageChunk> neighbour(const ScheduleShape& shape, StageChunk position, int step)
@@ -131,6 +134,9 @@ int most_held(const ScheduleShape& shape, int stage)
     return std::min(rule(shape.schedule).most_held(shape, stage), all);
 }
 
-int least_held(const ScheduleShape& shape, int stage) { return facts_of(shape.schedule).one_stage ? most_held(shape, stage) : 1; }
+int least_held(const ScheduleShape& shape, int stage)
+{
+    return facts_of(shape.schedule).one_stage ? most_held(shape, stage) : 1;
+}
 
 }  // namespace prismopt

@@ -31,22 +31,22 @@ enum class StepPart {
     waiting
 };
 template <>
-inline constexpr auto names_of<StepPart> = std::to_array<Named<StepPart>>({{StepPart::products, "matrix products"},
-                                                                           {StepPart::attention, "attention"},
-                                                                           {StepPart::other_kernels, "other kernels"},
-                                                                           {StepPart::recompute, "recompute"},
-                                                                           {StepPart::host, "waits for the host"},
-                                                                           {StepPart::tensor, "tensor-parallel collectives"},
-                                                                           {StepPart::context, "context-parallel collectives"},
-                                                                           {StepPart::expert, "expert-parallel collectives"},
-                                                                           {StepPart::sharded,
-                                                                            "collectives of sharded parameters"},
-                                                                           {StepPart::host_copies, "copies to and from the host"},
-                                                                           {StepPart::transfers, "transfers between stages"},
-                                                                           {StepPart::data, "data-parallel collectives"},
-                                                                           {StepPart::buildings, "exchange between buildings"},
-                                                                           {StepPart::optimizer, "optimizer"},
-                                                                           {StepPart::waiting, "waiting for other stages"}});
+inline constexpr auto names_of<StepPart> =
+    std::to_array<Named<StepPart>>({{StepPart::products, "matrix products"},
+                                    {StepPart::attention, "attention"},
+                                    {StepPart::other_kernels, "other kernels"},
+                                    {StepPart::recompute, "recompute"},
+                                    {StepPart::host, "waits for the host"},
+                                    {StepPart::tensor, "tensor-parallel collectives"},
+                                    {StepPart::context, "context-parallel collectives"},
+                                    {StepPart::expert, "expert-parallel collectives"},
+                                    {StepPart::sharded, "collectives of sharded parameters"},
+                                    {StepPart::host_copies, "copies to and from the host"},
+                                    {StepPart::transfers, "transfers between stages"},
+                                    {StepPart::data, "data-parallel collectives"},
+                                    {StepPart::buildings, "exchange between buildings"},
+                                    {StepPart::optimizer, "optimizer"},
+                                    {StepPart::waiting, "waiting for other stages"}});
 inline constexpr std::size_t step_part_count = names_of<StepPart>.size();
 
 /// The part to which kernels and messages of a class belong, but for those of recompute.
@@ -61,12 +61,13 @@ struct NamedMemory {
     Bytes MemoryUse::*part;
     std::string_view name;
 };
-inline constexpr auto memory_parts = std::to_array<NamedMemory>({{&MemoryUse::parameters, "parameters"},
-                                                                 {&MemoryUse::gradients, "gradients"},
-                                                                 {&MemoryUse::optimizer_state, "optimizer state"},
-                                                                 {&MemoryUse::activations, "activations"},
-                                                                 {&MemoryUse::workspace, "workspace"},
-                                                                 {&MemoryUse::reserved, "reserved"}});
+inline constexpr auto memory_parts =
+    std::to_array<NamedMemory>({{&MemoryUse::parameters, "parameters"},
+                                {&MemoryUse::gradients, "gradients"},
+                                {&MemoryUse::optimizer_state, "optimizer state"},
+                                {&MemoryUse::activations, "activations"},
+                                {&MemoryUse::workspace, "workspace"},
+                                {&MemoryUse::reserved, "reserved"}});
 
 /// Returns the stage that waits least for others, which the step is explained by.
 std::size_t busiest_stage(std::span<const StageBreakdown> stages);

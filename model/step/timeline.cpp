@@ -29,7 +29,8 @@ Activity activity_of(Pass pass)
 class Recorder {
 public:
     explicit Recorder(const ExecutionGraph& graph)
-        : graph_(graph), slot_end_(graph.program->slots), busy_until_(graph.stages()), after_ops_(graph.stages())
+        : graph_(graph), slot_end_(graph.program->slots), busy_until_(graph.stages()),
+          after_ops_(graph.stages())
     {
     }
 
@@ -37,8 +38,11 @@ public:
     void op(const ProgramOp& op, double start, double end, double transfer_s)
     {
         if (op.in != Program::start) {
-            add({op.stage, is_forward(op.pass) ? TimelineStream::receive_activations : TimelineStream::receive_gradients,
-                 Activity::transfer, op.chunk, op.microbatch, slot_end_[op.in], slot_end_[op.in] + transfer_s});
+            add({op.stage,
+                 is_forward(op.pass) ? TimelineStream::receive_activations
+                                     : TimelineStream::receive_gradients,
+                 Activity::transfer, op.chunk, op.microbatch, slot_end_[op.in],
+                 slot_end_[op.in] + transfer_s});
         }
         add({op.stage, TimelineStream::compute, Activity::bubble, -1, -1, busy_until_[op.stage], start});
         add({op.stage, TimelineStream::compute, activity_of(op.pass), op.chunk, op.microbatch, start, end});
@@ -47,7 +51,8 @@ public:
     }
     void gather(int part, double start, double end)
     {
-        add({part / graph_.chunks(), TimelineStream::exchange, Activity::gather, part % graph_.chunks(), -1, start, end});
+        add({part / graph_.chunks(), TimelineStream::exchange, Activity::gather, part % graph_.chunks(), -1,
+             start, end});
     }
     /// `end`: where it runs beside ops. Others run after the stage's last op, one after the other.
     void reduction(int part, double seconds, double end)
@@ -74,7 +79,9 @@ public:
         if (!graph_.ahead_s.empty()) {
             repeat_after(step_s);
         }
-        const auto place = [](const TimelineEvent& e) { return std::tuple(e.stage, e.stream, e.start_s, e.end_s); };
+        const auto place = [](const TimelineEvent& e) {
+            return std::tuple(e.stage, e.stream, e.start_s, e.end_s);
+        };
         std::stable_sort(events_.begin(), events_.end(),
                          [&](const TimelineEvent& a, const TimelineEvent& b) { return place(a) < place(b); });
         return std::move(events_);
@@ -89,7 +96,8 @@ private:
     }
     void add_reduction(int part, double start, double end)
     {
-        add({part / graph_.chunks(), TimelineStream::exchange, Activity::reduction, part % graph_.chunks(), -1, start, end});
+        add({part / graph_.chunks(), TimelineStream::exchange, Activity::reduction, part % graph_.chunks(),
+             -1, start, end});
     }
 
     /// Steps follow each other while stages are still at work: what a stage does after the step's length is shown at its
@@ -120,13 +128,15 @@ private:
 
     const ExecutionGraph& graph_;
     std::vector<double> slot_end_;
-    std::vector<double> busy_until_;                              // [stage]
-    std::vector<std::vector<std::pair<int, double>>> after_ops_;  // [stage]: parts with the seconds of their reductions
+    std::vector<double> busy_until_;  // [stage]
+    std::vector<std::vector<std::pair<int, double>>>
+        after_ops_;  // [stage]: parts with the seconds of their reductions
     std::vector<TimelineEvent> events_;
 };
 
 /// One simulated replica of a plan in one lane. Returns when its last stage is done, from when that began.
-float record_replica(const BlockStep& at, const DrawKeys& keys, PlanStep& step, int k, int lane, Recorder& recorder)
+float record_replica(const BlockStep& at, const DrawKeys& keys, PlanStep& step, int k, int lane,
+                     Recorder& recorder)
 {
     const ExecutionGraph& graph = step.plan().graph;
     const PipelineRun& run = step.pipeline();
@@ -145,7 +155,8 @@ float record_replica(const BlockStep& at, const DrawKeys& keys, PlanStep& step, 
         run_window({&op, 1}, &draws, each_its_own, {&running, 1});
         recorder.op(op, start, run.slot[op.out].at[lane], transfer);
         if (op.last_of_chunk && run.reduce != nullptr) {
-            recorder.reduction(static_cast<int>(op.part), run.reduce[op.part].at[lane], run.gradients_end[op.stage].at[lane]);
+            recorder.reduction(static_cast<int>(op.part), run.reduce[op.part].at[lane],
+                               run.gradients_end[op.stage].at[lane]);
         }
     }
     step.end_replica(k);
@@ -183,7 +194,8 @@ std::vector<TimelineEvent> mean_timeline(const ExecutionGraph& graph)
     run.run([&](std::size_t, const ProgramOp& op, double start, double end, bool) {
         recorder.op(op, start, end, static_cast<double>(graph.distribution_of(op).transfer_s));
         if (op.last_of_chunk) {
-            recorder.reduction(static_cast<int>(op.part), static_cast<double>(graph.reduction[op.part].exposed()),
+            recorder.reduction(static_cast<int>(op.part),
+                               static_cast<double>(graph.reduction[op.part].exposed()),
                                run.gradients_end(op.stage));
         }
     });
@@ -200,8 +212,8 @@ std::vector<TimelineEvent> mean_timeline(const ExecutionGraph& graph)
     return recorder.done(noise_free_step(graph).step_s - static_cast<double>(graph.outer_s));
 }
 
-std::vector<TimelineEvent> draw_timeline(const ExecutionGraph& graph, const NoiseTables& noise, const SamplerOptions& options,
-                                         int fleet, int step_of_fleet)
+std::vector<TimelineEvent> draw_timeline(const ExecutionGraph& graph, const NoiseTables& noise,
+                                         const SamplerOptions& options, int fleet, int step_of_fleet)
 {
     const BoundPlan plan(graph, options.replicas_simulated);
     const LotExtent extent = extent_of(plan);
@@ -216,7 +228,8 @@ std::vector<TimelineEvent> draw_timeline(const ExecutionGraph& graph, const Nois
     float last = 0.0F;
     for (int k = 0; k < plan.simulated; ++k) {
         const auto replica = static_cast<std::uint32_t>(k);
-        const DrawKeys keys{at.philox, options.purpose, step_replica(at.step, replica), extent.first_slot.data()};
+        const DrawKeys keys{at.philox, options.purpose, step_replica(at.step, replica),
+                            extent.first_slot.data()};
         at.draw_microbatches(replica, microbatch);
         if (k == 0) {
             step.begin(at, factors);
@@ -232,7 +245,9 @@ std::vector<TimelineEvent> draw_timeline(const ExecutionGraph& graph, const Nois
     const Floats* gathers = step.pipeline().gathered;
     const auto seconds = [&](int part) {
         const auto until = [&](int p) { return static_cast<double>(gathers[p].at[lane]); };
-        return gathers == nullptr ? 0.0 : part % graph.chunks() == 0 ? until(part) : until(part) - until(part - 1);
+        return gathers == nullptr           ? 0.0
+               : part % graph.chunks() == 0 ? until(part)
+                                            : until(part) - until(part - 1);
     };
     record_gathers(graph, seconds, *slowest);
     const double end = step.end(at).at[lane] - graph.outer_s;

@@ -10,7 +10,18 @@ struct ExecutionGraph;
 struct NoiseTables;
 struct SamplerOptions;
 
-enum class Activity { forward, backward, input_gradient, weight_gradient, pair, bubble, transfer, gather, reduction, optimizer };
+enum class Activity {
+    forward,
+    backward,
+    input_gradient,
+    weight_gradient,
+    pair,
+    bubble,
+    transfer,
+    gather,
+    reduction,
+    optimizer
+};
 
 /// Streams of a stage. Events on one stream do not overlap.
 enum class TimelineStream { compute, receive_activations, receive_gradients, exchange };
@@ -33,7 +44,7 @@ std::vector<TimelineEvent> mean_timeline(const ExecutionGraph& graph);
 
 /// Returns the events of one draw of sample_steps(), with its random numbers, for the last simulated replica. They end with that
 /// draw's step time. The optimizer starts when all replicas are done.
-std::vector<TimelineEvent> draw_timeline(const ExecutionGraph& graph, const NoiseTables& noise, const SamplerOptions& options,
-                                         int fleet, int step_of_fleet);
+std::vector<TimelineEvent> draw_timeline(const ExecutionGraph& graph, const NoiseTables& noise,
+                                         const SamplerOptions& options, int fleet, int step_of_fleet);
 
 }  // namespace prismopt

@@ -39,7 +39,8 @@ MeasuredRun planned(const RunRow& row)
     run.plan = parse_design(row.design, scenario);
     run.plan.sequence_parallel = row.sequence_parallel ? SequenceParallel::on : SequenceParallel::off;
     if (run.measured_s == 0.0 && !run.out_of_memory) {
-        const double flops = model_flops_per_sequence(network_of(run.workload), run.phase().sequence) * run.phase().global_batch;
+        const double flops = model_flops_per_sequence(network_of(run.workload), run.phase().sequence) *
+                             run.phase().global_batch;
         run.measured_s = flops / run.plan.gpus() / row.compute_rate.si;
     }
     return run;
@@ -75,8 +76,9 @@ std::string missing_figure(const MeasuredRun& run)
     if (!(gpu.memory_bandwidth.si > 0.0)) {
         return gpu.name + " has no memory_bandwidth";
     }
-    const auto tier = std::find_if(run.cluster.tiers.begin(), run.cluster.tiers.end(),
-                                   [](const NetworkTier& t) { return !(t.bandwidth.si > 0.0 && t.efficiency > 0.0); });
+    const auto tier =
+        std::find_if(run.cluster.tiers.begin(), run.cluster.tiers.end(),
+                     [](const NetworkTier& t) { return !(t.bandwidth.si > 0.0 && t.efficiency > 0.0); });
     return tier == run.cluster.tiers.end() ? "" : fmt::format("tier {} has no bandwidth", tier->name);
 }
 
@@ -87,7 +89,8 @@ Bytes memory_of(const MemoryUse& predicted, const MeasuredRun& run)
         return predicted.total() - predicted.reserved;
     }
     const Accelerator& accelerator = run.cluster.accelerator;
-    const Bytes device = std::max(predicted.total(), std::min(predicted.total() + predicted.cached, accelerator.memory));
+    const Bytes device =
+        std::max(predicted.total(), std::min(predicted.total() + predicted.cached, accelerator.memory));
     return run.memory_basis == MemoryBasis::device ? device : device - accelerator.memory_reserved;
 }
 
@@ -97,13 +100,15 @@ void add_memory(const CompiledPlan& plan, CheckedRun& checked)
     const MeasuredRun& run = checked.run;
     checked.memory = plan.memory;
     const double whole = run.kept_bytes + run.undivided_bytes * (1.0 - 1.0 / run.plan.sharding_gpus());
-    checked.memory.optimizer_state += plan.memory.parameters * (whole / run.workload.optimizer.parameter_bytes());
+    checked.memory.optimizer_state +=
+        plan.memory.parameters * (whole / run.workload.optimizer.parameter_bytes());
     checked.memory_bytes = memory_of(checked.memory, run).si;
     const MemoryLimit limit = with_error({}, run.cluster.stack.name);
     checked.fits = fit_probability(limit, checked.memory.total(), run.cluster.accelerator.memory);
 }
 
-std::variant<CheckedRun, Infeasible> check(const MeasuredRun& run, const NoiseTables& noise, const FittedModel& fit)
+std::variant<CheckedRun, Infeasible> check(const MeasuredRun& run, const NoiseTables& noise,
+                                           const FittedModel& fit)
 {
     const Setting setting{run.workload, run.phase(), run.cluster, noise, no_memory_limit};
     PlanCompiler compiler(setting);
@@ -119,13 +124,15 @@ std::variant<CheckedRun, Infeasible> check(const MeasuredRun& run, const NoiseTa
         return checked;
     }
     const NoiseFreeStep noise_free = noise_free_step(plan.graph);
-    const double ops = static_cast<double>(plan.graph.program->ops.size()) * std::min(run.plan.dp, replicas_simulated);
+    const double ops =
+        static_cast<double>(plan.graph.program->ops.size()) * std::min(run.plan.dp, replicas_simulated);
     const int blocks = static_cast<int>(most_op_draws / (ops * steps_a_fleet * block_fleets));
     const int fleets = block_fleets * std::clamp(blocks, 1, std::max(1, most_fleets / block_fleets));
     const auto draws = sample_steps(plan.graph, noise, DrawRange{0, fleets, steps_a_fleet},
                                     SamplerOptions{1, Purpose::confirm, replicas_simulated});
     checked.noise_free_s = noise_free.step_s;
-    checked.predicted_s = std::accumulate(draws.begin(), draws.end(), 0.0) / static_cast<double>(draws.size());
+    checked.predicted_s =
+        std::accumulate(draws.begin(), draws.end(), 0.0) / static_cast<double>(draws.size());
     checked.bubble = noise_free.shares.bubble;
     checked.exposed_communication = noise_free.shares.exposed_communication;
     checked.interval = model_interval(setting, run.plan, fit);
@@ -133,7 +140,8 @@ std::variant<CheckedRun, Infeasible> check(const MeasuredRun& run, const NoiseTa
 }
 
 /// The run, or why it cannot be judged. What is wrong with one row does not end the check of the others.
-std::variant<CheckedRun, std::string> judge(const MeasuredRun& run, const NoiseTables& noise, const FittedModel& fit)
+std::variant<CheckedRun, std::string> judge(const MeasuredRun& run, const NoiseTables& noise,
+                                            const FittedModel& fit)
 {
     if (const std::string missing = missing_figure(run); !missing.empty()) {
         return missing + "; the catalog lacks what no public source states";
@@ -161,17 +169,20 @@ MeasuredRuns with_folder(MeasuredRuns shipped, const std::string& folder)
 {
     const RunTables tables = read_run_tables(folder);
     std::vector<std::string> not_read = tables.not_read;
-    std::erase_if(not_read, [](const std::string& name) { return name == collectives_table || name == kernels_table; });
+    std::erase_if(not_read,
+                  [](const std::string& name) { return name == collectives_table || name == kernels_table; });
     if (!not_read.empty()) {
-        log_warning(
-            fmt::format("{}: not read, because they have no column design: {} ({})", folder, fmt::join(not_read, ", "),
-                        tables.published ? how_to_normalise(folder) : "docs/accuracy.md has the columns of measured runs"));
+        log_warning(fmt::format("{}: not read, because they have no column design: {} ({})", folder,
+                                fmt::join(not_read, ", "),
+                                tables.published ? how_to_normalise(folder)
+                                                 : "docs/accuracy.md has the columns of measured runs"));
     }
     MeasuredRuns result = planned(tables.rows);
     const auto in_folder = [&result](const MeasuredRun& run) {
         return std::any_of(result.runs.begin(), result.runs.end(), [&run](const MeasuredRun& other) {
-            return other.workload.layers() == run.workload.layers() && other.workload.hidden == run.workload.hidden &&
-                   other.plan.gpus() == run.plan.gpus() && std::abs(other.measured_s / run.measured_s - 1.0) < 1e-3;
+            return other.workload.layers() == run.workload.layers() &&
+                   other.workload.hidden == run.workload.hidden && other.plan.gpus() == run.plan.gpus() &&
+                   std::abs(other.measured_s / run.measured_s - 1.0) < 1e-3;
         });
     };
     std::erase_if(shipped.runs, in_folder);
@@ -184,13 +195,18 @@ MeasuredRuns without_software(MeasuredRuns runs)
     runs.out_of_memory.clear();
     std::erase_if(runs.runs, [](MeasuredRun& run) {
         Cluster& cluster = run.cluster;
-        std::vector<PossibleSoftware> possible = plausible_software(cluster.accelerator.catalog_entry, run.workload);
-        std::erase_if(possible, [&](const PossibleSoftware& software) { return software.stack.name == cluster.stack.name; });
+        std::vector<PossibleSoftware> possible =
+            plausible_software(cluster.accelerator.catalog_entry, run.workload);
+        std::erase_if(possible, [&](const PossibleSoftware& software) {
+            return software.stack.name == cluster.stack.name;
+        });
         if (possible.empty()) {
             return true;
         }
         const double total = std::accumulate(possible.begin(), possible.end(), 0.0,
-                                             [](double sum, const PossibleSoftware& software) { return sum + software.weight; });
+                                             [](double sum, const PossibleSoftware& software) {
+                                                 return sum + software.weight;
+                                             });
         for (PossibleSoftware& software : possible) {
             software.weight /= total;
         }
@@ -209,7 +225,8 @@ std::map<std::string, NoiseTables> noise_of(const std::vector<MeasuredRun>& runs
     }
     std::map<std::string, NoiseTables> tables;
     for (const auto& [profile, list] : widths) {
-        tables.emplace(profile, build_noise_tables(catalog_variability(profile), std::vector<int>(list.begin(), list.end())));
+        tables.emplace(profile, build_noise_tables(catalog_variability(profile),
+                                                   std::vector<int>(list.begin(), list.end())));
     }
     return tables;
 }
@@ -237,7 +254,8 @@ CheckedModel check_model(const MeasuredRuns& runs)
         if (auto* reason = std::get_if<std::string>(&checked)) {
             result.skipped.push_back({run.source, run.row, std::move(*reason)});
         } else {
-            (run.out_of_memory ? result.out_of_memory : result.runs).push_back(std::move(std::get<CheckedRun>(checked)));
+            (run.out_of_memory ? result.out_of_memory : result.runs)
+                .push_back(std::move(std::get<CheckedRun>(checked)));
         }
     }
     return result;

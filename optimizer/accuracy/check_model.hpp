@@ -67,9 +67,9 @@ CheckedModel check_model(const MeasuredRuns& runs);
 /// How good the probabilities of fitting are, over all runs whose outcome is known.
 struct FitAccuracy {
     std::size_t ran = 0;
-    std::size_t ran_refused = 0;     // below least_fit_probability
-    std::size_t ran_doubtful = 0;    // from it to usual_fit_probability
-    std::size_t stated = 0;          // of those that ran: with recompute and offload as the source states them
+    std::size_t ran_refused = 0;   // below least_fit_probability
+    std::size_t ran_doubtful = 0;  // from it to usual_fit_probability
+    std::size_t stated = 0;        // of those that ran: with recompute and offload as the source states them
     std::size_t stated_refused = 0;  // same
     std::size_t failed = 0;          // out of memory
     std::size_t failed_likely = 0;   // with a probability of one half or more

@@ -25,7 +25,8 @@ constexpr Region regions[] = {{"below 64 KiB", 64.0 * kib},
 std::size_t region_of(Bytes message)
 {
     return static_cast<std::size_t>(
-        std::find_if(std::begin(regions), std::end(regions), [message](const Region& r) { return message.si < r.below; }) -
+        std::find_if(std::begin(regions), std::end(regions),
+                     [message](const Region& r) { return message.si < r.below; }) -
         std::begin(regions));
 }
 
@@ -37,7 +38,8 @@ struct Sums {
 
 }  // namespace
 
-std::vector<RegionErrors> errors_by_region(const std::vector<MeasuredCollective>& rows, const std::vector<double>& predicted_s)
+std::vector<RegionErrors> errors_by_region(const std::vector<MeasuredCollective>& rows,
+                                           const std::vector<double>& predicted_s)
 {
     std::map<std::pair<Collective, std::size_t>, std::map<std::string, Sums>> by_region;
     for (std::size_t i = 0; i < rows.size(); ++i) {

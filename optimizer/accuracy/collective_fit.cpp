@@ -54,7 +54,8 @@ public:
         for (std::size_t i = 0; i < rows_.size(); ++i) {
             Cluster cluster = rows_[i].cluster;
             for (std::size_t k = 0; k < constants_.size(); ++k) {
-                constants_[k].set(cluster, std::min(std::exp(x[static_cast<Eigen::Index>(k)]), constants_[k].largest));
+                constants_[k].set(cluster,
+                                  std::min(std::exp(x[static_cast<Eigen::Index>(k)]), constants_[k].largest));
             }
             residuals[static_cast<Eigen::Index>(i)] =
                 weight_[i] * robust(std::log(time_of(rows_[i], cluster) / rows_[i].measured_s));
@@ -79,7 +80,8 @@ std::vector<CollectiveConstant> fit_collectives(const std::vector<MeasuredCollec
                                                 std::vector<CollectiveConstant> constants)
 {
     std::vector<MeasuredCollective> counted;
-    std::copy_if(rows.begin(), rows.end(), std::back_inserter(counted), [](const MeasuredCollective& row) { return !row.apart; });
+    std::copy_if(rows.begin(), rows.end(), std::back_inserter(counted),
+                 [](const MeasuredCollective& row) { return !row.apart; });
     if (counted.empty()) {
         return constants;
     }
@@ -99,7 +101,8 @@ std::vector<CollectiveConstant> fit_collectives(const std::vector<MeasuredCollec
     }
     Eigen::MatrixXd jacobian(problem.values(), problem.inputs());
     problem.df(x, jacobian);
-    const Eigen::MatrixXd covariance = (jacobian.transpose() * jacobian).inverse() * (prior_weight * prior_weight);
+    const Eigen::MatrixXd covariance =
+        (jacobian.transpose() * jacobian).inverse() * (prior_weight * prior_weight);
     for (Eigen::Index k = 0; k < x.size(); ++k) {
         CollectiveConstant& constant = constants[static_cast<std::size_t>(k)];
         constant.value = std::min(std::exp(x[k]), constant.largest);
@@ -108,7 +111,8 @@ std::vector<CollectiveConstant> fit_collectives(const std::vector<MeasuredCollec
     return constants;
 }
 
-std::vector<double> predicted_times(const std::vector<MeasuredCollective>& rows, const std::vector<CollectiveConstant>& constants)
+std::vector<double> predicted_times(const std::vector<MeasuredCollective>& rows,
+                                    const std::vector<CollectiveConstant>& constants)
 {
     std::vector<double> times;
     times.reserve(rows.size());

@@ -42,11 +42,14 @@ double cast_s(double numbers, const MeasuredKernel& row, const Accelerator& gpu)
 double experts_s(const MeasuredKernel& row, const Accelerator& gpu)
 {
     const double rows = row.groups * row.m;
-    const auto product = [&](double n, double k) { return grouped_gemm_time(row.groups, row.m, n, k, gpu, row.precision).si; };
+    const auto product = [&](double n, double k) {
+        return grouped_gemm_time(row.groups, row.m, n, k, gpu, row.precision).si;
+    };
     // Gated activation: reads two, writes one; rows gathered for the experts, and their results added.
     const double activation = 2.0 * 3.0 * rows * row.n;
     const double moved = 2.0 * (2.0 * rows + rows + row.tokens) * row.k;
-    const double others = cast_time(Bytes{activation + moved}, gpu).si + cast_s(rows * (row.k + row.n), row, gpu);
+    const double others =
+        cast_time(Bytes{activation + moved}, gpu).si + cast_s(rows * (row.k + row.n), row, gpu);
     return product(2.0 * row.n, row.k) + product(row.k, row.n) + others + expert_kernels.si;
 }
 
@@ -55,7 +58,8 @@ double kernel_s(const MeasuredKernel& row, Accelerator gpu)
     gpu.launch = start;
     gpu.sustained_clock = 1.0;  // of a burst
     switch (row.table) {
-        case KernelTable::product: return gemm_time(row.m, row.n, row.k, gpu, row.precision).si + cast_s(row.m * row.k, row, gpu);
+        case KernelTable::product:
+            return gemm_time(row.m, row.n, row.k, gpu, row.precision).si + cast_s(row.m * row.k, row, gpu);
         case KernelTable::attention:
         case KernelTable::window:
         case KernelTable::latent_attention: return fused_attention_time(row.attention, false, gpu).si;
@@ -78,7 +82,8 @@ Machine catalog_machines(const std::vector<MeasuredKernel>& rows)
 }
 
 /// Casts first: products hold them; attention before its latent form, which has a share of it.
-constexpr const char* order[] = {"cast", "gemm", "gemm_fp8", "gemm_fp8_block", "gemm_nvfp4", "attention", "attention_latent"};
+constexpr const char* order[] = {"cast",       "gemm",      "gemm_fp8",        "gemm_fp8_block",
+                                 "gemm_nvfp4", "attention", "attention_latent"};
 
 KernelShare fitted(const std::vector<const MeasuredKernel*>& rows, const std::string& key, Accelerator& gpu)
 {
@@ -94,7 +99,8 @@ KernelShare fitted(const std::vector<const MeasuredKernel*>& rows, const std::st
     };
     constexpr double smallest = 0.05;
     constexpr int bits = 20;
-    const auto [logarithm, least] = boost::math::tools::brent_find_minima(loss, std::log(smallest), 0.0, bits);
+    const auto [logarithm, least] =
+        boost::math::tools::brent_find_minima(loss, std::log(smallest), 0.0, bits);
     share = std::exp(logarithm);
     const auto count = static_cast<double>(rows.size());
     const double deviation = std::max(least_deviation, std::sqrt(least) / count);
@@ -123,7 +129,8 @@ std::vector<KernelShare> fit_kernels(const std::vector<MeasuredKernel>& rows)
     return shares;
 }
 
-std::vector<double> predicted_kernels(const std::vector<MeasuredKernel>& rows, const std::vector<KernelShare>& shares)
+std::vector<double> predicted_kernels(const std::vector<MeasuredKernel>& rows,
+                                      const std::vector<KernelShare>& shares)
 {
     Machine machines = catalog_machines(rows);
     for (const KernelShare& share : shares) {
@@ -156,12 +163,14 @@ std::vector<double> kernels_left_out(const std::vector<MeasuredKernel>& rows)
     return times;
 }
 
-std::vector<KernelErrors> kernel_errors(const std::vector<MeasuredKernel>& rows, const std::vector<double>& predicted_s)
+std::vector<KernelErrors> kernel_errors(const std::vector<MeasuredKernel>& rows,
+                                        const std::vector<double>& predicted_s)
 {
     std::map<std::tuple<KernelTable, std::string, std::string>, std::vector<double>> errors;
     for (std::size_t i = 0; i < rows.size(); ++i) {
         const MeasuredKernel& row = rows[i];
-        errors[{row.table, std::string(name(row.precision)), row.accelerator}].push_back(predicted_s[i] / row.measured_s - 1.0);
+        errors[{row.table, std::string(name(row.precision)), row.accelerator}].push_back(
+            predicted_s[i] / row.measured_s - 1.0);
     }
     std::vector<KernelErrors> result;
     for (auto& [of, list] : errors) {
@@ -171,7 +180,8 @@ std::vector<KernelErrors> kernel_errors(const std::vector<MeasuredKernel>& rows,
         }
         const auto count = static_cast<double>(list.size());
         const auto& [table, precision, accelerator] = of;
-        result.push_back({table, precision, accelerator, static_cast<int>(list.size()), sum / count, median_of(std::move(list))});
+        result.push_back({table, precision, accelerator, static_cast<int>(list.size()), sum / count,
+                          median_of(std::move(list))});
     }
     return result;
 }

@@ -24,7 +24,8 @@ struct KernelShare {
 std::vector<KernelShare> fit_kernels(const std::vector<MeasuredKernel>& rows);
 
 /// Predicted times [row] in seconds, with these shares; other constants are those of the catalog.
-std::vector<double> predicted_kernels(const std::vector<MeasuredKernel>& rows, const std::vector<KernelShare>& shares);
+std::vector<double> predicted_kernels(const std::vector<MeasuredKernel>& rows,
+                                      const std::vector<KernelShare>& shares);
 
 /// Predicted times [row] where the shares are fitted without the row's family of shapes.
 std::vector<double> kernels_left_out(const std::vector<MeasuredKernel>& rows);
@@ -38,6 +39,7 @@ struct KernelErrors {
     double bias = 0.0;   // median
 };
 /// By kind of kernel, precision and accelerator.
-std::vector<KernelErrors> kernel_errors(const std::vector<MeasuredKernel>& rows, const std::vector<double>& predicted_s);
+std::vector<KernelErrors> kernel_errors(const std::vector<MeasuredKernel>& rows,
+                                        const std::vector<double>& predicted_s);
 
 }  // namespace prismopt

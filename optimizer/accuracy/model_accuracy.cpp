@@ -29,7 +29,8 @@ std::vector<double> ranks(const std::vector<double>& values)
 {
     std::vector<double> result;
     for (const double value : values) {
-        const auto below = std::count_if(values.begin(), values.end(), [value](double other) { return other < value; });
+        const auto below =
+            std::count_if(values.begin(), values.end(), [value](double other) { return other < value; });
         const auto equal = std::count(values.begin(), values.end(), value);
         result.push_back(static_cast<double>(below) + 0.5 * (static_cast<double>(equal) + 1.0));
     }
@@ -87,11 +88,14 @@ std::vector<Regret> regrets_of(const std::vector<const CheckedRun*>& runs)
         }
         const auto best = [&members](auto&& time) {
             return *std::min_element(members.begin(), members.end(),
-                                     [&time](const CheckedRun* a, const CheckedRun* b) { return time(*a) < time(*b); });
+                                     [&time](const CheckedRun* a, const CheckedRun* b) {
+                                         return time(*a) < time(*b);
+                                     });
         };
         const CheckedRun* chosen = best([](const CheckedRun& c) { return c.predicted_s; });
         const CheckedRun* fastest = best([](const CheckedRun& c) { return c.run.measured_s; });
-        result.push_back({group.first, members.size(), chosen->run.measured_s / fastest->run.measured_s - 1.0});
+        result.push_back(
+            {group.first, members.size(), chosen->run.measured_s / fastest->run.measured_s - 1.0});
     }
     return result;
 }
@@ -101,9 +105,10 @@ std::vector<Regret> regrets_of(const std::vector<const CheckedRun*>& runs)
 std::string job_of(const MeasuredRun& run)
 {
     const char* numbers = run.workload.precision == Precision::bf16 ? "" : " in fewer bits";
-    return fmt::format("{}: {}{} ({} layers, hidden {}, {} heads), {} {}, {}, batch {} x {}", run.source, run.workload.name,
-                       numbers, run.workload.layers(), run.workload.hidden, run.workload.heads(), run.plan.gpus(),
-                       run.cluster.accelerator.name, run.cluster.stack.name, run.phase().global_batch, run.phase().sequence);
+    return fmt::format("{}: {}{} ({} layers, hidden {}, {} heads), {} {}, {}, batch {} x {}", run.source,
+                       run.workload.name, numbers, run.workload.layers(), run.workload.hidden,
+                       run.workload.heads(), run.plan.gpus(), run.cluster.accelerator.name,
+                       run.cluster.stack.name, run.phase().global_batch, run.phase().sequence);
 }
 
 std::string likely_cause(const CheckedRun& checked)
@@ -155,11 +160,12 @@ double SourceAccuracy::largest_regret_beyond_repeats() const
 
 std::size_t SourceAccuracy::groups_within(double regret) const
 {
-    return static_cast<std::size_t>(
-        std::count_if(regrets.begin(), regrets.end(), [regret](const Regret& group) { return group.excess <= regret; }));
+    return static_cast<std::size_t>(std::count_if(
+        regrets.begin(), regrets.end(), [regret](const Regret& group) { return group.excess <= regret; }));
 }
 
-SourceAccuracy accuracy_of(const std::string& name, const std::vector<const CheckedRun*>& runs, std::size_t skipped)
+SourceAccuracy accuracy_of(const std::string& name, const std::vector<const CheckedRun*>& runs,
+                           std::size_t skipped)
 {
     std::vector<double> errors;
     errors.reserve(runs.size());
@@ -185,7 +191,8 @@ SourceAccuracy accuracy_of(const std::string& name, const std::vector<const Chec
             memory.push_back(std::abs(checked->memory_bytes / checked->run.memory_bytes - 1.0));
         }
     }
-    const auto inside = std::count_if(runs.begin(), runs.end(), [](const CheckedRun* checked) { return checked->inside(); });
+    const auto inside =
+        std::count_if(runs.begin(), runs.end(), [](const CheckedRun* checked) { return checked->inside(); });
     result.inside = static_cast<double>(inside) / static_cast<double>(runs.size());
     result.regrets = regrets_of(runs);
     result.memory_rows = memory.size();
@@ -242,8 +249,8 @@ bool judged(const MeasuredRun& run)
         return false;
     }
     const Network network = network_of(run.workload);
-    const double rate =
-        model_flops_per_sequence(network, run.phase().sequence) * run.phase().global_batch / (run.measured_s * run.plan.gpus());
+    const double rate = model_flops_per_sequence(network, run.phase().sequence) * run.phase().global_batch /
+                        (run.measured_s * run.plan.gpus());
     return parameters_of(network) > large || rate > well_used * run.cluster.accelerator.peak_bf16.si;
 }
 

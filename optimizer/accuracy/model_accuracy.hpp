@@ -54,7 +54,8 @@ struct SourceAccuracy {
 std::string likely_cause(const CheckedRun& checked);
 
 /// Accuracy over rows that share a name.
-SourceAccuracy accuracy_of(const std::string& name, const std::vector<const CheckedRun*>& runs, std::size_t skipped);
+SourceAccuracy accuracy_of(const std::string& name, const std::vector<const CheckedRun*>& runs,
+                           std::size_t skipped);
 
 /// Accuracy of collectives by system, sorted by name: rows, mean, median, bias and worst.
 std::vector<SourceAccuracy> accuracy_of_collectives(const CheckedModel& checked);

@@ -70,7 +70,8 @@ void widen_by_measured(const Cluster& cluster, Precision precision, const Fitted
     for (const std::string& entry : catalog_accelerators()) {
         Cluster other = cluster;
         other.accelerator = under(catalog_accelerator(entry), cluster.stack);
-        const bool has_figures = other.accelerator.peak(precision).si > 0.0 && other.accelerator.memory_bandwidth.si > 0.0;
+        const bool has_figures =
+            other.accelerator.peak(precision).si > 0.0 && other.accelerator.memory_bandwidth.si > 0.0;
         if (knows(model, other.accelerator) && has_figures) {
             widen(other);
         }
@@ -81,7 +82,12 @@ void widen_by_measured(const Cluster& cluster, Precision precision, const Fitted
 
 ModelInterval interval_of(double deviation)
 {
-    return {std::exp(-two_sided_95 * deviation), std::exp(two_sided_95 * deviation), false, 1.0, 1.0, {{1.0, 0.0, deviation}}};
+    return {std::exp(-two_sided_95 * deviation),
+            std::exp(two_sided_95 * deviation),
+            false,
+            1.0,
+            1.0,
+            {{1.0, 0.0, deviation}}};
 }
 
 std::vector<double> ModelInterval::quantiles() const
@@ -100,10 +106,14 @@ double constants_deviation(const Setting& setting, const ParallelPlan& plan, con
     return steps.of_constants(plan, compiled ? &*compiled : nullptr);
 }
 
-FittedSteps::FittedSteps(const Setting& setting, const Workload& workload, const Cluster& cluster, const FittedModel& model)
-    : model_(model), workload_(workload),
-      cluster_(cluster), setting_{workload_,     setting.phase, cluster_, setting.noise, without_limit(setting.memory_limit),
-                                  setting.orders},
+FittedSteps::FittedSteps(const Setting& setting, const Workload& workload, const Cluster& cluster,
+                         const FittedModel& model)
+    : model_(model), workload_(workload), cluster_(cluster), setting_{workload_,
+                                                                      setting.phase,
+                                                                      cluster_,
+                                                                      setting.noise,
+                                                                      without_limit(setting.memory_limit),
+                                                                      setting.orders},
       scatter_(model.scatter[static_cast<std::size_t>(kind_of(workload, cluster))]),
       widening_(model.widening[static_cast<std::size_t>(kind_of(workload, cluster))]), compiler_(setting_),
       gradients_(setting_, model)
@@ -130,7 +140,8 @@ double FittedSteps::variance_of_tiers(const ParallelPlan& plan, const CompiledPl
             if (share > 0.0) {
                 Cluster moved = cluster_;
                 NetworkTier& tier = moved.tiers[t];
-                of == LinkConstants::latency ? tier.latency.si *= slower_tier : tier.efficiency /= slower_tier;
+                of == LinkConstants::latency ? tier.latency.si *= slower_tier
+                                             : tier.efficiency /= slower_tier;
                 variance += std::pow(share * (log_step_on(moved, setting_, compiled, plan) - log_step), 2.0);
             }
         }
@@ -198,8 +209,8 @@ SoftwareIntervals::SoftwareIntervals(const Setting& setting, const FittedModel& 
     unmeasured_ = (borrowed ? 1.0 : machine_unlike) * model.unmeasured;
     of_tiers_ = most_of_tiers(setting.cluster);
     measured_ = as_measured && !borrowed;
-    error_given_ =
-        knows(model, accelerator) && accelerator.model_error != catalog_accelerator(accelerator.catalog_entry).model_error;
+    error_given_ = knows(model, accelerator) &&
+                   accelerator.model_error != catalog_accelerator(accelerator.catalog_entry).model_error;
 }
 
 double SoftwareIntervals::least_deviation() const
@@ -227,7 +238,10 @@ ModelInterval SoftwareIntervals::of(const ParallelPlan& plan, const CompiledPlan
 namespace {
 
 /// Predictions assume the first of several programs, as long as no step was measured with that of the job.
-bool software_is_open(const Cluster& cluster) { return cluster.possible.size() > 1 && cluster.learned.empty(); }
+bool software_is_open(const Cluster& cluster)
+{
+    return cluster.possible.size() > 1 && cluster.learned.empty();
+}
 
 }  // namespace
 
@@ -255,7 +269,8 @@ ModelIntervals::ModelIntervals(const Setting& setting, const FittedModel& model)
     steps_.emplace(setting);
     for (const PossibleSoftware& software : setting.cluster.possible) {
         const Cluster cluster = with_software(setting.cluster, software);
-        const Setting with_it{setting.workload, setting.phase, cluster, setting.noise, setting.memory_limit, setting.orders};
+        const Setting with_it{setting.workload, setting.phase,        cluster,
+                              setting.noise,    setting.memory_limit, setting.orders};
         possible_.emplace_back(software.weight, with_it, model);
     }
 }
@@ -272,7 +287,8 @@ LeastModelError ModelIntervals::least(const ParallelPlan& plan)
     for (std::size_t k = 0; k < possible_.size(); ++k) {
         if (ratios[k]) {
             const SoftwareIntervals& its = possible_[k].intervals;
-            error.parts.push_back({possible_[k].weight, *ratios[k], its.least_deviation(), its.most_deviation()});
+            error.parts.push_back(
+                {possible_[k].weight, *ratios[k], its.least_deviation(), its.most_deviation()});
             weights += possible_[k].weight;
         }
     }
@@ -308,8 +324,8 @@ ModelInterval ModelIntervals::of(const ParallelPlan& plan, const CompiledPlan* c
         return own;
     }
     constexpr double tail = 0.025;
-    const auto [fastest, slowest] =
-        std::minmax_element(parts.begin(), parts.end(), [](const NormalPart& a, const NormalPart& b) { return a.mean < b.mean; });
+    const auto [fastest, slowest] = std::minmax_element(
+        parts.begin(), parts.end(), [](const NormalPart& a, const NormalPart& b) { return a.mean < b.mean; });
     return {std::exp(mixture_quantile(parts, tail)),
             std::exp(mixture_quantile(parts, 1.0 - tail)),
             own.fitted,
@@ -325,12 +341,14 @@ ModelInterval model_interval(const Setting& setting, const ParallelPlan& plan, c
 
 ModelInterval model_interval(const Problem& problem, const CompiledRun& run, const FittedModel& model)
 {
-    return ModelIntervals(setting_of(problem, problem.phases.front()), model).of(run.in_phase.front(), &run.phases.front());
+    return ModelIntervals(setting_of(problem, problem.phases.front()), model)
+        .of(run.in_phase.front(), &run.phases.front());
 }
 
 ModelInterval model_interval(const Problem& problem, const ParallelPlan& plan, const FittedModel& model)
 {
-    return model_interval(setting_of(problem, problem.phases.front()), plan_in_phase(plan, problem.phases.front()), model);
+    return model_interval(setting_of(problem, problem.phases.front()),
+                          plan_in_phase(plan, problem.phases.front()), model);
 }
 
 }  // namespace prismopt

@@ -47,7 +47,10 @@ struct ModelInterval {
 
     /// Quantiles of measured over predicted, at reported_probabilities.
     std::vector<double> quantiles() const;
-    bool holds(double measured_over_predicted) const { return low <= measured_over_predicted && measured_over_predicted <= high; }
+    bool holds(double measured_over_predicted) const
+    {
+        return low <= measured_over_predicted && measured_over_predicted <= high;
+    }
 };
 
 /// The interval for a standard deviation of the logarithm.

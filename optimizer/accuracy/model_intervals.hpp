@@ -16,7 +16,8 @@ namespace prismopt {
 class FittedSteps {
 public:
     /// The phase, noise and orders of the setting, and the model, must outlive it.
-    FittedSteps(const Setting& setting, const Workload& workload, const Cluster& cluster, const FittedModel& model);
+    FittedSteps(const Setting& setting, const Workload& workload, const Cluster& cluster,
+                const FittedModel& model);
     FittedSteps(const FittedSteps&) = delete;
     FittedSteps& operator=(const FittedSteps&) = delete;
     ~FittedSteps() = default;

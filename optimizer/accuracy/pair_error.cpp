@@ -47,7 +47,8 @@ std::string entry_of(const Accelerator& accelerator)
 /// What of a plan's own machine was not measured: variance. Software that both have is an error in common.
 double of_own_machine(const StepError& of, const MachinesDiffer& differ, const FittedModel& model)
 {
-    const bool unknown_software = differ.software && (has_own_software(of.cluster) || of.cluster.stack.borrowed);
+    const bool unknown_software =
+        differ.software && (has_own_software(of.cluster) || of.cluster.stack.borrowed);
     const bool measured = knows(model, of.cluster.accelerator) && !unknown_software;
     const double distance = measured ? unlike_catalog(of.cluster) : 1.0;
     return square(distance * model.unmeasured);
@@ -58,8 +59,10 @@ double of_own_tiers(const StepError& of)
     const Cluster catalog = as_in_catalog(of.cluster);
     double variance = 0.0;
     for (std::size_t t = 0; t < of.tiers.size(); ++t) {
-        variance += square(unlike_link(of.cluster.tiers[t], catalog.tiers[t], LinkConstants::bandwidth) * of.tiers[t].bandwidth);
-        variance += square(unlike_link(of.cluster.tiers[t], catalog.tiers[t], LinkConstants::latency) * of.tiers[t].latency);
+        variance += square(unlike_link(of.cluster.tiers[t], catalog.tiers[t], LinkConstants::bandwidth) *
+                           of.tiers[t].bandwidth);
+        variance += square(unlike_link(of.cluster.tiers[t], catalog.tiers[t], LinkConstants::latency) *
+                           of.tiers[t].latency);
     }
     return variance;
 }
@@ -83,8 +86,8 @@ double of_tiers_between(const StepError& a, const StepError& b)
 
 bool same_links(const StepError& a, const StepError& b)
 {
-    return std::equal(a.cluster.tiers.begin(), a.cluster.tiers.end(), b.cluster.tiers.begin(), b.cluster.tiers.end(),
-                      [](const NetworkTier& one, const NetworkTier& other) {
+    return std::equal(a.cluster.tiers.begin(), a.cluster.tiers.end(), b.cluster.tiers.begin(),
+                      b.cluster.tiers.end(), [](const NetworkTier& one, const NetworkTier& other) {
                           return !one.catalog_entry.empty() && one.catalog_entry == other.catalog_entry;
                       });
 }
@@ -93,13 +96,15 @@ bool same_tiers(const StepError& a, const StepError& b)
 {
     const auto& one = a.cluster.tiers;
     const auto& other = b.cluster.tiers;
-    return one.size() == other.size() && std::equal(one.begin(), one.end(), other.begin(), [](const auto& x, const auto& y) {
+    return one.size() == other.size() &&
+           std::equal(one.begin(), one.end(), other.begin(), [](const auto& x, const auto& y) {
                return x.name == y.name && x.bandwidth.si == y.bandwidth.si && x.latency.si == y.latency.si &&
                       x.efficiency == y.efficiency && x.group_gpus == y.group_gpus;
            });
 }
 
-double of_hardware(const StepError& a, const StepError& b, const MachinesDiffer& differ, const FittedModel& model)
+double of_hardware(const StepError& a, const StepError& b, const MachinesDiffer& differ,
+                   const FittedModel& model)
 {
     double variance = 0.0;
     if (differ.machine()) {
@@ -138,8 +143,9 @@ std::vector<NormalPart> software_parts(const StepError& first, const StepError& 
     const All& b = second.software.empty() ? given : second.software;
     const auto name_of = [](const StepError::WithSoftware& one) { return one.name; };
     const bool together = !first.software.empty() && a.size() == b.size() &&
-                          std::equal(a.begin(), a.end(), b.begin(),
-                                     [&](const auto& one, const auto& other) { return name_of(one) == name_of(other); });
+                          std::equal(a.begin(), a.end(), b.begin(), [&](const auto& one, const auto& other) {
+                              return name_of(one) == name_of(other);
+                          });
     std::vector<NormalPart> parts;
     for (std::size_t i = 0; i < a.size(); ++i) {
         for (std::size_t j = 0; j < b.size(); ++j) {
@@ -193,11 +199,12 @@ double PairError::quantile(double probability) const
     return std::exp(mixture_quantile(parts, probability));
 }
 
-PairError pair_error(const StepError& first, const StepError& second, const FittedModel& model, const Discrepancy& discrepancy,
-                     const MachineCorrelations& correlations)
+PairError pair_error(const StepError& first, const StepError& second, const FittedModel& model,
+                     const Discrepancy& discrepancy, const MachineCorrelations& correlations)
 {
     PairError result;
-    result.differ = {.accelerator = entry_of(first.cluster.accelerator) != entry_of(second.cluster.accelerator),
+    result.differ = {.accelerator =
+                         entry_of(first.cluster.accelerator) != entry_of(second.cluster.accelerator),
                      .software = first.cluster.stack.name != second.cluster.stack.name,
                      .gpus = first.gpus != second.gpus,
                      .network = first.network != second.network};
@@ -217,7 +224,8 @@ PairError pair_error(const StepError& first, const StepError& second, const Fitt
     for (NormalPart& part : result.parts) {
         part.deviation = std::sqrt(result.variance.sum());
     }
-    result.same_plan = one_machine && !result.differ.network && first.design == second.design && result.variance.sum() == 0.0;
+    result.same_plan = one_machine && !result.differ.network && first.design == second.design &&
+                       result.variance.sum() == 0.0;
     return result;
 }
 
@@ -231,10 +239,11 @@ std::vector<double> run_scatter(const TimeDistribution& times)
     std::vector<double> result;
     for (int k = 0; k < count; ++k) {
         const double probability = (k + 0.5) / count;
-        const auto above = std::upper_bound(reported_probabilities.begin(), reported_probabilities.end(), probability);
+        const auto above =
+            std::upper_bound(reported_probabilities.begin(), reported_probabilities.end(), probability);
         const auto i = static_cast<std::size_t>(above - reported_probabilities.begin());
-        const double share =
-            (probability - reported_probabilities[i - 1]) / (reported_probabilities[i] - reported_probabilities[i - 1]);
+        const double share = (probability - reported_probabilities[i - 1]) /
+                             (reported_probabilities[i] - reported_probabilities[i - 1]);
         const double time = times.quantiles[i - 1] + share * (times.quantiles[i] - times.quantiles[i - 1]);
         result.push_back(std::log(time / times.mean.value));
     }

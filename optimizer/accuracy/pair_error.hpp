@@ -33,7 +33,8 @@ struct StepError {
     struct WithSoftware {
         std::string name;
         double weight = 1.0;
-        std::optional<double> log_ratio{};  // of the step to that with the assumed software; nothing: it does not run the plan
+        std::optional<double>
+            log_ratio{};  // of the step to that with the assumed software; nothing: it does not run the plan
     };
     std::vector<WithSoftware> software{};  // that it may have; empty: it was given
 };
@@ -60,8 +61,8 @@ struct PairError {
 /// a tier of slower_tier times theirs. With other accelerators, software or numbers of GPUs, errors beyond those of the constants have
 /// the fitted correlation, and the covariance of the constants is that of the fit, not widened, as in the fit of these correlations.
 /// Nothing that the scenarios have learned narrows it.
-PairError pair_error(const StepError& first, const StepError& second, const FittedModel& model, const Discrepancy& discrepancy,
-                     const MachineCorrelations& correlations);
+PairError pair_error(const StepError& first, const StepError& second, const FittedModel& model,
+                     const Discrepancy& discrepancy, const MachineCorrelations& correlations);
 
 /// What a single run takes over its expectation, as equally likely logarithms: from the quantiles of the predicted distribution; {0} if there
 /// are none.

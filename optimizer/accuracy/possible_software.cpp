@@ -11,10 +11,11 @@ namespace prismopt {
 StepsBySoftware::StepsBySoftware(const Setting& setting)
 {
     for (const PossibleSoftware& software : setting.cluster.possible) {
-        const Job& job = jobs_.emplace_back(
-            Job{.workload = setting.workload, .phases = {setting.phase}, .cluster = with_software(setting.cluster, software)});
-        compilers_.emplace_back(
-            Setting{job.workload, job.phases.front(), job.cluster, setting.noise, no_memory_limit, setting.orders});
+        const Job& job = jobs_.emplace_back(Job{.workload = setting.workload,
+                                                .phases = {setting.phase},
+                                                .cluster = with_software(setting.cluster, software)});
+        compilers_.emplace_back(Setting{job.workload, job.phases.front(), job.cluster, setting.noise,
+                                        no_memory_limit, setting.orders});
     }
 }
 
@@ -29,7 +30,8 @@ std::vector<std::optional<double>> StepsBySoftware::log_ratios(const ParallelPla
         const Job& job = jobs_[k];
         const bool assumed = k == 0;  // the prediction is of it
         const bool possible = assumed || runs(job.cluster.software.trainer, {plan, job.phases.front(), job});
-        ratios.push_back(possible && steps[k] && steps.front() ? std::optional(*steps[k] - *steps.front()) : std::nullopt);
+        ratios.push_back(possible && steps[k] && steps.front() ? std::optional(*steps[k] - *steps.front())
+                                                               : std::nullopt);
     }
     return ratios;
 }

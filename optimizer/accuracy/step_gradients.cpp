@@ -43,9 +43,11 @@ std::optional<double> log_noise_free_step(PlanCompiler& compiler, const Parallel
     return compiled ? std::optional(log_step_of(compiled->graph)) : std::nullopt;
 }
 
-double log_step_on(const Cluster& cluster, const Setting& setting, const CompiledPlan& compiled, const ParallelPlan& plan)
+double log_step_on(const Cluster& cluster, const Setting& setting, const CompiledPlan& compiled,
+                   const ParallelPlan& plan)
 {
-    PlanCompiler compiler({setting.workload, setting.phase, cluster, setting.noise, no_memory_limit, setting.orders});
+    PlanCompiler compiler(
+        {setting.workload, setting.phase, cluster, setting.noise, no_memory_limit, setting.orders});
     return log_step_of(compiler.graph_of(compiled, plan));
 }
 
@@ -55,13 +57,16 @@ StepGradients::StepGradients(const Setting& setting, const FittedModel& model)
     for (std::size_t k = 0; k < constants_; ++k) {
         if (uses(setting.cluster, model.constants[k])) {
             clusters_.push_back(scaled(setting.cluster, model.constants[k], std::exp(-difference)));
-            moved_.push_back({k, PlanCompiler({setting.workload, setting.phase, clusters_.back(), setting.noise, no_memory_limit,
-                                               setting.orders})});
+            moved_.push_back({k, PlanCompiler({setting.workload, setting.phase, clusters_.back(),
+                                               setting.noise, no_memory_limit, setting.orders})});
         }
     }
 }
 
-std::optional<double> StepGradients::log_step(const ParallelPlan& plan) { return log_noise_free_step(base_, plan); }
+std::optional<double> StepGradients::log_step(const ParallelPlan& plan)
+{
+    return log_noise_free_step(base_, plan);
+}
 
 std::vector<double> StepGradients::of(const ParallelPlan& plan)
 {

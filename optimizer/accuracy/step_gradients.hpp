@@ -21,7 +21,8 @@ std::optional<double> log_noise_free_step(const Setting& setting, const Parallel
 std::optional<double> log_noise_free_step(PlanCompiler& compiler, const ParallelPlan& plan);
 
 /// Logarithm of the noise-free step time in seconds of a compiled plan on another cluster, which differs in constants only.
-double log_step_on(const Cluster& cluster, const Setting& setting, const CompiledPlan& compiled, const ParallelPlan& plan);
+double log_step_on(const Cluster& cluster, const Setting& setting, const CompiledPlan& compiled,
+                   const ParallelPlan& plan);
 
 /// Noise-free step times of plans on one cluster and on clusters with moved constants, without a memory limit. Plans share what
 /// they have in common, as in PlanCompiler; use one per thread.

@@ -91,7 +91,10 @@ double unlike_catalog(const Cluster& cluster)
     return accelerator.catalog_entry.empty() ? 1.0 : unlike(accelerator, as_in_catalog(cluster).accelerator);
 }
 
-bool knows(const FittedModel& model, const Accelerator& accelerator) { return rows_on(model, accelerator.catalog_entry) > 0; }
+bool knows(const FittedModel& model, const Accelerator& accelerator)
+{
+    return rows_on(model, accelerator.catalog_entry) > 0;
+}
 
 bool has_own_software(const Cluster& cluster) { return cluster.stack.own || cluster.library.own; }
 

@@ -25,15 +25,18 @@ namespace prismopt {
 
 namespace {
 
-constexpr std::array kinds{Collective::all_reduce, Collective::all_gather, Collective::reduce_scatter, Collective::all_to_all};
-constexpr std::array algorithms{"ring", "tree", "hierarchical", "in network", "direct", "torus"};  // as Algorithm
+constexpr std::array kinds{Collective::all_reduce, Collective::all_gather, Collective::reduce_scatter,
+                           Collective::all_to_all};
+constexpr std::array algorithms{"ring",       "tree",   "hierarchical",
+                                "in network", "direct", "torus"};  // as Algorithm
 
 constexpr double smallest = 1024.0;  // bytes
 constexpr double largest = 4.0 * 1024.0 * 1024.0 * 1024.0;
 
 Group group_in(const Cluster& cluster, const GroupMembers& members)
 {
-    return group_of(std::array{Spacing{members.inside, 1}, Spacing{members.nodes, cluster.gpus_per_node()}}, 0, cluster);
+    return group_of(std::array{Spacing{members.inside, 1}, Spacing{members.nodes, cluster.gpus_per_node()}},
+                    0, cluster);
 }
 
 /// A node, two nodes, all nodes, and one GPU in each of all.
@@ -42,8 +45,10 @@ std::vector<GroupMembers> usual_members(const Cluster& cluster)
     const int node = cluster.gpus_per_node();
     std::vector<GroupMembers> list;
     std::set<std::pair<int, int>> seen;
-    for (const GroupMembers& members :
-         {GroupMembers{node, 1}, {node, std::min(2, cluster.nodes())}, {node, cluster.nodes()}, {1, cluster.nodes()}}) {
+    for (const GroupMembers& members : {GroupMembers{node, 1},
+                                        {node, std::min(2, cluster.nodes())},
+                                        {node, cluster.nodes()},
+                                        {1, cluster.nodes()}}) {
         if (members.count() > 1 && seen.emplace(members.inside, members.nodes).second) {
             list.push_back(members);
         }
@@ -57,34 +62,39 @@ Collective kind_in(const std::string& asked, const CollectiveTable& table, const
         const auto of_nccl = collective_of_nccl(asked);
         const auto kind = of_nccl ? of_nccl : parse<Collective>(asked);
         if (!kind) {
-            throw InputError(fmt::format("--collective {} is unknown; choose from: {}", asked, choices<Collective>()));
+            throw InputError(
+                fmt::format("--collective {} is unknown; choose from: {}", asked, choices<Collective>()));
         }
         return *kind;
     }
     const auto kind = collective_of_nccl(table.program);
     if (!kind) {
-        throw InputError(table.program.empty()
-                             ? fmt::format("{} does not name its program; add for example --collective all_reduce", path)
-                             : fmt::format("{}: {}_perf is not among the modelled collectives ({})", path, table.program,
-                                           choices<Collective>()));
+        throw InputError(
+            table.program.empty()
+                ? fmt::format("{} does not name its program; add for example --collective all_reduce", path)
+                : fmt::format("{}: {}_perf is not among the modelled collectives ({})", path, table.program,
+                              choices<Collective>()));
     }
     return *kind;
 }
 
-GroupMembers members_in(std::optional<int> asked, const CollectiveTable& table, const std::string& path, const Cluster& cluster)
+GroupMembers members_in(std::optional<int> asked, const CollectiveTable& table, const std::string& path,
+                        const Cluster& cluster)
 {
     const int ranks = asked.value_or(table.ranks);
     if (table.ranks > 0 && ranks != table.ranks) {
-        throw InputError(fmt::format("--members {}: {} lists {} ranks; leave --members out", ranks, path, table.ranks));
+        throw InputError(
+            fmt::format("--members {}: {} lists {} ranks; leave --members out", ranks, path, table.ranks));
     }
     if (table.single_rank) {
-        throw InputError(
-            fmt::format("{} is of a single rank (bus bandwidth 0), whose collectives are copies in its memory; run the "
-                        "benchmark on all GPUs of a group",
-                        path));
+        throw InputError(fmt::format(
+            "{} is of a single rank (bus bandwidth 0), whose collectives are copies in its memory; run the "
+            "benchmark on all GPUs of a group",
+            path));
     }
     if (ranks < 2) {
-        throw InputError(fmt::format("{} does not list two ranks or more; add for example --members 16", path));
+        throw InputError(
+            fmt::format("{} does not list two ranks or more; add for example --members 16", path));
     }
     const int node = cluster.gpus_per_node();
     const bool listed = table.hosts > 0 && ranks == table.ranks;
@@ -93,9 +103,10 @@ GroupMembers members_in(std::optional<int> asked, const CollectiveTable& table, 
     const int nodes = listed ? (table.hosts + hosts_of_node - 1) / hosts_of_node : (ranks + node - 1) / node;
     const GroupMembers members{ranks / nodes, nodes};
     if (members.count() != ranks || members.inside > node || members.nodes > cluster.nodes()) {
-        throw InputError(fmt::format(
-            "{} has {} ranks on {} nodes, which do not fit the {} nodes of {} GPUs of the scenario; correct its cluster", path,
-            ranks, nodes, cluster.nodes(), node));
+        throw InputError(
+            fmt::format("{} has {} ranks on {} nodes, which do not fit the {} nodes of {} GPUs of the "
+                        "scenario; correct its cluster",
+                        path, ranks, nodes, cluster.nodes(), node));
     }
     return members;
 }
@@ -114,7 +125,9 @@ std::vector<CollectiveConstant> constants_of_tiers(const Group& group, const Clu
             NetworkTier tier = cluster.tiers[t];
             const double value = constant.of(tier);
             if (used && value > 0.0) {
-                const auto set = [&constant, t](Cluster& other, double to) { constant.of(other.tiers[t]) = to; };
+                const auto set = [&constant, t](Cluster& other, double to) {
+                    constant.of(other.tiers[t]) = to;
+                };
                 constants.push_back({fmt::format("{}.{}", tier.name, key), value, spread, 1.0, set});
             }
         }
@@ -136,8 +149,8 @@ CollectiveTimes times_of(Collective kind, const GroupMembers& members, const Clu
     return times;
 }
 
-std::vector<TierValue> tier_values(const std::vector<CollectiveConstant>& before, const std::vector<CollectiveConstant>& after,
-                                   const Cluster& cluster)
+std::vector<TierValue> tier_values(const std::vector<CollectiveConstant>& before,
+                                   const std::vector<CollectiveConstant>& after, const Cluster& cluster)
 {
     std::vector<TierValue> values;
     for (std::size_t k = 0; k < after.size(); ++k) {
@@ -156,8 +169,9 @@ std::vector<TierValue> tier_values(const std::vector<CollectiveConstant>& before
     return values;
 }
 
-CollectiveComparison comparison_of(const CollectiveTable& table, const std::string& path, const Cluster& cluster,
-                                   const std::string& collective, std::optional<int> members)
+CollectiveComparison comparison_of(const CollectiveTable& table, const std::string& path,
+                                   const Cluster& cluster, const std::string& collective,
+                                   std::optional<int> members)
 {
     const Collective kind = kind_in(collective, table, path);
     CollectiveComparison compared;
@@ -178,16 +192,18 @@ CollectiveComparison comparison_of(const CollectiveTable& table, const std::stri
         }
     }
     if (rows.empty()) {
-        throw InputError(
-            fmt::format("{} has no row with a size and a time; print sizes from 8 bytes on (-b 8 -e 1G -f 2)", path));
+        throw InputError(fmt::format(
+            "{} has no row with a size and a time; print sizes from 8 bytes on (-b 8 -e 1G -f 2)", path));
     }
     const std::vector<CollectiveConstant> before = constants_of_tiers(group, cluster);
     const std::vector<CollectiveConstant> after = fit_collectives(rows, before);
     const std::vector<double> now = predicted_times(rows, {});
     const std::vector<double> explained = predicted_times(rows, after);
     for (std::size_t i = 0; i < rows.size(); ++i) {
-        compared.rows.push_back(
-            {.bytes = rows[i].message.si, .measured_s = rows[i].measured_s, .predicted_s = now[i], .explained_s = explained[i]});
+        compared.rows.push_back({.bytes = rows[i].message.si,
+                                 .measured_s = rows[i].measured_s,
+                                 .predicted_s = now[i],
+                                 .explained_s = explained[i]});
     }
     const std::vector<RegionErrors> errors = errors_by_region(rows, now);
     const std::vector<RegionErrors> left = errors_by_region(rows, explained);
@@ -234,7 +250,8 @@ KernelTimes kernel_times(const Scenario& scenario, const std::string& design)
 }
 
 std::vector<CollectiveComparison> compare_collectives(const Cluster& cluster, const std::string& path,
-                                                      const std::string& collective, std::optional<int> members)
+                                                      const std::string& collective,
+                                                      std::optional<int> members)
 {
     TraceStream stream(path);
     std::vector<Fault> faults;
@@ -243,7 +260,8 @@ std::vector<CollectiveComparison> compare_collectives(const Cluster& cluster, co
         all.push_back(comparison_of(table, path, cluster, collective, members));
     }
     for (const Fault& fault : faults) {
-        log_warning(fmt::format("{}:{}: {} rows with {} are skipped", path, fault.first_line, fault.count, fault.reason));
+        log_warning(fmt::format("{}:{}: {} rows with {} are skipped", path, fault.first_line, fault.count,
+                                fault.reason));
     }
     return all;
 }

@@ -72,7 +72,8 @@ struct TierValue {
     double value = 0.0;
     double deviation = 0.0;   // relative
     bool determined = false;  // by this file
-    double bandwidth = 0.0;   // of the tier in the scenario, in bytes per second; a file determines its product with efficiency
+    double bandwidth =
+        0.0;  // of the tier in the scenario, in bytes per second; a file determines its product with efficiency
 };
 
 struct CollectiveComparison {
@@ -88,6 +89,7 @@ struct CollectiveComparison {
 /// Compares collectives of a cluster with what a program of nccl-tests or of the OSU benchmarks printed. `collective` and `members`: if
 /// the file does not name them. Throws InputError.
 std::vector<CollectiveComparison> compare_collectives(const Cluster& cluster, const std::string& path,
-                                                      const std::string& collective = "", std::optional<int> members = {});
+                                                      const std::string& collective = "",
+                                                      std::optional<int> members = {});
 
 }  // namespace prismopt

@@ -38,8 +38,8 @@ std::string kind_of(const std::vector<std::string>& values)
     constexpr std::array fitting{"v=", "group=", "recomputed_layers=", "split=", "order="};
     std::string kind;
     for (const std::string& value : values) {
-        const bool fits_others =
-            std::any_of(fitting.begin(), fitting.end(), [&value](const char* axis) { return value.starts_with(axis); });
+        const bool fits_others = std::any_of(fitting.begin(), fitting.end(),
+                                             [&value](const char* axis) { return value.starts_with(axis); });
         kind += fits_others && values.size() > 1 ? "" : value + " ";
     }
     return kind;
@@ -51,7 +51,8 @@ std::vector<Candidate> plans_to_try(const ChosenPlan& chosen)
     constexpr std::size_t most_bounded = 24;  // of each number of changes
     constexpr std::size_t most_tried = 8;
     const StudyModel model(chosen.scenario, tables_of(chosen.scenario, {chosen.plan}));
-    const NearPlans near = near_plans(chosen.plan, chosen.scenario, model.problem, {.most_changes = 2, .most = most_bounded});
+    const NearPlans near =
+        near_plans(chosen.plan, chosen.scenario, model.problem, {.most_changes = 2, .most = most_bounded});
     std::vector<Candidate> candidates;
     std::map<int, std::set<std::string>> kinds;  // by number of changes
     for (const NearPlan& plan : near.plans) {
@@ -59,7 +60,8 @@ std::vector<Candidate> plans_to_try(const ChosenPlan& chosen)
         if (known.size() == most_tried || !known.insert(kind_of(plan.changes)).second) {
             continue;
         }
-        Candidate candidate{.values = plan.changes, .count = plan.axes, .setting = false, .price = {}, .chosen = chosen};
+        Candidate candidate{
+            .values = plan.changes, .count = plan.axes, .setting = false, .price = {}, .chosen = chosen};
         candidate.chosen.plan = plan.plan;
         candidates.push_back(std::move(candidate));
     }
@@ -70,7 +72,8 @@ std::vector<Candidate> settings_to_try(const ChosenPlan& chosen)
 {
     std::vector<Candidate> candidates;
     for (SettingChange& change : setting_changes(chosen.scenario)) {
-        Candidate candidate{.values = {change.text}, .count = 1, .setting = true, .price = change.price, .chosen = chosen};
+        Candidate candidate{
+            .values = {change.text}, .count = 1, .setting = true, .price = change.price, .chosen = chosen};
         candidate.chosen.scenario = std::move(change.scenario);
         candidates.push_back(std::move(candidate));
     }
@@ -96,8 +99,8 @@ struct Today {
 };
 
 /// Nothing where the plan is infeasible with the change.
-std::optional<ExplainedChange> tried(const Candidate& candidate, const Today& today, const ScenarioPredictor& plans,
-                                     const PlanPairs& pairs)
+std::optional<ExplainedChange> tried(const Candidate& candidate, const Today& today,
+                                     const ScenarioPredictor& plans, const PlanPairs& pairs)
 {
     PlanPredictor predictor = plans.plan(candidate.chosen);
     const Explanation with = taken_apart(predictor, tried_draws);
@@ -114,7 +117,8 @@ std::optional<ExplainedChange> tried(const Candidate& candidate, const Today& to
     change.fits = prediction.fit_probability;
     change.memory_bytes = prediction.memory.total().si;
     change.reason = reason_text(parts_of(today.of), parts_of(with));
-    const ComparedPair pair = pairs.compared(today.predictor, today.of.prediction, predictor, with.prediction);
+    const ComparedPair pair =
+        pairs.compared(today.predictor, today.of.prediction, predictor, with.prediction);
     change.ratio = change.step_s / today.of.prediction.prediction.step.mean.value;
     change.low = change.ratio * pair.low / pair.ratio;
     change.high = change.ratio * pair.high / pair.ratio;
@@ -126,7 +130,8 @@ std::optional<ExplainedChange> tried(const Candidate& candidate, const Today& to
 bool is_known(const ExplainedChange& change, const std::vector<ExplainedChange>& known)
 {
     return std::any_of(known.begin(), known.end(), [&change](const ExplainedChange& other) {
-        return other.count == change.count && other.step_s == change.step_s && other.memory_bytes == change.memory_bytes;
+        return other.count == change.count && other.step_s == change.step_s &&
+               other.memory_bytes == change.memory_bytes;
     });
 }
 
@@ -164,7 +169,9 @@ Explanation explain(const ChosenPlan& chosen, bool changes)
         return std::tuple(change.count, !change.price.empty(), change.step_s);
     };
     std::stable_sort(of.changes.begin(), of.changes.end(),
-                     [&order](const ExplainedChange& a, const ExplainedChange& b) { return order(a) < order(b); });
+                     [&order](const ExplainedChange& a, const ExplainedChange& b) {
+                         return order(a) < order(b);
+                     });
     return of;
 }
 
@@ -190,7 +197,8 @@ Versus explain_against(const ChosenPlan& first, const ChosenPlan& second)
     PlanPredictor of_second(second);
     Versus versus{taken_apart(of_first, 0), taken_apart(of_second, 0), std::nullopt};
     if (!versus.first.stages.empty() && !versus.second.stages.empty()) {
-        versus.pair = PlanPairs().compared(of_first, versus.first.prediction, of_second, versus.second.prediction);
+        versus.pair =
+            PlanPairs().compared(of_first, versus.first.prediction, of_second, versus.second.prediction);
     }
     return versus;
 }

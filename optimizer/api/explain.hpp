@@ -18,10 +18,10 @@ struct ExplainedChange {
     std::vector<std::string> values;  // "recompute=full"; "[workload] loss = \"chunked\""
     int count = 1;                    // of changes, without what they force
     bool setting = false;             // it changes the scenario, not the plan
-    std::string price;                // "changes the updates of parameters"; empty: what is learnt stays the same
-    double step_s = 0.0;              // mean
-    double ratio = 1.0;               // of the mean step to that of the plan, by common draws
-    double low = 1.0;                 // its 95 % interval, with the error of the model
+    std::string price;    // "changes the updates of parameters"; empty: what is learnt stays the same
+    double step_s = 0.0;  // mean
+    double ratio = 1.0;   // of the mean step to that of the plan, by common draws
+    double low = 1.0;     // its 95 % interval, with the error of the model
     double high = 1.0;
     double chance_faster = 0.0;  // that its mean step is shorter
     double fits = 0.0;           // probability
@@ -31,8 +31,9 @@ struct ExplainedChange {
 
 struct Explanation {
     PlanPrediction prediction;
-    std::vector<StageBreakdown> stages;  // of the first phase; empty: the plan is infeasible, and not for want of memory
-    Bytes memory;                        // of the accelerator, as far as plans may use it
+    std::vector<StageBreakdown>
+        stages;    // of the first phase; empty: the plan is infeasible, and not for want of memory
+    Bytes memory;  // of the accelerator, as far as plans may use it
     std::vector<ExplainedChange>
         changes;  // that make it fit; of a plan that fits, faster. By number of changes; first those that
                   // leave what is learnt, the fastest first

@@ -63,8 +63,8 @@ std::string feasible_text(const std::vector<SingleChange>& changes)
     constexpr std::size_t most = 8;
     std::vector<std::vector<std::string>> rows{{"what makes it feasible", "mean step at least", "GB"}};
     for (std::size_t i = 0; i < std::min(most, changes.size()); ++i) {
-        rows.push_back(
-            {"  " + changes[i].design, time_text(changes[i].step_s), fmt::format("{:.1f}", changes[i].memory_bytes / gigabyte)});
+        rows.push_back({"  " + changes[i].design, time_text(changes[i].step_s),
+                        fmt::format("{:.1f}", changes[i].memory_bytes / gigabyte)});
     }
     return aligned(rows, 0);
 }
@@ -96,7 +96,8 @@ Json json_of(const Explanation& of)
         return json;
     }
     json["step_time_mean_s"] = p.step.mean.value;
-    json["step_time_interval_s"] = {p.step.mean.value * of.prediction.model.low, p.step.mean.value * of.prediction.model.high};
+    json["step_time_interval_s"] = {p.step.mean.value * of.prediction.model.low,
+                                    p.step.mean.value * of.prediction.model.high};
     json["fit_probability"] = p.fit_probability;
     json["busiest_stage"] = busiest_stage(of.stages);
     json["stages"] = breakdown_json(of.stages);
@@ -111,19 +112,23 @@ std::string plan_text(const Explanation& of)
 {
     const PlanPrediction& plan = of.prediction;
     const Prediction& p = plan.prediction;
-    std::string text = fmt::format("{} dp={}\nsoftware {}\n", design_text(plan.plan, plan.space), plan.plan.dp, plan.software);
+    std::string text = fmt::format("{} dp={}\nsoftware {}\n", design_text(plan.plan, plan.space),
+                                   plan.plan.dp, plan.software);
     if (!plan.lacking.empty()) {
-        text += fmt::format("  it has no {}: this is of a plan that it does not run\n", fmt::join(plan.lacking, ", "));
+        text += fmt::format("  it has no {}: this is of a plan that it does not run\n",
+                            fmt::join(plan.lacking, ", "));
     }
     if (p.infeasible) {
         text += fmt::format("infeasible: {}\n", p.infeasible->text());
     }
     if (plan.may_not_fit) {
-        text += fmt::format("may not fit ({}): {}\n", chance_text(p.fit_probability), plan.may_not_fit->detail);
+        text +=
+            fmt::format("may not fit ({}): {}\n", chance_text(p.fit_probability), plan.may_not_fit->detail);
     }
     if (!of.stages.empty()) {
-        text += fmt::format("mean step {}{} (95 % {} to {} with the error of the model)\n", time_text(p.step.mean.value),
-                            p.infeasible ? " with enough memory" : "", time_text(p.step.mean.value * plan.model.low),
+        text += fmt::format("mean step {}{} (95 % {} to {} with the error of the model)\n",
+                            time_text(p.step.mean.value), p.infeasible ? " with enough memory" : "",
+                            time_text(p.step.mean.value * plan.model.low),
                             time_text(p.step.mean.value * plan.model.high));
     }
     return text;
@@ -145,9 +150,11 @@ std::string explanation_text(const Explanation& of)
     const bool on_host = of.prediction.prediction.memory.host.si > 0.0;
     if (on_host && !of.prediction.host_memory_known) {
         text += fmt::format(
-            "  {:.1f} GB in the memory of a host with {} GPUs: whether it has that is not checked without host_memory in "
+            "  {:.1f} GB in the memory of a host with {} GPUs: whether it has that is not checked without "
+            "host_memory in "
             "[cluster]\n",
-            of.prediction.gpus_per_node * of.prediction.prediction.memory.host.si / gigabyte, of.prediction.gpus_per_node);
+            of.prediction.gpus_per_node * of.prediction.prediction.memory.host.si / gigabyte,
+            of.prediction.gpus_per_node);
     }
     if (const std::string stages = stage_parts_text(of.stages); !stages.empty()) {
         text += "\n" + stages;
@@ -164,9 +171,11 @@ std::string versus_text(const Versus& of)
         return text;
     }
     const ComparedPair& pair = *of.pair;
-    text += fmt::format("the second takes {:.3f} times as long (95 % {:.3f} to {:.3f}), less with a probability of {}: {}\n\n",
-                        pair.ratio, pair.low, pair.high, chance_text(pair.chance_less),
-                        reason_text(apart(of.first), apart(of.second)));
+    text += fmt::format(
+        "the second takes {:.3f} times as long (95 % {:.3f} to {:.3f}), less with a probability of {}: "
+        "{}\n\n",
+        pair.ratio, pair.low, pair.high, chance_text(pair.chance_less),
+        reason_text(apart(of.first), apart(of.second)));
     return text + difference_text(apart(of.first), apart(of.second));
 }
 

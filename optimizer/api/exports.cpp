@@ -23,14 +23,16 @@ namespace {
 double checkpoint_interval(const Problem& problem, const ParallelPlan& plan)
 {
     const int node = problem.cluster.gpus_per_node();
-    const FailureModel failures = failure_model(problem.reliability, job_size(plan, (plan.gpus() + node - 1) / node));
+    const FailureModel failures =
+        failure_model(problem.reliability, job_size(plan, (plan.gpus() + node - 1) / node));
     return std::isfinite(failures.interval_s) ? failures.interval_s : 0.0;
 }
 
 const Phase& phase_numbered(int number, const std::vector<Phase>& phases)
 {
     if (number < 1 || number > static_cast<int>(phases.size())) {
-        throw InputError(fmt::format("--phase {} is out of range; the phases are numbered from 1 to {}", number, phases.size()));
+        throw InputError(fmt::format("--phase {} is out of range; the phases are numbered from 1 to {}",
+                                     number, phases.size()));
     }
     return phases[static_cast<std::size_t>(number - 1)];
 }
@@ -58,13 +60,14 @@ Launch StudyLaunches::feasible_launch(std::uint64_t number, int phase, const std
 {
     auto made = launch(number, phase, stem);
     if (const auto* refusal = std::get_if<Infeasible>(&made)) {
-        throw InfeasiblePlan(*refusal,
-                             fmt::format("--point {} is infeasible: {}; choose another point", number, refusal->text()));
+        throw InfeasiblePlan(*refusal, fmt::format("--point {} is infeasible: {}; choose another point",
+                                                   number, refusal->text()));
     }
     return std::get<Launch>(std::move(made));
 }
 
-std::variant<Launch, Infeasible> StudyLaunches::launch(std::uint64_t number, int phase, const std::string& stem)
+std::variant<Launch, Infeasible> StudyLaunches::launch(std::uint64_t number, int phase,
+                                                       const std::string& stem)
 {
     const Results& results = state_->results;
     StoredStudy& study = state_->study;
@@ -110,7 +113,8 @@ std::variant<Launch, Infeasible> StudyLaunches::launch(std::uint64_t number, int
     launch.orders = part_orders(*std::get<CompiledPlan>(compiled).graph.program);
     launch.checkpoint_interval_s = checkpoint_interval(problem, launch.plan);
     for (const auto* list : {&results.front, &results.may_not_fit.plans}) {
-        const auto member = std::find_if(list->begin(), list->end(), [number](const FrontPoint& p) { return p.index == number; });
+        const auto member = std::find_if(list->begin(), list->end(),
+                                         [number](const FrontPoint& p) { return p.index == number; });
         if (member != list->end() && phase == 1) {  // step times are of the first phase
             launch.step_s = member->prediction.step.p50.value;
         }
@@ -127,14 +131,16 @@ const ExportTarget& export_target(const std::string& name)
         }
         names.emplace_back(target.name);
     }
-    throw InputError(fmt::format("--target {} is unknown{}; choose from: {}", name, guess_of(name, names), listed(names)));
+    throw InputError(
+        fmt::format("--target {} is unknown{}; choose from: {}", name, guess_of(name, names), listed(names)));
 }
 
 std::vector<ExportFile> exported_files(const ExportTarget& target, const Launch& launch)
 {
     Exported exported = target.make(launch);
     if (const auto* why = std::get_if<Refusals>(&exported)) {
-        std::string text = fmt::format("point {} ({}) cannot be exported to {}:", launch.point, launch.design, target.name);
+        std::string text =
+            fmt::format("point {} ({}) cannot be exported to {}:", launch.point, launch.design, target.name);
         for (const std::string& reason : *why) {
             text += "\n  " + reason;
         }

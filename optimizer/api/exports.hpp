@@ -26,7 +26,8 @@ public:
     std::uint64_t number(std::optional<std::int64_t> asked) const;
     /// Returns the plan in a phase (from 1), or why this version finds it infeasible. `stem`: of the names of further files; empty:
     /// "plan". Throws InputError for a phase that the study does not have.
-    std::variant<Launch, Infeasible> launch(std::uint64_t number, int phase = 1, const std::string& stem = "");
+    std::variant<Launch, Infeasible> launch(std::uint64_t number, int phase = 1,
+                                            const std::string& stem = "");
     /// The same. Throws InfeasiblePlan where this version finds the plan infeasible.
     Launch feasible_launch(std::uint64_t number, int phase = 1, const std::string& stem = "");
 

@@ -27,8 +27,10 @@ std::string plain(const std::string& text) { return printable(escape_controls(te
 /// "train.sh:12  --tensor-model-parallel-size = 4 -> tp"
 std::string line_of(const ImportedValue& value)
 {
-    const std::string place = value.place.file.empty() ? "" : fmt::format("   ({})", plain(value.place.text()));
-    return fmt::format("  {}{}{}{}\n", plain(value.name), value.value.empty() ? "" : " = " + plain(value.value),
+    const std::string place =
+        value.place.file.empty() ? "" : fmt::format("   ({})", plain(value.place.text()));
+    return fmt::format("  {}{}{}{}\n", plain(value.name),
+                       value.value.empty() ? "" : " = " + plain(value.value),
                        value.key.empty() ? "" : "   -> " + value.key, place);
 }
 
@@ -60,7 +62,10 @@ nlohmann::json values_json(const std::vector<ImportedValue>& values)
 {
     nlohmann::json list = nlohmann::json::array();
     for (const ImportedValue& value : values) {
-        list.push_back({{"name", value.name}, {"value", value.value}, {"key", value.key}, {"place", value.place.text()}});
+        list.push_back({{"name", value.name},
+                        {"value", value.value},
+                        {"key", value.key},
+                        {"place", value.place.text()}});
     }
     return list;
 }
@@ -104,21 +109,22 @@ nlohmann::json network_values(const JobImport& of)
 {
     const Workload& w = of.scenario.workload;
     const Network network = network_of(w);
-    nlohmann::json json{{"catalog", of.job.model},
-                        {"layers", w.layers()},
-                        {"hidden", w.hidden},
-                        {"heads", w.heads()},
-                        {"vocabulary", w.vocabulary},
-                        {"positions", w.positions},
-                        {"tied_embedding", w.tied_embedding},
-                        {"normalisation", name(w.normalisation)},
-                        {"dropout", w.dropout},
-                        {"precision", name(w.precision)},
-                        {"adapter_rank", w.adapter_rank},
-                        {"parameters", parameters_of(network) - (w.adapter_rank > 0 ? trained_parameters_of(network) : 0.0)},
-                        {"adapter_parameters", of.job.adapter_parameters},
-                        {"active_parameters", active_parameters_of(network)},
-                        {"trainable", trained_parameters_of(network)}};
+    nlohmann::json json{
+        {"catalog", of.job.model},
+        {"layers", w.layers()},
+        {"hidden", w.hidden},
+        {"heads", w.heads()},
+        {"vocabulary", w.vocabulary},
+        {"positions", w.positions},
+        {"tied_embedding", w.tied_embedding},
+        {"normalisation", name(w.normalisation)},
+        {"dropout", w.dropout},
+        {"precision", name(w.precision)},
+        {"adapter_rank", w.adapter_rank},
+        {"parameters", parameters_of(network) - (w.adapter_rank > 0 ? trained_parameters_of(network) : 0.0)},
+        {"adapter_parameters", of.job.adapter_parameters},
+        {"active_parameters", active_parameters_of(network)},
+        {"trainable", trained_parameters_of(network)}};
     if (const auto* attention = w.find<AttentionBlock>()) {
         json["kv_heads"] = attention->key_heads();
         json["head"] = attention->head > 0 ? attention->head : w.hidden / attention->heads;
@@ -143,10 +149,11 @@ void refuse_wrong_request(const ImportRequest& request)
     if (request.files.empty() && request.command.empty()) {
         throw InputError("give the files that start the training, or --command; see --help");
     }
-    for (const auto& [option, count] : {std::pair{"gpus", request.gpus}, std::pair{"gpus-per-node", request.node_gpus}}) {
+    for (const auto& [option, count] :
+         {std::pair{"gpus", request.gpus}, std::pair{"gpus-per-node", request.node_gpus}}) {
         if (count < 0) {
-            throw InputError(
-                fmt::format("--{} {} is not positive; give a positive number or leave the option out", option, count));
+            throw InputError(fmt::format(
+                "--{} {} is not positive; give a positive number or leave the option out", option, count));
         }
     }
     if (!request.accelerator.empty() && !request.instance.empty()) {
@@ -188,7 +195,8 @@ std::string import_text(const JobImport& of, bool all)
     }
     text += section("Changes time or memory, but no key states it:", report.no_key);
     text +=
-        section("Unknown, and not read (correct the name, or check that it changes neither time nor memory):", report.unknown);
+        section("Unknown, and not read (correct the name, or check that it changes neither time nor memory):",
+                report.unknown);
     text += all ? section("No effect beside the other settings:", report.unused) +
                       section("Changes neither time nor memory:", report.irrelevant)
                 : short_section("No effect beside the other settings", report.unused) +
@@ -203,9 +211,10 @@ std::vector<std::string> import_doubts(const JobImport& of)
     const auto add = [&doubts](const char* what, const std::vector<ImportedValue>& values) {
         std::vector<std::string> words;
         for (const ImportedValue& value : values) {
-            const std::string place = value.place.file.empty() ? "" : fmt::format(" ({})", plain(value.place.text()));
-            words.push_back(
-                fmt::format("{}{}{}", plain(value.name), value.value.empty() ? "" : " = " + plain(value.value), place));
+            const std::string place =
+                value.place.file.empty() ? "" : fmt::format(" ({})", plain(value.place.text()));
+            words.push_back(fmt::format("{}{}{}", plain(value.name),
+                                        value.value.empty() ? "" : " = " + plain(value.value), place));
         }
         if (!words.empty()) {
             doubts.push_back(fmt::format("{}: {}", what, fmt::join(words, ", ")));
@@ -226,24 +235,26 @@ std::vector<std::string> import_doubts(const JobImport& of)
 std::string import_json(const JobImport& of)
 {
     const ImportReport& report = of.job.report;
-    return dumped(
-        {{"format", of.job.format},
-         {"design", of.design},
-         {"scenario", of.text},
-         {"plan", plan_values(of)},
-         {"phase", {{"sequence_length", of.job.sequence}, {"global_batch", of.job.global_batch}, {"steps", of.job.steps}}},
-         {"network", network_values(of)},
-         {"software", of.scenario.cluster.software.text()},
-         {"stack", of.scenario.cluster.stack.name},
-         {"accelerator", of.scenario.cluster.accelerator.name},
-         {"gpus_per_node", of.scenario.cluster.gpus_per_node()},
-         {"read", values_json(report.read)},
-         {"defaults", values_json(report.defaults)},
-         {"assumed", report.assumed},
-         {"no_key", values_json(report.no_key)},
-         {"unknown", values_json(report.unknown)},
-         {"unused", values_json(report.unused)},
-         {"irrelevant", values_json(report.irrelevant)}});
+    return dumped({{"format", of.job.format},
+                   {"design", of.design},
+                   {"scenario", of.text},
+                   {"plan", plan_values(of)},
+                   {"phase",
+                    {{"sequence_length", of.job.sequence},
+                     {"global_batch", of.job.global_batch},
+                     {"steps", of.job.steps}}},
+                   {"network", network_values(of)},
+                   {"software", of.scenario.cluster.software.text()},
+                   {"stack", of.scenario.cluster.stack.name},
+                   {"accelerator", of.scenario.cluster.accelerator.name},
+                   {"gpus_per_node", of.scenario.cluster.gpus_per_node()},
+                   {"read", values_json(report.read)},
+                   {"defaults", values_json(report.defaults)},
+                   {"assumed", report.assumed},
+                   {"no_key", values_json(report.no_key)},
+                   {"unknown", values_json(report.unknown)},
+                   {"unused", values_json(report.unused)},
+                   {"irrelevant", values_json(report.irrelevant)}});
 }
 
 }  // namespace prismopt

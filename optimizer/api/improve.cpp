@@ -56,10 +56,10 @@ double mean_of(const std::vector<double>& values)
 void refuse_mistake(double measured_s, double predicted_s)
 {
     if (measured_s > 0.0 && std::abs(std::log(measured_s / predicted_s)) > std::log(largest_measured_ratio)) {
-        throw InputError(
-            fmt::format("the measured step of {:.4g} s is {:.3g} times the predicted {:.4g} s; give seconds per step of "
-                        "the whole job, or check that the files describe what ran",
-                        measured_s, measured_s / predicted_s, predicted_s));
+        throw InputError(fmt::format(
+            "the measured step of {:.4g} s is {:.3g} times the predicted {:.4g} s; give seconds per step of "
+            "the whole job, or check that the files describe what ran",
+            measured_s, measured_s / predicted_s, predicted_s));
     }
 }
 
@@ -69,7 +69,8 @@ MemoryLimit limit_after(const Problem& problem, const Scenario& scenario, double
     const double capacity = problem.cluster.accelerator.memory.si;
     if (measured > capacity) {
         throw InputError(
-            fmt::format("a measured peak of {:.4g} GB is more than the {:.4g} GB of the accelerator; give the peak of one "
+            fmt::format("a measured peak of {:.4g} GB is more than the {:.4g} GB of the accelerator; give "
+                        "the peak of one "
                         "GPU",
                         measured / peak_unit, capacity / peak_unit));
     }
@@ -86,7 +87,10 @@ MemoryLimit limit_after(const Problem& problem, const Scenario& scenario, double
 /// Draws plans, and takes them apart.
 class Drawer {
 public:
-    Drawer(const StudyModel& model, Problem problem) : model_(model), problem_(std::move(problem)), predictor_(problem_) {}
+    Drawer(const StudyModel& model, Problem problem)
+        : model_(model), problem_(std::move(problem)), predictor_(problem_)
+    {
+    }
 
     void draw(DrawnPlan& of)
     {
@@ -95,9 +99,12 @@ public:
         if (run == nullptr) {
             return;
         }
-        of.steps_s = predictor_.sample(*run, {0, drawn_fleets, drawn_steps}, model_.sampler({Purpose::confirm})).front();
+        of.steps_s =
+            predictor_.sample(*run, {0, drawn_fleets, drawn_steps}, model_.sampler({Purpose::confirm}))
+                .front();
         of.mean_s = mean_of(of.steps_s);
-        of.stages = breakdown(run->phases.front(), run->in_phase.front(), setting_of(problem_, problem_.phases.front()));
+        of.stages = breakdown(run->phases.front(), run->in_phase.front(),
+                              setting_of(problem_, problem_.phases.front()));
     }
 
 private:
@@ -138,7 +145,8 @@ void add_best_of_all(const ChosenPlan& today, const Problem& problem, std::vecto
         found.push_back(*around.start);
     }
     for (NearPlan& plan : found) {
-        const auto known = std::find_if(plans.begin(), plans.end(), [&](const DrawnPlan& p) { return p.near.plan == plan.plan; });
+        const auto known = std::find_if(plans.begin(), plans.end(),
+                                        [&](const DrawnPlan& p) { return p.near.plan == plan.plan; });
         if (known == plans.end() && !(plan.plan == today.plan)) {
             plan.changes = changed_values(today.plan, plan.plan);
             plan.axes = static_cast<int>(plan.changes.size());
@@ -182,7 +190,8 @@ RatioDraws ratio_draws(const DrawnPlan& today, const DrawnPlan& plan, std::size_
     RatioDraws ratios;
     for (std::size_t d = 0; d < posterior_draws; ++d) {
         const double error = errors[d * plans + position] - errors[d * plans];
-        const double of_draws = deviation_of_mean * posterior_normal(seed, d, PosteriorKind::repeat, position);
+        const double of_draws =
+            deviation_of_mean * posterior_normal(seed, d, PosteriorKind::repeat, position);
         ratios.sorted.push_back(std::exp(log_ratio + error + of_draws));
     }
     std::sort(ratios.sorted.begin(), ratios.sorted.end());
@@ -191,7 +200,8 @@ RatioDraws ratio_draws(const DrawnPlan& today, const DrawnPlan& plan, std::size_
 
 double median(std::vector<double> values)
 {
-    std::nth_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2), values.end());
+    std::nth_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2),
+                     values.end());
     return values[values.size() / 2];
 }
 
@@ -213,12 +223,14 @@ std::vector<ImprovedPlan> shown(const std::vector<ImprovedPlan>& all, const Impr
             }
         }
     }
-    const auto best = std::find_if(sorted.begin(), sorted.end(), [](const ImprovedPlan& plan) { return plan.best_of_all; });
+    const auto best =
+        std::find_if(sorted.begin(), sorted.end(), [](const ImprovedPlan& plan) { return plan.best_of_all; });
     if (best != sorted.end() && best == sorted.begin()) {
         result.push_back(*best);
     } else if (!sorted.empty()) {
-        const auto same = std::find_if(result.begin(), result.end(),
-                                       [&](const ImprovedPlan& plan) { return plan.plan == sorted.front().plan; });
+        const auto same = std::find_if(result.begin(), result.end(), [&](const ImprovedPlan& plan) {
+            return plan.plan == sorted.front().plan;
+        });
         if (same != result.end()) {
             same->best_of_all = true;
         }
@@ -231,13 +243,15 @@ std::vector<ImprovedPlan> shown(const std::vector<ImprovedPlan>& all, const Impr
 void refuse_wrong(const ImproveRequest& request)
 {
     if (!(request.measured_step_s >= 0.0 && request.measured_memory_bytes >= 0.0)) {
-        throw InputError("--measured-step and --measured-memory cannot be negative; leave out what was not measured");
+        throw InputError(
+            "--measured-step and --measured-memory cannot be negative; leave out what was not measured");
     }
     if (request.most_changes < 1 || request.most_changes > 3) {
         throw InputError(fmt::format("--changes {} is out of range; give 1, 2 or 3", request.most_changes));
     }
     if (request.most < 1) {
-        throw InputError(fmt::format("--most {} is not positive; give the number of plans to list, for example 3", request.most));
+        throw InputError(fmt::format(
+            "--most {} is not positive; give the number of plans to list, for example 3", request.most));
     }
 }
 
@@ -248,15 +262,19 @@ Improvement improve(const ChosenPlan& today, const ImproveRequest& request)
     const StudyModel model(scenario, tables_of(scenario, {today.plan}));
     Problem problem = model.problem;
     if (const auto why = structural_problem(today.plan, problem)) {
-        throw InfeasiblePlan(*why, "today's plan is infeasible: " + why->text() + "; give the plan that runs with --design");
+        throw InfeasiblePlan(*why, "today's plan is infeasible: " + why->text() +
+                                       "; give the plan that runs with --design");
     }
-    NearPlans near = near_plans(today.plan, scenario, problem, {.most_changes = request.most_changes, .most = drawn_per_level});
+    NearPlans near = near_plans(today.plan, scenario, problem,
+                                {.most_changes = request.most_changes, .most = drawn_per_level});
     if (!near.start) {
         throw InputError("today's plan cannot be predicted; give the plan that runs with --design");
     }
     if (request.measured_memory_bytes > 0.0) {
-        problem.memory_limit = limit_after(problem, scenario, near.start->bound.memory_bytes, request.measured_memory_bytes);
-        near = near_plans(today.plan, scenario, problem, {.most_changes = request.most_changes, .most = drawn_per_level});
+        problem.memory_limit =
+            limit_after(problem, scenario, near.start->bound.memory_bytes, request.measured_memory_bytes);
+        near = near_plans(today.plan, scenario, problem,
+                          {.most_changes = request.most_changes, .most = drawn_per_level});
     }
     std::vector<DrawnPlan> plans = nearest(near, request.most_changes);
     add_best_of_all(today, problem, plans);
@@ -281,27 +299,30 @@ Improvement improve(const ChosenPlan& today, const ImproveRequest& request)
         designs.push_back(plan.near.plan);
     }
     const bool measured = request.measured_step_s > 0.0;
-    const auto measurement = measured ? std::optional(MeasuredStep{request.measured_step_s, start.mean_s}) : std::nullopt;
+    const auto measurement =
+        measured ? std::optional(MeasuredStep{request.measured_step_s, start.mean_s}) : std::nullopt;
     const std::vector<double> errors = step_error_draws(scenario, any_memory, designs, measurement);
     std::vector<double> of_today;
     for (std::size_t d = 0; d < posterior_draws; ++d) {
         of_today.push_back(errors[d * designs.size()]);
     }
-    const double today_s =
-        measured ? request.measured_step_s : start.mean_s * std::exp(scenario.learned.empty() ? 0.0 : median(of_today));
+    const double today_s = measured
+                               ? request.measured_step_s
+                               : start.mean_s * std::exp(scenario.learned.empty() ? 0.0 : median(of_today));
 
     const auto described = [&](const DrawnPlan& plan) {
-        return ImprovedPlan{.plan = plan.near.plan,
-                            .design = design_text(plan.near.plan, scenario.space),
-                            .axes = plan.near.axes,
-                            .best_of_all = plan.best_of_all,
-                            .changes = plan.near.changes,
-                            .step_s = today_s,
-                            .memory_bytes = plan.near.bound.memory_bytes,
-                            .fits = plan.near.fits,
-                            .reason = "",
-                            .steps_to_measure =
-                                steps_to_measure(plan.steps_s, drawn_fleets, drawn_steps, request.precision).count};
+        return ImprovedPlan{
+            .plan = plan.near.plan,
+            .design = design_text(plan.near.plan, scenario.space),
+            .axes = plan.near.axes,
+            .best_of_all = plan.best_of_all,
+            .changes = plan.near.changes,
+            .step_s = today_s,
+            .memory_bytes = plan.near.bound.memory_bytes,
+            .fits = plan.near.fits,
+            .reason = "",
+            .steps_to_measure =
+                steps_to_measure(plan.steps_s, drawn_fleets, drawn_steps, request.precision).count};
     };
     Improvement result;
     result.today = described(start);

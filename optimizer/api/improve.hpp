@@ -26,9 +26,9 @@ void refuse_wrong(const ImproveRequest& request);
 /// A plan beside today's. Shares and probabilities are from 0 to 1; intervals hold 90 % and include the error of the model.
 struct ImprovedPlan {
     ParallelPlan plan;
-    std::string design;                // as --design reads it
-    int axes = 0;                      // changes, without what they force; of the best of all: axes that differ
-    bool best_of_all = false;          // no plan of the scenario's space, nor one near its best, is better
+    std::string design;        // as --design reads it
+    int axes = 0;              // changes, without what they force; of the best of all: axes that differ
+    bool best_of_all = false;  // no plan of the scenario's space, nor one near its best, is better
     std::vector<std::string> changes;  // "recompute=full"
     double step_s = 0.0;               // mean, given what was measured
     double gain = 0.0;                 // share of today's step that it saves: median, and interval
@@ -42,13 +42,14 @@ struct ImprovedPlan {
 };
 
 struct Improvement {
-    ImprovedPlan today;               // its gain is zero; step_s is the measured step, if there is one
-    double predicted_step_s = 0.0;    // of today's plan, before it was measured
-    bool measured = false;            // its step
-    double limit = 0.0;               // probability with which plans must fit
-    std::vector<ImprovedPlan> plans;  // by the number of changes, those that gain most first; the best of all last
-    bool complete = true;             // all combinations of the values tried were bounded
-    std::string software;             // that runs the plans, by whose rules values were tried; empty: any
+    ImprovedPlan today;             // its gain is zero; step_s is the measured step, if there is one
+    double predicted_step_s = 0.0;  // of today's plan, before it was measured
+    bool measured = false;          // its step
+    double limit = 0.0;             // probability with which plans must fit
+    std::vector<ImprovedPlan>
+        plans;             // by the number of changes, those that gain most first; the best of all last
+    bool complete = true;  // all combinations of the values tried were bounded
+    std::string software;  // that runs the plans, by whose rules values were tried; empty: any
     double precision = 0.0;
 };
 

@@ -23,10 +23,14 @@ std::string change_words(const ImprovedPlan& plan) { return fmt::format("{}", fm
 /// The step over today's: "0.702 (0.660 to 0.749)".
 std::string ratio_words(const ImprovedPlan& plan)
 {
-    return fmt::format("{:.3f} ({:.3f} to {:.3f})", 1.0 - plan.gain, 1.0 - plan.gain_high, 1.0 - plan.gain_low);
+    return fmt::format("{:.3f} ({:.3f} to {:.3f})", 1.0 - plan.gain, 1.0 - plan.gain_high,
+                       1.0 - plan.gain_low);
 }
 
-std::string which_text(const ImprovedPlan& plan) { return std::to_string(plan.axes) + (plan.best_of_all ? ", best of all" : ""); }
+std::string which_text(const ImprovedPlan& plan)
+{
+    return std::to_string(plan.axes) + (plan.best_of_all ? ", best of all" : "");
+}
 
 /// One sentence for each number of changes that brings more than fewer do.
 std::string summary(const Improvement& of)
@@ -37,9 +41,9 @@ std::string summary(const Improvement& of)
     for (std::size_t axes = 1; axes <= words.size(); ++axes) {
         const ImprovedPlan* best = best_within(of, static_cast<int>(axes));
         if (best != nullptr && best != before) {
-            text +=
-                fmt::format("With {}, {}: {} times today's step, faster with {}, fits with {}.\n", words[axes - 1],
-                            change_words(*best), ratio_words(*best), chance_text(best->chance_faster), chance_text(best->fits));
+            text += fmt::format("With {}, {}: {} times today's step, faster with {}, fits with {}.\n",
+                                words[axes - 1], change_words(*best), ratio_words(*best),
+                                chance_text(best->chance_faster), chance_text(best->fits));
         }
         before = best;
     }
@@ -48,8 +52,9 @@ std::string summary(const Improvement& of)
     }
     const ImprovedPlan& last = of.plans.back();
     if (last.best_of_all && &last != before) {
-        text += fmt::format("Best of all, {}: {} times today's step, faster with {}, fits with {}.\n", change_words(last),
-                            ratio_words(last), chance_text(last.chance_faster), chance_text(last.fits));
+        text += fmt::format("Best of all, {}: {} times today's step, faster with {}, fits with {}.\n",
+                            change_words(last), ratio_words(last), chance_text(last.chance_faster),
+                            chance_text(last.fits));
     }
     return text;
 }
@@ -78,7 +83,8 @@ std::string change_text(const JobChange& change)
         return change.diff;
     }
     return fmt::format(
-        "Settings to change (no change of the files was found that gives this plan when it is imported again):\n  {}\n",
+        "Settings to change (no change of the files was found that gives this plan when it is imported "
+        "again):\n  {}\n",
         fmt::join(change.settings, "\n  "));
 }
 
@@ -87,28 +93,33 @@ std::string change_text(const JobChange& change)
 std::string improvement_text(const Improvement& of)
 {
     const ImprovedPlan& today = of.today;
-    std::string text =
-        fmt::format("today: {}\n       step {}{}, peak {:.1f} GB, fits with {}\n\n", today.design, time_text(today.step_s, 4),
-                    of.measured ? fmt::format(" measured, {} predicted", time_text(of.predicted_step_s, 4)) : "",
-                    today.memory_bytes / table_gigabyte, chance_text(today.fits));
+    std::string text = fmt::format(
+        "today: {}\n       step {}{}, peak {:.1f} GB, fits with {}\n\n", today.design,
+        time_text(today.step_s, 4),
+        of.measured ? fmt::format(" measured, {} predicted", time_text(of.predicted_step_s, 4)) : "",
+        today.memory_bytes / table_gigabyte, chance_text(today.fits));
     if (today.fits < of.limit) {
         text += "Today's plan may not fit: plans that do are compared with it as if it did.\n\n";
     }
     if (!of.plans.empty()) {
-        std::vector<std::vector<std::string>> rows{
-            {"changes", "mean step", "times today's (90 %)", "faster, %", "fits, %", "GB", "change", "because"}};
+        std::vector<std::vector<std::string>> rows{{"changes", "mean step", "times today's (90 %)",
+                                                    "faster, %", "fits, %", "GB", "change", "because"}};
         for (const ImprovedPlan& plan : of.plans) {
-            rows.push_back({which_text(plan), time_text(plan.step_s, 4), ratio_words(plan), chance_figure(plan.chance_faster),
-                            chance_figure(plan.fits), fmt::format("{:.1f}", plan.memory_bytes / table_gigabyte),
-                            change_words(plan), plan.reason});
+            rows.push_back({which_text(plan), time_text(plan.step_s, 4), ratio_words(plan),
+                            chance_figure(plan.chance_faster), chance_figure(plan.fits),
+                            fmt::format("{:.1f}", plan.memory_bytes / table_gigabyte), change_words(plan),
+                            plan.reason});
         }
         text += aligned(rows, {0, 6, 7}) + "\n";
     }
     text += summary(of);
-    text += fmt::format("Plans on the same GPUs with the same global batch{}. \"faster\" includes the error of the model{}.\n",
-                        of.software.empty() ? "" : fmt::format(", as {} runs them", of.software),
-                        of.measured ? ", given the measured step" : "");
-    text += of.complete ? "" : "Not all combinations of three changes were looked at: the most promising first.\n";
+    text += fmt::format(
+        "Plans on the same GPUs with the same global batch{}. \"faster\" includes the error of the "
+        "model{}.\n",
+        of.software.empty() ? "" : fmt::format(", as {} runs them", of.software),
+        of.measured ? ", given the measured step" : "");
+    text += of.complete ? ""
+                        : "Not all combinations of three changes were looked at: the most promising first.\n";
     return text;
 }
 
@@ -120,12 +131,14 @@ std::string job_changes_text(const Improvement& of, const std::vector<JobChange>
         const ImprovedPlan* best = best_within(of, axes);
         if (best != nullptr && best != before) {
             const auto position = static_cast<std::size_t>(best - of.plans.data());
-            text += fmt::format("\n{}: {}\n{}", which_text(*best), change_words(*best), change_text(changes[position]));
+            text += fmt::format("\n{}: {}\n{}", which_text(*best), change_words(*best),
+                                change_text(changes[position]));
         }
         before = best;
     }
     if (!of.plans.empty() && of.plans.back().best_of_all && &of.plans.back() != before) {
-        text += fmt::format("\nbest of all: {}\n{}", change_words(of.plans.back()), change_text(changes.back()));
+        text +=
+            fmt::format("\nbest of all: {}\n{}", change_words(of.plans.back()), change_text(changes.back()));
     }
     return text;
 }

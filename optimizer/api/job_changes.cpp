@@ -31,14 +31,16 @@ struct WrittenFormat {
     const TrainerSettings& (*settings)();
     Exported (*make)(const Launch&);
 };
-constexpr auto written_formats = std::to_array<WrittenFormat>({{"Megatron-LM", megatron_settings, megatron_arguments},
-                                                               {"Megatron-Bridge", bridge_settings, bridge_overrides},
-                                                               {"torchtitan", torchtitan_settings, torchtitan_config}});
+constexpr auto written_formats =
+    std::to_array<WrittenFormat>({{"Megatron-LM", megatron_settings, megatron_arguments},
+                                  {"Megatron-Bridge", bridge_settings, bridge_overrides},
+                                  {"torchtitan", torchtitan_settings, torchtitan_config}});
 
 const WrittenFormat* format_of(const std::string& format)
 {
-    const auto found = std::find_if(written_formats.begin(), written_formats.end(),
-                                    [&format](const WrittenFormat& known) { return format.starts_with(known.format); });
+    const auto found =
+        std::find_if(written_formats.begin(), written_formats.end(),
+                     [&format](const WrittenFormat& known) { return format.starts_with(known.format); });
     return found == written_formats.end() ? nullptr : &*found;
 }
 
@@ -70,8 +72,9 @@ std::vector<std::set<std::string>> widening_keys(const ParallelPlan& from, const
     }
     std::set<std::string> related = changed;
     for (const Family& family : families()) {
-        const bool touched = std::any_of(family.begin(), family.end(),
-                                         [&changed](std::string_view key) { return changed.contains(std::string(key)); });
+        const bool touched = std::any_of(family.begin(), family.end(), [&changed](std::string_view key) {
+            return changed.contains(std::string(key));
+        });
         for (const std::string_view key : touched ? family : Family{}) {
             related.emplace(key);
         }
@@ -156,7 +159,8 @@ bool is_plan(const JobImport& got, const JobImport& job, const ParallelPlan& wan
                           static_cast<int>(p.sharding),
                           static_cast<int>(p.offload)};
     };
-    if (main(plan) != main(wanted) || got.job.global_batch != job.job.global_batch || got.job.sequence != job.job.sequence) {
+    if (main(plan) != main(wanted) || got.job.global_batch != job.job.global_batch ||
+        got.job.sequence != job.job.sequence) {
         return false;
     }
     StudyModel model(today.scenario, tables_of(today.scenario, {wanted}));
@@ -192,22 +196,26 @@ std::string setting_text(const std::string& setting, const std::string& value)
 }
 
 /// What a user must change for the settings of these keys to be the wanted ones.
-std::vector<std::string> setting_texts(const std::vector<WantedSetting>& wanted, const std::vector<ImportedValue>& read,
+std::vector<std::string> setting_texts(const std::vector<WantedSetting>& wanted,
+                                       const std::vector<ImportedValue>& read,
                                        const std::set<std::string>& keys)
 {
     std::vector<std::string> texts;
-    const auto same_name = [](const ImportedValue& value, const WantedSetting& setting) { return value.name == setting.name; };
+    const auto same_name = [](const ImportedValue& value, const WantedSetting& setting) {
+        return value.name == setting.name;
+    };
     for (const WantedSetting& setting : wanted) {
-        const auto own =
-            std::find_if(read.begin(), read.end(), [&](const ImportedValue& value) { return same_name(value, setting); });
+        const auto own = std::find_if(read.begin(), read.end(),
+                                      [&](const ImportedValue& value) { return same_name(value, setting); });
         const bool as_read = own == read.end() ? setting.usual : own->value == setting.value;
         if (keys.contains(setting.key) && !as_read) {
             texts.push_back(setting_text(setting.name, setting.value));
         }
     }
     for (const ImportedValue& value : read) {
-        const bool kept =
-            std::any_of(wanted.begin(), wanted.end(), [&](const WantedSetting& setting) { return same_name(value, setting); });
+        const bool kept = std::any_of(wanted.begin(), wanted.end(), [&](const WantedSetting& setting) {
+            return same_name(value, setting);
+        });
         if (keys.contains(value.key) && !kept) {
             texts.push_back("without " + setting_text(value.name, ""));
         }
@@ -216,13 +224,15 @@ std::vector<std::string> setting_texts(const std::vector<WantedSetting>& wanted,
 }
 
 /// The settings of the plan as exports write it; empty: no export writes this format, or the plan.
-std::vector<WantedSetting> exported_settings(const std::string& job_format, const ChosenPlan& today, const ParallelPlan& plan)
+std::vector<WantedSetting> exported_settings(const std::string& job_format, const ChosenPlan& today,
+                                             const ParallelPlan& plan)
 {
     const WrittenFormat* format = format_of(job_format);
     const std::optional<Launch> launch = format == nullptr ? std::nullopt : launch_of(today, plan);
     const Exported exported = launch ? format->make(*launch) : Exported(Refusals{});
     const auto* written = std::get_if<std::vector<ExportFile>>(&exported);
-    const bool one_file = written != nullptr && written->size() == 1;  // others have a table of the schedule beside it
+    const bool one_file =
+        written != nullptr && written->size() == 1;  // others have a table of the schedule beside it
     return one_file ? settings_in(written->front().text, format->settings()) : std::vector<WantedSetting>{};
 }
 
@@ -234,7 +244,8 @@ bool is_count(const std::string& text)
 
 /// Settings that the job's own files state, with the values of another plan: numbers of axes, recompute switched off, and passes whose
 /// gradients are added up for the same batch. What else gives a changed axis is removed.
-std::vector<WantedSetting> own_settings(const JobImport& job, const ParallelPlan& from, const ParallelPlan& to)
+std::vector<WantedSetting> own_settings(const JobImport& job, const ParallelPlan& from,
+                                        const ParallelPlan& to)
 {
     std::vector<WantedSetting> wanted;
     std::vector<std::pair<std::string, int>> numbers;
@@ -246,8 +257,8 @@ std::vector<WantedSetting> own_settings(const JobImport& job, const ParallelPlan
         }
     });
     for (const ImportedValue& value : job.job.report.read) {
-        const auto number =
-            std::find_if(numbers.begin(), numbers.end(), [&](const auto& each) { return each.first == value.key; });
+        const auto number = std::find_if(numbers.begin(), numbers.end(),
+                                         [&](const auto& each) { return each.first == value.key; });
         const bool accumulates = value.name.find("gradient_accumulation") != std::string::npos;
         if (number != numbers.end() && is_count(value.value)) {
             wanted.push_back({value.name, std::to_string(number->second), value.key});
@@ -266,8 +277,8 @@ std::vector<WantedSetting> own_settings(const JobImport& job, const ParallelPlan
 
 }  // namespace
 
-JobChange changed_job(const ImportRequest& request, const JobImport& job, const ChosenPlan& today, const ParallelPlan& plan,
-                      const std::vector<std::string>& catalogs)
+JobChange changed_job(const ImportRequest& request, const JobImport& job, const ChosenPlan& today,
+                      const ParallelPlan& plan, const std::vector<std::string>& catalogs)
 {
     JobChange change;
     const std::vector<ImportedValue>& read = job.job.report.read;
@@ -296,7 +307,8 @@ JobChange changed_job(const ImportRequest& request, const JobImport& job, const 
     if (take(own_settings(job, today.plan, plan), own_keys)) {
         return change;
     }
-    change.settings = exported.empty() ? changed_values(today.plan, plan) : setting_texts(exported, read, keys[1]);
+    change.settings =
+        exported.empty() ? changed_values(today.plan, plan) : setting_texts(exported, read, keys[1]);
     return change;
 }
 

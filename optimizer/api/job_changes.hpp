@@ -14,12 +14,13 @@ namespace prismopt {
 /// empty and `settings` says what to change.
 struct JobChange {
     std::vector<JobFile> files;
-    std::string diff;                   // of all files, as `patch -p0` reads it
-    std::vector<std::string> settings;  // "--tensor-model-parallel-size 1"; of a trainer without exports: values of axes
+    std::string diff;  // of all files, as `patch -p0` reads it
+    std::vector<std::string>
+        settings;  // "--tensor-model-parallel-size 1"; of a trainer without exports: values of axes
 };
 
 /// `request`: by which `job` was imported. `today`: its plan and scenario.
-JobChange changed_job(const ImportRequest& request, const JobImport& job, const ChosenPlan& today, const ParallelPlan& plan,
-                      const std::vector<std::string>& catalogs = {});
+JobChange changed_job(const ImportRequest& request, const JobImport& job, const ChosenPlan& today,
+                      const ParallelPlan& plan, const std::vector<std::string>& catalogs = {});
 
 }  // namespace prismopt

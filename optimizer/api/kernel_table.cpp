@@ -32,7 +32,9 @@ std::string name_of(const KernelCall& call)
 
 double traffic_of(const KernelCall& call, const SoftwareStack& stack)
 {
-    return call.bytes * (call.roof == Roof::loss ? stack.loss_traffic : call.roof == Roof::routing ? stack.routing : 1.0);
+    return call.bytes * (call.roof == Roof::loss      ? stack.loss_traffic
+                         : call.roof == Roof::routing ? stack.routing
+                                                      : 1.0);
 }
 
 std::string shape_of(const KernelCall& call, const SoftwareStack& stack)
@@ -60,7 +62,8 @@ double share_of(const KernelCall& call, double seconds, Precision precision, con
 
 }  // namespace
 
-std::vector<KernelRow> kernel_rows(const Network& network, Precision precision, const LayerShape& shape, const Cluster& cluster)
+std::vector<KernelRow> kernel_rows(const Network& network, Precision precision, const LayerShape& shape,
+                                   const Cluster& cluster)
 {
     const LayerGroups nowhere;
     const CallTimes times(precision, cluster, nowhere);
@@ -69,14 +72,16 @@ std::vector<KernelRow> kernel_rows(const Network& network, Precision precision, 
         const auto add = [&](const Calls& calls, const char* pass) {
             if (const Bytes bytes = times.cast_bytes(calls); bytes.si > 0.0 && layers > 0) {
                 const double seconds = cast_time(bytes, cluster.accelerator).si;
-                rows.push_back({kind.name, layers, pass, "casts of operands", fmt::format("{:.4g} MB", bytes.si / 1e6), seconds,
-                                0.0, bytes.si / seconds / cluster.accelerator.memory_bandwidth.si});
+                rows.push_back({kind.name, layers, pass, "casts of operands",
+                                fmt::format("{:.4g} MB", bytes.si / 1e6), seconds, 0.0,
+                                bytes.si / seconds / cluster.accelerator.memory_bandwidth.si});
             }
             for (const AnyCall& call : calls.list()) {
                 if (const auto* kernel = std::get_if<KernelCall>(&call); kernel != nullptr && layers > 0) {
                     const double seconds = times.of(*kernel).si;
-                    rows.push_back({kind.name, layers, pass, name_of(*kernel), shape_of(*kernel, cluster.stack), seconds,
-                                    kernel->needed_flops, share_of(*kernel, seconds, precision, cluster)});
+                    rows.push_back({kind.name, layers, pass, name_of(*kernel),
+                                    shape_of(*kernel, cluster.stack), seconds, kernel->needed_flops,
+                                    share_of(*kernel, seconds, precision, cluster)});
                 }
             }
         };

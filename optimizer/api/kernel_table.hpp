@@ -24,6 +24,7 @@ struct KernelRow {
 };
 
 /// Kernels of each kind of layer for a microbatch, forward and backward, in order.
-std::vector<KernelRow> kernel_rows(const Network& network, Precision precision, const LayerShape& shape, const Cluster& cluster);
+std::vector<KernelRow> kernel_rows(const Network& network, Precision precision, const LayerShape& shape,
+                                   const Cluster& cluster);
 
 }  // namespace prismopt

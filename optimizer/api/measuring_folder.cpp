@@ -65,32 +65,41 @@ std::vector<FolderFile> measuring_folder(const Improvement& improvement, const I
         }
         const auto number = number_of(plan.plan, designs);
         const std::string point = number ? std::to_string(*number) : "";
-        const std::string gain =
-            i == 0 ? "today's plan"
-                   : fmt::format("{:.1f} ({:.1f} to {:.1f})", 100.0 * plan.gain, 100.0 * plan.gain_low, 100.0 * plan.gain_high);
-        rows += fmt::format("| {} | {} | {} | {} | {} | {} | {} |\n", folder_of(i), point, plan.steps_to_measure, gain,
-                            i == 0 ? "" : chance_figure(plan.chance_faster), chance_figure(plan.fits),
-                            names.empty() ? "in words below" : fmt::format("{}", fmt::join(names, ", ")));
-        const std::string step = i == 0 && measured_step_s > 0.0 ? fmt::format("{:.6g}", measured_step_s) : "";
+        const std::string gain = i == 0 ? "today's plan"
+                                        : fmt::format("{:.1f} ({:.1f} to {:.1f})", 100.0 * plan.gain,
+                                                      100.0 * plan.gain_low, 100.0 * plan.gain_high);
+        rows +=
+            fmt::format("| {} | {} | {} | {} | {} | {} | {} |\n", folder_of(i), point, plan.steps_to_measure,
+                        gain, i == 0 ? "" : chance_figure(plan.chance_faster), chance_figure(plan.fits),
+                        names.empty() ? "in words below" : fmt::format("{}", fmt::join(names, ", ")));
+        const std::string step =
+            i == 0 && measured_step_s > 0.0 ? fmt::format("{:.6g}", measured_step_s) : "";
         table += fmt::format("{},{},{},\n", point, design_text(plan.plan), step);
         if (i > 0) {
-            in_words += fmt::format("- {}: {}{}{}\n", folder_of(i), fmt::join(plan.changes, ", "), own.empty() ? "; set " : "",
-                                    own.empty() ? fmt::format("{}", fmt::join(changes[i - 1].settings, ", ")) : "");
+            in_words +=
+                fmt::format("- {}: {}{}{}\n", folder_of(i), fmt::join(plan.changes, ", "),
+                            own.empty() ? "; set " : "",
+                            own.empty() ? fmt::format("{}", fmt::join(changes[i - 1].settings, ", ")) : "");
         }
     }
     files.push_back({"measured.csv", table});
     files.push_back(
         {"README.md",
-         fmt::format(
-             "# Plans to measure\n\nRun each for `steps` steps after its warm-up: their mean is then accurate to {} (95 %), if "
-             "steps vary as\npredicted on one set of GPUs. `faster` is the probability that it is faster than today's plan.\n\n"
-             "| plan | point | steps | gain, % | faster, % | fits, % | files |\n|---|---|---|---|---|---|---|\n{}\n"
-             "What changes:\n\n{}\n"
-             "Write the step times, in seconds and separated by blanks, and the peak memory of a GPU into measured.csv (`oom` if "
-             "the\nmemory did not suffice; remove the rows of plans that were not run). A column `log` may name the trainer's "
-             "log\ninstead of step_time_s. Then\n\n```bash\nprismopt learn {} --measured measured.csv\n```\n\nsays which plan to "
-             "use, how sure that is, and what further measurements would gain.\n",
-             relative_text(improvement.precision), rows, in_words, shell_word(results_path))});
+         fmt::format("# Plans to measure\n\nRun each for `steps` steps after its warm-up: their mean is then "
+                     "accurate to {} (95 %), if "
+                     "steps vary as\npredicted on one set of GPUs. `faster` is the probability that it is "
+                     "faster than today's plan.\n\n"
+                     "| plan | point | steps | gain, % | faster, % | fits, % | files "
+                     "|\n|---|---|---|---|---|---|---|\n{}\n"
+                     "What changes:\n\n{}\n"
+                     "Write the step times, in seconds and separated by blanks, and the peak memory of a GPU "
+                     "into measured.csv (`oom` if "
+                     "the\nmemory did not suffice; remove the rows of plans that were not run). A column "
+                     "`log` may name the trainer's "
+                     "log\ninstead of step_time_s. Then\n\n```bash\nprismopt learn {} --measured "
+                     "measured.csv\n```\n\nsays which plan to "
+                     "use, how sure that is, and what further measurements would gain.\n",
+                     relative_text(improvement.precision), rows, in_words, shell_word(results_path))});
     return files;
 }
 

@@ -49,7 +49,8 @@ StepError error_of(const ChosenPlan& chosen, const FittedModel& fitted)
         const auto compiled = compiler.compile(plan, CompileFor::noise_free_step);
         const auto* why = std::get_if<Infeasible>(&compiled);
         const Infeasible reason = why == nullptr ? Infeasible{} : *why;
-        throw InfeasiblePlan(reason, "the errors of two plans go together only where both are feasible: " + reason.text());
+        throw InfeasiblePlan(reason, "the errors of two plans go together only where both are feasible: " +
+                                         reason.text());
     }
     return step_error(setting, plan, fitted);
 }
@@ -58,7 +59,8 @@ StepError error_of(const ChosenPlan& chosen, const FittedModel& fitted)
 const Objective& expectation_of(const std::string& objective)
 {
     const auto named = [](const char* name) -> const Objective& { return *find_objective(name); };
-    if (objective.starts_with("training_time") || objective == "promised_time" || objective == answer_to_question) {
+    if (objective.starts_with("training_time") || objective == "promised_time" ||
+        objective == answer_to_question) {
         return named("training_time_mean");
     }
     if (objective.starts_with("step_time")) {
@@ -78,7 +80,8 @@ struct Side {
 /// Standard deviation of the logarithm of an estimate, by its 95 % confidence interval; zero: exact, or no interval.
 double deviation_of_draws(const Estimate& estimate)
 {
-    const bool has_limits = estimate.low > 0.0 && std::isfinite(estimate.high) && estimate.high > estimate.low;
+    const bool has_limits =
+        estimate.low > 0.0 && std::isfinite(estimate.high) && estimate.high > estimate.low;
     return has_limits ? std::log(estimate.high / estimate.low) / (2.0 * two_sided_95) : 0.0;
 }
 
@@ -121,7 +124,8 @@ ComparedPair compared_values(const PairedValues& values, const PairError& of_mod
     pair.correlation = of_model.correlation;
     const PairVariance& variance = of_model.variance;
     const bool same_draws = of_model.same_plan && values.first.value == values.second.value;
-    const double draws = same_draws ? 0.0 : std::hypot(deviation_of_draws(values.first), deviation_of_draws(values.second));
+    const double draws =
+        same_draws ? 0.0 : std::hypot(deviation_of_draws(values.first), deviation_of_draws(values.second));
     pair.deviations = {std::sqrt(variance.constants), std::sqrt(variance.source), std::sqrt(variance.plans),
                        std::sqrt(variance.hardware), draws};
     PairError error = of_model;
@@ -150,8 +154,8 @@ std::optional<ComparedPair> compared_sides(const std::string& best_in, const Sid
     if (!known(value(first)) || !known(value(second))) {
         return std::nullopt;
     }
-    const PairError error =
-        pair_error(*first.error, *second.error, knowledge.fitted, knowledge.discrepancy, knowledge.correlations);
+    const PairError error = pair_error(*first.error, *second.error, knowledge.fitted, knowledge.discrepancy,
+                                       knowledge.correlations);
     ComparedPair pair = compared_values({.quantity = quantity,
                                          .first = value(first),
                                          .second = value(second),
@@ -175,7 +179,8 @@ std::optional<ComparedPair> compared_sides(const std::string& best_in, const Sid
 class PairedStudy {
 public:
     PairedStudy(const NamedResults& of, std::string name, const PairKnowledge& knowledge)
-        : results_(of.results), name_(std::move(name)), knowledge_(knowledge), stored_(std::make_unique<StoredStudy>(of.results))
+        : results_(of.results), name_(std::move(name)), knowledge_(knowledge),
+          stored_(std::make_unique<StoredStudy>(of.results))
     {
     }
 
@@ -223,8 +228,8 @@ private:
     std::map<std::uint64_t, StepError> errors_;
 };
 
-void add_pair(std::vector<ComparedPair>& pairs, const std::string& best_in, const Side& first, const Side& second,
-              const PairKnowledge& knowledge)
+void add_pair(std::vector<ComparedPair>& pairs, const std::string& best_in, const Side& first,
+              const Side& second, const PairKnowledge& knowledge)
 {
     if (auto pair = compared_sides(best_in, first, second, knowledge)) {
         pairs.push_back(std::move(*pair));
@@ -233,7 +238,8 @@ void add_pair(std::vector<ComparedPair>& pairs, const std::string& best_in, cons
 
 constexpr auto any_point = [](const FrontPoint&) { return true; };
 
-void add_studies(std::vector<ComparedPair>& pairs, PairedStudy& first, PairedStudy& second, const PairKnowledge& knowledge)
+void add_studies(std::vector<ComparedPair>& pairs, PairedStudy& first, PairedStudy& second,
+                 const PairKnowledge& knowledge)
 {
     const FrontPoint* one = first.answer();
     const FrontPoint* other = second.answer();
@@ -242,7 +248,8 @@ void add_studies(std::vector<ComparedPair>& pairs, PairedStudy& first, PairedStu
     }
     for (std::size_t k = 0; k < first.results().objectives.size(); ++k) {
         const std::string& objective = first.results().objectives[k].name;
-        const bool shared = k < second.results().objectives.size() && second.results().objectives[k].name == objective;
+        const bool shared =
+            k < second.results().objectives.size() && second.results().objectives[k].name == objective;
         one = first.best(k, any_point);
         other = shared ? second.best(k, any_point) : nullptr;
         if (follows_step(objective) && one != nullptr && other != nullptr) {
@@ -254,8 +261,8 @@ void add_studies(std::vector<ComparedPair>& pairs, PairedStudy& first, PairedStu
 std::optional<VariantChoice> choice_of_machine(const Results& results)
 {
     std::vector<VariantChoice> choices = variant_choices(results);
-    const auto found =
-        std::find_if(choices.begin(), choices.end(), [](const VariantChoice& choice) { return choice.name == "cluster"; });
+    const auto found = std::find_if(choices.begin(), choices.end(),
+                                    [](const VariantChoice& choice) { return choice.name == "cluster"; });
     return found == choices.end() ? std::nullopt : std::optional(std::move(*found));
 }
 
@@ -283,7 +290,8 @@ void add_machines(std::vector<ComparedPair>& pairs, PairedStudy& study, const Pa
         for (const std::string& machine : others) {
             const FrontPoint* of_machine =
                 study.best(k, [&](const FrontPoint& point) { return cluster->at(point.point) == machine; });
-            add_pair(pairs, objective, study.side(*best, of_best), study.side(*of_machine, machine), knowledge);
+            add_pair(pairs, objective, study.side(*best, of_best), study.side(*of_machine, machine),
+                     knowledge);
         }
     }
 }
@@ -306,10 +314,11 @@ struct PredictedPlan {
     StepError error;
 };
 
-ComparedPair compared_predictions(const PredictedPlan& first, const PredictedPlan& second, const PairKnowledge& knowledge)
+ComparedPair compared_predictions(const PredictedPlan& first, const PredictedPlan& second,
+                                  const PairKnowledge& knowledge)
 {
-    const PairError error =
-        pair_error(first.error, second.error, knowledge.fitted, knowledge.discrepancy, knowledge.correlations);
+    const PairError error = pair_error(first.error, second.error, knowledge.fitted, knowledge.discrepancy,
+                                       knowledge.correlations);
     ComparedPair pair = compared_values({.quantity = *find_objective("training_time_mean"),
                                          .first = first.of.prediction.training.mean,
                                          .second = second.of.prediction.training.mean,
@@ -343,8 +352,8 @@ struct PlanPairs::State {
 
 PlanPairs::PlanPairs() : state_(std::make_shared<const State>()) {}
 
-ComparedPair PlanPairs::compared(const PlanPredictor& first, const PlanPrediction& of_first, const PlanPredictor& second,
-                                 const PlanPrediction& of_second) const
+ComparedPair PlanPairs::compared(const PlanPredictor& first, const PlanPrediction& of_first,
+                                 const PlanPredictor& second, const PlanPrediction& of_second) const
 {
     const PairKnowledge& knowledge = state_->knowledge;
     return compared_predictions({first.chosen(), of_first, first.step_error(knowledge.fitted)},
@@ -377,7 +386,8 @@ std::vector<ComparedPair> compared_pairs(const std::vector<NamedResults>& studie
             add_studies(pairs, *first, *study, knowledge);
         }
     }
-    pairs.insert(pairs.end(), std::make_move_iterator(of_machines.begin()), std::make_move_iterator(of_machines.end()));
+    pairs.insert(pairs.end(), std::make_move_iterator(of_machines.begin()),
+                 std::make_move_iterator(of_machines.end()));
     return pairs;
 }
 

@@ -27,8 +27,8 @@ public:
     PlanPairs();
 
     /// Throws InfeasiblePlan, unless memory is all that a plan lacks.
-    ComparedPair compared(const PlanPredictor& first, const PlanPrediction& of_first, const PlanPredictor& second,
-                          const PlanPrediction& of_second) const;
+    ComparedPair compared(const PlanPredictor& first, const PlanPrediction& of_first,
+                          const PlanPredictor& second, const PlanPrediction& of_second) const;
 
 private:
     struct State;

@@ -48,7 +48,8 @@ std::string take_variant_words(std::string& design, const Scenario& scenario)
         if (choice != scenario.choices.end()) {
             std::string& own = chosen_words[static_cast<std::size_t>(choice - scenario.choices.begin())];
             own += (own.empty() ? "" : " ") + word;
-        } else if (word != "variant" && word != "hardware") {  // the name of the axis, now and in older reports
+        } else if (word != "variant" &&
+                   word != "hardware") {  // the name of the axis, now and in older reports
             rest += (rest.empty() ? "" : " ") + word;
         }
     }
@@ -73,16 +74,18 @@ ChosenPlan plan_with(const Scenario& as_written, const std::string& words)
     }
     const bool several = as_written.workloads.size() > 1 || as_written.machines.size() > 1;
     if (several && chosen.variant.empty()) {
-        throw InputError(fmt::format(
-            "plan: the scenario has several networks or clusters; name one, and a value for each [[knob]], for example {}",
-            first));
+        throw InputError(
+            fmt::format("plan: the scenario has several networks or clusters; name one, and a value for each "
+                        "[[knob]], for example {}",
+                        first));
     }
     if (!chosen.variant.empty()) {
         const auto values = variant_values(as_written.choices, chosen.variant);
         const auto variant = values ? variant_at(as_written, *values) : std::nullopt;
         if (!variant) {
             throw InputError(
-                fmt::format("plan: {} is not a variant of this study, or a limit excludes it; give the value of each choice "
+                fmt::format("plan: {} is not a variant of this study, or a limit excludes it; give the value "
+                            "of each choice "
                             "and [[knob]], as reports print them, for example {}",
                             chosen.variant, first));
         }
@@ -91,7 +94,8 @@ ChosenPlan plan_with(const Scenario& as_written, const std::string& words)
         chosen.scenario = with_variant(as_written, *values, *variant);
     }
     chosen.plan = parsed_plan(design, chosen.scenario);
-    chosen.scenario.gives_order = chosen.scenario.gives_order || states_axis(design, "order", chosen.scenario);
+    chosen.scenario.gives_order =
+        chosen.scenario.gives_order || states_axis(design, "order", chosen.scenario);
     return chosen;
 }
 
@@ -100,7 +104,8 @@ ParallelPlan parsed_plan(const std::string& words, const Scenario& scenario)
     const ParallelPlan plan = parse_design(words, scenario);
     if (plan.local_steps > 1 && !scenario.local_updates.stated()) {
         throw InputError(
-            fmt::format("local_steps={} needs its price in tokens: list it in [space], and add [local_updates] with loss_gap or "
+            fmt::format("local_steps={} needs its price in tokens: list it in [space], and add "
+                        "[local_updates] with loss_gap or "
                         "more_tokens (docs/learning.md)",
                         plan.local_steps));
     }
@@ -122,10 +127,9 @@ UnnamedPlan unnamed_plan(const Scenario& scenario)
     if (example.empty()) {
         return {std::move(usual), ""};
     }
-    return {
-        plan_with(scenario, example),
-        fmt::format("the default plan of [space] cannot run ({}), so this is the plan with the best noise-free {}; name yours",
-                    why->category(), scenario.objectives.front())};
+    return {plan_with(scenario, example), fmt::format("the default plan of [space] cannot run ({}), so this "
+                                                      "is the plan with the best noise-free {}; name yours",
+                                                      why->category(), scenario.objectives.front())};
 }
 
 ChosenPlan plan_at(const Results& results, std::optional<std::int64_t> number)
@@ -133,7 +137,8 @@ ChosenPlan plan_at(const Results& results, std::optional<std::int64_t> number)
     StoredStudy study(results);
     const Point point = study.space().point(point_number(results, study, number));
     const Scenario& scenario = study.scenario();
-    ChosenPlan chosen{.scenario = scenario, .plan = study.plan(point), .variant = {}, .price = gpu_price_text(scenario)};
+    ChosenPlan chosen{
+        .scenario = scenario, .plan = study.plan(point), .variant = {}, .price = gpu_price_text(scenario)};
     if (!scenario.choices.empty()) {
         const ChosenValues& at = study.chosen_values(point);
         const auto variant = variant_at(scenario, at);

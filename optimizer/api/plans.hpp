@@ -19,7 +19,10 @@ namespace prismopt {
 /// Thrown where only a feasible plan will do. Functions that may find a plan infeasible return that as a value.
 class InfeasiblePlan : public std::runtime_error {
 public:
-    InfeasiblePlan(Infeasible why, const std::string& message) : std::runtime_error(message), why_(std::move(why)) {}
+    InfeasiblePlan(Infeasible why, const std::string& message)
+        : std::runtime_error(message), why_(std::move(why))
+    {
+    }
 
     const Infeasible& why() const { return why_; }
 
@@ -57,8 +60,9 @@ UnnamedPlan unnamed_plan(const Scenario& scenario);
 struct PlanInSpace {
     std::uint64_t number = 0;  // in results of this scenario
     ParallelPlan plan;
-    std::string design;          // plan_with() restores the plan
-    std::vector<double> bounds;  // lower bounds of the objectives, in SI units and USD; minus infinity: none is known
+    std::string design;  // plan_with() restores the plan
+    std::vector<double>
+        bounds;  // lower bounds of the objectives, in SI units and USD; minus infinity: none is known
 };
 /// Returns the first feasible plans of [space], at most `most`.
 std::vector<PlanInSpace> feasible_plans(
@@ -76,8 +80,9 @@ struct PlanCount {
         double feasible = 0.0;     // plans of the whole space, estimated
         std::uint64_t judged = 0;  // combinations in the sample
         bool found = false;        // a feasible plan
-        double share_below = 0.0;  // upper 95 % confidence limit of the share of feasible ones, if none was found
-        std::string text;          // that none was found, in words; empty: some were
+        double share_below =
+            0.0;           // upper 95 % confidence limit of the share of feasible ones, if none was found
+        std::string text;  // that none was found, in words; empty: some were
     };
     std::optional<Sample> sample;
 

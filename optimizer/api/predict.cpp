@@ -40,7 +40,8 @@ std::shared_ptr<const PartOrders> given_orders(const std::string& path, const Pa
 {
     const auto orders = std::make_shared<const PartOrders>(read_orders(path));
     for (const Phase& phase : phases) {
-        const auto on_stages = orders_on_stages(schedule_shape(plan_in_phase(plan, phase), phase.global_batch), *orders);
+        const auto on_stages =
+            orders_on_stages(schedule_shape(plan_in_phase(plan, phase), phase.global_batch), *orders);
         if (const auto* refusal = std::get_if<Infeasible>(&on_stages)) {
             throw InputError(path + ": " + refusal->detail);
         }
@@ -52,7 +53,8 @@ std::shared_ptr<const PartOrders> given_orders(const std::string& path, const Pa
 std::string tokens_text(const ChosenPlan& chosen, const Problem& problem)
 {
     const std::vector<Phase> phases = phases_of_plan(problem, chosen.plan);
-    const std::string all = fmt::format("{} tokens in {} steps", short_count(tokens_of(phases)), short_count(steps_of(phases)));
+    const std::string all =
+        fmt::format("{} tokens in {} steps", short_count(tokens_of(phases)), short_count(steps_of(phases)));
     const std::string of_learning = learning_text(chosen.scenario, phases);
     std::string text = phases.size() > 1 ? fmt::format("{}: {}", all, of_learning) : of_learning;
     if (of_learning.empty()) {
@@ -76,7 +78,8 @@ std::vector<std::string> memory_assumptions(const ParallelPlan& plan, const Work
     if (!workload.trains()) {
         return all;
     }
-    if (workload.vocabulary > 0 && (workload.loss == LossKernel::of_stack || workload.loss == LossKernel::unfused)) {
+    if (workload.vocabulary > 0 &&
+        (workload.loss == LossKernel::of_stack || workload.loss == LossKernel::unfused)) {
         all.emplace_back("a loss that is neither fused nor in chunks, with logits in 16 and in 32 bits");
     }
     const OptimizerSettings optimizer = network_of(workload).optimizer;
@@ -121,13 +124,14 @@ PlanPrediction described(const ChosenPlan& chosen)
     of.price_origin = price_origin(scenario);
     of.power_origin = power_origin(scenario);
     of.cluster_nodes = scenario.cluster.nodes();
-    of.listed_nodes =
-        static_cast<int>(factors.size()) - static_cast<int>(std::count(factors.begin(), factors.end(), Cluster::drawn_node));
+    of.listed_nodes = static_cast<int>(factors.size()) -
+                      static_cast<int>(std::count(factors.begin(), factors.end(), Cluster::drawn_node));
     of.energy_note = energy_note(scenario);
     of.memory_assumes = memory_assumptions(of.plan, scenario.workload);
     of.gpus_per_node = scenario.cluster.gpus_per_node();
     of.host_memory_known = scenario.cluster.accelerator.host_memory.si > 0.0;
-    of.idle_nodes = std::max(0, of.cluster_nodes - nodes_used(of.plan, scenario.cluster) - std::max(0, of.plan.spares));
+    of.idle_nodes =
+        std::max(0, of.cluster_nodes - nodes_used(of.plan, scenario.cluster) - std::max(0, of.plan.spares));
     return of;
 }
 
@@ -143,12 +147,15 @@ std::vector<StageUse> stages_of(const CompiledPlan& compiled)
             const auto seconds = [&](Pass pass) {
                 const OpDistribution& distribution =
                     graph.distribution[graph.distribution_at(stage * graph.chunks() + chunk, pass)];
-                return static_cast<double>(distribution.compute_s) + static_cast<double>(distribution.communication_s);
+                return static_cast<double>(distribution.compute_s) +
+                       static_cast<double>(distribution.communication_s);
             };
             use.forward_s += seconds(Pass::forward);
-            use.backward_s += splits ? seconds(Pass::input_gradient) + seconds(Pass::weight_gradient) : seconds(Pass::backward);
+            use.backward_s += splits ? seconds(Pass::input_gradient) + seconds(Pass::weight_gradient)
+                                     : seconds(Pass::backward);
             use.chunks.push_back(
-                compiled.chunks[static_cast<std::size_t>(part_of_network(graph.program->shape, {stage, chunk}))]);
+                compiled
+                    .chunks[static_cast<std::size_t>(part_of_network(graph.program->shape, {stage, chunk}))]);
         }
     }
     return stages;
@@ -169,7 +176,10 @@ MemoryInterval interval_of_memory(const MemoryUse& predicted, const Problem& pro
     return {bytes * ratio.low, bytes * ratio.high, std::move(basis)};
 }
 
-bool lacks_memory(Reason reason) { return reason == Reason::out_of_memory || reason == Reason::out_of_host_memory; }
+bool lacks_memory(Reason reason)
+{
+    return reason == Reason::out_of_memory || reason == Reason::out_of_host_memory;
+}
 
 using CompiledOrNot = std::variant<CompiledRun, Infeasible>;
 
@@ -263,20 +273,24 @@ struct PlanPredictor::State {
     const CompiledRun& feasible_run() const
     {
         if (infeasible) {
-            throw InfeasiblePlan(*infeasible, "the plan is infeasible: " + infeasible->text() + "; change the plan");
+            throw InfeasiblePlan(*infeasible,
+                                 "the plan is infeasible: " + infeasible->text() + "; change the plan");
         }
         return *run;
     }
 
     /// All draws of the plan, in parts between which the caller may pause. A draw depends on its fleet alone.
-    PhaseDraws sample(Predictor& predictor, const Rung& rung, const SamplerOptions& sampler, const Pause& pause) const
+    PhaseDraws sample(Predictor& predictor, const Rung& rung, const SamplerOptions& sampler,
+                      const Pause& pause) const
     {
         constexpr int draws_between_pauses = 1 << 14;
-        const int fleets = std::max(block_fleets, draws_between_pauses / rung.steps / block_fleets * block_fleets);
+        const int fleets =
+            std::max(block_fleets, draws_between_pauses / rung.steps / block_fleets * block_fleets);
         PhaseDraws all(run->phases.size());
         for (int first = 0; first < rung.fleets; first += fleets) {
             pause();
-            const PhaseDraws some = predictor.sample(*run, {first, std::min(fleets, rung.fleets - first), rung.steps}, sampler);
+            const PhaseDraws some =
+                predictor.sample(*run, {first, std::min(fleets, rung.fleets - first), rung.steps}, sampler);
             for (std::size_t phase = 0; phase < all.size(); ++phase) {
                 all[phase].insert(all[phase].end(), some[phase].begin(), some[phase].end());
             }
@@ -288,8 +302,8 @@ struct PlanPredictor::State {
     void evaluate(PlanPrediction& of, const Rung& rung, const Pause& pause)
     {
         const Phase& first_phase = chosen.scenario.phases.front();
-        of.placement =
-            placement_text({plan_in_phase(of.plan, first_phase), first_phase, chosen.scenario}, order_origin(chosen.scenario));
+        of.placement = placement_text({plan_in_phase(of.plan, first_phase), first_phase, chosen.scenario},
+                                      order_origin(chosen.scenario));
         of.host = host_wait_text(model.problem, of.plan);
         Predictor predictor(model.problem);
         const SamplerOptions sampler = model.sampler({Purpose::confirm});
@@ -311,8 +325,9 @@ struct PlanPredictor::State {
     }
 
     ChosenPlan chosen;
-    StudyModel model;                // of chosen.scenario
-    std::optional<CompiledRun> run;  // of a feasible plan; or without a limit on memory, where that is all it lacks
+    StudyModel model;  // of chosen.scenario
+    std::optional<CompiledRun>
+        run;  // of a feasible plan; or without a limit on memory, where that is all it lacks
     std::optional<Infeasible> infeasible;
     std::optional<Infeasible> may_not_fit;  // as in PlanPrediction
     double usable_bytes = 0.0;              // per GPU, where memory is what the plan lacks
@@ -341,7 +356,8 @@ const AssignedNodes& PlanPredictor::assign_nodes(const Rung& rung)
     Problem& problem = state_->model.problem;
     if (!problem.cluster.nodes_known()) {
         throw InputError(
-            "--assign-nodes needs the slowdown factor of every node; list all nodes in --nodes FILE or in slow_nodes of "
+            "--assign-nodes needs the slowdown factor of every node; list all nodes in --nodes FILE or in "
+            "slow_nodes of "
             "[cluster], or set unlisted_nodes = \"nominal\" there");
     }
     state_->assigned = prismopt::assign_nodes(problem, state_->chosen.plan, {0, rung.fleets, rung.steps},
@@ -376,7 +392,8 @@ std::vector<TimelineEvent> PlanPredictor::timeline(std::optional<int> draw, cons
         return mean_timeline(graph);
     }
     const StudyModel& model = state_->model;
-    return draw_timeline(graph, model.problem.noise, model.sampler({Purpose::confirm}), *draw / rung.steps, *draw % rung.steps);
+    return draw_timeline(graph, model.problem.noise, model.sampler({Purpose::confirm}), *draw / rung.steps,
+                         *draw % rung.steps);
 }
 
 std::vector<StageBreakdown> PlanPredictor::breakdown() const
@@ -395,10 +412,12 @@ StepError PlanPredictor::step_error(const FittedModel& model) const
 {
     if (!state_->run) {
         const Infeasible& why = *state_->infeasible;
-        throw InfeasiblePlan(why, "the errors of two plans go together only where both are feasible: " + why.text());
+        throw InfeasiblePlan(why, "the errors of two plans go together only where both are feasible: " +
+                                      why.text());
     }
     const Problem& problem = state_->model.problem;
-    return prismopt::step_error(setting_of(problem, problem.phases.front()), state_->run->in_phase.front(), model);
+    return prismopt::step_error(setting_of(problem, problem.phases.front()), state_->run->in_phase.front(),
+                                model);
 }
 
 std::string PlanPredictor::orders_csv() const
@@ -410,7 +429,8 @@ Rung rung_of(const Scenario& scenario, int draws)
 {
     Rung rung = scenario.search.confirm;
     if (draws < 0 || draws > most_draws) {
-        throw InputError({}, fmt::format("{} draws are not between 1 and {}", draws, most_draws), "ask for example for 8192");
+        throw InputError({}, fmt::format("{} draws are not between 1 and {}", draws, most_draws),
+                         "ask for example for 8192");
     }
     if (draws > 0) {
         rung.fleets = fleets_for(draws, rung.steps);
@@ -463,8 +483,9 @@ std::variant<NoiseFree, Infeasible> ScenarioPredictor::noise_free(const std::str
     return found;
 }
 
-void ScenarioPredictor::noise_free(std::span<const std::string> plans,
-                                   const std::function<void(const std::variant<NoiseFree, Infeasible>&)>& receive) const
+void ScenarioPredictor::noise_free(
+    std::span<const std::string> plans,
+    const std::function<void(const std::variant<NoiseFree, Infeasible>&)>& receive) const
 {
     const Scenario& scenario = state_->scenario;
     PlanBounds bounds(state_->tables);

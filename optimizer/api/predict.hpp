@@ -55,16 +55,18 @@ struct PlanPrediction {
     std::vector<PhasePrediction> phases;  // empty if there is only one
     bool nodes_known = false;
     std::optional<WrittenAssignment> positions;
-    std::string tokens = {};    // of the run, and its steps
-    std::string mixtures = {};  // measured runs behind the model interval of a mixture of experts; empty: not applicable
-    std::string price = {};     // of a GPU-hour, with its source
+    std::string tokens = {};  // of the run, and its steps
+    std::string mixtures =
+        {};  // measured runs behind the model interval of a mixture of experts; empty: not applicable
+    std::string price = {};  // of a GPU-hour, with its source
     FigureOrigin price_origin = FigureOrigin::unknown;
     FigureOrigin power_origin = FigureOrigin::unknown;
-    SpaceSettings space = {};                   // for which designs are written
-    std::string variant = {};                   // values of the choices; empty: none
-    std::vector<std::string> of_software = {};  // "tp_overlap=on": what the software brought, as no one chose it
-    std::string software = {};                  // "megatron-bridge 26.04", with "(assumed)" where it was not given
-    int listed_nodes = 0;                       // nodes of the cluster with known factors
+    SpaceSettings space = {};  // for which designs are written
+    std::string variant = {};  // values of the choices; empty: none
+    std::vector<std::string> of_software =
+        {};                     // "tp_overlap=on": what the software brought, as no one chose it
+    std::string software = {};  // "megatron-bridge 26.04", with "(assumed)" where it was not given
+    int listed_nodes = 0;       // nodes of the cluster with known factors
     int cluster_nodes = 0;
     int idle_nodes = 0;            // nodes of the cluster that neither work nor are spares
     std::string energy_note = {};  // on power that energy excludes; empty: none
@@ -77,9 +79,10 @@ struct PlanPrediction {
     MemoryInterval memory_interval = {};
     std::vector<std::string> memory_assumes = {};  // what no key of the scenario chooses
     int gpus_per_node = 1;
-    std::vector<std::string> lacking{};       // degrees that the software does not have
-    bool host_memory_known = false;           // and a limit
-    std::optional<Infeasible> may_not_fit{};  // of a plan that fits with less than the probability of the limit
+    std::vector<std::string> lacking{};  // degrees that the software does not have
+    bool host_memory_known = false;      // and a limit
+    std::optional<Infeasible>
+        may_not_fit{};  // of a plan that fits with less than the probability of the limit
     // Of an infeasible plan, whose prediction is what it would take with enough memory, if that is what it lacks:
     double usable_bytes = 0.0;
     std::vector<SingleChange> changes = {};
@@ -87,8 +90,9 @@ struct PlanPrediction {
 
 /// A task order other than the schedule's; at most one member is set.
 struct TaskOrder {
-    std::string file = {};           // PyTorch's table of pipeline actions, which must be valid in every phase
-    std::optional<int> most_held{};  // searched: a stage holds the activations of at most so many (chunk, microbatch) pairs
+    std::string file = {};  // PyTorch's table of pipeline actions, which must be valid in every phase
+    std::optional<int>
+        most_held{};  // searched: a stage holds the activations of at most so many (chunk, microbatch) pairs
 };
 
 /// One plan of a scenario, compiled once. Use it from one thread at a time; its draws use OMP_NUM_THREADS threads.

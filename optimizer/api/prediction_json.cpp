@@ -79,8 +79,10 @@ Json stage_json(const StageUse& stage)
               {"memory_bytes", memory_json(stage.memory)},
               {"chunks", Json::array()}};
     for (const Chunk& chunk : stage.chunks) {
-        json["chunks"].push_back(
-            {{"first_layer", chunk.first_layer}, {"layers", chunk.layers}, {"embedding", chunk.embedding}, {"head", chunk.head}});
+        json["chunks"].push_back({{"first_layer", chunk.first_layer},
+                                  {"layers", chunk.layers},
+                                  {"embedding", chunk.embedding},
+                                  {"head", chunk.head}});
     }
     return json;
 }

@@ -32,18 +32,22 @@ std::string limits(const Estimate& e, double unit)
     if (!std::isfinite(e.low) || !std::isfinite(e.high)) {
         return "no 95 % confidence interval: too few draws";
     }
-    return fmt::format("{:.4g} to {:.4g} (95 % confidence interval, assuming the model is exact)", e.low / unit, e.high / unit);
+    return fmt::format("{:.4g} to {:.4g} (95 % confidence interval, assuming the model is exact)",
+                       e.low / unit, e.high / unit);
 }
 
 std::string distribution_text(std::string_view title, const TimeDistribution& d, const ModelInterval& model)
 {
     std::string printed;
     const auto [unit_name, unit] = reading_unit("s", d.p99.value);
-    printed += fmt::format("{} ({})\n  mean {:.4g}   p50 {:.4g}   p95 {:.4g}   p99 {:.4g}\n", title, unit_name,
-                           d.mean.value / unit, d.p50.value / unit, d.p95.value / unit, d.p99.value / unit);
-    printed += fmt::format("  p99 sampling error: {}\n  p99 model error: {:.4g} to {:.4g} ({})\n", limits(d.p99, unit),
-                           d.p99.value * model.low / unit, d.p99.value * model.high / unit, model_error_source(model.fitted));
-    if (const std::string others = other_software_text(model.software_low, model.software_high); !others.empty()) {
+    printed +=
+        fmt::format("{} ({})\n  mean {:.4g}   p50 {:.4g}   p95 {:.4g}   p99 {:.4g}\n", title, unit_name,
+                    d.mean.value / unit, d.p50.value / unit, d.p95.value / unit, d.p99.value / unit);
+    printed += fmt::format("  p99 sampling error: {}\n  p99 model error: {:.4g} to {:.4g} ({})\n",
+                           limits(d.p99, unit), d.p99.value * model.low / unit,
+                           d.p99.value * model.high / unit, model_error_source(model.fitted));
+    if (const std::string others = other_software_text(model.software_low, model.software_high);
+        !others.empty()) {
         printed += fmt::format("  {}\n", others);
     }
     return printed;
@@ -64,16 +68,18 @@ std::string interruptions_text(const PlanResults& results, WorkloadTask task)
     }
     std::string checkpoints = "no checkpoints";
     if (std::isfinite(run.interval_s)) {
-        checkpoints = (run.writes_checkpoints ? "a checkpoint every "
-                                              : "no checkpoint is written, because no phase is longer than the interval of ") +
+        checkpoints = (run.writes_checkpoints
+                           ? "a checkpoint every "
+                           : "no checkpoint is written, because no phase is longer than the interval of ") +
                       text("checkpoint_interval");
     }
-    const std::string recommended = std::isfinite(run.mean_time_between_failures_s)
-                                        ? fmt::format(" (recommended intervals: Young {}, Daly {}, optimal {})",
-                                                      text("young_interval"), text("daly_interval"), text("optimal_interval"))
-                                        : "";
-    printed += fmt::format("{}; {}{}\nmean GPU-hours lost: {:.4g} to checkpoints\n", failures, checkpoints, recommended,
-                           run.checkpoint_gpu_s / gpu_hour);
+    const std::string recommended =
+        std::isfinite(run.mean_time_between_failures_s)
+            ? fmt::format(" (recommended intervals: Young {}, Daly {}, optimal {})", text("young_interval"),
+                          text("daly_interval"), text("optimal_interval"))
+            : "";
+    printed += fmt::format("{}; {}{}\nmean GPU-hours lost: {:.4g} to checkpoints\n", failures, checkpoints,
+                           recommended, run.checkpoint_gpu_s / gpu_hour);
     return printed;
 }
 
@@ -84,30 +90,34 @@ std::string run_text(const PlanPrediction& of, const PlanResults& results)
     constexpr double megawatt_hour = 3.6e9;
     printed += interruptions_text(results, of.task);
     for (const NamedLoss& row : run.losses) {
-        printed +=
-            fmt::format("  {:<20} {:8.4g} times: repeated work {:.4g}, detection and restart {:.4g}, waiting for nodes {:.4g}\n",
-                        row.name, row.loss.failures, row.loss.rework_gpu_s / gpu_hour, row.loss.down_gpu_s / gpu_hour,
-                        row.loss.waiting_gpu_s / gpu_hour);
+        printed += fmt::format(
+            "  {:<20} {:8.4g} times: repeated work {:.4g}, detection and restart {:.4g}, waiting for nodes "
+            "{:.4g}\n",
+            row.name, row.loss.failures, row.loss.rework_gpu_s / gpu_hour, row.loss.down_gpu_s / gpu_hour,
+            row.loss.waiting_gpu_s / gpu_hour);
     }
-    const bool waits =
-        std::any_of(run.losses.begin(), run.losses.end(), [](const NamedLoss& row) { return row.loss.waiting_gpu_s > 0.0; });
+    const bool waits = std::any_of(run.losses.begin(), run.losses.end(),
+                                   [](const NamedLoss& row) { return row.loss.waiting_gpu_s > 0.0; });
     if (waits && of.idle_nodes > 0) {
-        printed += fmt::format("  the job waits for nodes although {} nodes of the cluster are idle; set spares to use them\n",
-                               of.idle_nodes);
+        printed += fmt::format(
+            "  the job waits for nodes although {} nodes of the cluster are idle; set spares to use them\n",
+            of.idle_nodes);
     }
     if (run.deadline.si > 0.0) {
         const auto risk = deadline_risk(results, run.deadline);
-        printed +=
-            fmt::format("probability of exceeding {}: {} (95 % confidence interval {} to {}, assuming the model is exact){}\n",
-                        time_text(run.deadline.si), probability_text(run.miss_probability),
-                        probability_text(run.miss_probability.low), probability_text(run.miss_probability.high),
-                        risk ? "; " + deadline_risk_text(*risk) : "");
+        printed += fmt::format(
+            "probability of exceeding {}: {} (95 % confidence interval {} to {}, assuming the model is "
+            "exact){}\n",
+            time_text(run.deadline.si), probability_text(run.miss_probability),
+            probability_text(run.miss_probability.low), probability_text(run.miss_probability.high),
+            risk ? "; " + deadline_risk_text(*risk) : "");
     }
     printed += fmt::format("energy {:.4g} MWh, {:.4g} t of CO2{}\n", run.energy_j.value / megawatt_hour,
                            run.carbon_kg.value / 1e3, placeholder_words(of.power_origin, "power"));
     constexpr double megawatt = 1e6;
-    printed += fmt::format("power of the building {:.4g} MW in training, {:.4g} MW on average; whole cluster {:.4g} MW\n",
-                           run.power_w / megawatt, run.mean_power_w / megawatt, run.cluster_power_w / megawatt);
+    printed += fmt::format(
+        "power of the building {:.4g} MW in training, {:.4g} MW on average; whole cluster {:.4g} MW\n",
+        run.power_w / megawatt, run.mean_power_w / megawatt, run.cluster_power_w / megawatt);
     if (!of.energy_note.empty()) {
         printed += fmt::format("  {}\n", of.energy_note);
     }
@@ -120,13 +130,14 @@ std::string phases_text(const std::vector<PhasePrediction>& phases, const SpaceS
     for (std::size_t i = 0; i < phases.size(); ++i) {
         const PhasePrediction& p = phases[i];
         const auto [unit, size] = reading_unit("s", p.step.p99.value);
-        printed +=
-            fmt::format("phase {}: {} tokens per sequence, {} dp={}\n", i + 1, p.sequence, design_text(p.plan, space), p.plan.dp);
+        printed += fmt::format("phase {}: {} tokens per sequence, {} dp={}\n", i + 1, p.sequence,
+                               design_text(p.plan, space), p.plan.dp);
         printed += fmt::format(
-            "  {:.0f} steps, mean {:.4g} {}, p50 {:.4g}, p95 {:.4g}, p99 {:.4g}; {} without failures and checkpoints; "
+            "  {:.0f} steps, mean {:.4g} {}, p50 {:.4g}, p95 {:.4g}, p99 {:.4g}; {} without failures and "
+            "checkpoints; "
             "{:.0f} TFLOP/s per GPU; {:.1f} GB\n",
-            p.steps, p.step.mean.value / size, unit, p.step.p50.value / size, p.step.p95.value / size, p.step.p99.value / size,
-            time_text(p.productive_s), p.tflops_per_gpu, p.memory.total().si / gb);
+            p.steps, p.step.mean.value / size, unit, p.step.p50.value / size, p.step.p95.value / size,
+            p.step.p99.value / size, time_text(p.productive_s), p.tflops_per_gpu, p.memory.total().si / gb);
     }
     return printed;
 }
@@ -135,21 +146,24 @@ std::string assignment_text(const WrittenAssignment& positions)
 {
     std::string printed;
     const AssignedNodes& assigned = positions.assigned;
-    const std::string least = assigned.least_p99_s <= assigned.bound_p99_s
-                                  ? "no assignment is better"
-                                  : fmt::format("lower bound {:.4g} s, {} lower", assigned.bound_p99_s,
-                                                relative_text(1.0 - assigned.bound_p99_s / assigned.least_p99_s, 2));
+    const std::string least =
+        assigned.least_p99_s <= assigned.bound_p99_s
+            ? "no assignment is better"
+            : fmt::format("lower bound {:.4g} s, {} lower", assigned.bound_p99_s,
+                          relative_text(1.0 - assigned.bound_p99_s / assigned.least_p99_s, 2));
     printed += fmt::format(
-        "node assignment with the lowest p99 step time found: {:.4g} s ({}); {:.4g} s in the given order ({}, on the same "
+        "node assignment with the lowest p99 step time found: {:.4g} s ({}); {:.4g} s in the given order "
+        "({}, on the same "
         "draws); written to {}\n",
         assigned.least_p99_s, least, assigned.given_p99_s,
         assigned.exact ? fmt::format("all {} assignments evaluated", assigned.judged)
                        : fmt::format("{} assignments evaluated by local search", assigned.judged),
         positions.path);
     if (assigned.cut) {
-        printed +=
-            fmt::format("  the local search stopped at its limit of evaluations{}\n",
-                        assigned.work_limits ? ", which is lower for large jobs and many draws; fewer --draws raise it" : "");
+        printed += fmt::format("  the local search stopped at its limit of evaluations{}\n",
+                               assigned.work_limits
+                                   ? ", which is lower for large jobs and many draws; fewer --draws raise it"
+                                   : "");
     }
     return printed;
 }
@@ -163,7 +177,8 @@ std::string layers_text(const StageUse& stage)
         const std::string layers = chunk.layers == 0   ? ""
                                    : chunk.layers == 1 ? std::to_string(last)
                                                        : fmt::format("{}-{}", chunk.first_layer, last);
-        text += fmt::format("{}{}{}{}", text.empty() ? "" : " ", chunk.embedding ? "E" : "", layers, chunk.head ? "L" : "");
+        text += fmt::format("{}{}{}{}", text.empty() ? "" : " ", chunk.embedding ? "E" : "", layers,
+                            chunk.head ? "L" : "");
     }
     return text;
 }
@@ -180,16 +195,17 @@ std::string stages_text(const std::vector<StageUse>& stages, const std::string& 
     const auto [unit_name, unit] = reading_unit("s", longest);
     printed += fmt::format("layout {}\n", layout);
     printed += fmt::format("stages in the first phase: mean {} per microbatch, GB per GPU\n", unit_name);
-    printed +=
-        fmt::format("  {:>5}  {:<{}}  {:>9} {:>9} {:>9}  {:>10} {:>9} {:>9} {:>11} {:>9} {:>6}\n", "stage", "layers", width,
-                    "forward", "backward", "both", "parameters", "gradients", "optimizer", "activations", "workspace", "all");
+    printed += fmt::format("  {:>5}  {:<{}}  {:>9} {:>9} {:>9}  {:>10} {:>9} {:>9} {:>11} {:>9} {:>6}\n",
+                           "stage", "layers", width, "forward", "backward", "both", "parameters", "gradients",
+                           "optimizer", "activations", "workspace", "all");
     for (const StageUse& stage : stages) {
         const MemoryUse& use = stage.memory;
-        printed +=
-            fmt::format("  {:>5}  {:<{}}  {:>9.4g} {:>9.4g} {:>9.4g}  {:>10.2f} {:>9.2f} {:>9.2f} {:>11.2f} {:>9.2f} {:>6.1f}\n",
-                        use.stage, layers_text(stage), width, stage.forward_s / unit, stage.backward_s / unit,
-                        (stage.forward_s + stage.backward_s) / unit, use.parameters.si / gb, use.gradients.si / gb,
-                        use.optimizer_state.si / gb, use.activations.si / gb, use.workspace.si / gb, use.total().si / gb);
+        printed += fmt::format(
+            "  {:>5}  {:<{}}  {:>9.4g} {:>9.4g} {:>9.4g}  {:>10.2f} {:>9.2f} {:>9.2f} {:>11.2f} {:>9.2f} "
+            "{:>6.1f}\n",
+            use.stage, layers_text(stage), width, stage.forward_s / unit, stage.backward_s / unit,
+            (stage.forward_s + stage.backward_s) / unit, use.parameters.si / gb, use.gradients.si / gb,
+            use.optimizer_state.si / gb, use.activations.si / gb, use.workspace.si / gb, use.total().si / gb);
     }
     return printed;
 }
@@ -207,11 +223,13 @@ std::string single_changes_text(const std::vector<SingleChange>& changes, std::s
         rows.push_back({"  " + change.design, fmt::format("step {}", time_text(change.step_s)),
                         fmt::format("{:.1f} GB", change.memory_bytes / gb)});
     }
-    const std::string more =
-        changes.size() > most ? fmt::format("  and {} more (--json lists them)\n", changes.size() - most) : "";
-    return fmt::format("{} with one change, to a value {} [space] (mean step at least, memory of the fullest GPU):\n{}{}",
-                       what == "feasible" ? "Feasible" : "Fits", changes.front().in_space ? "of" : "outside of", aligned(rows, 0),
-                       more);
+    const std::string more = changes.size() > most
+                                 ? fmt::format("  and {} more (--json lists them)\n", changes.size() - most)
+                                 : "";
+    return fmt::format(
+        "{} with one change, to a value {} [space] (mean step at least, memory of the fullest GPU):\n{}{}",
+        what == "feasible" ? "Feasible" : "Fits", changes.front().in_space ? "of" : "outside of",
+        aligned(rows, 0), more);
 }
 
 /// The plan and, if it is infeasible, what would make it feasible.
@@ -221,25 +239,27 @@ std::string plan_lines(const PlanPrediction& of)
     if (!of.variant.empty()) {
         printed += fmt::format("variant {}\n", of.variant);
     }
-    printed += fmt::format("{}software {}{}\n", network_text(of.network), of.software,
-                           of.of_software.empty() ? "" : fmt::format(", which brings {}", fmt::join(of.of_software, " ")));
+    printed += fmt::format(
+        "{}software {}{}\n", network_text(of.network), of.software,
+        of.of_software.empty() ? "" : fmt::format(", which brings {}", fmt::join(of.of_software, " ")));
     if (!of.lacking.empty()) {
-        printed +=
-            fmt::format("  it has no {}: this prediction is of a plan that it does not run\n", fmt::join(of.lacking, ", "));
+        printed += fmt::format("  it has no {}: this prediction is of a plan that it does not run\n",
+                               fmt::join(of.lacking, ", "));
     }
     const Prediction& p = of.prediction;
     if (p.infeasible) {
-        printed += fmt::format("infeasible: {}\n{}", p.infeasible->text(), single_changes_text(of.changes, "feasible"));
+        printed += fmt::format("infeasible: {}\n{}", p.infeasible->text(),
+                               single_changes_text(of.changes, "feasible"));
     }
     if (of.may_not_fit) {
-        printed += fmt::format("may not fit ({}): {}\n{}", chance_text(p.fit_probability), of.may_not_fit->detail,
-                               single_changes_text(of.changes, "fit"));
+        printed += fmt::format("may not fit ({}): {}\n{}", chance_text(p.fit_probability),
+                               of.may_not_fit->detail, single_changes_text(of.changes, "fit"));
     }
     if (p.infeasible && p.infeasible->reason == Reason::out_of_host_memory) {
         printed += fmt::format("With enough host memory, the plan would take:\n");
     } else if (p.infeasible && p.draws > 0) {
-        printed +=
-            fmt::format("With {:.1f} GB more on each GPU, the plan would take:\n", (p.memory.total().si - of.usable_bytes) / gb);
+        printed += fmt::format("With {:.1f} GB more on each GPU, the plan would take:\n",
+                               (p.memory.total().si - of.usable_bytes) / gb);
     }
     return printed;
 }
@@ -248,15 +268,16 @@ std::string times_text(const PlanPrediction& of)
 {
     std::string printed;
     const Prediction& p = of.prediction;
-    printed +=
-        fmt::format("quantiles over {}{}\n", population(of.nodes_known),
-                    of.listed_nodes > 0 && !of.nodes_known
-                        ? fmt::format("; {} of {} nodes are known, the others are drawn", of.listed_nodes, of.cluster_nodes)
-                        : "");
+    printed += fmt::format("quantiles over {}{}\n", population(of.nodes_known),
+                           of.listed_nodes > 0 && !of.nodes_known
+                               ? fmt::format("; {} of {} nodes are known, the others are drawn",
+                                             of.listed_nodes, of.cluster_nodes)
+                               : "");
     if (of.positions) {
         printed += assignment_text(*of.positions);
     }
-    printed += distribution_text(of.phases.size() > 1 ? "step time of the first phase" : "step time", p.step, of.model);
+    printed += distribution_text(of.phases.size() > 1 ? "step time of the first phase" : "step time", p.step,
+                                 of.model);
     printed += distribution_text(run_words(of.task).time, p.training, of.model);
     if (!of.mixtures.empty()) {
         printed += fmt::format("  {}\n", of.mixtures);
@@ -270,18 +291,20 @@ std::string speed_text(const PlanPrediction& of, const PlanResults& results)
 {
     std::string printed;
     const auto text = [&results](std::string_view name) { return number_text(results, name); };
-    printed += fmt::format("noise-free step {}; bubble {}, exposed communication {}, waits for the host {} of it\n",
-                           text("noise_free_step_time"), text("bubble_share"), text("exposed_communication_share"),
-                           text("host_wait_share"));
+    printed +=
+        fmt::format("noise-free step {}; bubble {}, exposed communication {}, waits for the host {} of it\n",
+                    text("noise_free_step_time"), text("bubble_share"), text("exposed_communication_share"),
+                    text("host_wait_share"));
     if (!of.placement.empty()) {
         printed += fmt::format("placement: {}\n", of.placement);
     }
     if (!of.host.empty()) {
         printed += fmt::format("host: {}\n", of.host);
     }
-    printed += fmt::format("{} per GPU (MFU {} of {}, the peak of the products in their precision), {} tokens/s, {} {}\n",
-                           text("tflops_per_gpu"), text("mfu"), text("peak_tflops_per_gpu"),
-                           number_figure(results, "tokens_per_second"), run_words(of.task).effective, text("ettr"));
+    printed += fmt::format(
+        "{} per GPU (MFU {} of {}, the peak of the products in their precision), {} tokens/s, {} {}\n",
+        text("tflops_per_gpu"), text("mfu"), text("peak_tflops_per_gpu"),
+        number_figure(results, "tokens_per_second"), run_words(of.task).effective, text("ettr"));
     return printed;
 }
 
@@ -290,25 +313,29 @@ std::string memory_text(const PlanPrediction& of, const PlanResults& results)
     std::string printed;
     const MemoryUse& memory = of.prediction.memory;
     const auto figure = [&results](std::string_view name) { return number_figure(results, name); };
-    const std::string of_training = trains(of.task) ? fmt::format("gradients {}, optimizer state {}, ",
-                                                                  figure("memory_gradients"), figure("memory_optimizer_state"))
-                                                    : "";
+    const std::string of_training =
+        trains(of.task) ? fmt::format("gradients {}, optimizer state {}, ", figure("memory_gradients"),
+                                      figure("memory_optimizer_state"))
+                        : "";
     printed += fmt::format(
-        "memory {:.1f} GB on stage {} ({} free, fits with a probability of {}): parameters {}, {}activations {}, workspace {}, "
+        "memory {:.1f} GB on stage {} ({} free, fits with a probability of {}): parameters {}, {}activations "
+        "{}, workspace {}, "
         "reserved {}\n",
-        memory.total().si / gb, memory.stage, number_text(results, "memory_headroom"), chance_text(of.prediction.fit_probability),
-        figure("memory_parameters"), of_training, figure("memory_activations"), figure("memory_workspace"),
-        figure("memory_reserved"));
-    printed += fmt::format("  model error: {:.1f} to {:.1f} GB (95 % prediction interval, {})\n", of.memory_interval.low / gb,
-                           of.memory_interval.high / gb, of.memory_interval.basis);
+        memory.total().si / gb, memory.stage, number_text(results, "memory_headroom"),
+        chance_text(of.prediction.fit_probability), figure("memory_parameters"), of_training,
+        figure("memory_activations"), figure("memory_workspace"), figure("memory_reserved"));
+    printed +=
+        fmt::format("  model error: {:.1f} to {:.1f} GB (95 % prediction interval, {})\n",
+                    of.memory_interval.low / gb, of.memory_interval.high / gb, of.memory_interval.basis);
     if (!of.memory_assumes.empty()) {
         printed += fmt::format("  assumes {}\n", fmt::join(of.memory_assumes, "; "));
     }
     if (memory.host.si > 0.0) {
-        printed +=
-            fmt::format("  in host memory {} for each GPU, {:.1f} GB on a node of {}{}\n", number_text(results, "memory_host"),
-                        of.gpus_per_node * memory.host.si / gb, of.gpus_per_node,
-                        of.host_memory_known ? "" : ": whether hosts have it is not checked without host_memory in [cluster]");
+        printed += fmt::format(
+            "  in host memory {} for each GPU, {:.1f} GB on a node of {}{}\n",
+            number_text(results, "memory_host"), of.gpus_per_node * memory.host.si / gb, of.gpus_per_node,
+            of.host_memory_known ? ""
+                                 : ": whether hosts have it is not checked without host_memory in [cluster]");
     }
     return printed;
 }
@@ -330,9 +357,10 @@ std::string prediction_text(const PlanPrediction& of, StageTable table)
         printed += stages_text(of.stages, of.layout);
     }
     const bool powered = of.prediction.run.electricity_usd.value > 0.0;
-    printed += fmt::format("cost {} at p99{}, {} expected, at {}; {} step draws\n", estimate_text(results, "cost"),
-                           powered ? fmt::format(" (electricity {})", estimate_text(results, "electricity")) : "",
-                           estimate_text(results, "expected_cost"), of.price, of.prediction.draws);
+    printed +=
+        fmt::format("cost {} at p99{}, {} expected, at {}; {} step draws\n", estimate_text(results, "cost"),
+                    powered ? fmt::format(" (electricity {})", estimate_text(results, "electricity")) : "",
+                    estimate_text(results, "expected_cost"), of.price, of.prediction.draws);
     return printed;
 }
 

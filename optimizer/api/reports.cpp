@@ -65,7 +65,8 @@ void add_runs(StoredStudy& stored, ReportedStudy& study)
     }
     for (const std::size_t position : studied) {
         const Point where = stored.space().point(plans[position]->index);
-        study.runs.push_back(run_effects(stored.problem(where), stored.plan(where), stored.scenario().search.confirm,
+        study.runs.push_back(run_effects(stored.problem(where), stored.plan(where),
+                                         stored.scenario().search.confirm,
                                          stored.sampler({Purpose::confirm})));
         study.runs.back().position = position;
     }
@@ -76,7 +77,8 @@ std::string placement_of(StoredStudy& stored, std::uint64_t index)
     const Point point = stored.space().point(index);
     const Problem& problem = stored.problem(point);
     const Phase& phase = problem.phases.front();
-    return placement_text({plan_in_phase(stored.plan(point), phase), phase, problem}, order_origin(stored.scenario()));
+    return placement_text({plan_in_phase(stored.plan(point), phase), phase, problem},
+                          order_origin(stored.scenario()));
 }
 
 /// "plan 229 and 3 others: ...", for each note that plans of the front have.
@@ -88,7 +90,8 @@ std::string placements(StoredStudy& stored, const Results& results)
         if (note.empty()) {
             continue;
         }
-        const auto same = std::find_if(notes.begin(), notes.end(), [&note](const auto& known) { return known.first == note; });
+        const auto same = std::find_if(notes.begin(), notes.end(),
+                                       [&note](const auto& known) { return known.first == note; });
         if (same == notes.end()) {
             notes.push_back({note, {point->index}});
         } else {
@@ -98,7 +101,8 @@ std::string placements(StoredStudy& stored, const Results& results)
     std::string text;
     for (const auto& [note, plans] : notes) {
         const std::size_t others = plans.size() - 1;
-        const std::string more = others > 0 ? fmt::format(" and {} other{}", others, others == 1 ? "" : "s") : "";
+        const std::string more =
+            others > 0 ? fmt::format(" and {} other{}", others, others == 1 ? "" : "s") : "";
         text += fmt::format("{}plan {}{}: {}", text.empty() ? "" : ". ", plans.front(), more, note);
     }
     return text;
@@ -125,7 +129,8 @@ std::string levers_text(StoredStudy& stored, const Results& results)
     }
     std::string text = fmt::format("{}", fmt::join(gains, ", "));
     if (!others.empty()) {
-        text += fmt::format("{}without a gain of 1 %: {}", gains.empty() ? "" : "; ", fmt::join(others, ", "));
+        text +=
+            fmt::format("{}without a gain of 1 %: {}", gains.empty() ? "" : "; ", fmt::join(others, ", "));
     }
     return text;
 }
@@ -147,25 +152,30 @@ std::string host_waits(StoredStudy& stored, const Results& results)
 void add_sensitivity(ReportedStudy& study, const std::string& path)
 {
     const auto refuse = [&path](const std::string& why) {
-        throw InputError(fmt::format(
-            "--sensitivity {} {}; write one with: prismopt sensitivity SCENARIO --design \"...\" --json > FILE.json", path, why));
+        throw InputError(
+            fmt::format("--sensitivity {} {}; write one with: prismopt sensitivity SCENARIO --design \"...\" "
+                        "--json > FILE.json",
+                        path, why));
     };
     const std::string text = read_text(path);
     nlohmann::json json = nlohmann::json::parse(text, nullptr, false);
-    const bool whole = json.is_object() && json.contains("design") && json["design"].is_string() && json.contains("effects") &&
-                       json["effects"].is_array() && json.contains("plan") && json.contains("scenario") && json.contains("seed");
+    const bool whole = json.is_object() && json.contains("design") && json["design"].is_string() &&
+                       json.contains("effects") && json["effects"].is_array() && json.contains("plan") &&
+                       json.contains("scenario") && json.contains("seed");
     if (!whole) {
         refuse("is not an output of sensitivity --json");
     }
     const std::string design = json["design"];
     StoredStudy stored(study.results);
     if (!stored.scenario().choices.empty()) {
-        throw InputError(fmt::format(
-            "--sensitivity {}: this study varies the hardware or the network, and the page shows the sensitivity only for "
-            "studies "
-            "with one of each; write the plan's hardware into [cluster] and its network into [workload], remove [[knob]] and "
-            "workload in [space], and search that scenario",
-            path));
+        throw InputError(
+            fmt::format("--sensitivity {}: this study varies the hardware or the network, and the page shows "
+                        "the sensitivity only for "
+                        "studies "
+                        "with one of each; write the plan's hardware into [cluster] and its network into "
+                        "[workload], remove [[knob]] and "
+                        "workload in [space], and search that scenario",
+                        path));
     }
     if (json["scenario"] != study.results.study.scenario_text || json["seed"] != study.results.study.seed) {
         refuse("belongs to another scenario or seed than these results");
@@ -173,7 +183,8 @@ void add_sensitivity(ReportedStudy& study, const std::string& path)
     json.erase("scenario");  // the page has it
     std::string designs;
     for (const FrontPoint& point : study.results.front) {
-        const std::string other = design_text(stored.plan(stored.space().point(point.index)), stored.scenario().space);
+        const std::string other =
+            design_text(stored.plan(stored.space().point(point.index)), stored.scenario().space);
         if (other == design) {
             study.sensitivity = json.dump();
             study.sensitivity_point = point.index;
@@ -181,8 +192,9 @@ void add_sensitivity(ReportedStudy& study, const std::string& path)
         }
         designs += "\n  " + other;
     }
-    throw InputError(fmt::format("--sensitivity {} describes a plan that is not on the front ({}); the plans of the front are:{}",
-                                 path, design, designs));
+    throw InputError(fmt::format(
+        "--sensitivity {} describes a plan that is not on the front ({}); the plans of the front are:{}",
+        path, design, designs));
 }
 
 }  // namespace
@@ -217,9 +229,10 @@ ReportedStudy reported_study(const Results& results, const std::string& file)
         }
     } catch (const InputError& error) {
         study.timelines.clear();
-        study.timeline_note =
-            std::string("Steps are not shown, because this version of prismopt cannot read the scenario of these results: ") +
-            error.what();
+        study.timeline_note = std::string(
+                                  "Steps are not shown, because this version of prismopt cannot read the "
+                                  "scenario of these results: ") +
+                              error.what();
     }
     return study;
 }
@@ -231,7 +244,8 @@ Question asked_question(const Results& results, const std::string& keys)
 
 FrontPoint asked_subject(const Results& results, std::int64_t number)
 {
-    if (const FrontPoint* listed = number < 0 ? nullptr : listed_plan(results, static_cast<std::uint64_t>(number))) {
+    if (const FrontPoint* listed =
+            number < 0 ? nullptr : listed_plan(results, static_cast<std::uint64_t>(number))) {
         return *listed;
     }
     StoredStudy stored(results);
@@ -246,7 +260,8 @@ FrontPoint asked_subject(const Results& results, std::int64_t number)
     const Rung& rung = stored.scenario().search.confirm;
     const SamplerOptions sampler = stored.sampler({Purpose::confirm});  // the draws of the front
     const PhaseDraws draws = predictor.sample(run, {0, rung.fleets, rung.steps}, sampler);
-    FrontPoint point = front_point(stored.model(), index, predictor.summarise(run, draws, rung.steps, sampler, Confidence{}));
+    FrontPoint point = front_point(stored.model(), index,
+                                   predictor.summarise(run, draws, rung.steps, sampler, Confidence{}));
     FrontDetails(stored.model()).add(point);
     return point;
 }
@@ -266,7 +281,8 @@ std::string text_with_placements(const Results& results)
             text += fmt::format("\nHost: {}.\n", host);
         }
         if (const std::string levers = levers_text(stored, results); !levers.empty()) {
-            text += fmt::format("\nHeld at one value by [space], so that no other was searched: {}.\n", levers);
+            text +=
+                fmt::format("\nHeld at one value by [space], so that no other was searched: {}.\n", levers);
         }
     } catch (const InputError&) {
         // of another version, which the text does not need
@@ -276,7 +292,8 @@ std::string text_with_placements(const Results& results)
 
 std::string comparison_page(const std::vector<NamedResults>& studies)
 {
-    constexpr std::size_t most_in_detail = 8;  // beyond, a page has no room for their steps, and takes a second of each study
+    constexpr std::size_t most_in_detail =
+        8;  // beyond, a page has no room for their steps, and takes a second of each study
     const std::vector<std::string> names = study_names(studies);
     std::vector<ReportedStudy> reported;
     for (std::size_t s = 0; s < studies.size(); ++s) {
@@ -287,7 +304,8 @@ std::string comparison_page(const std::vector<NamedResults>& studies)
             study.results = studies[s].results;
             study.file = studies[s].file;
             study.timeline_note = fmt::format(
-                "Steps are shown on pages of up to {} studies; prismopt report --html shows those of one.", most_in_detail);
+                "Steps are shown on pages of up to {} studies; prismopt report --html shows those of one.",
+                most_in_detail);
         }
         study.name = names[s];
         reported.push_back(std::move(study));
@@ -320,7 +338,8 @@ void share_objectives(std::vector<NamedResults>& studies, OtherObjectives others
         for (const NamedResults& study : studies) {
             if (const std::string other = objectives_of(study.results); other != first) {
                 throw InputError(
-                    fmt::format("{} minimises {}, and {} minimises {}: fronts with different objectives cannot be compared; add "
+                    fmt::format("{} minimises {}, and {} minimises {}: fronts with different objectives "
+                                "cannot be compared; add "
                                 "--common to compare only the objectives that all results share",
                                 studies.front().file, first, study.file, other));
             }

@@ -16,7 +16,8 @@ Results open_results(const std::string& path)
     Results results = read_results(path);
     if (!results.sealed) {
         log_warning(path +
-                    " has no checksum, so damage may go unnoticed: it was written by an older prismopt or by another program");
+                    " has no checksum, so damage may go unnoticed: it was written by an older prismopt or by "
+                    "another program");
     }
     return results;
 }
@@ -26,7 +27,8 @@ Results open_results_of_one_job(const std::string& path)
     Results results = open_results(path);
     if (!results.machines.machines.empty()) {
         throw InputError(
-            fmt::format("{} compares machines for several networks ([[workloads]]), not plans of one job; `prismopt report "
+            fmt::format("{} compares machines for several networks ([[workloads]]), not plans of one job; "
+                        "`prismopt report "
                         "{}` prints its machines, and --csv writes them",
                         path, path));
     }

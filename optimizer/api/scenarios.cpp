@@ -14,14 +14,17 @@ Scenario changed(const Scenario& scenario, const std::vector<KeyValue>& changes)
     return parse_scenario(text, scenario.path);
 }
 
-Scenario started(const StarterChoice& choice) { return parse_scenario(starter_scenario(choice), choice.name + ".toml"); }
+Scenario started(const StarterChoice& choice)
+{
+    return parse_scenario(starter_scenario(choice), choice.name + ".toml");
+}
 
 Scenario on_nodes(Scenario scenario, const std::string& source)
 {
     Cluster& cluster = scenario.cluster;
-    cluster.node_factors = source == "drawn"
-                               ? drawn_node_factors(scenario.variability, cluster.nodes(), cluster.gpus_per_node(), scenario.seed)
-                               : read_node_factors(source, cluster);
+    cluster.node_factors = source == "drawn" ? drawn_node_factors(scenario.variability, cluster.nodes(),
+                                                                  cluster.gpus_per_node(), scenario.seed)
+                                             : read_node_factors(source, cluster);
     return scenario;
 }
 

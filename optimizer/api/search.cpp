@@ -18,7 +18,8 @@ void refuse_wrong_time(const StudyOptions& options)
     }
     const double seconds = options.max_time->count();
     if (!(seconds >= 0.0 && seconds <= most_time_s)) {
-        throw InputError({}, fmt::format("--max-time {:g} s is not between 0 and {:g} s", seconds, most_time_s),
+        throw InputError({},
+                         fmt::format("--max-time {:g} s is not between 0 and {:g} s", seconds, most_time_s),
                          "leave it out for a search without a limit");
     }
 }

@@ -24,19 +24,21 @@ constexpr int most_pairs = 10;
 void refuse_wrong(const SensitivityOptions& options, const Scenario& scenario)
 {
     if (!(options.percent > 0.0 && options.percent <= most_percent)) {
-        throw InputError(fmt::format("--faster {:g} is not a percentage above 0 and at most {:g}; write for example --faster 10",
-                                     options.percent, most_percent));
+        throw InputError(fmt::format(
+            "--faster {:g} is not a percentage above 0 and at most {:g}; write for example --faster 10",
+            options.percent, most_percent));
     }
     if (options.pairs < 0 || options.pairs > most_pairs) {
-        throw InputError(
-            fmt::format("--pairs {} is not between 0 and {}; write for example --pairs 3", options.pairs, most_pairs));
+        throw InputError(fmt::format("--pairs {} is not between 0 and {}; write for example --pairs 3",
+                                     options.pairs, most_pairs));
     }
     const std::vector<std::string> known = sensitivity_names(scenario);
     for (const std::string& name : options.only) {
         if (std::find(known.begin(), known.end(), name) == known.end()) {
-            throw InputError(fmt::format(
-                "--only {} is not a kernel class, noise source or hardware parameter of this scenario{}; choose from {}", name,
-                guess_of(name, known), listed(known)));
+            throw InputError(
+                fmt::format("--only {} is not a kernel class, noise source or hardware parameter of this "
+                            "scenario{}; choose from {}",
+                            name, guess_of(name, known), listed(known)));
         }
     }
 }
@@ -46,14 +48,15 @@ void refuse_wrong(const SensitivityOptions& options, const Scenario& scenario)
 SensitivityOptions with_draws(SensitivityOptions options, int draws)
 {
     if (draws < least_sensitivity_draws || draws > most_sensitivity_draws) {
-        throw InputError(fmt::format("--draws {} is not between {} and {}; write for example --draws 4096", draws,
-                                     least_sensitivity_draws, most_sensitivity_draws));
+        throw InputError(fmt::format("--draws {} is not between {} and {}; write for example --draws 4096",
+                                     draws, least_sensitivity_draws, most_sensitivity_draws));
     }
     options.fleets = fleets_for(draws, options.steps);
     return options;
 }
 
-std::variant<Sensitivity, Infeasible> sensitivity_of(const ChosenPlan& chosen, const SensitivityOptions& options)
+std::variant<Sensitivity, Infeasible> sensitivity_of(const ChosenPlan& chosen,
+                                                     const SensitivityOptions& options)
 {
     const Scenario& scenario = chosen.scenario;
     refuse_wrong(options, scenario);
@@ -65,9 +68,12 @@ std::variant<Sensitivity, Infeasible> sensitivity_of(const ChosenPlan& chosen, c
     if (const auto* why = std::get_if<Infeasible>(&bound)) {
         return *why;
     }
-    Sensitivity found = sensitivity(scenario, model.problem, chosen.plan, options, model.sampler({Purpose::confirm}));
+    Sensitivity found =
+        sensitivity(scenario, model.problem, chosen.plan, options, model.sampler({Purpose::confirm}));
     if (found.effects.empty()) {
-        throw InputError("--only selects nothing that varies or can be changed in this scenario; omit it to see all effects");
+        throw InputError(
+            "--only selects nothing that varies or can be changed in this scenario; omit it to see all "
+            "effects");
     }
     return found;
 }

@@ -34,12 +34,15 @@ std::size_t objective_of(const std::string& asked, const Results& results)
         }
     }
     if (names.empty()) {
-        throw InputError("no objective of this study is proportional to the step time, so measured steps cannot rank its plans");
+        throw InputError(
+            "no objective of this study is proportional to the step time, so measured steps cannot rank its "
+            "plans");
     }
     const std::string name = asked.empty() ? names.front() : asked;
     if (std::find(names.begin(), names.end(), name) == names.end()) {
         throw InputError(
-            fmt::format("--objective {} is not an objective of this study that is proportional to the step time; choose from: {}",
+            fmt::format("--objective {} is not an objective of this study that is proportional to the step "
+                        "time; choose from: {}",
                         name, fmt::join(names, ", ")));
     }
     return static_cast<std::size_t>(std::find_if(results.objectives.begin(), results.objectives.end(),
@@ -48,11 +51,13 @@ std::size_t objective_of(const std::string& asked, const Results& results)
 }
 
 /// The numbers of GPUs that are asked for.
-std::vector<int> sizes_of(const std::vector<int>& asked, const Results& results, const std::vector<int>& known)
+std::vector<int> sizes_of(const std::vector<int>& asked, const Results& results,
+                          const std::vector<int>& known)
 {
     for (const int gpus : asked) {
         if (std::find(known.begin(), known.end(), gpus) == known.end()) {
-            throw InputError(fmt::format("no plan of this study runs on {} GPUs; choose from: {}", gpus, fmt::join(known, ", ")));
+            throw InputError(fmt::format("no plan of this study runs on {} GPUs; choose from: {}", gpus,
+                                         fmt::join(known, ", ")));
         }
     }
     if (!asked.empty()) {
@@ -84,19 +89,22 @@ void refuse_implausible(const PlanPosterior& plans)
     for (const MeasuredAndPredicted& plan : plans.measured()) {
         if (plan.measured.out_of_memory && plan.memory_surprise > implausible) {
             throw InputError(fmt::format(
-                "point {}: ran out of memory, where {} of the capacity are predicted ({:+.1f} sigma; the interval "
-                "of the memory model allows {:.0f}), and would raise the predicted memory of all plans; check the number "
+                "point {}: ran out of memory, where {} of the capacity are predicted ({:+.1f} sigma; the "
+                "interval "
+                "of the memory model allows {:.0f}), and would raise the predicted memory of all plans; "
+                "check the number "
                 "of the plan, and that no other program used the GPUs, or add --accept if it is right",
                 plan.measured.index, percent_text(plan.memory_share, 0), plan.memory_surprise, implausible));
         }
         if (!plan.left_out && !plan.apart && std::abs(plan.prior_surprise) > implausible) {
-            throw InputError(
-                fmt::format("point {}: the measured step of {:.4g} s is {:.2f} times the predicted {:.4g} s "
-                            "({:+.1f} sigma; the model's interval allows {:.0f}), and would move the predictions of all plans; "
-                            "check the number of the plan, the unit (seconds per step) and [software], "
-                            "or add --accept if it is right",
-                            plan.measured.index, plan.measured.step_s, plan.measured.step_s / plan.predicted_s, plan.predicted_s,
-                            plan.prior_surprise, implausible));
+            throw InputError(fmt::format(
+                "point {}: the measured step of {:.4g} s is {:.2f} times the predicted {:.4g} s "
+                "({:+.1f} sigma; the model's interval allows {:.0f}), and would move the predictions of all "
+                "plans; "
+                "check the number of the plan, the unit (seconds per step) and [software], "
+                "or add --accept if it is right",
+                plan.measured.index, plan.measured.step_s, plan.measured.step_s / plan.predicted_s,
+                plan.predicted_s, plan.prior_surprise, implausible));
         }
     }
 }
@@ -104,14 +112,18 @@ void refuse_implausible(const PlanPosterior& plans)
 void refuse_no_share(const char* option, double value, double usual)
 {
     if (!(value > 0.0 && value < 1.0)) {
-        throw InputError(fmt::format("--{0} {1} is not between 0 and 1; write for example --{0} {2}", option, value, usual));
+        throw InputError(fmt::format("--{0} {1} is not between 0 and 1; write for example --{0} {2}", option,
+                                     value, usual));
     }
 }
 
 }  // namespace
 
 struct PlanChoice::State {
-    explicit State(const Results& of) : results(of), study(results), plans(std::in_place, study.model(), results) {}
+    explicit State(const Results& of)
+        : results(of), study(results), plans(std::in_place, study.model(), results)
+    {
+    }
     State(const Results& of, std::string table)
         : results(of), study(results), measured(std::move(table)),
           plans(std::in_place, study.model(), results, read_measured(measured, study, results))
@@ -125,7 +137,8 @@ struct PlanChoice::State {
         const JointDraws draws = plans->draws(members, objective, {});
         const std::vector<Chance> all = chances(draws);
         const std::vector<Chance> by_constants = chances(plans->draws(members, objective, {.delta = false}));
-        const Shortlist chosen = request.most > 0 ? least_regret(draws, request.most) : covering(draws, request.cover);
+        const Shortlist chosen =
+            request.most > 0 ? least_regret(draws, request.most) : covering(draws, request.cover);
         PlanShortlist list{.gpus = gpus, .contenders = groups.size(), .plans = {}};
         for (const PlansAlike& group : groups) {
             list.contenders += group.others.size();
@@ -157,9 +170,10 @@ struct PlanChoice::State {
             plan.step_s = steps.mean_s;
             plan.steps_to_measure = steps.count;
             const auto& measured = plans->measured();
-            plan.measured = std::any_of(measured.begin(), measured.end(), [&](const MeasuredAndPredicted& row) {
-                return row.measured.index == plan.point && row.measured.step_s > 0.0 && !row.left_out;
-            });
+            plan.measured =
+                std::any_of(measured.begin(), measured.end(), [&](const MeasuredAndPredicted& row) {
+                    return row.measured.index == plan.point && row.measured.step_s > 0.0 && !row.left_out;
+                });
             for (const std::size_t other : groups[m].others) {
                 plan.equivalents.push_back(plans->contenders()[other].index);
             }
@@ -218,7 +232,8 @@ WhatWasLearned PlanChoice::learned() const
         all.all_plans.push_back({.network = time.name, .factor = time.factor, .deviation = time.after});
     }
     const std::vector<NormalMarginal> after = plans.steps().constants();
-    const std::vector<NormalMarginal> prior = StepPosterior(plans.steps().covariance(), plans.steps().discrepancy()).constants();
+    const std::vector<NormalMarginal> prior =
+        StepPosterior(plans.steps().covariance(), plans.steps().discrepancy()).constants();
     for (std::size_t k = 0; k < plans.fitted().constants.size(); ++k) {
         const double before = prior[k].deviation;
         const FittedConstant& constant = plans.fitted().constants[k];

@@ -17,9 +17,10 @@ namespace prismopt {
 struct ShortlistRequest {
     std::string objective = {};  // one that is proportional to the step time; empty: the first such one
     std::vector<int> gpus = {};  // a list for each number of GPUs; empty: for those on the front
-    double cover = 0.9;          // the smallest set of plans that contains the best one with this probability,
-    std::size_t most = 0;        // or so many plans with the lowest expected regret after measuring them; 0: as many as cover
-    double precision = 0.01;     // of the mean of measured steps
+    double cover = 0.9;  // the smallest set of plans that contains the best one with this probability,
+    std::size_t most =
+        0;  // or so many plans with the lowest expected regret after measuring them; 0: as many as cover
+    double precision = 0.01;  // of the mean of measured steps
 };
 
 /// A plan of a shortlist. Values are in the units of the objective; shares and probabilities are from 0 to 1.
@@ -30,8 +31,9 @@ struct ShortlistedPlan {
     double median = 0.0;  // with model error, with its 90 % interval
     double low = 0.0;
     double high = 0.0;
-    bool drawn = false;                      // false: the value is estimated from the plan's bound
-    std::vector<std::uint64_t> equivalents;  // plans that no draw of the model error tells apart from this one
+    bool drawn = false;  // false: the value is estimated from the plan's bound
+    std::vector<std::uint64_t>
+        equivalents;  // plans that no draw of the model error tells apart from this one
     double chance_best = 0.0;
     double chance_best_by_constants = 0.0;  // by the error of the fitted constants alone
     double chance_fits = 0.0;               // into memory
@@ -94,7 +96,8 @@ public:
     explicit PlanChoice(const Results& results);
     /// From results and a table of measured plans, a CSV file with the columns point or plan, step_time_s or log, peak_memory_gb
     /// (docs/shortlist.md). Throws InputError.
-    PlanChoice(const Results& results, const std::string& measured, Implausible implausible = Implausible::refused);
+    PlanChoice(const Results& results, const std::string& measured,
+               Implausible implausible = Implausible::refused);
     PlanChoice(PlanChoice&&) noexcept;
     PlanChoice& operator=(PlanChoice&&) noexcept;
     ~PlanChoice();

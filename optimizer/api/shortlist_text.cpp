@@ -30,57 +30,67 @@ std::string list_text(const PlanShortlist& list, const Shortlists& all)
         largest = std::max(largest, plan.value);
     }
     const ReadingUnit unit = reading_unit(all.objective.units, largest);
-    std::vector<std::vector<std::string>> rows{{"point", "plan", unit.name, "with model error", "best %", "constants %",
-                                                "cover %", "regret %", "after %", "fits %", "step, s", "steps"}};
+    std::vector<std::vector<std::string>> rows{{"point", "plan", unit.name, "with model error", "best %",
+                                                "constants %", "cover %", "regret %", "after %", "fits %",
+                                                "step, s", "steps"}};
     for (const ShortlistedPlan& plan : list.plans) {
         const std::size_t alike = plan.equivalents.size();
-        rows.push_back(
-            {std::to_string(plan.point),
-             plan.plan + (alike > 0 ? fmt::format(" (and {} alike)", alike) : "") + (plan.measured ? ", measured" : ""),
-             fmt::format("{}{:.4g}", plan.drawn ? "" : "~", plan.value / unit.size),
-             fmt::format("{:.4g} ({:.4g} to {:.4g})", plan.median / unit.size, plan.low / unit.size, plan.high / unit.size),
-             chance_figure(plan.chance_best), chance_figure(plan.chance_best_by_constants), chance_figure(plan.cover),
-             percent_figure(plan.expected_regret), percent_figure(plan.regret_after_measuring), chance_figure(plan.chance_fits),
-             fmt::format("{:.4g}", plan.step_s), std::to_string(plan.steps_to_measure)});
+        rows.push_back({std::to_string(plan.point),
+                        plan.plan + (alike > 0 ? fmt::format(" (and {} alike)", alike) : "") +
+                            (plan.measured ? ", measured" : ""),
+                        fmt::format("{}{:.4g}", plan.drawn ? "" : "~", plan.value / unit.size),
+                        fmt::format("{:.4g} ({:.4g} to {:.4g})", plan.median / unit.size,
+                                    plan.low / unit.size, plan.high / unit.size),
+                        chance_figure(plan.chance_best), chance_figure(plan.chance_best_by_constants),
+                        chance_figure(plan.cover), percent_figure(plan.expected_regret),
+                        percent_figure(plan.regret_after_measuring), chance_figure(plan.chance_fits),
+                        fmt::format("{:.4g}", plan.step_s), std::to_string(plan.steps_to_measure)});
     }
     const std::size_t listed = list.plans.size();
-    std::string why =
-        fmt::format("the smallest set that contains the best plan with probability {}", relative_text(all.request.cover));
+    std::string why = fmt::format("the smallest set that contains the best plan with probability {}",
+                                  relative_text(all.request.cover));
     if (all.request.most > 0) {
-        why = listed == 1 ? "the plan with the lowest expected regret"
-                          : fmt::format("the {} plans with the lowest expected regret after measuring them", listed);
+        why = listed == 1
+                  ? "the plan with the lowest expected regret"
+                  : fmt::format("the {} plans with the lowest expected regret after measuring them", listed);
     }
-    return fmt::format("\n{} GPUs: {}; plans within {} of the best: {}\n{}", list.gpus, why, relative_text(near_best),
-                       list.contenders, aligned(rows, 1));
+    return fmt::format("\n{} GPUs: {}; plans within {} of the best: {}\n{}", list.gpus, why,
+                       relative_text(near_best), list.contenders, aligned(rows, 1));
 }
 
 const ShortlistedPlan& plan_to_use(const PlanShortlist& list)
 {
-    return *std::min_element(list.plans.begin(), list.plans.end(), [](const ShortlistedPlan& a, const ShortlistedPlan& b) {
-        return a.expected_regret < b.expected_regret;
-    });
+    return *std::min_element(list.plans.begin(), list.plans.end(),
+                             [](const ShortlistedPlan& a, const ShortlistedPlan& b) {
+                                 return a.expected_regret < b.expected_regret;
+                             });
 }
 
 std::string sentence_of(const PlanShortlist& list, const ShortlistedPlan& use, const Shortlists& all)
 {
     const std::string text = fmt::format(
-        "use plan {}, the best by {} with a probability of {}; it is {} above the best in the mean, and at most {} with "
+        "use plan {}, the best by {} with a probability of {}; it is {} above the best in the mean, and at "
+        "most {} with "
         "95 %",
         use.point, all.objective.long_name, chance_text(use.chance_best), percent_text(use.expected_regret),
         percent_text(use.most_regret));
-    const auto measured =
-        std::count_if(list.plans.begin(), list.plans.end(), [](const ShortlistedPlan& p) { return p.measured; });
+    const auto measured = std::count_if(list.plans.begin(), list.plans.end(),
+                                        [](const ShortlistedPlan& p) { return p.measured; });
     const auto listed = std::ssize(list.plans);
-    const std::string gain = percent_text(std::max(0.0, use.expected_regret - list.plans.back().regret_after_measuring));
+    const std::string gain =
+        percent_text(std::max(0.0, use.expected_regret - list.plans.back().regret_after_measuring));
     if (listed == 1) {
         return text + ".\n";
     }
     if (measured == listed) {
         return text + fmt::format(
-                          "; all listed plans are measured, and measuring them for longer gains at most {} in the mean.\n", gain);
+                          "; all listed plans are measured, and measuring them for longer gains at most {} "
+                          "in the mean.\n",
+                          gain);
     }
     const std::string again = measured > 0 ? fmt::format(", {} of them for longer,", measured) : "";
-    return text + fmt::format("; measuring the {} listed plans{} gains {} in the mean.\n", listed, again, gain);
+    return text +
+           fmt::format("; measuring the {} listed plans{} gains {} in the mean.\n", listed, again, gain);
 }
 
 Json to_json(const ShortlistedPlan& plan)
@@ -121,7 +131,8 @@ Json to_json(const MeasuredAndPredicted& plan)
             {"surprise_sigma", json_number<Json>(plan.surprise)},
             {"memory_surprise_sigma", json_number<Json>(plan.memory_surprise)},
             {"variation", measured.variation},
-            {"predicted_variation", plan.variation_high > 0.0 ? Json::array({plan.variation_low, plan.variation_high}) : Json()},
+            {"predicted_variation",
+             plan.variation_high > 0.0 ? Json::array({plan.variation_low, plan.variation_high}) : Json()},
             {"left_out", plan.left_out},
             {"own_plan_only", plan.apart}};
 }
@@ -131,7 +142,8 @@ Json constants_json(const WhatWasLearned& learned)
 {
     Json json{{"all_plans", Json::array()}, {"moved", Json::array()}};
     for (const NetworkFactor& of : learned.all_plans) {
-        json["all_plans"].push_back({{"network", of.network}, {"factor", of.factor}, {"deviation", of.deviation}});
+        json["all_plans"].push_back(
+            {{"network", of.network}, {"factor", of.factor}, {"deviation", of.deviation}});
     }
     for (const MovedConstant& moved : learned.moved) {
         json["moved"].push_back({{"constant", moved.constant},
@@ -145,7 +157,9 @@ Json constants_json(const WhatWasLearned& learned)
 
 std::string surprise_text(double sigma, const char* why)
 {
-    return std::isfinite(sigma) ? fmt::format("{:+.1f} sigma{}", sigma, std::abs(sigma) <= surprising_sigma ? "" : why) : "";
+    return std::isfinite(sigma)
+               ? fmt::format("{:+.1f} sigma{}", sigma, std::abs(sigma) <= surprising_sigma ? "" : why)
+               : "";
 }
 
 /// Plans whose rows differ by more than repeated runs do.
@@ -159,12 +173,14 @@ std::string disagreeing_text(const WhatWasLearned& learned)
         }
     }
     const double repeat = learned.repeat_deviation;
-    const double largest = std::exp(4.0 * std::sqrt(2.0) * repeat);  // four standard deviations of a difference
+    const double largest =
+        std::exp(4.0 * std::sqrt(2.0) * repeat);  // four standard deviations of a difference
     std::string text;
     for (const auto& [point, range] : ranges) {
         if (range.second > largest * range.first) {
-            text += fmt::format("The rows of {} differ by {}, but repeated runs by {} (standard deviation). Check them.\n", point,
-                                percent_text(range.second / range.first - 1.0, 0), percent_text(repeat));
+            text += fmt::format(
+                "The rows of {} differ by {}, but repeated runs by {} (standard deviation). Check them.\n",
+                point, percent_text(range.second / range.first - 1.0, 0), percent_text(repeat));
         }
     }
     return text;
@@ -178,7 +194,8 @@ std::string unexplained_text(const WhatWasLearned& learned)
         const double own = plan.measured.variation;
         if (plan.variation_high > 0.0 && (own < plan.variation_low || own > plan.variation_high)) {
             text += fmt::format(
-                "The steps of {} vary by {:.2f} % (coefficient of variation); the variability of the scenario gives {:.2f} to "
+                "The steps of {} vary by {:.2f} % (coefficient of variation); the variability of the "
+                "scenario gives {:.2f} to "
                 "{:.2f} %.\n",
                 plan.measured.index, 100.0 * own, 100.0 * plan.variation_low, 100.0 * plan.variation_high);
         }
@@ -202,22 +219,24 @@ std::string table_text(const WhatWasLearned& learned)
 {
     constexpr std::size_t most_rows = 50;
     const bool several = learned.measured.size() > 1;
-    std::vector<std::vector<std::string>> rows{
-        {"point", "measured, s", "predicted, s", "measured / predicted", "surprise", "memory measured / predicted", "surprise"}};
+    std::vector<std::vector<std::string>> rows{{"point", "measured, s", "predicted, s",
+                                                "measured / predicted", "surprise",
+                                                "memory measured / predicted", "surprise"}};
     for (const MeasuredAndPredicted& plan : learned.measured) {
         if (rows.size() > most_rows) {
             break;
         }
         const MeasuredPlan& measured = plan.measured;
         const bool ran = !measured.out_of_memory;
-        rows.push_back({std::to_string(measured.index), ran ? fmt::format("{:.4g}", measured.step_s) : "out of memory",
-                        ran ? fmt::format("{:.4g}", plan.predicted_s) : "",
-                        ran ? fmt::format("{:.3f}", measured.step_s / plan.predicted_s) : "",
-                        surprise_text(plan.surprise, several ? " (unlike the others)" : " (not as predicted)"),
-                        measured.memory_bytes > 0.0
-                            ? fmt::format("{:.3f}", plan.measured_memory_share / plan.memory_share)
-                            : fmt::format("predicted: {} of the capacity", percent_text(plan.memory_share, 0)),
-                        surprise_text(plan.memory_surprise, " (not as predicted)")});
+        rows.push_back(
+            {std::to_string(measured.index), ran ? fmt::format("{:.4g}", measured.step_s) : "out of memory",
+             ran ? fmt::format("{:.4g}", plan.predicted_s) : "",
+             ran ? fmt::format("{:.3f}", measured.step_s / plan.predicted_s) : "",
+             surprise_text(plan.surprise, several ? " (unlike the others)" : " (not as predicted)"),
+             measured.memory_bytes > 0.0
+                 ? fmt::format("{:.3f}", plan.measured_memory_share / plan.memory_share)
+                 : fmt::format("predicted: {} of the capacity", percent_text(plan.memory_share, 0)),
+             surprise_text(plan.memory_surprise, " (not as predicted)")});
     }
     const std::size_t more = learned.measured.size() + 1 - rows.size();
     return aligned(rows, 0) + (more > 0 ? fmt::format("and {} more (--json lists them)\n", more) : "");
@@ -230,34 +249,40 @@ std::string measured_text(const WhatWasLearned& learned)
     std::string text = table_text(learned) + unexplained_text(learned) + disagreeing_text(learned);
     if (const std::string points = points_where(learned, &MeasuredAndPredicted::left_out); !points.empty()) {
         text += fmt::format(
-            "Excluded, because they contradict the other measurements by more than 4 sigma: {}. Measure them again: a second row "
+            "Excluded, because they contradict the other measurements by more than 4 sigma: {}. Measure them "
+            "again: a second row "
             "confirms the first.\n",
             points);
     }
     if (const std::string points = points_where(learned, &MeasuredAndPredicted::apart); !points.empty()) {
         text += fmt::format(
-            "Used for their own plan only, because they contradict the other measurements by more than 4 sigma, but a second row "
+            "Used for their own plan only, because they contradict the other measurements by more than 4 "
+            "sigma, but a second row "
             "confirms them: {}\n",
             points);
     }
     for (const NetworkFactor& of : learned.all_plans) {
-        text += fmt::format("All plans of {} take {:.3f} times as long as the catalog's constants predict (+- {}).\n", of.network,
-                            of.factor, percent_text(of.deviation));
+        text += fmt::format(
+            "All plans of {} take {:.3f} times as long as the catalog's constants predict (+- {}).\n",
+            of.network, of.factor, percent_text(of.deviation));
     }
     for (const MovedConstant& moved : learned.moved) {
-        text +=
-            fmt::format("{}{} of {}: {:.3f} times the catalog's value ({:+.1f} sigma)\n", moved.surprising ? "Surprising: " : "",
-                        moved.constant, fmt::join(moved.entries, ", "), moved.factor, moved.sigma);
+        text += fmt::format("{}{} of {}: {:.3f} times the catalog's value ({:+.1f} sigma)\n",
+                            moved.surprising ? "Surprising: " : "", moved.constant,
+                            fmt::join(moved.entries, ", "), moved.factor, moved.sigma);
     }
     return text + "\n";
 }
 
 std::string shortlist_json(const Shortlists& all, const WhatWasLearned* learned)
 {
-    Json json{
-        {"study", all.study},         {"objective", all.objective.name},    {"units", all.objective.units},
-        {"draws", posterior_draws},   {"precision", all.request.precision}, {"linearisation_error", all.linearisation_error},
-        {"shortlists", Json::array()}};
+    Json json{{"study", all.study},
+              {"objective", all.objective.name},
+              {"units", all.objective.units},
+              {"draws", posterior_draws},
+              {"precision", all.request.precision},
+              {"linearisation_error", all.linearisation_error},
+              {"shortlists", Json::array()}};
     for (const PlanShortlist& list : all.lists) {
         Json one{{"gpus", list.gpus}, {"contenders", list.contenders}, {"plans", Json::array()}};
         for (const ShortlistedPlan& plan : list.plans) {
@@ -302,24 +327,31 @@ std::string verdict_text(const Shortlists& all)
 std::string shortlist_text(const Shortlists& all)
 {
     std::string text = fmt::format(
-        "Plans of {} that may be the best by {},\ngiven the model error ({} draws; the linear approximation in the fitted "
+        "Plans of {} that may be the best by {},\ngiven the model error ({} draws; the linear approximation "
+        "in the fitted "
         "constants has an error of at most {}).\n",
         all.study, all.objective.long_name, posterior_draws, percent_text(all.linearisation_error));
     for (const PlanShortlist& list : all.lists) {
         text += list_text(list, all);
     }
     return text + fmt::format(
-                      "\nwith model error: median and 90 % interval, without the error that all plans share until one is "
+                      "\nwith model error: median and 90 % interval, without the error that all plans share "
+                      "until one is "
                       "measured. alike:\n"
-                      "plans within {} of this one in every draw, which count as one with it. best: probability of being "
+                      "plans within {} of this one in every draw, which count as one with it. best: "
+                      "probability of being "
                       "the best;\n"
-                      "constants: the same by the error of the fitted constants alone. cover: probability that the best plan is "
+                      "constants: the same by the error of the fitted constants alone. cover: probability "
+                      "that the best plan is "
                       "this one\n"
-                      "or one above it. regret: expected excess over the best plan. after: expected regret after measuring this "
+                      "or one above it. regret: expected excess over the best plan. after: expected regret "
+                      "after measuring this "
                       "plan and\n"
-                      "those above, and using the fastest. fits: probability of fitting into memory. step: predicted mean. "
+                      "those above, and using the fastest. fits: probability of fitting into memory. step: "
+                      "predicted mean. "
                       "steps: number\n"
-                      "of steps to measure for a mean accurate to {}. ~: estimated from the plan's bound, not drawn.\n",
+                      "of steps to measure for a mean accurate to {}. ~: estimated from the plan's bound, "
+                      "not drawn.\n",
                       relative_text(equivalent_difference), relative_text(all.request.precision, 2));
 }
 

@@ -29,19 +29,21 @@ constexpr double seconds_per_day = (1_day).si;
 class WatchedPlan {
 public:
     WatchedPlan(const Results& results, std::optional<std::int64_t> number)
-        : study_(results), index_(point_number(results, study_, number)), point_(study_.space().point(index_)),
-          problem_(study_.problem(point_)), plan_(study_.plan(point_)), phases_(phases_of_plan(problem_, plan_)),
-          sampler_(study_.sampler({Purpose::confirm})), rung_(study_.scenario().search.confirm)
+        : study_(results), index_(point_number(results, study_, number)),
+          point_(study_.space().point(index_)), problem_(study_.problem(point_)), plan_(study_.plan(point_)),
+          phases_(phases_of_plan(problem_, plan_)), sampler_(study_.sampler({Purpose::confirm})),
+          rung_(study_.scenario().search.confirm)
     {
         Predictor predictor(problem_);
         const auto bound = predictor.bound(plan_);
         if (const auto* refusal = std::get_if<Infeasible>(&bound)) {
-            throw InfeasiblePlan(*refusal,
-                                 fmt::format("--point {} is infeasible: {}; choose another point", index_, refusal->text()));
+            throw InfeasiblePlan(*refusal, fmt::format("--point {} is infeasible: {}; choose another point",
+                                                       index_, refusal->text()));
         }
         draws_ = predictor.sample(plan_, {0, rung_.fleets, rung_.steps}, sampler_);
         for (const std::vector<double>& phase : draws_) {
-            means_.push_back(std::accumulate(phase.begin(), phase.end(), 0.0) / static_cast<double>(phase.size()));
+            means_.push_back(std::accumulate(phase.begin(), phase.end(), 0.0) /
+                             static_cast<double>(phase.size()));
         }
         model_ = model_interval(problem_, plan_, fitted_model());
     }
@@ -104,20 +106,25 @@ public:
     /// `done`: steps of the plan; `lasting_s`: of a step of the first phase.
     RemainingRun remaining(const WatchedJob& job, double done, double lasting_s, double error) const
     {
-        return remaining_run(problem_, plan_, means_, {done, lasting_s / means_.front(), error, job.trained_s, job.failures},
+        return remaining_run(problem_, plan_, means_,
+                             {done, lasting_s / means_.front(), error, job.trained_s, job.failures},
                              sampler_);
     }
 
 private:
     /// Phase of the last step.
-    std::size_t phase_of(double done) const { return phase_of_step(phases_, std::max(0.0, std::ceil(done) - 1.0)); }
+    std::size_t phase_of(double done) const
+    {
+        return phase_of_step(phases_, std::max(0.0, std::ceil(done) - 1.0));
+    }
 
     /// Predicted noise-free time of a step with another batch, relative; by the sequences where the plan cannot have that batch.
     double batch_scale(const Phase& phase, double batch_ratio) const
     {
         constexpr double most = 16.0;  // times larger or smaller; beyond that it is another job
         const double batch = phase.global_batch * batch_ratio;
-        if (batch_ratio == 1.0 || batch_ratio > most || batch_ratio < 1.0 / most || batch != std::floor(batch)) {
+        if (batch_ratio == 1.0 || batch_ratio > most || batch_ratio < 1.0 / most ||
+            batch != std::floor(batch)) {
             return batch_ratio;
         }
         Problem planned = problem_;
@@ -150,7 +157,8 @@ private:
 double within(const char* option, double value, double low, double high)
 {
     if (!(value >= low && value <= high)) {
-        throw InputError(fmt::format("--{} {:.6g} is not between {:.6g} and {:.6g}", option, value, low, high));
+        throw InputError(
+            fmt::format("--{} {:.6g} is not between {:.6g} and {:.6g}", option, value, low, high));
     }
     return value;
 }
@@ -158,7 +166,8 @@ double within(const char* option, double value, double low, double high)
 ChangeDetectorOptions detector_options(const WatchOptions& asked, const Reliability& reliability)
 {
     ChangeDetectorOptions options;
-    options.false_alarm_s = seconds_per_day * within("false-alarm-days", asked.false_alarm_days, 0.01, 36'500.0);
+    options.false_alarm_s =
+        seconds_per_day * within("false-alarm-days", asked.false_alarm_days, 0.01, 36'500.0);
     options.least_change = within("least-change", asked.least_change_percent, 0.0, 100.0) / 100.0;
     options.swing = within("swing", asked.swing_percent, 0.0, 100.0) / 100.0;
     options.drift = reliability.drift;
@@ -172,7 +181,8 @@ ChangeDetectorOptions detector_options(const WatchOptions& asked, const Reliabil
 /// Reads the log, and keeps what it says of the job.
 class LogOfJob {
 public:
-    LogOfJob(const WatchedPlan& plan, const std::string& file, const std::string& log, const WatchOptions& options)
+    LogOfJob(const WatchedPlan& plan, const std::string& file, const std::string& log,
+             const WatchOptions& options)
         : plan_(plan), reader_(plan.log_options(log, options.trainer)),
           detector_options_(detector_options(options, plan.reliability())), detector_(detector_options_)
     {
@@ -215,13 +225,17 @@ public:
         all.insert(all.end(), later.begin(), later.end());
         return all;
     }
-    LevelCheck level() { return level_ ? *level_ : *(level_ = plan_.check(*baseline(), baseline_done_, batch_ratio_)); }
+    LevelCheck level()
+    {
+        return level_ ? *level_ : *(level_ = plan_.check(*baseline(), baseline_done_, batch_ratio_));
+    }
 
     WatchedJob job(std::string stopped)
     {
         if (job_.steps == 0) {
             throw InputError(
-                fmt::format("{}: no step times in {} lines; name the form with --trainer (see prismopt watch --help), or wait "
+                fmt::format("{}: no step times in {} lines; name the form with --trainer (see prismopt watch "
+                            "--help), or wait "
                             "for the first step",
                             job_.log, reader_.lines()));
         }
@@ -360,8 +374,8 @@ private:
 }  // namespace
 
 struct JobWatch::State {
-    State(const Results& results, const std::string& file, std::optional<std::int64_t> number, const std::string& log,
-          const WatchOptions& options)
+    State(const Results& results, const std::string& file, std::optional<std::int64_t> number,
+          const std::string& log, const WatchOptions& options)
         : plan(results, number), job(plan, file, log, options)
     {
     }
@@ -370,8 +384,8 @@ struct JobWatch::State {
     LogOfJob job;
 };
 
-JobWatch::JobWatch(const Results& results, const std::string& file, std::optional<std::int64_t> number, const std::string& log,
-                   const WatchOptions& options)
+JobWatch::JobWatch(const Results& results, const std::string& file, std::optional<std::int64_t> number,
+                   const std::string& log, const WatchOptions& options)
     : state_(std::make_unique<State>(results, file, number, log, options))
 {
 }

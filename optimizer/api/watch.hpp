@@ -56,7 +56,7 @@ struct WatchedJob {
 
 /// How a log is read, and when a change is reported.
 struct WatchOptions {
-    std::string trainer = {};        // format of the log (log_formats()); empty: detected from its first lines
+    std::string trainer = {};  // format of the log (log_formats()); empty: detected from its first lines
     double false_alarm_days = 30.0;  // mean time between false alarms
     double least_change_percent = 1.0;
     double swing_percent = 2.0;        // normal variation of the step time over a day, peak to peak
@@ -70,8 +70,8 @@ public:
     /// `number`: of the job's plan in the results; nothing: the first plan of the front. `file` and `log`: the paths of the results
     /// and of the log, for messages and outputs. Throws InputError for
     /// options out of range and plans that the study does not have; InfeasiblePlan.
-    JobWatch(const Results& results, const std::string& file, std::optional<std::int64_t> number, const std::string& log,
-             const WatchOptions& options = {});
+    JobWatch(const Results& results, const std::string& file, std::optional<std::int64_t> number,
+             const std::string& log, const WatchOptions& options = {});
     JobWatch(JobWatch&&) noexcept;
     JobWatch& operator=(JobWatch&&) noexcept;
     ~JobWatch();

@@ -28,11 +28,12 @@ namespace {
 constexpr double day_s = (1_day).si;
 
 /// Warns of skipped rows, with their number.
-void tell_faults(const std::string& source, const std::vector<Fault>& faults, const std::string& rows = "line")
+void tell_faults(const std::string& source, const std::vector<Fault>& faults,
+                 const std::string& rows = "line")
 {
     for (const Fault& fault : faults) {
-        log_warning(fmt::format("{}: {} rows with {} are skipped, the first in {} {}", source, fault.count, fault.reason, rows,
-                                fault.first_line));
+        log_warning(fmt::format("{}: {} rows with {} are skipped, the first in {} {}", source, fault.count,
+                                fault.reason, rows, fault.first_line));
     }
 }
 
@@ -55,8 +56,9 @@ void leave_out_absurd_rows(std::vector<Row>& rows, const std::string& source, st
         for (const Fault& fault : faults) {
             reasons.push_back(fmt::format("{} with {}", fault.count, fault.reason));
         }
-        throw InputError(fmt::format("{}: no valid measurement remains (excluded rows: {}); correct them, or measure again",
-                                     source, fmt::join(reasons, ", ")));
+        throw InputError(fmt::format(
+            "{}: no valid measurement remains (excluded rows: {}); correct them, or measure again", source,
+            fmt::join(reasons, ", ")));
     }
 }
 
@@ -64,8 +66,9 @@ void refuse_problems(const Trace& trace)
 {
     const std::vector<TraceProblem> found = problems(trace);
     if (!found.empty()) {
-        throw InputError(fmt::format("{}: {}{}", place(trace, found.front()), found.front().text,
-                                     found.size() > 1 ? fmt::format(" ({} more of this kind)", found.size() - 1) : ""));
+        throw InputError(
+            fmt::format("{}: {}{}", place(trace, found.front()), found.front().text,
+                        found.size() > 1 ? fmt::format(" ({} more of this kind)", found.size() - 1) : ""));
     }
 }
 
@@ -90,14 +93,16 @@ void refuse_watch(const TraceFiles& files, const Watch& watch)
         last = std::max(last, outage.start_s);
     }
     if (nodes.size() > static_cast<std::size_t>(watch.nodes)) {
-        throw InputError(fmt::format(
-            "{}: lists {} nodes, more than --nodes {}; give the total number of nodes, including those that never failed",
-            files.outage_source, nodes.size(), watch.nodes));
+        throw InputError(
+            fmt::format("{}: lists {} nodes, more than --nodes {}; give the total number of nodes, including "
+                        "those that never failed",
+                        files.outage_source, nodes.size(), watch.nodes));
     }
     if (watch.seconds > 0.0 && last - first > watch.seconds) {
-        throw InputError(fmt::format(
-            "{}: has outages that start {:.4g} days apart, more than --days {:.4g}; give the length of the observation period",
-            files.outage_source, (last - first) / day_s, watch.seconds / day_s));
+        throw InputError(
+            fmt::format("{}: has outages that start {:.4g} days apart, more than --days {:.4g}; give the "
+                        "length of the observation period",
+                        files.outage_source, (last - first) / day_s, watch.seconds / day_s));
     }
 }
 
@@ -106,17 +111,22 @@ void refuse_counts(const po::variables_map& values)
 {
     constexpr double longest_days = 36'500.0;
     if (values.count("nodes") > 0 && values["nodes"].as<int>() < 1) {
-        throw InputError(fmt::format("--nodes {} is less than 1; write for example --nodes 400", values["nodes"].as<int>()));
+        throw InputError(fmt::format("--nodes {} is less than 1; write for example --nodes 400",
+                                     values["nodes"].as<int>()));
     }
-    if (values.count("members") > 0 && !(values["members"].as<double>() >= 2.0 && values["members"].as<double>() <= 1e7)) {
+    if (values.count("members") > 0 &&
+        !(values["members"].as<double>() >= 2.0 && values["members"].as<double>() <= 1e7)) {
         throw InputError(
-            fmt::format("--members {:.4g} is out of range: a collective has 2 to 10,000,000; write for example --members 64",
+            fmt::format("--members {:.4g} is out of range: a collective has 2 to 10,000,000; write for "
+                        "example --members 64",
                         values["members"].as<double>()));
     }
-    if (values.count("days") > 0 && !(values["days"].as<double>() > 0.0 && values["days"].as<double>() <= longest_days)) {
-        throw InputError(fmt::format(
-            "--days {:.4g} is out of range: it must be above 0 and at most {:.0f} (a hundred years); write for example --days 90",
-            values["days"].as<double>(), longest_days));
+    if (values.count("days") > 0 &&
+        !(values["days"].as<double>() > 0.0 && values["days"].as<double>() <= longest_days)) {
+        throw InputError(
+            fmt::format("--days {:.4g} is out of range: it must be above 0 and at most {:.0f} (a hundred "
+                        "years); write for example --days 90",
+                        values["days"].as<double>(), longest_days));
     }
 }
 
@@ -140,9 +150,10 @@ void tell_set_back(const Trace& trace)
 {
     const std::vector<TraceProblem> found = clock_set_back(trace);
     if (!found.empty()) {
-        log_warning(fmt::format("{}: {}{}; times within steps are used, times between steps are not", place(trace, found.front()),
-                                found.front().text,
-                                found.size() > 1 ? fmt::format(" ({} more of this kind)", found.size() - 1) : ""));
+        log_warning(
+            fmt::format("{}: {}{}; times within steps are used, times between steps are not",
+                        place(trace, found.front()), found.front().text,
+                        found.size() > 1 ? fmt::format(" ({} more of this kind)", found.size() - 1) : ""));
     }
 }
 
@@ -150,7 +161,8 @@ void tell_without_microbatch(const Trace& trace)
 {
     for (const TraceProblem& problem : without_microbatch(trace)) {
         log_warning(
-            fmt::format("{}: {}, the first here; they are treated as operations of the whole step; give each an mb_id, or remove "
+            fmt::format("{}: {}, the first here; they are treated as operations of the whole step; give each "
+                        "an mb_id, or remove "
                         "the column",
                         place(trace, problem), problem.text));
     }
@@ -165,10 +177,12 @@ std::string extremes(const CollectiveTable& table)
     const auto [least, most] = std::minmax_element(table.rows.begin(), table.rows.end(), smaller);
     std::string text =
         fmt::format("{}{}: {:.4g} us at {} B", table.program.empty() ? "collective" : table.program,
-                    table.ranks > 0 ? fmt::format(", {} ranks", table.ranks) : "", 1e6 * least->seconds, least->size);
+                    table.ranks > 0 ? fmt::format(", {} ranks", table.ranks) : "", 1e6 * least->seconds,
+                    least->size);
     text += fmt::format(", {:.4g} us at {} B", 1e6 * most->seconds, most->size);
     if (table.bus > 0.0) {
-        text += fmt::format(" (bus bandwidth {:.4g} GB/s)", 1e-9 * table.bus * number_in(most->size) / most->seconds);
+        text += fmt::format(" (bus bandwidth {:.4g} GB/s)",
+                            1e-9 * table.bus * number_in(most->size) / most->seconds);
     }
     return text;
 }
@@ -178,9 +192,10 @@ void note_collectives(const TraceFiles& files, Calibration& calibration)
 {
     for (const CollectiveTable& table : files.collective_tables) {
         if (!table.single_rank) {
-            calibration.notes.push_back(fmt::format(
-                "{}: {}; prismopt components SCENARIO --measured FILE fits efficiency and latency of [[cluster.tier]] to it",
-                table.benchmark, extremes(table)));
+            calibration.notes.push_back(
+                fmt::format("{}: {}; prismopt components SCENARIO --measured FILE fits efficiency and "
+                            "latency of [[cluster.tier]] to it",
+                            table.benchmark, extremes(table)));
         }
     }
 }
@@ -194,9 +209,11 @@ void note_unknown_names(const Trace& trace, Calibration& calibration)
     if (unknown.names.empty()) {
         return;
     }
-    const auto last = unknown.names.begin() + static_cast<std::ptrdiff_t>(std::min(most, unknown.names.size()));
+    const auto last =
+        unknown.names.begin() + static_cast<std::ptrdiff_t>(std::min(most, unknown.names.size()));
     const std::string text = fmt::format(
-        "{} of the time is in {} kind{} whose name{} no row of the table of kernel names matches; they count as "
+        "{} of the time is in {} kind{} whose name{} no row of the table of kernel names matches; they count "
+        "as "
         "elementwise: {}{}; give their classes with --kernel-names FILE (docs/traces.md)",
         percent_text(unknown.share), unknown.names.size(), unknown.names.size() == 1 ? "" : "s",
         unknown.names.size() == 1 ? "" : "s", fmt::join(unknown.names.begin(), last, "; "),
@@ -211,21 +228,24 @@ void note_unknown_names(const Trace& trace, Calibration& calibration)
 void refuse_crowded_node(const TraceFiles& files)
 {
     if (const auto node = crowded_node(files.gpu_runs)) {
-        throw InputError(
-            fmt::format("{}: node {} has {} GPUs, more than any machine: its number probably means a node in each of several "
-                        "cabinets or racks; "
-                        "add a column chassis, rack, cabinet or row, or write names of nodes that are no numbers",
-                        files.gpu_source, node->node, node->gpus));
+        throw InputError(fmt::format(
+            "{}: node {} has {} GPUs, more than any machine: its number probably means a node in each of "
+            "several "
+            "cabinets or racks; "
+            "add a column chassis, rack, cabinet or row, or write names of nodes that are no numbers",
+            files.gpu_source, node->node, node->gpus));
     }
 }
 
 void tell_few_steps(const Calibration& calibration)
 {
     if (few_steps(calibration)) {
-        log_warning(fmt::format(
-            "{}: only {} of {} steps have the same operations, and the variability of computing is fitted to these alone; "
-            "check for missing rows",
-            calibration.source, calibration.steps.size() - calibration.others.size(), calibration.steps.size()));
+        log_warning(
+            fmt::format("{}: only {} of {} steps have the same operations, and the variability of computing "
+                        "is fitted to these alone; "
+                        "check for missing rows",
+                        calibration.source, calibration.steps.size() - calibration.others.size(),
+                        calibration.steps.size()));
     }
 }
 
@@ -235,24 +255,30 @@ int calibrate_command(const std::vector<std::string>& words, const Call& call)
 {
     po::options_description options("Options");
     auto add = options.add_options();
-    add("out", po::value<std::string>()->value_name("FILE"), "write the sections to FILE instead of standard output");
+    add("out", po::value<std::string>()->value_name("FILE"),
+        "write the sections to FILE instead of standard output");
     add("profile", po::value<std::string>()->default_value("hpc-2024")->value_name("NAME"),
         "profile of the catalog for everything that the files do not determine");
     add("kernel-names", po::value<std::vector<std::string>>()->composing()->value_name("FILE"),
-        "table of further kernel names and their classes, in the format of model/catalog/kernel_names.toml; its rows come first");
+        "table of further kernel names and their classes, in the format of model/catalog/kernel_names.toml; "
+        "its rows come first");
     add("nodes", po::value<int>()->value_name("N"), "number of nodes that the list of outages covers");
     add("members", po::value<double>()->value_name("N"),
-        "carry the distributions of collectives from the members that were measured to N, counted as in the file (nodes or "
+        "carry the distributions of collectives from the members that were measured to N, counted as in the "
+        "file (nodes or "
         "ranks)");
     add("json", po::bool_switch(),
-        "write one JSON object instead of the sections: components, distributions with their quantiles, step times composed from "
+        "write one JSON object instead of the sections: components, distributions with their quantiles, step "
+        "times composed from "
         "them, failure rates");
     add("days", po::value<double>()->value_name("X"),
         "number of days that the list of outages covers (default: from the first to the last outage)");
     add("max-content", po::value<std::string>()->value_name("SIZE")->default_value("32 GB"),
-        "bytes that are read of each file, decompressed; files with more are refused. In memory, an operation takes 32 bytes, "
+        "bytes that are read of each file, decompressed; files with more are refused. In memory, an "
+        "operation takes 32 bytes, "
         "and 80 while "
-        "it is fitted, so rows of 12 bytes need seven times their content; a file is refused before its rows need more memory "
+        "it is fitted, so rows of 12 bytes need seven times their content; a file is refused before its rows "
+        "need more memory "
         "than the "
         "machine has left");
     const auto values = parse_options("calibrate", options, Positional{"FILE", -1}, words, call);
@@ -262,13 +288,15 @@ int calibrate_command(const std::vector<std::string>& words, const Call& call)
     const auto profile = (*values)["profile"].as<std::string>();
     const std::vector<std::string> profiles = catalog_variabilities();
     if (std::find(profiles.begin(), profiles.end(), profile) == profiles.end()) {
-        throw InputError(fmt::format("--profile {} is not in the catalog; choose from: {}", profile, fmt::join(profiles, ", ")));
+        throw InputError(fmt::format("--profile {} is not in the catalog; choose from: {}", profile,
+                                     fmt::join(profiles, ", ")));
     }
     refuse_counts(*values);
     const double members = values->count("members") > 0 ? (*values)["members"].as<double>() : 0.0;
     std::vector<std::string> inputs = (*values)["FILE"].as<std::vector<std::string>>();
-    const std::vector<std::string> name_files =
-        values->count("kernel-names") > 0 ? (*values)["kernel-names"].as<std::vector<std::string>>() : std::vector<std::string>{};
+    const std::vector<std::string> name_files = values->count("kernel-names") > 0
+                                                    ? (*values)["kernel-names"].as<std::vector<std::string>>()
+                                                    : std::vector<std::string>{};
     const KernelNames names = kernel_names(name_files);
     TraceFiles files = read_trace_files(inputs, names, content_limit(*values));
     inputs.insert(inputs.end(), name_files.begin(), name_files.end());
@@ -309,31 +337,37 @@ int calibrate_command(const std::vector<std::string>& words, const Call& call)
     if (!files.outages.empty()) {
         if (values->count("nodes") == 0) {
             throw InputError(
-                fmt::format("{}: failure rates need the number of nodes that could have failed; write for example --nodes 400",
+                fmt::format("{}: failure rates need the number of nodes that could have failed; write for "
+                            "example --nodes 400",
                             files.outage_source));
         }
-        const Watch watch{(*values)["nodes"].as<int>(), values->count("days") > 0 ? (*values)["days"].as<double>() * day_s : 0.0};
+        const Watch watch{(*values)["nodes"].as<int>(),
+                          values->count("days") > 0 ? (*values)["days"].as<double>() * day_s : 0.0};
         refuse_watch(files, watch);
         failures = fit_failures(files.outages, watch);
         if (!(failures.watch.seconds > 0.0)) {
-            throw InputError(fmt::format(
-                "{}: all outages start at the same time; give the length of the observation period, for example --days 90",
-                files.outage_source));
+            throw InputError(
+                fmt::format("{}: all outages start at the same time; give the length of the observation "
+                            "period, for example --days 90",
+                            files.outage_source));
         }
         text += (text.empty() ? "" : "\n") +
                 reliability_toml(failures, files.excluded_events, calibration.drift, files.outage_source);
     }
     if (files.outages.empty() && !files.outage_source.empty()) {
-        throw InputError(fmt::format("{}: has {} events, none of which is a failure (the first: {}); give a list with failures",
-                                     files.outage_source, count_of(files.excluded_events), files.excluded_events.front().reason));
+        throw InputError(fmt::format(
+            "{}: has {} events, none of which is a failure (the first: {}); give a list with failures",
+            files.outage_source, count_of(files.excluded_events), files.excluded_events.front().reason));
     }
     if (files.outages.empty()) {
         text +=
-            "\n# Without a list of outages, [reliability] is not fitted. Keep that of the scenario, or add outages and "
+            "\n# Without a list of outages, [reliability] is not fitted. Keep that of the scenario, or add "
+            "outages and "
             "--nodes.\n";
     }
     if ((*values)["json"].as<bool>()) {
-        text = calibration_json(calibration, composed_steps(files.trace, calibration), failures, files.excluded_events);
+        text = calibration_json(calibration, composed_steps(files.trace, calibration), failures,
+                                files.excluded_events);
     }
     if (values->count("out") > 0) {
         write_output("out", (*values)["out"].as<std::string>(), text, inputs);

@@ -16,7 +16,8 @@ namespace po = boost::program_options;
 namespace {
 
 constexpr const char* comparison_note =
-    "Compared: mean step times. The constants of the catalog were fitted to runs like these (docs/accuracy.md). Inside: "
+    "Compared: mean step times. The constants of the catalog were fitted to runs like these "
+    "(docs/accuracy.md). Inside: "
     "percentage "
     "of rows inside their 95 % prediction interval.";
 
@@ -90,7 +91,8 @@ nlohmann::json to_json(const CheckedRun& c)
 
 nlohmann::json to_json(const FamilyErrors& e)
 {
-    return {{"error", percent(e.error)}, {"inside", percent(e.inside)}, {"half_width", percent(e.half_width)}};
+    return {
+        {"error", percent(e.error)}, {"inside", percent(e.inside)}, {"half_width", percent(e.half_width)}};
 }
 
 /// Families left out of the fit beside the fit of all rows, as jobs/fit_constants found them, and the same by kind of run.
@@ -144,7 +146,8 @@ nlohmann::json report_json(const CheckedModel& checked, const std::vector<Source
         json["kinds"].push_back(to_json(kind));
     }
     for (const Regret& regret : sources.back().regrets) {
-        json["groups"].push_back({{"name", regret.group}, {"rows", regret.rows}, {"regret", 100.0 * regret.excess}});
+        json["groups"].push_back(
+            {{"name", regret.group}, {"rows", regret.rows}, {"regret", 100.0 * regret.excess}});
     }
     for (const SourceAccuracy& system : accuracy_of_collectives(checked)) {
         json["collectives"].push_back({{"name", system.name},
@@ -168,11 +171,12 @@ nlohmann::json report_json(const CheckedModel& checked, const std::vector<Source
                     {"brier", fits.brier},
                     {"out_of_memory_rows", nlohmann::json::array()}};
     for (const CheckedRun& run : checked.out_of_memory) {
-        json["fits"]["out_of_memory_rows"].push_back({{"source", run.run.source},
-                                                      {"name", run.run.row},
-                                                      {"memory_bytes", run.memory_bytes},
-                                                      {"memory_capacity_bytes", run.run.cluster.accelerator.memory.si},
-                                                      {"fit_probability", run.fits}});
+        json["fits"]["out_of_memory_rows"].push_back(
+            {{"source", run.run.source},
+             {"name", run.run.row},
+             {"memory_bytes", run.memory_bytes},
+             {"memory_capacity_bytes", run.run.cluster.accelerator.memory.si},
+             {"fit_probability", run.fits}});
     }
     json["run_kinds"] = nlohmann::json::array();
     for (int kind = 0; kind < run_kinds; ++kind) {
@@ -204,18 +208,21 @@ void print_runs(const CheckedModel& checked)
 
 void print_sources(const std::vector<SourceAccuracy>& sources)
 {
-    fmt::print("\n{:<40}{:>6}{:>8}{:>8}{:>9}{:>8}{:>9}{:>9}{:>7}{:>9}{:>10}\n", "source", "rows", "skipped", "mean %", "median %",
-               "bias %", "worst %", "inside %", "rank", "regret %", "memory %");
+    fmt::print("\n{:<40}{:>6}{:>8}{:>8}{:>9}{:>8}{:>9}{:>9}{:>7}{:>9}{:>10}\n", "source", "rows", "skipped",
+               "mean %", "median %", "bias %", "worst %", "inside %", "rank", "regret %", "memory %");
     for (const SourceAccuracy& s : sources) {
-        const std::string rank = std::isnan(s.rank_correlation) ? "-" : fmt::format("{:.3f}", s.rank_correlation);
+        const std::string rank =
+            std::isnan(s.rank_correlation) ? "-" : fmt::format("{:.3f}", s.rank_correlation);
         fmt::print("{:<40}{:>6}{:>8}{:>8}{:>9}{:>8}{:>9}{:>9}{:>7}{:>9}{:>10}\n", s.name, s.rows, s.skipped,
-                   figure(s.mean_absolute), figure(s.median_absolute), figure(s.bias, true), figure(s.worst, true),
-                   figure(s.inside), rank, figure(s.largest_regret()), figure(s.memory_error));
+                   figure(s.mean_absolute), figure(s.median_absolute), figure(s.bias, true),
+                   figure(s.worst, true), figure(s.inside), rank, figure(s.largest_regret()),
+                   figure(s.memory_error));
     }
     fmt::print("\nLargest error of each source:\n");
     for (std::size_t i = 0; i + 1 < sources.size(); ++i) {
         if (sources[i].rows > 0) {
-            fmt::print("  {} ({} %): {}\n", sources[i].worst_row, figure(sources[i].worst, true), sources[i].worst_reason);
+            fmt::print("  {} ({} %): {}\n", sources[i].worst_row, figure(sources[i].worst, true),
+                       sources[i].worst_reason);
         }
     }
 }
@@ -225,10 +232,11 @@ void print_errors(const char* title, const std::vector<SourceAccuracy>& of)
     if (of.empty()) {
         return;
     }
-    fmt::print("\n{:<54}{:>6}{:>8}{:>9}{:>8}{:>9}\n", title, "rows", "mean %", "median %", "bias %", "worst %");
+    fmt::print("\n{:<54}{:>6}{:>8}{:>9}{:>8}{:>9}\n", title, "rows", "mean %", "median %", "bias %",
+               "worst %");
     for (const SourceAccuracy& s : of) {
-        fmt::print("{:<54}{:>6}{:>8}{:>9}{:>8}{:>9}\n", s.name, s.rows, figure(s.mean_absolute), figure(s.median_absolute),
-                   figure(s.bias, true), figure(s.worst, true));
+        fmt::print("{:<54}{:>6}{:>8}{:>9}{:>8}{:>9}\n", s.name, s.rows, figure(s.mean_absolute),
+                   figure(s.median_absolute), figure(s.bias, true), figure(s.worst, true));
     }
 }
 
@@ -236,15 +244,18 @@ void print_fits(const CheckedModel& checked)
 {
     const FitAccuracy fits = accuracy_of_fits(checked);
     fmt::print(
-        "\nMemory: {} of {} runs that ran fit with a probability below {:.0f} % by the prediction, {} of {} whose source states "
-        "recompute and offload;\n{} more are below {:.0f} %. Of {} runs out of memory, {} fit with 50 % or more. Brier score "
+        "\nMemory: {} of {} runs that ran fit with a probability below {:.0f} % by the prediction, {} of {} "
+        "whose source states "
+        "recompute and offload;\n{} more are below {:.0f} %. Of {} runs out of memory, {} fit with 50 % or "
+        "more. Brier score "
         "{:.4f} "
         "(0: perfect, 0.25: a coin)\n",
-        fits.ran_refused, fits.ran, 100.0 * least_fit_probability, fits.stated_refused, fits.stated, fits.ran_doubtful,
-        100.0 * usual_fit_probability, fits.failed, fits.failed_likely, fits.brier);
+        fits.ran_refused, fits.ran, 100.0 * least_fit_probability, fits.stated_refused, fits.stated,
+        fits.ran_doubtful, 100.0 * usual_fit_probability, fits.failed, fits.failed_likely, fits.brier);
     for (const CheckedRun& run : checked.out_of_memory) {
-        fmt::print("  {} ended out of memory: {:.1f} of {:.1f} GB predicted, fits with a probability of {}\n", run.run.row,
-                   run.memory_bytes / 1e9, run.run.cluster.accelerator.memory.si / 1e9, chance_text(run.fits));
+        fmt::print("  {} ended out of memory: {:.1f} of {:.1f} GB predicted, fits with a probability of {}\n",
+                   run.run.row, run.memory_bytes / 1e9, run.run.cluster.accelerator.memory.si / 1e9,
+                   chance_text(run.fits));
     }
 }
 
@@ -267,8 +278,10 @@ int check_model_command(const std::vector<std::string>& words, const Call& call)
     options.add_options()("data", po::value<std::string>()->value_name("DIR"),
                           "folder with tables of measured runs to check in addition to those of the catalog")(
         "without-software", po::bool_switch(),
-        "predict each run as if its software were neither named nor measured: with what else is plausible for its network and "
-        "accelerator")("json", po::bool_switch(), "print one JSON object instead of a table; errors in percent");
+        "predict each run as if its software were neither named nor measured: with what else is plausible "
+        "for its network and "
+        "accelerator")("json", po::bool_switch(),
+                       "print one JSON object instead of a table; errors in percent");
     const auto values = parse_options("check-model", options, "", words, call);
     if (!values || call.team.rank() != 0) {
         return exit_done;

@@ -36,7 +36,8 @@ int option_count(const po::variables_map& values, const char* option)
     }
     const int value = values[option].as<int>();
     if (value < 1) {
-        throw InputError(fmt::format("--{} {} is not positive; give a positive number or leave the option out", option, value));
+        throw InputError(fmt::format(
+            "--{} {} is not positive; give a positive number or leave the option out", option, value));
     }
     return value;
 }
@@ -44,8 +45,9 @@ int option_count(const po::variables_map& values, const char* option)
 JobFile file_of(const std::string& option, const std::string& path)
 {
     if (!std::filesystem::is_regular_file(path)) {
-        throw InputError(fmt::format("{}{} is not a file; give the script or configuration that starts the training", option,
-                                     escape_controls(path)));
+        throw InputError(
+            fmt::format("{}{} is not a file; give the script or configuration that starts the training",
+                        option, escape_controls(path)));
     }
     return {path, read_text(path)};
 }
@@ -56,7 +58,8 @@ void add_value(const std::string& word, std::map<std::string, std::string>& valu
     const std::size_t begin = word.starts_with("$(") ? word.rfind(")=") : 0;
     const std::size_t equals = begin == std::string::npos ? begin : word.find('=', begin);
     if (equals == std::string::npos || equals == 0) {
-        throw InputError(fmt::format("--set {} has no value; write for example --set NNODES=4", escape_controls(word)));
+        throw InputError(
+            fmt::format("--set {} has no value; write for example --set NNODES=4", escape_controls(word)));
     }
     values[word.substr(0, equals)] = word.substr(equals + 1);
 }
@@ -64,13 +67,15 @@ void add_value(const std::string& word, std::map<std::string, std::string>& valu
 /// Whether a file is a scenario rather than the configuration of a trainer, which may be TOML as well.
 bool is_scenario(const std::string& path)
 {
-    constexpr std::array sections{"[workload]", "[[workloads]]", "[cluster]", "[[cluster]]", "[[phase]]", "[space]"};
+    constexpr std::array sections{"[workload]",  "[[workloads]]", "[cluster]",
+                                  "[[cluster]]", "[[phase]]",     "[space]"};
     if (std::filesystem::path(path).extension() != ".toml" || !std::filesystem::is_regular_file(path)) {
         return false;
     }
     const std::string text = "\n" + read_text(path);
-    return std::any_of(sections.begin(), sections.end(),
-                       [&text](const char* section) { return text.find(std::string("\n") + section) != std::string::npos; });
+    return std::any_of(sections.begin(), sections.end(), [&text](const char* section) {
+        return text.find(std::string("\n") + section) != std::string::npos;
+    });
 }
 
 /// Options that only the files of a job need.
@@ -80,8 +85,9 @@ void refuse_job_options(const po::variables_map& values, const std::string& path
                                  "model-config", "model-class", "field",    "set",           "command"};
     for (const char* option : options) {
         if (values.count(option) > 0) {
-            throw InputError(fmt::format("--{} completes the files of a job, and {} is none; change the scenario instead", option,
-                                         escape_controls(path)));
+            throw InputError(
+                fmt::format("--{} completes the files of a job, and {} is none; change the scenario instead",
+                            option, escape_controls(path)));
         }
     }
 }
@@ -90,20 +96,24 @@ void refuse_job_options(const po::variables_map& values, const std::string& path
 
 void add_job_options(po::options_description& options)
 {
-    options.add_options()("gpus", po::value<int>()->value_name("N"), "number of GPUs, where the files do not say it")(
+    options.add_options()("gpus", po::value<int>()->value_name("N"),
+                          "number of GPUs, where the files do not say it")(
         "accelerator", po::value<std::string>()->value_name("NAME"),
-        "accelerator of the cluster (prismopt init --list accelerators; default: as the job script names it, or h100-sxm)")(
-        "instance", po::value<std::string>()->value_name("NAME"),
-        "instance of a cloud instead of an accelerator (--list instances)")(
-        "gpus-per-node", po::value<int>()->value_name("N"), "GPUs of a node (default: as the launcher starts them)")(
+        "accelerator of the cluster (prismopt init --list accelerators; default: as the job script names it, "
+        "or h100-sxm)")("instance", po::value<std::string>()->value_name("NAME"),
+                        "instance of a cloud instead of an accelerator (--list instances)")(
+        "gpus-per-node", po::value<int>()->value_name("N"),
+        "GPUs of a node (default: as the launcher starts them)")(
         "workload", po::value<std::string>()->value_name("NAME"),
         "network of the catalog, where the files only name it (--list workloads)")(
         "model-config", po::value<std::string>()->value_name("FILE"),
         "config.json of the network (default: the one that the files name)")(
         "set", po::value<Texts>()->value_name("NAME=VALUE")->composing(),
-        "value of a variable or a setting, instead of that of the files: --set NNODES=4 --set vocab-size=32000 (repeat it for "
+        "value of a variable or a setting, instead of that of the files: --set NNODES=4 --set "
+        "vocab-size=32000 (repeat it for "
         "each)")("command", po::value<std::string>()->value_name("TEXT"),
-                 "command line that starts the files: \"accelerate launch --config_file fsdp.yaml trl sft --config sft.yaml\"");
+                 "command line that starts the files: \"accelerate launch --config_file fsdp.yaml trl sft "
+                 "--config sft.yaml\"");
     add_field_options(options);
 }
 
@@ -140,11 +150,12 @@ ImportRequest job_request(const po::variables_map& values)
 ChosenJob chosen_job(const po::variables_map& values)
 {
     const Texts files = values.count("FILE") > 0 ? values["FILE"].as<Texts>() : Texts{};
-    const auto whole =
-        std::find_if(files.begin(), files.end(), [](const std::string& file) { return is_hdf5(file) || is_scenario(file); });
+    const auto whole = std::find_if(files.begin(), files.end(), [](const std::string& file) {
+        return is_hdf5(file) || is_scenario(file);
+    });
     if (files.size() > 1 && whole != files.end()) {
-        throw InputError(
-            fmt::format("{} is a study of its own; give it alone, or the files of one job", escape_controls(*whole)));
+        throw InputError(fmt::format("{} is a study of its own; give it alone, or the files of one job",
+                                     escape_controls(*whole)));
     }
     if (files.size() == 1 && (is_hdf5(files.front()) || is_scenario(files.front()))) {
         refuse_job_options(values, files.front());

@@ -17,14 +17,18 @@ void add_plan_options(po::options_description& options)
 {
     options.add_options()(
         "design", po::value<std::string>()->value_name("PLAN")->default_value("", "from the scenario"),
-        "values of axes, for example \"gpus=16384 tp=8 pp=16 v=8 schedule=interleaved\", or a plan as reports print it");
-    options.add_options()(
-        "point", po::value<std::int64_t>()->value_name("ID"),
-        "number of a plan in reports, if a results file is given instead of the scenario (default: the first plan of the front)");
+        "values of axes, for example \"gpus=16384 tp=8 pp=16 v=8 schedule=interleaved\", or a plan as "
+        "reports print it");
+    options.add_options()("point", po::value<std::int64_t>()->value_name("ID"),
+                          "number of a plan in reports, if a results file is given instead of the scenario "
+                          "(default: the first plan of the front)");
     add_catalog_option(options);
 }
 
-ChosenPlan chosen_plan(const po::variables_map& values) { return chosen_plan(values["SCENARIO"].as<std::string>(), values); }
+ChosenPlan chosen_plan(const po::variables_map& values)
+{
+    return chosen_plan(values["SCENARIO"].as<std::string>(), values);
+}
 
 ChosenPlan chosen_plan(const std::string& path, const po::variables_map& values)
 {
@@ -35,13 +39,15 @@ ChosenPlan chosen_plan(const std::string& path, const po::variables_map& values)
     }
     if (!is_hdf5(path)) {
         if (of_point) {
-            throw InputError(fmt::format("--point needs a results file, and {} is not one; give the .h5 file of a search", path));
+            throw InputError(fmt::format(
+                "--point needs a results file, and {} is not one; give the .h5 file of a search", path));
         }
         return plan_with(read_scenario(path, catalogs_of(values)), design);
     }
     if (values.count("catalog") > 0) {
-        throw InputError(
-            fmt::format("--catalog has no effect: {} contains the catalog that its search used; remove the option", path));
+        throw InputError(fmt::format(
+            "--catalog has no effect: {} contains the catalog that its search used; remove the option",
+            path));
     }
     const Results results = open_results(path);
     if (design.empty()) {

@@ -19,11 +19,13 @@ namespace po = boost::program_options;
 int compare_command(const std::vector<std::string>& words, const Call& call)
 {
     po::options_description options("Options");
-    options.add_options()("html", po::value<std::string>()->value_name("FILE"), "write one HTML page with all fronts")(
-        "csv", po::value<std::string>()->value_name("FILE"), "write the best values of each study as CSV, a row per study")(
+    options.add_options()("html", po::value<std::string>()->value_name("FILE"),
+                          "write one HTML page with all fronts")(
+        "csv", po::value<std::string>()->value_name("FILE"),
+        "write the best values of each study as CSV, a row per study")(
         "json", po::value<std::string>()->value_name("FILE")->implicit_value("-"),
-        "print the comparison as one JSON object instead of text, or write it to FILE (results/README.md lists the keys)")(
-        "common", po::bool_switch(), "compare only the objectives that all results share");
+        "print the comparison as one JSON object instead of text, or write it to FILE (results/README.md "
+        "lists the keys)")("common", po::bool_switch(), "compare only the objectives that all results share");
     const auto values = parse_options("compare", options, {"RESULTS", -1}, words, call);
     if (!values || call.team.rank() != 0) {
         return exit_done;
@@ -44,10 +46,12 @@ int compare_command(const std::vector<std::string>& words, const Call& call)
     }
     if (studies.size() == 1 && !pairs_machines(studies.front().results)) {
         throw InputError(
-            "prismopt compare needs 2 or more results files, or one of a study with several [[cluster]]; see prismopt compare "
+            "prismopt compare needs 2 or more results files, or one of a study with several [[cluster]]; see "
+            "prismopt compare "
             "--help");
     }
-    share_objectives(studies, (*values)["common"].as<bool>() ? OtherObjectives::dropped : OtherObjectives::refused);
+    share_objectives(studies,
+                     (*values)["common"].as<bool>() ? OtherObjectives::dropped : OtherObjectives::refused);
     const std::vector<ComparedPair> pairs = compared_pairs(studies);
     const auto write = [&](const char* option, const auto& make) {
         if (values->count(option) > 0) {

@@ -69,7 +69,8 @@ std::string bash(const Call& call)
     std::string values;
     for (const auto& [option, list] : choices) {
         values +=
-            fmt::format("        --{}) mapfile -t COMPREPLY < <(compgen -W \"{}\" -- \"$word\"); return ;;\n", option, list);
+            fmt::format("        --{}) mapfile -t COMPREPLY < <(compgen -W \"{}\" -- \"$word\"); return ;;\n",
+                        option, list);
     }
     return fmt::format(R"(# Completion of prismopt for bash: source <(prismopt completion bash)
 _prismopt() {{
@@ -120,8 +121,9 @@ std::string zsh(const Call& call)
         for (const OptionText& option : options_of(command, call)) {
             const std::string list = choices_of(option.name);
             const std::string action = list.empty() ? "_files" : fmt::format("({})", list);
-            cases += fmt::format("            '--{}[{}]{}' \\\n", option.name, zsh_text(option.does),
-                                 option.value.empty() ? "" : fmt::format(":{}:{}", zsh_text(option.value), action));
+            cases += fmt::format(
+                "            '--{}[{}]{}' \\\n", option.name, zsh_text(option.does),
+                option.value.empty() ? "" : fmt::format(":{}:{}", zsh_text(option.value), action));
         }
         cases += "            '*:file:_files' ;;\n";
     }

@@ -35,8 +35,8 @@ std::string size_text(double bytes)
 void print_tables(const std::vector<CollectiveTimes>& collectives)
 {
     for (const CollectiveTimes& times : collectives) {
-        fmt::print("\n{}, {}\n{:>12}{:>14}{:>16}{:>16}  {}\n", times.collective, times.members.text(), "size", "time us",
-                   "algbw GB/s", "busbw GB/s", "algorithm");
+        fmt::print("\n{}, {}\n{:>12}{:>14}{:>16}{:>16}  {}\n", times.collective, times.members.text(), "size",
+                   "time us", "algbw GB/s", "busbw GB/s", "algorithm");
         for (const CollectiveRow& row : times.rows) {
             fmt::print("{:>12}{:>14.1f}{:>16.2f}{:>16.2f}  {}\n", size_text(row.bytes), row.seconds / micro,
                        row.bytes / row.seconds / giga, row.bus_bandwidth / giga, row.algorithm);
@@ -47,14 +47,16 @@ void print_tables(const std::vector<CollectiveTimes>& collectives)
 void print_kernels(const KernelTimes& kernels)
 {
     fmt::print(
-        "\nKernels of {} on one GPU, {} sequence{} of {} tokens, {}, tp={} cp={}; share of the peak of their precision by "
+        "\nKernels of {} on one GPU, {} sequence{} of {} tokens, {}, tp={} cp={}; share of the peak of their "
+        "precision by "
         "the operations that the network needs, or of the memory bandwidth\n",
-        kernels.network, kernels.microbatch, kernels.microbatch == 1 ? "" : "s", kernels.sequence, kernels.precision, kernels.tp,
-        kernels.cp);
-    fmt::print("{:<22}{:<10}{:<26}{:<44}{:>11}{:>9}\n", "layer", "pass", "kernel", "shape", "time us", "share %");
+        kernels.network, kernels.microbatch, kernels.microbatch == 1 ? "" : "s", kernels.sequence,
+        kernels.precision, kernels.tp, kernels.cp);
+    fmt::print("{:<22}{:<10}{:<26}{:<44}{:>11}{:>9}\n", "layer", "pass", "kernel", "shape", "time us",
+               "share %");
     for (const KernelRow& row : kernels.rows) {
-        fmt::print("{:<22}{:<10}{:<26}{:<44}{:>11.1f}{:>9}\n", fmt::format("{} ({})", row.layer, row.layers), row.pass,
-                   row.kernel, row.shape, row.seconds / micro, percent_figure(row.share));
+        fmt::print("{:<22}{:<10}{:<26}{:<44}{:>11.1f}{:>9}\n", fmt::format("{} ({})", row.layer, row.layers),
+                   row.pass, row.kernel, row.shape, row.seconds / micro, percent_figure(row.share));
     }
 }
 
@@ -113,7 +115,8 @@ void print_values(const std::vector<TierValue>& values)
     for (const TierValue& of : values) {
         if (of.key == "efficiency") {
             fmt::print(
-                "  bandwidth = \"{:.4g} GB/s\"   # tier \"{}\", of the scenario; the file determines its product with "
+                "  bandwidth = \"{:.4g} GB/s\"   # tier \"{}\", of the scenario; the file determines its "
+                "product with "
                 "efficiency{}\n",
                 of.bandwidth / giga, of.tier, of.value < limit ? "" : ", and needs more than this bandwidth");
         }
@@ -126,13 +129,13 @@ void print_values(const std::vector<TierValue>& values)
 void print_comparison(const CollectiveComparison& compared, const std::string& path)
 {
     fmt::print("{}: {}, {}\n", path, compared.collective, compared.members.text());
-    fmt::print("\n{:>12}{:>14}{:>14}{:>9}{:>16}{:>9}\n", "size", "measured us", "predicted us", "error %", "with values us",
-               "error %");
+    fmt::print("\n{:>12}{:>14}{:>14}{:>9}{:>16}{:>9}\n", "size", "measured us", "predicted us", "error %",
+               "with values us", "error %");
     for (const MeasuredCollectiveRow& row : compared.rows) {
         const double measured = row.measured_s;
-        fmt::print("{:>12}{:>14.1f}{:>14.1f}{:>+9.1f}{:>16.1f}{:>+9.1f}\n", size_text(row.bytes), measured / micro,
-                   row.predicted_s / micro, 100.0 * (row.predicted_s / measured - 1.0), row.explained_s / micro,
-                   100.0 * (row.explained_s / measured - 1.0));
+        fmt::print("{:>12}{:>14.1f}{:>14.1f}{:>+9.1f}{:>16.1f}{:>+9.1f}\n", size_text(row.bytes),
+                   measured / micro, row.predicted_s / micro, 100.0 * (row.predicted_s / measured - 1.0),
+                   row.explained_s / micro, 100.0 * (row.explained_s / measured - 1.0));
     }
     fmt::print("\n{:<18}{:>12}{:>16}\n", "size", "error now %", "with values %");
     for (const ErrorOfRegion& of : compared.regions) {
@@ -173,15 +176,16 @@ Plot plot_of(const CollectiveComparison& compared)
 int components_command(const std::vector<std::string>& words, const Call& call)
 {
     po::options_description options("Options");
-    options.add_options()("measured", po::value<std::vector<std::string>>()->composing()->value_name("FILE"),
-                          "what a program of nccl-tests or of the OSU benchmarks printed: compare, and print the values of "
-                          "[[cluster.tier]] that explain it")("collective", po::value<std::string>()->value_name("NAME"),
-                                                              "its collective, if the file does not name it")(
+    options.add_options()(
+        "measured", po::value<std::vector<std::string>>()->composing()->value_name("FILE"),
+        "what a program of nccl-tests or of the OSU benchmarks printed: compare, and print the values of "
+        "[[cluster.tier]] that explain it")("collective", po::value<std::string>()->value_name("NAME"),
+                                            "its collective, if the file does not name it")(
         "members", po::value<int>()->value_name("N"), "its number of GPUs, if the file does not list them")(
         "design", po::value<std::string>()->value_name("PLAN")->default_value("", "one sequence on one GPU"),
         "plan whose kernels are listed, for example \"tp=8 microbatch=2\"")(
-        "json", po::bool_switch(), "print one JSON object instead of tables")("svg", po::value<std::string>()->value_name("FILE"),
-                                                                              "write plots of bus bandwidth by size");
+        "json", po::bool_switch(), "print one JSON object instead of tables")(
+        "svg", po::value<std::string>()->value_name("FILE"), "write plots of bus bandwidth by size");
     add_catalog_option(options);
     const auto values = parse_options("components", options, "SCENARIO", words, call);
     if (!values || call.team.rank() != 0) {
@@ -190,7 +194,8 @@ int components_command(const std::vector<std::string>& words, const Call& call)
     const auto& path = (*values)["SCENARIO"].as<std::string>();
     const Scenario scenario = read_scenario(path, catalogs_of(*values));
     if (!scenario.machines.empty()) {
-        throw InputError(fmt::format("{} has several clusters, and components are those of one; keep one [cluster]", path));
+        throw InputError(fmt::format(
+            "{} has several clusters, and components are those of one; keep one [cluster]", path));
     }
     const Cluster& cluster = scenario.cluster;
     std::vector<std::string> inputs{path};

@@ -47,7 +47,8 @@ const ExportTarget& target_of(const po::variables_map& values)
 }
 
 /// `out`: the main file; empty: standard output.
-Launch launch_of(const po::variables_map& values, StudyLaunches& study, std::uint64_t number, const std::filesystem::path& out)
+Launch launch_of(const po::variables_map& values, StudyLaunches& study, std::uint64_t number,
+                 const std::filesystem::path& out)
 {
     return study.feasible_launch(number, values["phase"].as<int>(), out.empty() ? "" : out.stem().string());
 }
@@ -59,8 +60,9 @@ void write(const std::vector<ExportFile>& files, const std::string& out, const s
     };
     std::error_code error;
     if (files.size() > 1 && std::filesystem::is_character_file(out, error)) {
-        throw InputError(fmt::format("--out {} is not a regular file, and this target writes {} files; name a file in a folder",
-                                     out, files.size()));
+        throw InputError(fmt::format(
+            "--out {} is not a regular file, and this target writes {} files; name a file in a folder", out,
+            files.size()));
     }
     for (const ExportFile& file : files) {
         if (!file.name.empty()) {
@@ -80,13 +82,16 @@ std::string measuring_guide(const Shortlists& all, const std::string& target, co
                             const std::map<std::uint64_t, std::string>& refused)
 {
     std::string text = fmt::format(
-        "# Plans to measure\n\nThe shortlist of {} ({}), exported for {}. Run each plan for `steps` steps after its warm-up: "
+        "# Plans to measure\n\nThe shortlist of {} ({}), exported for {}. Run each plan for `steps` steps "
+        "after its warm-up: "
         "their mean is\nthen accurate to {} (95 %), if steps vary as predicted on one set of GPUs.\n",
         all.study, results, target, relative_text(all.request.precision));
     std::string rows;
     for (const PlanShortlist& list : all.lists) {
-        text += fmt::format("\n## {} GPUs\n\n| point | steps | best, % | fits, % | file | plan |\n|---|---|---|---|---|---|\n",
-                            list.gpus);
+        text += fmt::format(
+            "\n## {} GPUs\n\n| point | steps | best, % | fits, % | file | plan "
+            "|\n|---|---|---|---|---|---|\n",
+            list.gpus);
         for (const ShortlistedPlan& plan : list.plans) {
             const auto file = files.find(plan.point);
             text += fmt::format("| {} | {} | {} | {} | {} | {} |\n", plan.point, plan.steps_to_measure,
@@ -99,7 +104,8 @@ std::string measuring_guide(const Shortlists& all, const std::string& target, co
         text += fmt::format("\nPoint {} is not exported: {}.\n", point, why);
     }
     return text + fmt::format(
-                      "\nThen write what was measured into a table (a log, or step times in seconds; `oom` if the memory did not "
+                      "\nThen write what was measured into a table (a log, or step times in seconds; `oom` "
+                      "if the memory did not "
                       "suffice):\n\n```\npoint,step_time_s,log,peak_memory_gb\n{}```\n\n"
                       "and choose: `prismopt learn {} --measured measured.csv`\n",
                       rows, results);
@@ -129,7 +135,8 @@ void export_shortlist(const po::variables_map& values, const ExportTarget& targe
             const Exported exported = target.make(launch_of(values, study, point, file));
             if (const auto* why = std::get_if<Refusals>(&exported)) {
                 refused[point] = fmt::format("{}", fmt::join(*why, "; "));
-                log_warning(fmt::format("point {} cannot be exported to {}: {}", point, target.name, refused[point]));
+                log_warning(
+                    fmt::format("point {} cannot be exported to {}: {}", point, target.name, refused[point]));
             } else {
                 write(std::get<std::vector<ExportFile>>(exported), file.string(), path);
                 files[point] = file.filename().string();
@@ -140,7 +147,8 @@ void export_shortlist(const po::variables_map& values, const ExportTarget& targe
     write_output("out", guide, measuring_guide(all, target.name, path, files, refused), {path});
     fmt::print("{}\n", guide);
     if (files.empty()) {
-        throw InputError(fmt::format("{} can run no plan of the shortlist; search with --runnable-by", target.name));
+        throw InputError(
+            fmt::format("{} can run no plan of the shortlist; search with --runnable-by", target.name));
     }
 }
 
@@ -150,7 +158,8 @@ void check_options(const po::variables_map& values)
     const bool shortlist = values["shortlist"].as<bool>();
     for (const char* option : {"cover", "most", "objective", "gpus", "precision"}) {
         if (!shortlist && values.count(option) > 0) {
-            throw InputError(fmt::format("--{} belongs to --shortlist; add it, or remove --{}", option, option));
+            throw InputError(
+                fmt::format("--{} belongs to --shortlist; add it, or remove --{}", option, option));
         }
     }
     if (shortlist && values.count("point") > 0) {
@@ -166,9 +175,10 @@ int export_command(const std::vector<std::string>& words, const Call& call)
     options.add_options()("target", po::value<std::string>()->value_name("NAME"), target_help().c_str());
     options.add_options()("point", po::value<std::int64_t>()->value_name("ID"),
                           "number of the plan in reports (default: the first plan of the front)")(
-        "phase", po::value<int>()->value_name("N")->default_value(1), "number of the training phase")(
-        "out", po::value<std::string>()->value_name("FILE"),
-        "write to FILE instead of standard output; further files go to the same folder and begin with the same name")(
+        "phase", po::value<int>()->value_name("N")->default_value(1),
+        "number of the training phase")("out", po::value<std::string>()->value_name("FILE"),
+                                        "write to FILE instead of standard output; further files go to the "
+                                        "same folder and begin with the same name")(
         "shortlist", po::bool_switch(),
         "export the plans that may be the best into the folder --out, with the number of steps to measure");
     po::options_description of_shortlist("Options of --shortlist");
@@ -195,7 +205,8 @@ int export_command(const std::vector<std::string>& words, const Call& call)
     } else if (files.size() == 1) {
         fmt::print("{}", files.front().text);
     } else {
-        throw InputError(fmt::format("--target {} writes {} files; name the first with --out FILE", target.name, files.size()));
+        throw InputError(fmt::format("--target {} writes {} files; name the first with --out FILE",
+                                     target.name, files.size()));
     }
     return exit_done;
 }

@@ -26,8 +26,9 @@ std::string heading(const ImportRequest& request, const JobImport& of, const std
     for (const JobFile& file : request.files) {
         names.push_back(escape_controls(std::filesystem::path(file.path).filename().string()));
     }
-    return fmt::format("# Imported from {} ({}). The plan of the job:\n#\n#   prismopt predict {} --design \"{}\"\n#\n",
-                       fmt::join(names, ", "), of.job.format, shell_word(out), of.design);
+    return fmt::format(
+        "# Imported from {} ({}). The plan of the job:\n#\n#   prismopt predict {} --design \"{}\"\n#\n",
+        fmt::join(names, ", "), of.job.format, shell_word(out), of.design);
 }
 
 }  // namespace
@@ -36,10 +37,11 @@ int import_command(const Texts& words, const Call& call)
 {
     po::options_description options("Options");
     add_job_options(options);
-    options.add_options()(
-        "out", po::value<std::string>()->value_name("FILE"),
-        "scenario to write; an existing file is not overwritten (default: the name of the first FILE with .toml)")(
-        "all", po::bool_switch(), "also list each setting that changes neither time nor memory, with its line")(
+    options.add_options()("out", po::value<std::string>()->value_name("FILE"),
+                          "scenario to write; an existing file is not overwritten (default: the name of the "
+                          "first FILE with .toml)")(
+        "all", po::bool_switch(),
+        "also list each setting that changes neither time nor memory, with its line")(
         "json", po::bool_switch(), "print one JSON object instead, and write nothing");
     add_catalog_option(options);
     const auto values = parse_options("import", options, {"FILE", -1}, words, call);
@@ -57,11 +59,14 @@ int import_command(const Texts& words, const Call& call)
     const std::string out = given.empty() ? request.name + ".toml" : given;
     if (std::filesystem::exists(out)) {
         throw InputError(
-            fmt::format("{} already exists and is not overwritten; name another file with --out FILE", escape_controls(out)));
+            fmt::format("{} already exists and is not overwritten; name another file with --out FILE",
+                        escape_controls(out)));
     }
     write_output("out", out, heading(request, of, out) + of.text, {});
-    fmt::print("{}\n{}: {} as a scenario\nnext: prismopt predict {} --design \"{}\"\n      prismopt search {}\n",
-               import_text(of, (*values)["all"].as<bool>()), out, of.job.format, shell_word(out), of.design, shell_word(out));
+    fmt::print(
+        "{}\n{}: {} as a scenario\nnext: prismopt predict {} --design \"{}\"\n      prismopt search {}\n",
+        import_text(of, (*values)["all"].as<bool>()), out, of.job.format, shell_word(out), of.design,
+        shell_word(out));
     return exit_done;
 }
 

@@ -37,8 +37,8 @@ double quantity_of(const po::variables_map& values, const char* option, const ch
     }
     const double value = std::get<Q>(parsed).si;
     if (!(value > 0.0)) {
-        throw InputError(
-            fmt::format("--{} {} is not positive; write for example \"{}\"", option, escape_controls(text), example));
+        throw InputError(fmt::format("--{} {} is not positive; write for example \"{}\"", option,
+                                     escape_controls(text), example));
     }
     return value;
 }
@@ -71,8 +71,9 @@ void write_folder(const std::filesystem::path& folder, const std::vector<FolderF
         std::error_code error;
         std::filesystem::create_directories(path.parent_path(), error);
         if (std::filesystem::exists(path)) {
-            throw InputError(fmt::format("--run: {} already exists and is not overwritten; name another folder",
-                                         escape_controls(path.string())));
+            throw InputError(
+                fmt::format("--run: {} already exists and is not overwritten; name another folder",
+                            escape_controls(path.string())));
         }
         write_output("run", path.string(), file.text, {});
     }
@@ -83,16 +84,21 @@ void write_folder(const std::filesystem::path& folder, const std::vector<FolderF
 int improve_command(const std::vector<std::string>& words, const Call& call)
 {
     po::options_description options("Options");
-    options.add_options()("measured-step", po::value<std::string>()->value_name("TIME"),
-                          "measured mean step of today's plan, \"5.45 s\": predictions are conditioned on it")(
-        "measured-memory", po::value<std::string>()->value_name("SIZE"), "its measured peak memory on one GPU, \"61.5 GB\"")(
-        "changes", po::value<int>()->value_name("N")->default_value(3), "change at most so many axes: 1, 2 or 3")(
-        "most", po::value<int>()->value_name("N")->default_value(3), "plans to list of each number of changes")(
+    options.add_options()(
+        "measured-step", po::value<std::string>()->value_name("TIME"),
+        "measured mean step of today's plan, \"5.45 s\": predictions are conditioned on it")(
+        "measured-memory", po::value<std::string>()->value_name("SIZE"),
+        "its measured peak memory on one GPU, \"61.5 GB\"")(
+        "changes", po::value<int>()->value_name("N")->default_value(3),
+        "change at most so many axes: 1, 2 or 3")("most", po::value<int>()->value_name("N")->default_value(3),
+                                                  "plans to list of each number of changes")(
         "out", po::value<std::string>()->value_name("FILE"),
-        "also search today's plan, the listed ones and what lies between them, and write the results for prismopt learn")(
-        "run", po::value<std::string>()->value_name("DIR"),
-        "write the files of the job with each plan to this folder, with the number of steps to measure and the table to fill in")(
-        "json", po::bool_switch(), "print one JSON object instead of text (results/README.md lists the keys)");
+        "also search today's plan, the listed ones and what lies between them, and write the results for "
+        "prismopt learn")("run", po::value<std::string>()->value_name("DIR"),
+                          "write the files of the job with each plan to this folder, with the number of "
+                          "steps to measure and the table to fill in")(
+        "json", po::bool_switch(),
+        "print one JSON object instead of text (results/README.md lists the keys)");
     add_plan_options(options);
     add_job_options(options);
     const auto values = parse_options("improve", options, {"FILE", -1}, words, call);
@@ -104,7 +110,8 @@ int improve_command(const std::vector<std::string>& words, const Call& call)
     const std::string run = values->count("run") > 0 ? (*values)["run"].as<std::string>() : "";
     if (!run.empty() && !today.job) {
         throw InputError(
-            "--run writes the files of a job; give the script or configuration that starts it instead of a scenario");
+            "--run writes the files of a job; give the script or configuration that starts it instead of a "
+            "scenario");
     }
     const bool json = (*values)["json"].as<bool>();
     if (!json) {
@@ -126,14 +133,18 @@ int improve_command(const std::vector<std::string>& words, const Call& call)
     std::string from_folder = out.empty() ? "" : std::filesystem::absolute(out).string();
     if (!run.empty()) {
         from_folder = out.empty() ? "plans.h5" : from_folder;
-        write_folder(run, measuring_folder(found, files, changes, searched, from_folder, request.measured_step_s));
+        write_folder(run,
+                     measuring_folder(found, files, changes, searched, from_folder, request.measured_step_s));
         out = out.empty() ? (std::filesystem::path(run) / from_folder).string() : out;
     }
     write_results(searched, out, call);
     if (!json) {
-        fmt::print("\n{}{}: results of these plans; measure some, and then: prismopt learn {} --measured {}\n",
-                   run.empty() ? "" : fmt::format("{}: the plans to run, see README.md there\n", run), out, shell_word(out),
-                   run.empty() ? "measured.csv" : shell_word((std::filesystem::path(run) / "measured.csv").string()));
+        fmt::print(
+            "\n{}{}: results of these plans; measure some, and then: prismopt learn {} --measured {}\n",
+            run.empty() ? "" : fmt::format("{}: the plans to run, see README.md there\n", run), out,
+            shell_word(out),
+            run.empty() ? "measured.csv"
+                        : shell_word((std::filesystem::path(run) / "measured.csv").string()));
     }
     return exit_done;
 }

@@ -42,7 +42,8 @@ Number positive(const po::variables_map& values, const char* option, Number usua
     }
     const Number value = values[option].as<Number>();
     if (!(value > Number{})) {
-        throw InputError(fmt::format("--{} {} is not positive; give a positive number or leave the option out", option, value));
+        throw InputError(fmt::format(
+            "--{} {} is not positive; give a positive number or leave the option out", option, value));
     }
     return value;
 }
@@ -77,7 +78,8 @@ double tokens_of(const po::variables_map& values)
         throw InputError(fmt::format("--tokens {} {}", text, complaint->text()));
     }
     if (!(std::get<double>(count) > 0.0)) {
-        throw InputError(fmt::format("--tokens {} is not positive; give a positive number or leave the option out", text));
+        throw InputError(
+            fmt::format("--tokens {} is not positive; give a positive number or leave the option out", text));
     }
     return std::get<double>(count);
 }
@@ -106,9 +108,10 @@ std::vector<std::string> question_of(const po::variables_map& values)
     std::vector<std::string> lines;
     for (const Key& key : keys) {
         if (const std::string value = text_of(values, key.option); !value.empty()) {
-            const bool quoted =
-                key.written == Written::quoted || (key.written == Written::quoted_unless_number && !is_number(value));
-            lines.push_back(quoted ? fmt::format("{} = \"{}\"", key.key, value) : fmt::format("{} = {}", key.key, value));
+            const bool quoted = key.written == Written::quoted ||
+                                (key.written == Written::quoted_unless_number && !is_number(value));
+            lines.push_back(quoted ? fmt::format("{} = \"{}\"", key.key, value)
+                                   : fmt::format("{} = {}", key.key, value));
         }
     }
     if (!lines.empty()) {
@@ -134,7 +137,8 @@ Scenario check_starter(const std::string& text, const std::string& name)
 std::string named_beside(const std::string& file, const std::string& out)
 {
     const bool stays = out.empty() || std::filesystem::path(file).is_absolute();
-    return stays ? file : std::filesystem::proximate(file, std::filesystem::absolute(out).parent_path()).string();
+    return stays ? file
+                 : std::filesystem::proximate(file, std::filesystem::absolute(out).parent_path()).string();
 }
 
 /// The text of another scenario with the values that --set gives, as they are written there.
@@ -145,11 +149,12 @@ std::string changed_text(const po::variables_map& values)
         throw InputError(fmt::format("--from {} is not a file; give a scenario", escape_controls(from)));
     }
     std::string text = read_text(from);
-    for (const std::string& change :
-         values.count("set") > 0 ? values["set"].as<std::vector<std::string>>() : std::vector<std::string>{}) {
+    for (const std::string& change : values.count("set") > 0 ? values["set"].as<std::vector<std::string>>()
+                                                             : std::vector<std::string>{}) {
         const std::size_t equals = change.find('=');
         if (equals == std::string::npos) {
-            throw InputError(fmt::format("--set {} has no value; write for example --set cluster.gpus=128", change));
+            throw InputError(
+                fmt::format("--set {} has no value; write for example --set cluster.gpus=128", change));
         }
         text = with_value(text, from, change.substr(0, equals), change.substr(equals + 1));
     }
@@ -164,7 +169,8 @@ void write_new(const std::string& out, const std::string& text)
         return;
     }
     if (std::filesystem::exists(out)) {
-        throw InputError(fmt::format("--out {} already exists and is not overwritten; name another file", out));
+        throw InputError(
+            fmt::format("--out {} already exists and is not overwritten; name another file", out));
     }
     write_output("out", out, text, {});
 }
@@ -182,56 +188,70 @@ void warn_of_no_plan(const Scenario& scenario)
 int init_command(const std::vector<std::string>& words, const Call& call)
 {
     const std::string kinds = fmt::format("print a table of the catalog instead: {}", listed(listed_kinds()));
-    const std::string configurations =
-        fmt::format("import the network from a config.json of the Hugging Face hub instead of --workload; architectures: {}",
-                    listed(importable_architectures()));
-    const std::string trainers =
-        fmt::format("limit the space to plans that this training framework can run: {}", listed(trainer_names()));
+    const std::string configurations = fmt::format(
+        "import the network from a config.json of the Hugging Face hub instead of --workload; architectures: "
+        "{}",
+        listed(importable_architectures()));
+    const std::string trainers = fmt::format(
+        "limit the space to plans that this training framework can run: {}", listed(trainer_names()));
     po::options_description options("Options");
-    options.add_options()("workload", po::value<std::string>()->value_name("NAME"), "network to train (--list workloads)");
-    options.add_options()("model-config", po::value<std::string>()->value_name("FILE"), configurations.c_str());
+    options.add_options()("workload", po::value<std::string>()->value_name("NAME"),
+                          "network to train (--list workloads)");
+    options.add_options()("model-config", po::value<std::string>()->value_name("FILE"),
+                          configurations.c_str());
     add_field_options(options);
-    options.add_options()("accelerator", po::value<std::string>()->value_name("NAME")->default_value("h100-sxm"),
+    options.add_options()("accelerator",
+                          po::value<std::string>()->value_name("NAME")->default_value("h100-sxm"),
                           "accelerator of the cluster (--list accelerators)")(
         "instance", po::value<std::string>()->value_name("NAME"),
-        "instance of a cloud instead of an accelerator, with its nodes, network and price (--list instances)")(
-        "software", po::value<std::string>()->value_name("NAME[:RELEASE]"),
-        "training software, with its release if that is not the newest: megatron-bridge:26.04 (--list software; default: that of "
-        "--for, or "
-        "the most plausible for the network and the accelerator)");
+        "instance of a cloud instead of an accelerator, with its nodes, network and price (--list "
+        "instances)")("software", po::value<std::string>()->value_name("NAME[:RELEASE]"),
+                      "training software, with its release if that is not the newest: megatron-bridge:26.04 "
+                      "(--list software; default: that of "
+                      "--for, or "
+                      "the most plausible for the network and the accelerator)");
     add_catalog_option(options);
     options.add_options()("list", po::value<std::string>()->value_name("KIND"), kinds.c_str());
     options.add_options()("gpus", po::value<int>()->value_name("N"), "number of GPUs in the cluster")(
         "gpus-per-node", po::value<int>()->value_name("N"),
         "GPUs of a node (default: as the accelerator usually comes, or as the instance has)")(
         "network", po::value<std::string>()->value_name("LINK"),
-        "link between nodes (--list links; default: as the accelerator usually comes, or as the instance has)")(
-        "sequence-length", po::value<int>()->value_name("N"),
-        "tokens per sequence (default: the usual length of the network, 4096 for most)")(
+        "link between nodes (--list links; default: as the accelerator usually comes, or as the instance "
+        "has)")("sequence-length", po::value<int>()->value_name("N"),
+                "tokens per sequence (default: the usual length of the network, 4096 for most)")(
         "global-batch", po::value<int>()->value_name("N"),
-        "sequences per optimizer step (default: the batch of the published training, if the catalog has it; otherwise about four "
-        "million tokens, rounded so that the sequences divide evenly among the GPUs; more if the number of GPUs has a large odd "
+        "sequences per optimizer step (default: the batch of the published training, if the catalog has it; "
+        "otherwise about four "
+        "million tokens, rounded so that the sequences divide evenly among the GPUs; more if the number of "
+        "GPUs has a large odd "
         "factor)")("tokens", po::value<std::string>()->value_name("N"),
-                   "number of training tokens, for example 15T, 300B or 15.6e12 (default: 20 per parameter; 100,000 steps of a "
-                   "network without a vocabulary)")("deadline", po::value<std::string>()->value_name("TIME"),
-                                                    "ask for the cheapest plan that is done within this time: \"90 day\"")(
-        "done-by", po::value<std::string>()->value_name("DAY"), "the same by this day: 2027-04-15; needs --start")(
-        "start", po::value<std::string>()->value_name("DAY"), "first day of the training: 2027-01-15")(
-        "probability", po::value<std::string>()->value_name("P"), "with which it must be done by then (default: 0.9)")(
+                   "number of training tokens, for example 15T, 300B or 15.6e12 (default: 20 per parameter; "
+                   "100,000 steps of a "
+                   "network without a vocabulary)")(
+        "deadline", po::value<std::string>()->value_name("TIME"),
+        "ask for the cheapest plan that is done within this time: \"90 day\"")(
+        "done-by", po::value<std::string>()->value_name("DAY"),
+        "the same by this day: 2027-04-15; needs --start")(
+        "start", po::value<std::string>()->value_name("DAY"),
+        "first day of the training: 2027-01-15")("probability", po::value<std::string>()->value_name("P"),
+                                                 "with which it must be done by then (default: 0.9)")(
         "budget", po::value<std::string>()->value_name("USD"), "that the answer may cost: \"40 M USD\"")(
-        "power-limit", po::value<std::string>()->value_name("POWER"), "of the building for the job: \"20 MW\"")(
-        "price", po::value<std::string>()->value_name("PRICE"), "of a GPU-hour instead of the list price: \"2.50 USD/h\"")(
+        "power-limit", po::value<std::string>()->value_name("POWER"),
+        "of the building for the job: \"20 MW\"")("price", po::value<std::string>()->value_name("PRICE"),
+                                                  "of a GPU-hour instead of the list price: \"2.50 USD/h\"")(
         "electricity-price", po::value<std::string>()->value_name("PRICE"),
         "of electricity, where that of GPUs does not include it: \"0.08 USD/kWh\"")(
         "from", po::value<std::string>()->value_name("SCENARIO"),
-        "start from this scenario instead: its text with the values of --set, and all other lines as they are")(
+        "start from this scenario instead: its text with the values of --set, and all other lines as they "
+        "are")(
         "set", po::value<std::vector<std::string>>()->value_name("KEY=VALUE"),
         "a value as the file writes it: --set cluster.gpus=128, --set 'cluster.gpu_price=\"2 USD/h\"', --set "
         "'phase[1].tokens=1e12' "
-        "(repeat it for each)")("out", po::value<std::string>()->value_name("FILE"),
-                                "write to FILE instead of standard output; an existing file is not overwritten")(
-        "for", po::value<std::string>()->value_name("TRAINER"),
-        trainers.c_str())("schema", po::bool_switch(), "print the JSON Schema of scenarios instead, for text editors")(
+        "(repeat it for each)")(
+        "out", po::value<std::string>()->value_name("FILE"),
+        "write to FILE instead of standard output; an existing file is not overwritten")(
+        "for", po::value<std::string>()->value_name("TRAINER"), trainers.c_str())(
+        "schema", po::bool_switch(), "print the JSON Schema of scenarios instead, for text editors")(
         "reference", po::bool_switch(), "print the reference page of scenarios instead, in Markdown");
     const auto values = parse_options("init", options, "", words, call);
     if (!values || call.team.rank() != 0) {
@@ -272,13 +292,16 @@ int init_command(const std::vector<std::string>& words, const Call& call)
         throw InputError("prismopt init needs --gpus; see prismopt init --help");
     }
     StarterChoice choice;
-    if (const FieldNames names = field_names_of(*values); !imports && (!names.model_class.empty() || !names.fields.empty())) {
-        throw InputError("--model-class and --field say how a config.json is read; name it with --model-config");
+    if (const FieldNames names = field_names_of(*values);
+        !imports && (!names.model_class.empty() || !names.fields.empty())) {
+        throw InputError(
+            "--model-class and --field say how a config.json is read; name it with --model-config");
     }
     if (imports) {
         const auto& file = (*values)["model-config"].as<std::string>();
         if (!std::filesystem::is_regular_file(file)) {
-            throw InputError(fmt::format("--model-config {} is not a file; give the config.json of a model", file));
+            throw InputError(
+                fmt::format("--model-config {} is not a file; give the config.json of a model", file));
         }
         choice.imported = imported_network(read_text(file), escape_controls(file), field_names_of(*values));
         for (const std::string& warning : choice.imported->warnings) {
@@ -316,7 +339,8 @@ int init_command(const std::vector<std::string>& words, const Call& call)
         return exit_done;
     }
     if (!named) {
-        log_info(fmt::format("software assumed: {}; --software names yours", scenario.cluster.software.text()));
+        log_info(
+            fmt::format("software assumed: {}; --software names yours", scenario.cluster.software.text()));
     }
     warn_of_no_plan(scenario);
     fmt::print("{}\nnext: prismopt validate {}; prismopt search {}\n", out, shell_word(out), shell_word(out));

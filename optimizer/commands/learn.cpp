@@ -14,19 +14,23 @@ namespace po = boost::program_options;
 int learn_command(const std::vector<std::string>& words, const Call& call)
 {
     po::options_description options("Options");
-    options.add_options()("measured", po::value<std::string>()->value_name("CSV"),
-                          fmt::format("measured plans of the study; columns: {}", measured_columns_text).c_str());
+    options.add_options()(
+        "measured", po::value<std::string>()->value_name("CSV"),
+        fmt::format("measured plans of the study; columns: {}", measured_columns_text).c_str());
     options.add_options()("out", po::value<std::string>()->value_name("FILE"),
                           "write the update to FILE (TOML); later studies read it with learned in [cluster]");
-    options.add_options()("accept", po::bool_switch(), "learn from measurements that the model's intervals do not allow, too");
+    options.add_options()("accept", po::bool_switch(),
+                          "learn from measurements that the model's intervals do not allow, too");
     add_shortlist_options(options);
-    options.add_options()("json", po::bool_switch(), "print one JSON object instead of text (results/README.md lists the keys)");
+    options.add_options()("json", po::bool_switch(),
+                          "print one JSON object instead of text (results/README.md lists the keys)");
     const auto values = parse_options("learn", options, "RESULTS", words, call);
     if (!values || call.team.rank() != 0) {
         return exit_done;
     }
     if (values->count("measured") == 0) {
-        throw InputError(fmt::format("prismopt learn needs --measured CSV with the columns {}", measured_columns_text));
+        throw InputError(
+            fmt::format("prismopt learn needs --measured CSV with the columns {}", measured_columns_text));
     }
     const std::string file = (*values)["RESULTS"].as<std::string>();
     const std::string measured = (*values)["measured"].as<std::string>();

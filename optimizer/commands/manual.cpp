@@ -30,15 +30,19 @@ std::string manual(const Call& call)
     page +=
         ".SH NAME\nprismopt \\- search parallel training plans of large models by their p99 training time\n"
         ".SH SYNOPSIS\n.B prismopt\n.I COMMAND\n[\\fIARGUMENT\\fR] [\\fIOPTION\\fR]...\n"
-        ".SH DESCRIPTION\n.B prismopt\nmodels every kernel time as a random variable and predicts the distribution of the "
-        "training time of a plan (parallelism, pipeline schedule, placement).\nIt searches for the plans with the best trade-off "
-        "between a quantile of the training time, the cost and the number of GPUs, on one process or under MPI.\n"
+        ".SH DESCRIPTION\n.B prismopt\nmodels every kernel time as a random variable and predicts the "
+        "distribution of the "
+        "training time of a plan (parallelism, pipeline schedule, placement).\nIt searches for the plans "
+        "with the best trade-off "
+        "between a quantile of the training time, the cost and the number of GPUs, on one process or under "
+        "MPI.\n"
         ".SH COMMANDS\n";
     for (const Command& command : commands()) {
         page += fmt::format(".SS \"{} {}\"\n{}.\n", command.name, command.argument, roff(command.does));
         for (const OptionText& option : options_of(command, call)) {
             page += fmt::format(".TP\n\\fB\\-\\-{}\\fR{}\n{}\n", roff(option.name),
-                                option.value.empty() ? "" : fmt::format(" \\fI{}\\fR", roff(option.value)), roff(option.does));
+                                option.value.empty() ? "" : fmt::format(" \\fI{}\\fR", roff(option.value)),
+                                roff(option.does));
         }
         page += fmt::format(".PP\nExample:\n.PP\n.nf\n    {}\n.fi\n", roff(command.example));
     }
@@ -47,7 +51,8 @@ std::string manual(const Call& call)
         page += fmt::format(".TP\n.B {}\n{}\n", exit.code, roff(exit.meaning));
     }
     page +=
-        ".SH ENVIRONMENT\n.TP\n.B OMP_NUM_THREADS\nnumber of threads per rank\n.TP\n.B NO_COLOR\nif set, disables colours, also "
+        ".SH ENVIRONMENT\n.TP\n.B OMP_NUM_THREADS\nnumber of threads per rank\n.TP\n.B NO_COLOR\nif set, "
+        "disables colours, also "
         "on a terminal\n";
     return page;
 }

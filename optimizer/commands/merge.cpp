@@ -25,25 +25,31 @@ int merge_command(const std::vector<std::string>& words, const Call& call)
     options.add_options()("out", po::value<std::string>()->value_name("FILE"), "merged results file")(
         "part", po::value<std::vector<std::string>>()->multitoken()->value_name("FILE..."),
         "results files of the parts, at least two")(
-        "partial", po::bool_switch(), "merge even if parts are missing or were stopped; the result is marked incomplete")(
+        "partial", po::bool_switch(),
+        "merge even if parts are missing or were stopped; the result is marked incomplete")(
         "force", po::bool_switch(), "overwrite existing results");
     const auto values = parse_options("merge", options, "", words, call);
     if (!values || call.team.rank() != 0) {
         return exit_done;
     }
-    if (values->count("out") == 0 || values->count("part") == 0 || (*values)["part"].as<std::vector<std::string>>().size() < 2) {
-        throw InputError("prismopt merge needs --out FILE and --part with at least two results files; see prismopt merge --help");
+    if (values->count("out") == 0 || values->count("part") == 0 ||
+        (*values)["part"].as<std::vector<std::string>>().size() < 2) {
+        throw InputError(
+            "prismopt merge needs --out FILE and --part with at least two results files; see prismopt merge "
+            "--help");
     }
     const std::string out = (*values)["out"].as<std::string>();
     refuse_input_as_output({"out", out}, (*values)["part"].as<std::vector<std::string>>());
     if (!(*values)["force"].as<bool>() && std::filesystem::exists(out)) {
-        throw InputError(fmt::format("{} already exists; name another file with --out, or overwrite it with --force", out));
+        throw InputError(fmt::format(
+            "{} already exists; name another file with --out, or overwrite it with --force", out));
     }
     std::vector<Results> parts;
     for (const std::string& path : (*values)["part"].as<std::vector<std::string>>()) {
         parts.push_back(open_results_of_one_job(path));
     }
-    Results merged = merge_results(parts, (*values)["partial"].as<bool>() ? Missing::marked : Missing::refused);
+    Results merged =
+        merge_results(parts, (*values)["partial"].as<bool>() ? Missing::marked : Missing::refused);
     merged.study.command_line = call.command_line;
     if (merged.study.outcome.proved && merged.feasible == 0) {
         Archive archive;

@@ -39,8 +39,8 @@ std::vector<std::string> words_in(const std::string& text)
 
 [[noreturn]] void refuse(const std::string& option, const std::string& word, const std::string& choices)
 {
-    throw InputError(
-        fmt::format("--{} {} is not possible{}; choose from {}", option, word, guess_of(word, words_in(choices)), choices));
+    throw InputError(fmt::format("--{} {} is not possible{}; choose from {}", option, word,
+                                 guess_of(word, words_in(choices)), choices));
 }
 
 /// The values of an option, each read by `read`, which returns nothing for what it does not know.
@@ -90,31 +90,34 @@ std::optional<TileShape> tile_in(const std::string& text)
     return queries && keys ? std::optional(TileShape{*queries, *keys}) : std::nullopt;
 }
 
-constexpr std::array of_attention{"format", "rounding", "arithmetic", "kernel", "tile", "sequence", "head", "inputs", "full"};
+constexpr std::array of_attention{"format",   "rounding", "arithmetic", "kernel", "tile",
+                                  "sequence", "head",     "inputs",     "full"};
 
 void add_attention_options(po::options_description& options)
 {
     const auto list = [&options](const char* option, const std::string& does) {
         options.add_options()(option, po::value<std::string>()->value_name("LIST"), does.c_str());
     };
-    list("format",
-         fmt::format("deviation of attention in these formats, separated by commas, instead of the study (default with the "
-                     "options below: bf16): {}",
-                     number_format_names()));
+    list("format", fmt::format("deviation of attention in these formats, separated by commas, instead of the "
+                               "study (default with the "
+                               "options below: bf16): {}",
+                               number_format_names()));
     list("kernel", fmt::format("kernels (default: all): {}", choices<AttentionMethod>()));
     list("arithmetic", fmt::format("what is rounded (default: all): {}", choices<Arithmetic>()));
     list("rounding", fmt::format("rounding of operands (default: nearest-even): {}", choices<Rounding>()));
     list("tile", "tiles of flash attention, queries x keys (default: 128x128)");
     list("sequence", fmt::format("sequence lengths, {} to {} (default: 2048)", least_size, most_sequence));
     list("inputs", fmt::format("distributions of inputs (default: normal): {}", choices<Elements>()));
-    options.add_options()("head", po::value<std::string>()->value_name("N"), "size of the head (default: 128)")(
+    options.add_options()("head", po::value<std::string>()->value_name("N"),
+                          "size of the head (default: 128)")(
         "full", po::bool_switch(), "attention of all positions to all, instead of causal");
 }
 
 bool asks_for_attention(const po::variables_map& values)
 {
-    return std::any_of(of_attention.begin(), of_attention.end(),
-                       [&](const char* option) { return values.count(option) > 0 && !values[option].defaulted(); });
+    return std::any_of(of_attention.begin(), of_attention.end(), [&](const char* option) {
+        return values.count(option) > 0 && !values[option].defaulted();
+    });
 }
 
 AttentionGrid grid_of(const po::variables_map& values)
@@ -131,9 +134,11 @@ AttentionGrid grid_of(const po::variables_map& values)
     take(values, "arithmetic", grid.arithmetics);
     take(values, "rounding", grid.roundings);
     take(values, "inputs", grid.elements);
-    take(values, "tile", fmt::format("sizes of at least {}, for example 128x64", least_size), tile_in, grid.tiles);
+    take(values, "tile", fmt::format("sizes of at least {}, for example 128x64", least_size), tile_in,
+         grid.tiles);
     const auto sequence_in = [](const std::string& word) { return size_in(word, most_sequence); };
-    take(values, "sequence", fmt::format("whole numbers from {} to {}", least_size, most_sequence), sequence_in, grid.sequences);
+    take(values, "sequence", fmt::format("whole numbers from {} to {}", least_size, most_sequence),
+         sequence_in, grid.sequences);
     std::vector<std::size_t> head{grid.head};
     const auto head_in = [](const std::string& word) { return size_in(word, most_head); };
     take(values, "head", fmt::format("whole numbers from {} to {}", least_size, most_head), head_in, head);
@@ -150,22 +155,26 @@ std::vector<NumericsExperiment> experiments_of(const po::variables_map& values)
     std::vector<NumericsExperiment> chosen = numerics_experiments();
     const auto experiment_in = [](const std::string& word) {
         const auto& all = numerics_experiments();
-        const auto found = std::find_if(all.begin(), all.end(), [&](const NumericsExperiment& of) { return of.name == word; });
+        const auto found = std::find_if(all.begin(), all.end(),
+                                        [&](const NumericsExperiment& of) { return of.name == word; });
         return found == all.end() ? std::nullopt : std::optional(*found);
     };
     take(values, "only", numerics_experiment_names(), experiment_in, chosen);
     for (const char* needed : {"attention", "linear"}) {
-        const bool has = std::any_of(chosen.begin(), chosen.end(),
-                                     [needed](const NumericsExperiment& of) { return std::string_view(of.name) == needed; });
+        const bool has = std::any_of(chosen.begin(), chosen.end(), [needed](const NumericsExperiment& of) {
+            return std::string_view(of.name) == needed;
+        });
         if (values.count("write") > 0 && !has) {
-            throw InputError(fmt::format("--write needs the table {}; add it to --only, or remove --write", needed));
+            throw InputError(
+                fmt::format("--write needs the table {}; add it to --only, or remove --write", needed));
         }
     }
     const bool plotted = std::any_of(chosen.begin(), chosen.end(), [](const NumericsExperiment& of) {
         return of.name == std::string_view("length") || of.name == std::string_view("training");
     });
     if (values.count("plot") > 0 && !plotted) {
-        throw InputError("--plot shows the tables length and training; add one of them to --only, or remove --plot");
+        throw InputError(
+            "--plot shows the tables length and training; add one of them to --only, or remove --plot");
     }
     return chosen;
 }
@@ -195,18 +204,21 @@ int numerics_command(const std::vector<std::string>& words, const Call& call)
         fmt::format("only these tables of the study, separated by commas: {}", numerics_experiment_names());
     options.add_options()("only", po::value<std::string>()->value_name("LIST"), experiments.c_str());
     add_attention_options(options);
-    options.add_options()("seed", po::value<std::int64_t>()->value_name("N")->default_value(1), "random seed")(
-        "json", po::bool_switch(), "print one JSON object instead of text")("markdown", po::bool_switch(),
-                                                                            "print results/numerics.md")(
+    options.add_options()("seed", po::value<std::int64_t>()->value_name("N")->default_value(1),
+                          "random seed")("json", po::bool_switch(), "print one JSON object instead of text")(
+        "markdown", po::bool_switch(), "print results/numerics.md")(
         "write", po::value<std::string>()->value_name("FILE"),
-        "also write the RMS deviation by class of operators, kernel and format, as model/catalog/numerics.toml")(
-        "plot", po::value<std::string>()->value_name("FILE"), "also write plots of the study (SVG)");
+        "also write the RMS deviation by class of operators, kernel and format, as "
+        "model/catalog/numerics.toml")("plot", po::value<std::string>()->value_name("FILE"),
+                                       "also write plots of the study (SVG)");
     const auto values = parse_options("numerics", options, "", words, call);
     if (!values || call.team.rank() != 0) {
         return exit_done;
     }
-    if (asks_for_attention(*values) && (values->count("only") > 0 || values->count("write") > 0 || values->count("plot") > 0)) {
-        throw InputError("options of attention cases replace the study; remove them, or --only, --write and --plot");
+    if (asks_for_attention(*values) &&
+        (values->count("only") > 0 || values->count("write") > 0 || values->count("plot") > 0)) {
+        throw InputError(
+            "options of attention cases replace the study; remove them, or --only, --write and --plot");
     }
     const auto start = std::chrono::steady_clock::now();
     const std::clock_t processor = std::clock();
@@ -229,7 +241,8 @@ int numerics_command(const std::vector<std::string>& words, const Call& call)
     if ((*values)["json"].as<bool>()) {
         fmt::print("{}\n", numerics_json(tables, run).dump(1));
     } else {
-        fmt::print("{}", (*values)["markdown"].as<bool>() ? numerics_markdown(tables, run) : numerics_text(tables, run));
+        fmt::print("{}", (*values)["markdown"].as<bool>() ? numerics_markdown(tables, run)
+                                                          : numerics_text(tables, run));
     }
     return exit_done;
 }

@@ -19,8 +19,9 @@ void refuse_same_outputs(const std::vector<OutputPath>& outputs)
             };
             const bool same = place(outputs[i].path) == place(outputs[j].path);
             if (same && !std::filesystem::is_character_file(outputs[i].path, error)) {
-                throw InputError(fmt::format("--{} {} and --{} {} name the same file; name two different files",
-                                             outputs[j].option, outputs[j].path, outputs[i].option, outputs[i].path));
+                throw InputError(
+                    fmt::format("--{} {} and --{} {} name the same file; name two different files",
+                                outputs[j].option, outputs[j].path, outputs[i].option, outputs[i].path));
             }
         }
     }
@@ -31,8 +32,9 @@ void refuse_input_as_output(const OutputPath& output, const std::vector<std::str
     for (const std::string& input : inputs) {
         std::error_code error;
         if (std::filesystem::equivalent(output.path, input, error)) {
-            throw InputError(fmt::format("--{} {} is an input of this command and would be overwritten; name another file",
-                                         output.option, output.path));
+            throw InputError(
+                fmt::format("--{} {} is an input of this command and would be overwritten; name another file",
+                            output.option, output.path));
         }
     }
 }
@@ -41,15 +43,17 @@ void write_output(const std::string& option, const std::string& path, const std:
                   const std::vector<std::string>& inputs)
 {
     if (path == "-") {
-        throw InputError(fmt::format("--{} - is not supported; write /dev/stdout for standard output", option));
+        throw InputError(
+            fmt::format("--{} - is not supported; write /dev/stdout for standard output", option));
     }
     refuse_input_as_output({option, path}, inputs);
     try {
         replace_file(path, text);
     } catch (const FileError& error) {
         if (error.wrong_path()) {
-            throw InputError(fmt::format("--{} {} cannot be written ({}); name a file in a folder with write permission", option,
-                                         path, error.reason()));
+            throw InputError(
+                fmt::format("--{} {} cannot be written ({}); name a file in a folder with write permission",
+                            option, path, error.reason()));
         }
         throw;
     }

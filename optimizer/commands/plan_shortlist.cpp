@@ -13,21 +13,24 @@ namespace po = boost::program_options;
 
 void add_shortlist_options(po::options_description& options)
 {
-    options.add_options()("cover", po::value<double>()->value_name("P"),
-                          "list the smallest set of plans that contains the best one with this probability (default: 0.9)")(
+    options.add_options()(
+        "cover", po::value<double>()->value_name("P"),
+        "list the smallest set of plans that contains the best one with this probability (default: 0.9)")(
         "most", po::value<std::int64_t>()->value_name("K"),
-        "list K plans instead, chosen so that measuring them and using the fastest has the lowest expected regret")(
-        "objective", po::value<std::string>()->value_name("NAME"),
-        "objective to compare (default: the first one proportional to the step time)")(
+        "list K plans instead, chosen so that measuring them and using the fastest has the lowest expected "
+        "regret")("objective", po::value<std::string>()->value_name("NAME"),
+                  "objective to compare (default: the first one proportional to the step time)")(
         "gpus", po::value<int>()->value_name("N"),
         "list only plans on N GPUs (default: one list for each number of GPUs on the front)")(
-        "precision", po::value<double>()->value_name("SHARE"), "precision of the mean of the measured steps (default: 0.01)");
+        "precision", po::value<double>()->value_name("SHARE"),
+        "precision of the mean of the measured steps (default: 0.01)");
 }
 
 ShortlistRequest shortlist_request(const po::variables_map& values)
 {
     if (values.count("cover") > 0 && values.count("most") > 0) {
-        throw InputError("--cover and --most exclude each other: give the probability or the number of plans");
+        throw InputError(
+            "--cover and --most exclude each other: give the probability or the number of plans");
     }
     ShortlistRequest asked;
     if (values.count("objective") > 0) {

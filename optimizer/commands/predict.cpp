@@ -29,12 +29,14 @@ std::optional<int> chosen_draw(const po::variables_map& values, const Rung& rung
     }
     const int draw = values["draw"].as<int>();
     if (values.count("timeline") == 0) {
-        throw InputError(
-            fmt::format("--draw {} selects the draw that --timeline shows; add --timeline FILE or leave --draw out", draw));
+        throw InputError(fmt::format(
+            "--draw {} selects the draw that --timeline shows; add --timeline FILE or leave --draw out",
+            draw));
     }
     if (draw < 0 || draw >= rung.fleets * rung.steps) {
-        throw InputError(fmt::format("--draw {} is out of range: there are {} draws, numbered from 0; write for example --draw 0",
-                                     draw, rung.fleets * rung.steps));
+        throw InputError(fmt::format(
+            "--draw {} is out of range: there are {} draws, numbered from 0; write for example --draw 0",
+            draw, rung.fleets * rung.steps));
     }
     return draw;
 }
@@ -44,9 +46,9 @@ void refuse_files(const po::variables_map& values, const Infeasible& why)
 {
     for (const char* option : {"timeline", "write-orders", "write-draws", "assign-nodes"}) {
         if (values.count(option) > 0) {
-            throw InfeasiblePlan(
-                why, fmt::format("--{}: nothing is written because the plan is infeasible: {}; change the plan or leave --{} out",
-                                 option, why.text(), option));
+            throw InfeasiblePlan(why, fmt::format("--{}: nothing is written because the plan is infeasible: "
+                                                  "{}; change the plan or leave --{} out",
+                                                  option, why.text(), option));
         }
     }
 }
@@ -109,10 +111,12 @@ TaskOrder task_order(const po::variables_map& values)
 }
 
 /// Writes the files of a feasible plan.
-void write_plan(const po::variables_map& values, const PlanPredictor& predictor, const Rung& rung, std::optional<int> draw)
+void write_plan(const po::variables_map& values, const PlanPredictor& predictor, const Rung& rung,
+                std::optional<int> draw)
 {
     if (values.count("write-draws") > 0) {
-        write_output("write-draws", values["write-draws"].as<std::string>(), draws_csv(predictor.draws()), {});
+        write_output("write-draws", values["write-draws"].as<std::string>(), draws_csv(predictor.draws()),
+                     {});
     }
     if (values.count("timeline") > 0) {
         const std::vector<TimelineEvent> events = predictor.timeline(draw, rung);
@@ -136,8 +140,8 @@ std::string write_assignment(const po::variables_map& values, PlanPredictor& pre
 /// Neither a plan nor an order of its tasks.
 bool names_neither_plan_nor_order(const po::variables_map& values)
 {
-    return values.count("point") == 0 && values["design"].as<std::string>().empty() && values.count("orders") == 0 &&
-           values.count("search-order") == 0;
+    return values.count("point") == 0 && values["design"].as<std::string>().empty() &&
+           values.count("orders") == 0 && values.count("search-order") == 0;
 }
 
 }  // namespace
@@ -147,31 +151,41 @@ int predict_command(const std::vector<std::string>& words, const Call& call)
     po::options_description options("Options");
     add_plan_options(options);
     options.add_options()("draws", po::value<int>()->value_name("N"),
-                          "number of step draws (default: as in confirm of [search])")("json", po::bool_switch(),
-                                                                                       "print one JSON object instead of text")(
-        "stages", po::bool_switch(), "also print a table of the pipeline stages: layers, times per microbatch, memory")(
+                          "number of step draws (default: as in confirm of [search])")(
+        "json", po::bool_switch(), "print one JSON object instead of text")(
+        "stages", po::bool_switch(),
+        "also print a table of the pipeline stages: layers, times per microbatch, memory")(
         "timeline", po::value<std::vector<std::string>>()->value_name("FILE")->composing(),
-        "write the timeline of a step at mean times, one row per stage and stream: .json (Chrome trace, opens in Perfetto) or "
-        ".svg")("draw", po::value<int>()->value_name("N"), "show draw N (from 0) in --timeline instead of mean times")(
+        "write the timeline of a step at mean times, one row per stage and stream: .json (Chrome trace, "
+        "opens in Perfetto) or "
+        ".svg")("draw", po::value<int>()->value_name("N"),
+                "show draw N (from 0) in --timeline instead of mean times")(
         "orders", po::value<std::string>()->value_name("FILE"),
-        "run the tasks in the order of FILE instead of the schedule's order; FILE is PyTorch's table of pipeline actions (one "
+        "run the tasks in the order of FILE instead of the schedule's order; FILE is PyTorch's table of "
+        "pipeline actions (one "
         "line per rank: 0F0,0F1,0B0 ...); the schedule still determines which stages a rank holds")(
-        "write-orders", po::value<std::string>()->value_name("FILE"), "write the task order of the plan as such a table")(
+        "write-orders", po::value<std::string>()->value_name("FILE"),
+        "write the task order of the plan as such a table")(
         "write-draws", po::value<std::string>()->value_name("FILE"),
-        "write the step times of the draws as CSV, one column per phase, without the factor common_step; draws with the same "
+        "write the step times of the draws as CSV, one column per phase, without the factor common_step; "
+        "draws with the same "
         "number use the same random numbers for all plans")(
         "search-order", po::value<int>()->value_name("HELD"),
-        "search the task order with the shortest step at mean times, for a schedule that splits the backward pass (zb_h1, zb_h2, "
+        "search the task order with the shortest step at mean times, for a schedule that splits the backward "
+        "pass (zb_h1, zb_h2, "
         "zb_v, v_half, v_min); a stage holds the activations of at most HELD (chunk, microbatch) pairs");
     options.add_options()(
         "nodes", po::value<std::string>()->value_name("FILE"),
-        "predict for known nodes instead of a random sample of GPUs: FILE is a table node,factor with the slowdown "
+        "predict for known nodes instead of a random sample of GPUs: FILE is a table node,factor with the "
+        "slowdown "
         "factor of each node; \"drawn\" draws one sample of nodes from the spatial distributions")(
         "scale-curve", po::bool_switch(),
-        "print, for 8 to 131,072 GPUs, the probability that a step is slower than the noise-free step; the number of replicas "
+        "print, for 8 to 131,072 GPUs, the probability that a step is slower than the noise-free step; the "
+        "number of replicas "
         "changes with the number of GPUs (below one replica, the number of pipeline stages)")(
         "assign-nodes", po::value<std::string>()->value_name("FILE"),
-        "assign the fastest known nodes to stages and replicas for the lowest p99 step time (exhaustively if there "
+        "assign the fastest known nodes to stages and replicas for the lowest p99 step time (exhaustively if "
+        "there "
         "are few assignments, otherwise by local search), and write the assignment to FILE: a table "
         "first_gpu,node,factor,replica,stage");
     add_seed_option(options);
@@ -188,7 +202,8 @@ int predict_command(const std::vector<std::string>& words, const Call& call)
     }
     const int draws = values->count("draws") > 0 ? (*values)["draws"].as<int>() : 0;
     if (values->count("draws") > 0 && (draws < 1 || draws > most_draws)) {
-        throw InputError(fmt::format("--draws {} is not between 1 and {}; write for example --draws 8192", draws, most_draws));
+        throw InputError(fmt::format("--draws {} is not between 1 and {}; write for example --draws 8192",
+                                     draws, most_draws));
     }
     const Rung rung = rung_of(scenario, draws);
     if (rung.steps == 1) {
@@ -201,13 +216,15 @@ int predict_command(const std::vector<std::string>& words, const Call& call)
         return curve.points.empty() ? exit_infeasible : exit_done;
     }
     PlanPredictor predictor(chosen, task_order(*values));
-    const std::optional<Infeasible>& doubt = predictor.infeasible() ? predictor.infeasible() : predictor.may_not_fit();
+    const std::optional<Infeasible>& doubt =
+        predictor.infeasible() ? predictor.infeasible() : predictor.may_not_fit();
     if (doubt && names_neither_plan_nor_order(*values)) {
         if (const std::string example = example_design(scenario); !example.empty()) {
             log_warning(fmt::format(
                 "without --design: the default plan {} ({}), so this is the plan of [space] with the best "
                 "noise-free {}; --design \"...\" names another",
-                predictor.infeasible() ? "is infeasible" : "may not fit", doubt->category(), scenario.objectives.front()));
+                predictor.infeasible() ? "is infeasible" : "may not fit", doubt->category(),
+                scenario.objectives.front()));
             chosen.plan = parse_design(example, scenario);
             predictor = PlanPredictor(chosen, {});
         }
@@ -228,7 +245,8 @@ int predict_command(const std::vector<std::string>& words, const Call& call)
     if ((*values)["json"].as<bool>()) {
         fmt::print("{}", prediction_json(of));
     } else {
-        fmt::print("{}", prediction_text(of, (*values)["stages"].as<bool>() ? StageTable::on : StageTable::off));
+        fmt::print("{}",
+                   prediction_text(of, (*values)["stages"].as<bool>() ? StageTable::on : StageTable::off));
     }
     if (infeasible) {
         refuse_files(*values, *infeasible);

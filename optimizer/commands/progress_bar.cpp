@@ -40,7 +40,8 @@ std::string duration_text(double seconds)
     if (seconds < 2.0 * minute) {
         return fmt::format("{:.0f} s", seconds);
     }
-    return seconds < 2.0 * hour ? fmt::format("{:.0f} min", seconds / minute) : fmt::format("{:.1f} h", seconds / hour);
+    return seconds < 2.0 * hour ? fmt::format("{:.0f} min", seconds / minute)
+                                : fmt::format("{:.1f} h", seconds / hour);
 }
 
 std::string progress_text(const SearchProgress& of)
@@ -52,15 +53,17 @@ std::string progress_text(const SearchProgress& of)
     } else if (!of.whole) {
         text += fmt::format("drawing the best, {:.3g} draws/s", draws_per_s);
     } else {
-        text +=
-            fmt::format("{} excluded by their lower bounds, {} evaluated, {} open, front {}, hypervolume {:.4f}, {:.3g} draws/s",
-                        of.pruned, of.evaluated, of.open, of.front, of.hypervolume, draws_per_s);
+        text += fmt::format(
+            "{} excluded by their lower bounds, {} evaluated, {} open, front {}, hypervolume {:.4f}, {:.3g} "
+            "draws/s",
+            of.pruned, of.evaluated, of.open, of.front, of.hypervolume, draws_per_s);
     }
     if (!of.gaps.empty() && (of.open > 0 || !of.whole || of.sweep)) {
         text += ", gap: " + of.gaps;
     }
     text += ", idle " + percent_text(of.idle_share);
-    return of.left_s ? text + (of.sweep ? ", ETA of this sweep " : ", ETA ") + duration_text(*of.left_s) : text;
+    return of.left_s ? text + (of.sweep ? ", ETA of this sweep " : ", ETA ") + duration_text(*of.left_s)
+                     : text;
 }
 
 void show_bar(const SearchProgress& of)

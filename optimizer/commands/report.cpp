@@ -32,7 +32,8 @@ std::optional<FigureChoice> figure_choice(const po::variables_map& values)
         return std::nullopt;
     }
     if (values.count("svg") + values.count("csv") == 0) {
-        throw InputError("--figure, --x, --y and --colour draw a figure; add --svg FILE, or --csv FILE for its data");
+        throw InputError(
+            "--figure, --x, --y and --colour draw a figure; add --svg FILE, or --csv FILE for its data");
     }
     if (named) {
         choice.figure = values["figure"].as<std::string>();
@@ -50,25 +51,28 @@ int report_command(const std::vector<std::string>& words, const Call& call)
         "csv", po::value<std::string>()->value_name("FILE"),
         "write the front as CSV; with --figure, the data that the figure draws")(
         "json", po::value<std::string>()->value_name("FILE")->implicit_value("-"),
-        "print the front as one JSON object instead of text, or write it to FILE (results/README.md lists the keys)")(
+        "print the front as one JSON object instead of text, or write it to FILE (results/README.md lists "
+        "the keys)")(
         "svg", po::value<std::string>()->value_name("FILE"),
         "write the main plots as one picture; with --figure, one figure as wide as a column of print")(
         "figure", po::value<std::string>()->value_name("NAME"),
         "figure of --svg and --csv: front, training-times, step-times, progress or break-even")(
         "x", po::value<std::string>()->value_name("NAME")->default_value("", "first objective"),
-        "horizontal axis of the front: an objective, a result of plans, or an axis with numbers, for example cost")(
-        "y", po::value<std::string>()->value_name("NAME")->default_value("", "second objective"),
-        "its vertical axis")("colour", po::value<std::string>()->value_name("NAME")->default_value("", "none"),
-                             "colour plans by an axis, a knob, cluster, network, or machine (cluster and knobs)")(
+        "horizontal axis of the front: an objective, a result of plans, or an axis with numbers, for example "
+        "cost")("y", po::value<std::string>()->value_name("NAME")->default_value("", "second objective"),
+                "its vertical axis")(
+        "colour", po::value<std::string>()->value_name("NAME")->default_value("", "none"),
+        "colour plans by an axis, a knob, cluster, network, or machine (cluster and knobs)")(
         "point", po::value<std::int64_t>()->value_name("ID"),
         "number of the plan that the text and the page are about (default: the "
         "answer to the question, if there is one, otherwise "
-        "the best of the first objective)")(
-        "question", po::value<std::string>()->value_name("LIMITS"),
-        "answer this first, instead of [question] of the scenario: its keys, for example 'done_by = 2027-04-15, probability = "
-        "0.9, "
-        "power_limit = \"20 MW\"'")("sensitivity", po::value<std::string>()->value_name("FILE"),
-                                    "add FILE, the output of sensitivity --json for a plan of the front, to the page of --html");
+        "the best of the first objective)")("question", po::value<std::string>()->value_name("LIMITS"),
+                                            "answer this first, instead of [question] of the scenario: its "
+                                            "keys, for example 'done_by = 2027-04-15, probability = "
+                                            "0.9, "
+                                            "power_limit = \"20 MW\"'")(
+        "sensitivity", po::value<std::string>()->value_name("FILE"),
+        "add FILE, the output of sensitivity --json for a plan of the front, to the page of --html");
     const auto values = parse_options("report", options, "RESULTS", words, call);
     if (!values || call.team.rank() != 0) {
         return exit_done;
@@ -105,9 +109,12 @@ int report_command(const std::vector<std::string>& words, const Call& call)
         throw InputError("--sensitivity adds to the HTML page; add --html FILE");
     }
     write("html", [&] { return html_report(results, path, inputs.size() > 1 ? inputs.back() : ""); });
-    const std::vector<PaperFigure> panels = figure ? report_figures(results, *figure) : std::vector<PaperFigure>{};
+    const std::vector<PaperFigure> panels =
+        figure ? report_figures(results, *figure) : std::vector<PaperFigure>{};
     write("csv", [&] {
-        return figure ? figure_csv(panels) : has_machines(results) ? machines_csv(results, path) : front_csv(results, path);
+        return figure                  ? figure_csv(panels)
+               : has_machines(results) ? machines_csv(results, path)
+                                       : front_csv(results, path);
     });
     write("svg", [&] { return figure ? figures_svg(panels) : svg_report(results); });
     if (json_printed) {
@@ -122,7 +129,8 @@ int report_command(const std::vector<std::string>& words, const Call& call)
 int inspect_command(const std::vector<std::string>& words, const Call& call)
 {
     po::options_description options("Options");
-    options.add_options()("json", po::bool_switch(), "print one JSON object instead of text (results/README.md lists the keys)");
+    options.add_options()("json", po::bool_switch(),
+                          "print one JSON object instead of text (results/README.md lists the keys)");
     const auto values = parse_options("inspect", options, "FILE", words, call);
     if (!values || call.team.rank() != 0) {
         return exit_done;
@@ -151,20 +159,23 @@ int inspect_command(const std::vector<std::string>& words, const Call& call)
                                                {"good_bytes", journal.good_bytes},
                                                {"lost_bytes", journal.lost_bytes},
                                                {"lost_answers", journal.lost},
-                                               {"damage", journal.damage.empty() ? nlohmann::ordered_json()
-                                                                                 : nlohmann::ordered_json(journal.damage)},
+                                               {"damage", journal.damage.empty()
+                                                              ? nlohmann::ordered_json()
+                                                              : nlohmann::ordered_json(journal.damage)},
                                                {"core_hours", core_hours(journal.legs)},
                                                {"legs", legs_json(journal.legs)}};
         fmt::print("{}\n", described.dump(1));
         return exit_done;
     }
-    fmt::print("journal of \"{}\" ({}), seed {}: {}{} answers, {} bytes, {}\n", journal.scenario_name, journal.scenario_path,
-               journal.seed, journal.tuning > 0 ? fmt::format("{} tuning steps, ", journal.tuning) : "", journal.answers,
+    fmt::print("journal of \"{}\" ({}), seed {}: {}{} answers, {} bytes, {}\n", journal.scenario_name,
+               journal.scenario_path, journal.seed,
+               journal.tuning > 0 ? fmt::format("{} tuning steps, ", journal.tuning) : "", journal.answers,
                journal.good_bytes,
-               journal.damage.empty()
-                   ? "undamaged"
-                   : fmt::format("damaged: {}; {} answers are missing between intact ones", journal.damage, journal.lost));
-    fmt::print("written by {}: {}\n{}", build_text(journal.build), journal.command_line, legs_text(journal.legs));
+               journal.damage.empty() ? "undamaged"
+                                      : fmt::format("damaged: {}; {} answers are missing between intact ones",
+                                                    journal.damage, journal.lost));
+    fmt::print("written by {}: {}\n{}", build_text(journal.build), journal.command_line,
+               legs_text(journal.legs));
     return exit_done;
 }
 

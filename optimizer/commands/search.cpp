@@ -32,7 +32,8 @@ namespace {
 /// Options of search and resume.
 void add_run_options(po::options_description& options)
 {
-    add_max_time_option(options, "stop after this wall-clock time and save a checkpoint, for example \"55 min\"");
+    add_max_time_option(options,
+                        "stop after this wall-clock time and save a checkpoint, for example \"55 min\"");
     options.add_options()("no-posterior", po::bool_switch(),
                           "do not compute which plans may be the best, given the error of the model");
 }
@@ -61,8 +62,8 @@ void take_strategy(const po::variables_map& values, Scenario& scenario)
         const std::string name = values["strategy"].as<std::string>();
         const std::vector<std::string> names = strategy_names();
         if (std::find(names.begin(), names.end(), name) == names.end()) {
-            throw InputError(
-                fmt::format("--strategy {} is unknown{}; choose from: {}", name, guess_of(name, names), fmt::join(names, ", ")));
+            throw InputError(fmt::format("--strategy {} is unknown{}; choose from: {}", name,
+                                         guess_of(name, names), fmt::join(names, ", ")));
         }
         scenario.search.strategy = name;
     }
@@ -74,7 +75,8 @@ void take_strategy(const po::variables_map& values, Scenario& scenario)
         const bool two = no_part == std::errc{} && slash != end && *slash == '/';
         const auto [rest, no_parts] = std::from_chars(two ? slash + 1 : end, end, search.parts);
         if (!two || no_parts != std::errc{} || rest != end || search.part < 1 || search.part > search.parts) {
-            throw InputError(fmt::format("--part {} is not K/N with K from 1 to N; write for example --part 3/8", text));
+            throw InputError(
+                fmt::format("--part {} is not K/N with K from 1 to N; write for example --part 3/8", text));
         }
         if (!facts_of_strategy(search.strategy).covers) {
             std::vector<std::string_view> covering;
@@ -84,14 +86,16 @@ void take_strategy(const po::variables_map& values, Scenario& scenario)
                 }
             }
             throw InputError(
-                fmt::format("--part needs a strategy that covers the whole space, and {} does not; choose from --strategy {}",
+                fmt::format("--part needs a strategy that covers the whole space, and {} does not; choose "
+                            "from --strategy {}",
                             search.strategy, fmt::join(covering, ", ")));
         }
     }
     if (values.count("max-evaluations") > 0) {
         const auto most = values["max-evaluations"].as<std::int64_t>();
         if (most < 1) {
-            throw InputError(fmt::format("--max-evaluations {} is less than 1; write for example --max-evaluations 5000", most));
+            throw InputError(fmt::format(
+                "--max-evaluations {} is less than 1; write for example --max-evaluations 5000", most));
         }
         scenario.search.max_evaluations = static_cast<std::uint64_t>(most);
     }
@@ -101,17 +105,21 @@ void take_legs(const po::variables_map& values, StudyOptions& study)
 {
     study.continues = values["continue"].as<bool>();
     if (study.continues && study.force) {
-        throw InputError("--continue and --force exclude each other: --force starts the search again each time; leave one out");
+        throw InputError(
+            "--continue and --force exclude each other: --force starts the search again each time; leave one "
+            "out");
     }
     if (values.count("legs") == 0) {
         return;
     }
     const auto most = values["legs"].as<std::int64_t>();
     if (!study.continues) {
-        throw InputError("--legs limits the runs of a search with --continue; add --continue, or leave it out");
+        throw InputError(
+            "--legs limits the runs of a search with --continue; add --continue, or leave it out");
     }
     if (most < 1 || most > std::numeric_limits<int>::max()) {
-        throw InputError(fmt::format("--legs {} is not a number of runs; write for example --legs {}", most, default_most_legs));
+        throw InputError(fmt::format("--legs {} is not a number of runs; write for example --legs {}", most,
+                                     default_most_legs));
     }
     study.most_legs = static_cast<int>(most);
 }
@@ -146,10 +154,11 @@ int run(const std::function<std::optional<Scenario>()>& read, const StudyOptions
             return exit_failure;
         }
         if (Communicator::launched()) {
-            log_info(fmt::format(
-                "exit code {}: the checkpoint is complete; mpirun may report an aborted job, which can be ignored (mpirun -q "
-                "suppresses that message; see docs/launch.md)",
-                exit_call_again));
+            log_info(
+                fmt::format("exit code {}: the checkpoint is complete; mpirun may report an aborted job, "
+                            "which can be ignored (mpirun -q "
+                            "suppresses that message; see docs/launch.md)",
+                            exit_call_again));
         }
         return exit_call_again;
     }
@@ -166,17 +175,22 @@ int search_command(const std::vector<std::string>& words, const Call& call)
                           "results file (default: the name of the scenario with .h5, in the current folder)")(
         "force", po::bool_switch(), "overwrite existing results");
     options.add_options()("continue", po::bool_switch(),
-                          "start the search, or continue it if its journal exists; end with 0 if it is complete. Options of the "
+                          "start the search, or continue it if its journal exists; end with 0 if it is "
+                          "complete. Options of the "
                           "first run hold in later ones")(
         "legs", po::value<std::int64_t>()->value_name("N"),
-        fmt::format("with --continue: at most N runs of one search (default: {})", default_most_legs).c_str());
+        fmt::format("with --continue: at most N runs of one search (default: {})", default_most_legs)
+            .c_str());
     options.add_options()("strategy", po::value<std::string>()->value_name("NAME"), strategy_help().c_str());
-    options.add_options()("runnable-by", po::value<std::string>()->value_name("TRAINER"), trainer_help().c_str());
-    options.add_options()("max-evaluations", po::value<std::int64_t>()->value_name("N"), "evaluate at most N plans");
+    options.add_options()("runnable-by", po::value<std::string>()->value_name("TRAINER"),
+                          trainer_help().c_str());
+    options.add_options()("max-evaluations", po::value<std::int64_t>()->value_name("N"),
+                          "evaluate at most N plans");
     options.add_options()("part", po::value<std::string>()->value_name("K/N"),
                           "search part K of N of the space; prismopt merge combines the results");
-    options.add_options()("dry-run", po::bool_switch(),
-                          "count the plans of the space and estimate the cost of a search, without running it");
+    options.add_options()(
+        "dry-run", po::bool_switch(),
+        "count the plans of the space and estimate the cost of a search, without running it");
     add_catalog_option(options);
     add_seed_option(options);
     add_run_options(options);
@@ -186,8 +200,8 @@ int search_command(const std::vector<std::string>& words, const Call& call)
     }
     const std::string path = (*values)["SCENARIO"].as<std::string>();
     StudyOptions study = run_options(*values, call);
-    study.out =
-        values->count("out") > 0 ? (*values)["out"].as<std::string>() : std::filesystem::path(path).stem().string() + ".h5";
+    study.out = values->count("out") > 0 ? (*values)["out"].as<std::string>()
+                                         : std::filesystem::path(path).stem().string() + ".h5";
     study.force = (*values)["force"].as<bool>();
     take_legs(*values, study);
     const auto read = [&]() -> std::optional<Scenario> {
@@ -203,7 +217,8 @@ int search_command(const std::vector<std::string>& words, const Call& call)
         if (call.team.rank() != 0) {
             return exit_done;
         }
-        const Pause pause = stop_after(*values, call, "the estimates above cover only what was checked until then");
+        const Pause pause =
+            stop_after(*values, call, "the estimates above cover only what was checked until then");
         const DryRun found = dry_run(*read(), pause);
         fmt::print("{}", found.text);
         if (!found.stopped.empty()) {

@@ -32,7 +32,8 @@ std::vector<std::string> names_in(const std::string& text)
     return names;
 }
 
-[[noreturn]] void refuse_plan(const Infeasible& why, const po::variables_map& values, const Scenario& scenario)
+[[noreturn]] void refuse_plan(const Infeasible& why, const po::variables_map& values,
+                              const Scenario& scenario)
 {
     const bool of_point = values.count("point") > 0;
     const bool unnamed = !of_point && values["design"].as<std::string>().empty();
@@ -42,16 +43,17 @@ std::vector<std::string> names_in(const std::string& text)
                                           : unnamed ? "without --design,"
                                                     : "--design:",
                                           why.text(),
-                                          example.empty() ? "change the plan"
-                                                          : fmt::format("write for example --design \"{}\"", example)));
+                                          example.empty()
+                                              ? "change the plan"
+                                              : fmt::format("write for example --design \"{}\"", example)));
 }
 
 std::string figure_name(const std::string& name)
 {
     const std::vector<std::string> known{"tornado", "break-even"};
     if (std::find(known.begin(), known.end(), name) == known.end()) {
-        throw InputError(
-            fmt::format("--figure {} is not a figure{}; choose from {}", name, guess_of(name, known), listed(known)));
+        throw InputError(fmt::format("--figure {} is not a figure{}; choose from {}", name,
+                                     guess_of(name, known), listed(known)));
     }
     return name;
 }
@@ -71,15 +73,18 @@ int sensitivity_command(const std::vector<std::string>& words, const Call& call)
 {
     po::options_description options("Options");
     add_plan_options(options);
-    options.add_options()("draws", po::value<int>()->value_name("N")->default_value(4096), "number of step draws")(
+    options.add_options()("draws", po::value<int>()->value_name("N")->default_value(4096),
+                          "number of step draws")(
         "faster", po::value<double>()->value_name("PERCENT")->default_value(10.0),
         "percentage by which kernels and hardware are made faster, and latencies shorter")(
         "pairs", po::value<int>()->value_name("K")->default_value(3),
-        "also change pairs: among the K strongest noise sources, and among the K strongest kernels and hardware parameters; 0: "
+        "also change pairs: among the K strongest noise sources, and among the K strongest kernels and "
+        "hardware parameters; 0: "
         "none")("only", po::value<std::string>()->value_name("NAMES")->default_value("", "all"),
-                "only these kernel classes, noise sources and hardware parameters, for example gemm,gpu,node.bandwidth")(
-        "json", po::bool_switch(), "print one JSON object instead of text")("svg", po::value<std::string>()->value_name("FILE"),
-                                                                            "write the figure")(
+                "only these kernel classes, noise sources and hardware parameters, for example "
+                "gemm,gpu,node.bandwidth")("json", po::bool_switch(),
+                                           "print one JSON object instead of text")(
+        "svg", po::value<std::string>()->value_name("FILE"), "write the figure")(
         "figure", po::value<std::string>()->value_name("NAME")->default_value("tornado"),
         "figure of --svg: tornado (changes in p99), or break-even (worth of each [[knob]] over its values)")(
         "csv", po::value<std::string>()->value_name("FILE"), "write the break-evens as CSV");

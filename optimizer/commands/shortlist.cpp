@@ -12,7 +12,8 @@ int shortlist_command(const std::vector<std::string>& words, const Call& call)
 {
     po::options_description options("Options");
     add_shortlist_options(options);
-    options.add_options()("json", po::bool_switch(), "print one JSON object instead of text (results/README.md lists the keys)");
+    options.add_options()("json", po::bool_switch(),
+                          "print one JSON object instead of text (results/README.md lists the keys)");
     const auto values = parse_options("shortlist", options, "RESULTS", words, call);
     if (!values || call.team.rank() != 0) {
         return exit_done;

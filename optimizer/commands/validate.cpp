@@ -54,7 +54,8 @@ int validate_command(const std::vector<std::string>& words, const Call& call)
                             {"combinations", count.combinations},
                             {"examined", count.examined},
                             {"feasible", count.in_all(count.feasible)},
-                            {"not_plans", count.in_all(space_counts(count.feasible, count.rejected).not_plans)}};
+                            {"not_plans",
+                             count.in_all(space_counts(count.feasible, count.rejected).not_plans)}};
         if (sample) {
             json["feasible"] = std::llround(sample->feasible);
             json["plans_sampled"] = sample->judged;
@@ -88,10 +89,12 @@ int validate_command(const std::vector<std::string>& words, const Call& call)
     }
     fmt::print("{}", space_text(count.combinations, count.feasible, count.rejected));
     if (sample) {
-        fmt::print("{}\n", sample->found ? fmt::format("about {:.3g} plans are feasible", sample->feasible) : sample->text);
+        fmt::print("{}\n", sample->found ? fmt::format("about {:.3g} plans are feasible", sample->feasible)
+                                         : sample->text);
     } else if (!count.whole()) {
         const double scale = static_cast<double>(count.combinations) / static_cast<double>(count.examined);
-        fmt::print("in the whole space: about {:.3g} feasible plans\n", scale * static_cast<double>(count.feasible));
+        fmt::print("in the whole space: about {:.3g} feasible plans\n",
+                   scale * static_cast<double>(count.feasible));
     }
     return exit_done;
 }

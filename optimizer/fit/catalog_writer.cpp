@@ -35,7 +35,9 @@ std::string read_file(const std::string& path)
 
 bool is_time(const FitConstant& constant)
 {
-    const auto time = [&constant]<class Owner>() { return constant_of<Owner>(constant.key).kind == ConstantKind::time; };
+    const auto time = [&constant]<class Owner>() {
+        return constant_of<Owner>(constant.key).kind == ConstantKind::time;
+    };
     if (constant.file == accelerators_file) {
         return time.operator()<Accelerator>();
     }
@@ -58,7 +60,8 @@ std::string value_text(const FitConstant& constant)
 /// The TOML section of a constant: an accelerator's shares are in a table of their own.
 std::string section_of(const FitConstant& constant, const std::string& entry)
 {
-    const bool share = constant.file == "accelerators.toml" && constant.key != "launch" && constant.key != "sustained_clock";
+    const bool share =
+        constant.file == "accelerators.toml" && constant.key != "launch" && constant.key != "sustained_clock";
     return share ? entry + ".efficiency" : entry;
 }
 
@@ -77,8 +80,8 @@ void for_lines(const std::string& text, Visit&& visit)
 }
 
 /// Replaces the line of `key` in `[section]`.
-std::string replaced(const std::string& text, const std::string& section, const std::string& key, const std::string& line,
-                     const std::string& path)
+std::string replaced(const std::string& text, const std::string& section, const std::string& key,
+                     const std::string& line, const std::string& path)
 {
     std::string result;
     bool found = false;
@@ -96,8 +99,9 @@ std::string replaced(const std::string& text, const std::string& section, const 
 /// Runs that the constant was fitted to.
 int rows_of(const FitConstant& constant, const std::vector<FittedRow>& rows)
 {
-    return static_cast<int>(
-        std::count_if(rows.begin(), rows.end(), [&constant](const FittedRow& row) { return constant.concerns(row.run); }));
+    return static_cast<int>(std::count_if(rows.begin(), rows.end(), [&constant](const FittedRow& row) {
+        return constant.concerns(row.run);
+    }));
 }
 
 /// Runs of mixtures of experts by what they ran on: what intervals of mixtures rest on.
@@ -111,7 +115,8 @@ std::string mixtures_text(const std::vector<FittedRow>& rows)
     }
     std::string text;
     for (const auto& [on, count] : counts) {
-        text += fmt::format("    {{ accelerator = \"{}\", stack = \"{}\", rows = {} }},\n", on.first, on.second, count);
+        text += fmt::format("    {{ accelerator = \"{}\", stack = \"{}\", rows = {} }},\n", on.first,
+                            on.second, count);
     }
     return text.empty() ? "" : "mixtures = [\n" + text + "]\n";
 }
@@ -124,7 +129,8 @@ std::string left_out_text(const std::vector<LeftOutErrors>& left_out)
     std::string text;
     for (const LeftOutErrors& e : left_out) {
         text += fmt::format(
-            "    {{ source = \"{}\", line = \"{}\", kind = \"{}\", known = {}, rows = {}, fitted = {}, left_out = {}, "
+            "    {{ source = \"{}\", line = \"{}\", kind = \"{}\", known = {}, rows = {}, fitted = {}, "
+            "left_out = {}, "
             "bias = {:.4f}, machines = [\"{}\"] }},\n",
             e.source, e.line, key(e.kind), e.known, e.rows, errors(e.fitted), errors(e.left_out), e.bias,
             fmt::join(e.machines, "\", \""));
@@ -132,35 +138,45 @@ std::string left_out_text(const std::vector<LeftOutErrors>& left_out)
     return text.empty() ? "" : "left_out = [\n" + text + "]\n";
 }
 
-std::string fit_text(const Fit& fit, const std::vector<FittedRow>& rows, const std::string& date, double mean_error,
-                     double median_error, const std::vector<LeftOutErrors>& left_out)
+std::string fit_text(const Fit& fit, const std::vector<FittedRow>& rows, const std::string& date,
+                     double mean_error, double median_error, const std::vector<LeftOutErrors>& left_out)
 {
     std::map<std::string, int> sources;
     for (const FittedRow& row : rows) {
         ++sources[row.run.source];
     }
     std::string text =
-        "# Written by jobs/fit_constants: what the constants of accelerators, stacks and links were fitted to, and how well they "
+        "# Written by jobs/fit_constants: what the constants of accelerators, stacks and links were fitted "
+        "to, and how well they "
         "are\n"
-        "# known. Covariances are of natural logarithms, in the order of `names`, row by row up to the diagonal; `entries` of "
+        "# known. Covariances are of natural logarithms, in the order of `names`, row by row up to the "
+        "diagonal; `entries` of "
         "the\n"
-        "# catalog share a constant. `scatter`: 1.96 times as much holds 95 % of |log(measured / predicted)| of runs that are "
+        "# catalog share a constant. `scatter`: 1.96 times as much holds 95 % of |log(measured / predicted)| "
+        "of runs that are "
         "dense,\n"
-        "# dense in fewer than 16 bits, mixtures of experts, hybrids, encoders, recommendation networks, and on tori. The "
+        "# dense in fewer than 16 bits, mixtures of experts, hybrids, encoders, recommendation networks, and "
+        "on tori. The "
         "covariance is that of independent rows; for each "
         "of\n"
-        "# these kinds its variances times `widening` hold 95 % of the rows of families that were left out of the fit. "
+        "# these kinds its variances times `widening` hold 95 % of the rows of families that were left out "
+        "of the fit. "
         "`mixtures`: rows\n"
-        "# of mixtures of experts, on what. `unmeasured`: deviation beside the scatter of accelerators whose shares of the peak "
+        "# of mixtures of experts, on what. `unmeasured`: deviation beside the scatter of accelerators whose "
+        "shares of the peak "
         "are\n"
-        "# another's; holds 95 % of the rows of each measured accelerator, predicted by the shares of each of the others. "
+        "# another's; holds 95 % of the rows of each measured accelerator, predicted by the shares of each "
+        "of the others. "
         "`left_out`:\n"
-        "# rows of a line of models of a source, predicted by the fit of all rows and by one without them: mean absolute error, "
+        "# rows of a line of models of a source, predicted by the fit of all rows and by one without them: "
+        "mean absolute error, "
         "share\n"
-        "# inside the 95 % interval, mean half-width of that. `known`: other rows have their accelerators and stacks.\n"
+        "# inside the 95 % interval, mean half-width of that. `known`: other rows have their accelerators "
+        "and stacks.\n"
         "# `constant_rows`: rows that each constant was fitted to.\n\n";
     text += fmt::format(
-        "date = \"{}\"\nrows = {}\nmean_absolute_error = {:.4f}\nmedian_absolute_error = {:.4f}\ncost = {:.4f}\nwidening = "
+        "date = \"{}\"\nrows = {}\nmean_absolute_error = {:.4f}\nmedian_absolute_error = {:.4f}\ncost = "
+        "{:.4f}\nwidening = "
         "[{:.3f}]\n",
         date, rows.size(), mean_error, median_error, fit.cost, fmt::join(fit.widening, ", "));
     text += "sources = [\n";
@@ -186,14 +202,16 @@ std::string fit_text(const Fit& fit, const std::vector<FittedRow>& rows, const s
     for (const std::size_t k : of_catalog) {
         counts.push_back(rows_of(fit.constants[k], rows));
     }
-    text += fmt::format("]\nconstant_rows = [{}]\nscatter = [{:.4f}]\nunmeasured = {:.3f}\n", fmt::join(counts, ", "),
-                        fmt::join(fit.scatter, ", "), fit.unmeasured);
+    text += fmt::format("]\nconstant_rows = [{}]\nscatter = [{:.4f}]\nunmeasured = {:.3f}\n",
+                        fmt::join(counts, ", "), fmt::join(fit.scatter, ", "), fit.unmeasured);
     text += "covariance = [\n";
     const std::size_t n = fit.constants.size();
     for (std::size_t i = 0; i < of_catalog.size(); ++i) {
-        text += "    \"";  // a text: ten thousands of numbers of TOML take longer to read than a prediction takes
+        text +=
+            "    \"";  // a text: ten thousands of numbers of TOML take longer to read than a prediction takes
         for (std::size_t j = 0; j <= i; ++j) {
-            text += fmt::format("{}{:.3g}", j == 0 ? "" : " ", fit.covariance[of_catalog[i] * n + of_catalog[j]]);
+            text +=
+                fmt::format("{}{:.3g}", j == 0 ? "" : " ", fit.covariance[of_catalog[i] * n + of_catalog[j]]);
         }
         text += "\",\n";
     }
@@ -253,9 +271,9 @@ std::string with_values_of_siblings(const std::string& text)
     return result;
 }
 
-void write_catalog(const std::string& folder, const Fit& fit, const std::vector<FittedRow>& rows, const std::string& date,
-                   double mean_error, double median_error, const std::vector<LeftOutErrors>& left_out,
-                   const Components& components)
+void write_catalog(const std::string& folder, const Fit& fit, const std::vector<FittedRow>& rows,
+                   const std::string& date, double mean_error, double median_error,
+                   const std::vector<LeftOutErrors>& left_out, const Components& components)
 {
     std::map<std::string, std::string> files;
     const auto write = [&](const FitConstant& constant, const std::string& source, double deviation) {
@@ -279,10 +297,12 @@ void write_catalog(const std::string& folder, const Fit& fit, const std::vector<
         const int concerned = rows_of(constant, rows);
         const std::string source =
             concerned > 0 ? fmt::format("fitted {} to {} rows", date, concerned)
-                          : fmt::format("mean of {}, fitted {}", constant.parent.substr(0, constant.parent.find('.')), date);
+                          : fmt::format("mean of {}, fitted {}",
+                                        constant.parent.substr(0, constant.parent.find('.')), date);
         write(constant, source, std::sqrt(fit.widening.front()) * fit.deviation[k]);
     }
-    const auto write_component = [&](const FitConstant& constant, const std::string& source, double deviation) {
+    const auto write_component = [&](const FitConstant& constant, const std::string& source,
+                                     double deviation) {
         if (std::none_of(fit.constants.begin(), fit.constants.end(),
                          [&constant](const FitConstant& other) { return other.is(constant); })) {
             write(constant, fmt::format("fitted {} to {}", date, source), deviation);
@@ -290,7 +310,8 @@ void write_catalog(const std::string& folder, const Fit& fit, const std::vector<
     };
     const NetworkFit& network = components.network;
     for (std::size_t k = 0; k < network.constants.size(); ++k) {
-        write_component(network.constants[k], fmt::format("{} collectives", network.rows), network.deviation[k]);
+        write_component(network.constants[k], fmt::format("{} collectives", network.rows),
+                        network.deviation[k]);
     }
     for (const KernelShare& share : components.shares) {
         write_component(constant_of(share), fmt::format("{} kernels", share.rows), share.deviation);

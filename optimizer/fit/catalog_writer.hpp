@@ -15,8 +15,8 @@ std::string with_values_of_siblings(const std::string& text);
 
 /// Rewrites accelerators.toml, stacks.toml, links.toml and libraries.toml of `folder`, and writes fit.toml with date, rows, residuals, covariance
 /// and the errors of families left out of the fit. Throws InputError if a file or a line is missing.
-void write_catalog(const std::string& folder, const Fit& fit, const std::vector<FittedRow>& rows, const std::string& date,
-                   double mean_error, double median_error, const std::vector<LeftOutErrors>& left_out,
-                   const Components& components);
+void write_catalog(const std::string& folder, const Fit& fit, const std::vector<FittedRow>& rows,
+                   const std::string& date, double mean_error, double median_error,
+                   const std::vector<LeftOutErrors>& left_out, const Components& components);
 
 }  // namespace prismopt

@@ -142,7 +142,8 @@ bool fixed(const Kind& kind, const std::string& entry)
     if (is(kind.key, "host_native")) {
         return catalog_stack(entry).host_native.si == 0.0;  // Python calls its experts
     }
-    return kind.file == std::string(stacks) && kind.key == std::string("network") && !slow_network.contains(entry);
+    return kind.file == std::string(stacks) && kind.key == std::string("network") &&
+           !slow_network.contains(entry);
 }
 
 /// All entries of a file of the catalog.
@@ -151,7 +152,9 @@ std::vector<std::string> entries(const std::string& file)
     if (file == libraries_file) {
         return catalog_libraries();
     }
-    return file == accelerators ? catalog_accelerators() : file == stacks ? catalog_stacks() : catalog_links();
+    return file == accelerators ? catalog_accelerators()
+           : file == stacks     ? catalog_stacks()
+                                : catalog_links();
 }
 
 /// [family]: entries that a kind of constant has, none of them twice. Entries in no family: each in one of its own name.
@@ -214,10 +217,12 @@ private:
 
     bool measured(const FitConstant& constant) const
     {
-        return std::any_of(runs_.begin(), runs_.end(), [&](const MeasuredRun& run) { return constant.concerns(run); });
+        return std::any_of(runs_.begin(), runs_.end(),
+                           [&](const MeasuredRun& run) { return constant.concerns(run); });
     }
 
-    void add(const std::string& group, const std::vector<std::string>& sections, double spread, const std::string& parent)
+    void add(const std::string& group, const std::vector<std::string>& sections, double spread,
+             const std::string& parent)
     {
         FitConstant constant = made(group, sections, spread, parent);
         if (measured(constant)) {
@@ -228,7 +233,8 @@ private:
     /// Of one in the mean by definition.
     bool of_reference(const std::string& name) const
     {
-        return name == reference && (is(kind_.key, "gemm") || is(kind_.key, "attention") || is(kind_.key, "memory"));
+        return name == reference &&
+               (is(kind_.key, "gemm") || is(kind_.key, "attention") || is(kind_.key, "memory"));
     }
 
     bool is_shared(const std::string& name) const
@@ -335,7 +341,8 @@ bool FitConstant::is(const FitConstant& of_entry) const
 bool FitConstant::concerns(const MeasuredRun& run) const
 {
     const std::vector<std::string> names = used(run, file);
-    return matters(key, run) && std::any_of(sections.begin(), sections.end(), [&names](const std::string& section) {
+    return matters(key, run) &&
+           std::any_of(sections.begin(), sections.end(), [&names](const std::string& section) {
                return std::find(names.begin(), names.end(), section) != names.end();
            });
 }

@@ -29,7 +29,8 @@ std::vector<std::string> keys_of(const std::string& file)
 EntryFamily read_family(Table row)
 {
     EntryFamily family;
-    family.file = row.at("file", "file = \"links.toml\"").choice({"accelerators.toml", "stacks.toml", "links.toml"}, "files");
+    family.file = row.at("file", "file = \"links.toml\"")
+                      .choice({"accelerators.toml", "stacks.toml", "links.toml"}, "files");
     family.name = row.at("name", "name = \"nvlink\"").text("nvlink");
     const std::string kind = family.file.substr(0, family.file.find('.'));
     const std::vector<std::string> known = Catalog::built_in().names(kind);

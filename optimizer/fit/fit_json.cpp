@@ -64,7 +64,8 @@ json systems_json(const Components& components)
 json kernels_json(const Components& components)
 {
     json kernels = json::array();
-    const auto fitted = kernel_errors(components.kernels, predicted_kernels(components.kernels, components.shares));
+    const auto fitted =
+        kernel_errors(components.kernels, predicted_kernels(components.kernels, components.shares));
     const auto left_out = kernel_errors(components.kernels, kernels_left_out(components.kernels));
     for (std::size_t i = 0; i < fitted.size(); ++i) {
         const KernelErrors& e = fitted[i];
@@ -84,12 +85,14 @@ json constants_json(const Components& components)
     json constants = json::array();
     const NetworkFit& network = components.network;
     for (std::size_t k = 0; k < network.constants.size(); ++k) {
-        constants.push_back(
-            {{"name", network.constants[k].name()}, {"value", network.constants[k].value}, {"deviation", network.deviation[k]}});
+        constants.push_back({{"name", network.constants[k].name()},
+                             {"value", network.constants[k].value},
+                             {"deviation", network.deviation[k]}});
     }
     for (const KernelShare& share : components.shares) {
-        constants.push_back(
-            {{"name", share.accelerator + "." + share.key}, {"share", share.value}, {"deviation", share.deviation}});
+        constants.push_back({{"name", share.accelerator + "." + share.key},
+                             {"share", share.value},
+                             {"deviation", share.deviation}});
     }
     return constants;
 }

@@ -35,7 +35,8 @@ Eigen::Index index_of(const std::vector<FitConstant>& constants, const std::stri
 double time_of(const FittedRow& row, const Machines& machines, const NoiseByProfile& noise)
 {
     const Cluster cluster = machines.cluster_of(row.run);
-    PlanCompiler compiler({row.run.workload, row.run.phase(), cluster, noise.at(row.run.variability), no_memory_limit});
+    PlanCompiler compiler(
+        {row.run.workload, row.run.phase(), cluster, noise.at(row.run.variability), no_memory_limit});
     const auto compiled = compiler.compile(row.run.plan, CompileFor::noise_free_step);
     if (const auto* refusal = std::get_if<Infeasible>(&compiled)) {
         throw std::logic_error(row.run.row + ": " + refusal->detail);
@@ -62,7 +63,8 @@ public:
     // Names that Eigen asks for. NOLINTNEXTLINE(readability-identifier-naming)
     enum { InputsAtCompileTime = Eigen::Dynamic, ValuesAtCompileTime = Eigen::Dynamic };
 
-    Residuals(const std::vector<FittedRow>& rows, const std::vector<FitConstant>& constants, const NoiseByProfile& noise)
+    Residuals(const std::vector<FittedRow>& rows, const std::vector<FitConstant>& constants,
+              const NoiseByProfile& noise)
         : rows_(rows), constants_(constants), noise_(noise)
     {
         for (const FitConstant& constant : constants) {
@@ -202,12 +204,14 @@ std::vector<double> scatter_of(const std::vector<FittedRow>& rows, const std::ve
     for (std::size_t i = 0; i < rows.size(); ++i) {
         const double error = std::abs(std::log(times[i] / rows[i].run.measured_s));
         const double weight = rows[i].weight * rows[i].weight;
-        errors[static_cast<std::size_t>(kind_of(rows[i].run.workload, rows[i].run.cluster))].emplace_back(error, weight);
+        errors[static_cast<std::size_t>(kind_of(rows[i].run.workload, rows[i].run.cluster))].emplace_back(
+            error, weight);
         errors.back().emplace_back(error, weight);
     }
     std::vector<double> scatter;
     for (std::size_t kind = 0; kind < run_kinds; ++kind) {
-        scatter.push_back(weighted_quantile(errors[kind].empty() ? errors.back() : errors[kind], 0.95) / two_sided_95);
+        scatter.push_back(weighted_quantile(errors[kind].empty() ? errors.back() : errors[kind], 0.95) /
+                          two_sided_95);
     }
     return scatter;
 }
@@ -236,7 +240,8 @@ Fit fit_constants(const std::vector<FittedRow>& rows, const std::vector<FitConst
     problem(x, residuals);
     problem.df(x, jacobian);
     fit.cost = residuals.squaredNorm();
-    const Eigen::MatrixXd covariance = (jacobian.transpose() * jacobian).inverse() * (prior_weight * prior_weight);
+    const Eigen::MatrixXd covariance =
+        (jacobian.transpose() * jacobian).inverse() * (prior_weight * prior_weight);
     fit.constants = believed;
     for (Eigen::Index k = 0; k < x.size(); ++k) {
         FitConstant& constant = fit.constants[static_cast<std::size_t>(k)];
@@ -267,8 +272,8 @@ std::vector<FitConstant> with_estimated_spreads(std::vector<FitConstant> believe
         }
         const auto parent = static_cast<std::size_t>(index_of(fit.constants, constant.parent));
         const double distance = std::log(constant.value / fit.constants[parent].value);
-        const double variance =
-            fit.covariance[k * n + k] + fit.covariance[parent * n + parent] - 2.0 * fit.covariance[k * n + parent];
+        const double variance = fit.covariance[k * n + k] + fit.covariance[parent * n + parent] -
+                                2.0 * fit.covariance[k * n + parent];
         Members& members = families[constant.parent];
         members.squares += distance * distance + variance;
         members.count += 1.0;
@@ -276,8 +281,9 @@ std::vector<FitConstant> with_estimated_spreads(std::vector<FitConstant> believe
     for (FitConstant& constant : believed) {
         if (!constant.spread_known) {
             const Members& members = families[constant.parent];
-            constant.spread = std::sqrt((believed_members * constant.spread * constant.spread + members.squares) /
-                                        (believed_members + members.count));
+            constant.spread =
+                std::sqrt((believed_members * constant.spread * constant.spread + members.squares) /
+                          (believed_members + members.count));
         }
     }
     return believed;
@@ -299,7 +305,8 @@ HierarchicalFit fit_hierarchy(const std::vector<FittedRow>& rows, const std::vec
 
 double widening_of(const std::vector<LeftOut>& left_out)
 {
-    std::vector<std::pair<double, double>> needed;  // factor of the constants' variance that puts a row on its limit
+    std::vector<std::pair<double, double>>
+        needed;  // factor of the constants' variance that puts a row on its limit
     for (const LeftOut& row : left_out) {
         const double variance = std::pow(row.error / two_sided_95, 2.0) - std::pow(row.scatter, 2.0);
         const double of_constants = std::pow(row.constants, 2.0);
@@ -311,7 +318,8 @@ double widening_of(const std::vector<LeftOut>& left_out)
     return std::max(1.0, weighted_quantile(needed, 0.95));
 }
 
-std::vector<double> constants_covariance(const std::vector<FittedRow>& rows, const Fit& fit, const NoiseByProfile& noise)
+std::vector<double> constants_covariance(const std::vector<FittedRow>& rows, const Fit& fit,
+                                         const NoiseByProfile& noise)
 {
     const std::vector<double> base = predicted_times(rows, fit.constants, noise);
     const auto n = static_cast<Eigen::Index>(fit.constants.size());
@@ -322,16 +330,19 @@ std::vector<double> constants_covariance(const std::vector<FittedRow>& rows, con
         const Machines machines = machines_at(moved, logarithms(moved));
         for (std::size_t i = 0; i < rows.size(); ++i) {
             if (moved[static_cast<std::size_t>(k)].concerns(rows[i].run)) {
-                gradient(static_cast<Eigen::Index>(i), k) = std::log(base[i] / time_of(rows[i], machines, noise)) / difference;
+                gradient(static_cast<Eigen::Index>(i), k) =
+                    std::log(base[i] / time_of(rows[i], machines, noise)) / difference;
             }
         }
     }
-    const Eigen::Map<const Eigen::MatrixXd> covariance(fit.covariance.data(), n, n);  // symmetric: the order does not matter
+    const Eigen::Map<const Eigen::MatrixXd> covariance(fit.covariance.data(), n,
+                                                       n);  // symmetric: the order does not matter
     const Eigen::MatrixXd result = gradient * covariance * gradient.transpose();
     return {result.data(), result.data() + result.size()};
 }
 
-std::vector<double> constants_deviations(const std::vector<FittedRow>& rows, const Fit& fit, const NoiseByProfile& noise)
+std::vector<double> constants_deviations(const std::vector<FittedRow>& rows, const Fit& fit,
+                                         const NoiseByProfile& noise)
 {
     const std::vector<double> covariance = constants_covariance(rows, fit, noise);
     std::vector<double> deviations;
@@ -341,8 +352,9 @@ std::vector<double> constants_deviations(const std::vector<FittedRow>& rows, con
     return deviations;
 }
 
-std::vector<double> predicted_times(const std::vector<FittedRow>& rows, const std::vector<FitConstant>& constants,
-                                    const NoiseByProfile& noise, const std::string& lender)
+std::vector<double> predicted_times(const std::vector<FittedRow>& rows,
+                                    const std::vector<FitConstant>& constants, const NoiseByProfile& noise,
+                                    const std::string& lender)
 {
     Machines machines = machines_at(constants, logarithms(constants));
     if (!lender.empty()) {

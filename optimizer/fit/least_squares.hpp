@@ -17,7 +17,8 @@ using NoiseByProfile = std::map<std::string, NoiseTables>;
 /// A measured run in the fit.
 struct FittedRow {
     MeasuredRun run;
-    double inflation = 1.0;  // mean step time over the noise-free step, from one sampling at the catalog's constants
+    double inflation =
+        1.0;  // mean step time over the noise-free step, from one sampling at the catalog's constants
     double weight = 1.0;
 };
 
@@ -34,7 +35,8 @@ struct Fit {
 
 /// Rows with weights such that a source of n rows counts as n^0.3, since its rows share its peculiarities. (As one row, dense
 /// runs were 5.6 % off in the mean and 3.8 % in the median, not 5.5 and 3.5.)
-std::vector<FittedRow> fitted_rows(const std::vector<MeasuredRun>& runs, const std::vector<double>& inflation);
+std::vector<FittedRow> fitted_rows(const std::vector<MeasuredRun>& runs,
+                                   const std::vector<double>& inflation);
 
 /// Starts at the values of `start`, constants of the same order, and minimises the sum of a robust loss of log(predicted /
 /// measured) over the rows, of the prior terms of `believed` and of its observations, by the Levenberg-Marquardt method (Eigen, after MINPACK). The
@@ -62,8 +64,9 @@ HierarchicalFit fit_hierarchy(const std::vector<FittedRow>& rows, const std::vec
 
 /// Predicted mean step times of the rows with these constants. `lender`: accelerator whose shares of the peak replace those of
 /// all others.
-std::vector<double> predicted_times(const std::vector<FittedRow>& rows, const std::vector<FitConstant>& constants,
-                                    const NoiseByProfile& noise, const std::string& lender = "");
+std::vector<double> predicted_times(const std::vector<FittedRow>& rows,
+                                    const std::vector<FitConstant>& constants, const NoiseByProfile& noise,
+                                    const std::string& lender = "");
 
 /// Weighted quantile; zero if there are no values.
 double weighted_quantile(std::vector<std::pair<double, double>> values_and_weights, double share);
@@ -83,8 +86,10 @@ double widening_of(const std::vector<LeftOut>& left_out);
 
 /// Covariance of the logarithms of the predicted times due to the uncertainty of the fitted constants, by the delta method: g C
 /// g, [i * rows + j].
-std::vector<double> constants_covariance(const std::vector<FittedRow>& rows, const Fit& fit, const NoiseByProfile& noise);
+std::vector<double> constants_covariance(const std::vector<FittedRow>& rows, const Fit& fit,
+                                         const NoiseByProfile& noise);
 /// Its standard deviations.
-std::vector<double> constants_deviations(const std::vector<FittedRow>& rows, const Fit& fit, const NoiseByProfile& noise);
+std::vector<double> constants_deviations(const std::vector<FittedRow>& rows, const Fit& fit,
+                                         const NoiseByProfile& noise);
 
 }  // namespace prismopt

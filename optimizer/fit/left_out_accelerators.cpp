@@ -15,11 +15,13 @@ using Families = std::map<std::string, std::set<std::string>>;  // [accelerator]
 
 Families families_of(const std::vector<FitConstant>& constants)
 {
-    std::map<std::string, std::set<std::string>> members;  // by the constant that their shares for products are near
+    std::map<std::string, std::set<std::string>>
+        members;  // by the constant that their shares for products are near
     for (const FitConstant& constant : constants) {
         if (constant.file == "accelerators.toml" && constant.key == "gemm" && !constant.is_mean()) {
             const bool of_family = !constant.spread_known;
-            members[of_family ? constant.parent : constant.name()].insert(constant.sections.begin(), constant.sections.end());
+            members[of_family ? constant.parent : constant.name()].insert(constant.sections.begin(),
+                                                                          constant.sections.end());
         }
     }
     Families families;
@@ -33,7 +35,8 @@ Families families_of(const std::vector<FitConstant>& constants)
 
 }  // namespace
 
-std::vector<BorrowedShares> borrowed_shares(const std::vector<FittedRow>& rows, const Fit& fit, const NoiseByProfile& noise)
+std::vector<BorrowedShares> borrowed_shares(const std::vector<FittedRow>& rows, const Fit& fit,
+                                            const NoiseByProfile& noise)
 {
     const Families related = families_of(fit.constants);
     std::map<std::string, std::vector<FittedRow>> measured;
@@ -53,9 +56,11 @@ std::vector<BorrowedShares> borrowed_shares(const std::vector<FittedRow>& rows, 
             const std::vector<double> times = predicted_times(own, fit.constants, noise, other);
             for (std::size_t i = 0; i < own.size(); ++i) {
                 const double error = std::log(times[i] / own[i].run.measured_s);
-                const double scatter = fit.scatter[static_cast<std::size_t>(kind_of(own[i].run.workload, own[i].run.cluster))];
+                const double scatter =
+                    fit.scatter[static_cast<std::size_t>(kind_of(own[i].run.workload, own[i].run.cluster))];
                 pair.errors.push_back(error);
-                pair.needed.push_back(std::sqrt(std::max(0.0, std::pow(error / two_sided_95, 2.0) - scatter * scatter)));
+                pair.needed.push_back(
+                    std::sqrt(std::max(0.0, std::pow(error / two_sided_95, 2.0) - scatter * scatter)));
                 pair.weight.push_back(own[i].weight * own[i].weight);
             }
         }

@@ -16,12 +16,14 @@ struct BorrowedShares {
     std::string shares_of;
     bool sibling = false;        // of the same family of accelerators
     std::vector<double> errors;  // [row]: log(predicted / measured)
-    std::vector<double> needed;  // [row]: standard deviation beyond the scatter for which the error lies on its 95 % limit
+    std::vector<double>
+        needed;  // [row]: standard deviation beyond the scatter for which the error lies on its 95 % limit
     std::vector<double> weight;
 };
 
 /// Every pair of accelerators.
-std::vector<BorrowedShares> borrowed_shares(const std::vector<FittedRow>& rows, const Fit& fit, const NoiseByProfile& noise);
+std::vector<BorrowedShares> borrowed_shares(const std::vector<FittedRow>& rows, const Fit& fit,
+                                            const NoiseByProfile& noise);
 
 /// Returns the standard deviation that, in addition to the scatter, puts 95 % of the rows (by weight) inside their 95 % intervals. Only
 /// pairs of different families count, because a chip that is known from its datasheet only may have no sibling.

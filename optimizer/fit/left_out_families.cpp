@@ -79,23 +79,24 @@ std::vector<LeftOutFamily> left_out_families(const std::vector<FittedRow>& rows,
             const double ratio = times[i] / left_out[i].run.measured_s;
             const double of_constants = std::sqrt(std::max(0.0, family.covariance[i * members.size() + i]));
             family.known = family.known && in_others(left_out[i], others);
-            family.rows.push_back(
-                {members[i],
-                 ratio - 1.0,
-                 {std::abs(std::log(ratio)), of_constants, scatter(fit, left_out[i]), left_out[i].weight * left_out[i].weight}});
+            family.rows.push_back({members[i],
+                                   ratio - 1.0,
+                                   {std::abs(std::log(ratio)), of_constants, scatter(fit, left_out[i]),
+                                    left_out[i].weight * left_out[i].weight}});
         }
         result.push_back(std::move(family));
     }
     return result;
 }
 
-std::vector<double> widening_of(const std::vector<FittedRow>& rows, const std::vector<LeftOutFamily>& families)
+std::vector<double> widening_of(const std::vector<FittedRow>& rows,
+                                const std::vector<LeftOutFamily>& families)
 {
     std::vector<std::vector<LeftOut>> kinds(run_kinds);
     for (const LeftOutFamily& family : families) {
         for (const LeftOutRow& row : family.rows) {
-            std::vector<LeftOut>& own =
-                kinds[static_cast<std::size_t>(kind_of(rows[row.row].run.workload, rows[row.row].run.cluster))];
+            std::vector<LeftOut>& own = kinds[static_cast<std::size_t>(
+                kind_of(rows[row.row].run.workload, rows[row.row].run.cluster))];
             own.push_back(row.deviations);
             own.back().weight = 1.0;
         }
@@ -108,8 +109,9 @@ std::vector<double> widening_of(const std::vector<FittedRow>& rows, const std::v
     return widening;
 }
 
-std::vector<LeftOutErrors> left_out_errors(const std::vector<FittedRow>& rows, const std::vector<LeftOutFamily>& families,
-                                           const Fit& full, const std::vector<double>& predicted,
+std::vector<LeftOutErrors> left_out_errors(const std::vector<FittedRow>& rows,
+                                           const std::vector<LeftOutFamily>& families, const Fit& full,
+                                           const std::vector<double>& predicted,
                                            const std::vector<double>& deviations)
 {
     std::vector<LeftOutErrors> result;
@@ -119,8 +121,8 @@ std::vector<LeftOutErrors> left_out_errors(const std::vector<FittedRow>& rows, c
             const FittedRow& row = rows[left_out.row];
             Sums& sums = kinds[kind_of(row.run.workload, row.run.cluster)];
             const double ratio = predicted[left_out.row] / row.run.measured_s;
-            const double widening =
-                std::sqrt(full.widening[static_cast<std::size_t>(kind_of(row.run.workload, row.run.cluster))]);
+            const double widening = std::sqrt(
+                full.widening[static_cast<std::size_t>(kind_of(row.run.workload, row.run.cluster))]);
             const double known = std::hypot(widening * deviations[left_out.row], scatter(full, row));
             const LeftOut& d = left_out.deviations;
             const double unknown = std::hypot(widening * d.constants, d.scatter);

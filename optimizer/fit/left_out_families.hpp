@@ -21,7 +21,8 @@ struct LeftOutFamily {
     std::string line;
     bool known = false;  // accelerator and stack of each row occur in other families
     std::vector<LeftOutRow> rows;
-    std::vector<double> covariance{};  // of log(predicted) from the constants, fitted without the family, [i * rows + j]
+    std::vector<double>
+        covariance{};  // of log(predicted) from the constants, fitted without the family, [i * rows + j]
 };
 
 /// Fits the rows again without each family in turn, from the constants of `full` and with its priors, and predicts that family.
@@ -30,12 +31,14 @@ std::vector<LeftOutFamily> left_out_families(const std::vector<FittedRow>& rows,
                                              const NoiseByProfile& noise, int most_steps);
 
 /// Factors of the left-out rows of each kind, as widening_of() in least_squares.hpp with equal weights; one where there are none.
-std::vector<double> widening_of(const std::vector<FittedRow>& rows, const std::vector<LeftOutFamily>& families);
+std::vector<double> widening_of(const std::vector<FittedRow>& rows,
+                                const std::vector<LeftOutFamily>& families);
 
 /// Left-out families of one kind of run beside the fit of all rows. `deviations`: of the constants in the full fit, not
 /// widened, [row].
-std::vector<LeftOutErrors> left_out_errors(const std::vector<FittedRow>& rows, const std::vector<LeftOutFamily>& families,
-                                           const Fit& full, const std::vector<double>& predicted,
+std::vector<LeftOutErrors> left_out_errors(const std::vector<FittedRow>& rows,
+                                           const std::vector<LeftOutFamily>& families, const Fit& full,
+                                           const std::vector<double>& predicted,
                                            const std::vector<double>& deviations);
 
 }  // namespace prismopt

@@ -41,8 +41,8 @@ Errors errors_of(std::vector<double> errors)
     return {sum / static_cast<double>(errors.size()), median_of(std::move(errors))};
 }
 
-std::vector<double> absolute_errors(const std::vector<FittedRow>& rows, const std::vector<FitConstant>& constants,
-                                    const NoiseByProfile& noise)
+std::vector<double> absolute_errors(const std::vector<FittedRow>& rows,
+                                    const std::vector<FitConstant>& constants, const NoiseByProfile& noise)
 {
     const std::vector<double> times = predicted_times(rows, constants, noise);
     std::vector<double> errors;
@@ -62,13 +62,16 @@ std::string today()
 
 void print_constants(const Fit& fit, const std::vector<FitConstant>& start)
 {
-    fmt::print("{:<44}{:>12}{:>12}{:>8}   {}\n", "constant", "before", "fitted", "+- %", "near (within +- %)");
+    fmt::print("{:<44}{:>12}{:>12}{:>8}   {}\n", "constant", "before", "fitted", "+- %",
+               "near (within +- %)");
     for (std::size_t k = 0; k < fit.constants.size(); ++k) {
         const FitConstant& constant = fit.constants[k];
-        const std::string near =
-            constant.parent.empty() ? "" : fmt::format("{} ({:.0f})", constant.parent, 100.0 * constant.spread);
-        fmt::print("{:<44}{:>12.4g}{:>12.4g}{:>8.1f}   {}\n", constant.name() + (constant.is_mean() ? " (mean)" : ""),
-                   start[k].value, constant.value, 100.0 * fit.deviation[k], near);
+        const std::string near = constant.parent.empty()
+                                     ? ""
+                                     : fmt::format("{} ({:.0f})", constant.parent, 100.0 * constant.spread);
+        fmt::print("{:<44}{:>12.4g}{:>12.4g}{:>8.1f}   {}\n",
+                   constant.name() + (constant.is_mean() ? " (mean)" : ""), start[k].value, constant.value,
+                   100.0 * fit.deviation[k], near);
     }
 }
 
@@ -78,7 +81,8 @@ void print_sources(const std::vector<FittedRow>& rows, const std::vector<double>
     std::map<std::string, std::vector<double>> kinds;
     for (std::size_t i = 0; i < rows.size(); ++i) {
         sources[rows[i].run.source].push_back(errors[i]);
-        kinds[std::string("all: ") + name(kind_of(rows[i].run.workload, rows[i].run.cluster))].push_back(errors[i]);
+        kinds[std::string("all: ") + name(kind_of(rows[i].run.workload, rows[i].run.cluster))].push_back(
+            errors[i]);
     }
     sources.merge(kinds);
     fmt::print("\n{:<44}{:>6}{:>9}{:>10}\n", "source", "rows", "mean %", "median %");
@@ -90,33 +94,36 @@ void print_sources(const std::vector<FittedRow>& rows, const std::vector<double>
 
 void print_errors(const std::string& name, int rows, const FamilyErrors& fitted, const FamilyErrors& left_out)
 {
-    fmt::print("{:<66}{:>6}{:>9.2f}{:>9.0f}{:>9.1f}{:>11.2f}{:>9.0f}{:>9.1f}\n", name, rows, 100.0 * fitted.error,
-               100.0 * fitted.inside, 100.0 * fitted.half_width, 100.0 * left_out.error, 100.0 * left_out.inside,
-               100.0 * left_out.half_width);
+    fmt::print("{:<66}{:>6}{:>9.2f}{:>9.0f}{:>9.1f}{:>11.2f}{:>9.0f}{:>9.1f}\n", name, rows,
+               100.0 * fitted.error, 100.0 * fitted.inside, 100.0 * fitted.half_width, 100.0 * left_out.error,
+               100.0 * left_out.inside, 100.0 * left_out.half_width);
 }
 
 /// In the sample, then left out of the fit. Inside: percentage of rows inside their 95 % interval, whose mean half-width follows.
 void print_left_out(const std::vector<LeftOutErrors>& families, const std::vector<double>& widening)
 {
-    fmt::print("\n{:<66}{:>6}{:>9}{:>9}{:>9}{:>11}{:>9}{:>9}\n", "family, kind (* no other has its accelerator or stack)", "rows",
-               "fitted %", "inside %", "+- %", "left out %", "inside %", "+- %");
+    fmt::print("\n{:<66}{:>6}{:>9}{:>9}{:>9}{:>11}{:>9}{:>9}\n",
+               "family, kind (* no other has its accelerator or stack)", "rows", "fitted %", "inside %",
+               "+- %", "left out %", "inside %", "+- %");
     for (const LeftOutErrors& family : families) {
-        print_errors(fmt::format("{}: {}, {}{}", family.source, family.line, name(family.kind), family.known ? "" : " *"),
+        print_errors(fmt::format("{}: {}, {}{}", family.source, family.line, name(family.kind),
+                                 family.known ? "" : " *"),
                      family.rows, family.fitted, family.left_out);
     }
     for (const LeftOutAccuracy& kind : left_out_by_kind(families)) {
         print_errors(fmt::format("all: {}", name(kind.kind)), kind.rows, kind.fitted, kind.left_out);
     }
     for (int kind = 0; kind < run_kinds; ++kind) {
-        fmt::print("variance of the constants multiplied by {:.3g} for {}, so that 95 % of its rows are inside\n",
-                   widening[static_cast<std::size_t>(kind)], name(static_cast<RunKind>(kind)));
+        fmt::print(
+            "variance of the constants multiplied by {:.3g} for {}, so that 95 % of its rows are inside\n",
+            widening[static_cast<std::size_t>(kind)], name(static_cast<RunKind>(kind)));
     }
 }
 
 void print_borrowed(const std::vector<BorrowedShares>& pairs, double deviation)
 {
-    fmt::print("\n{:<26}{:<26}{:>6}{:>9}{:>9}\n", "predicted accelerator", "shares of (* its family)", "rows", "mean %",
-               "bias %");
+    fmt::print("\n{:<26}{:<26}{:>6}{:>9}{:>9}\n", "predicted accelerator", "shares of (* its family)", "rows",
+               "mean %", "bias %");
     for (const BorrowedShares& pair : pairs) {
         double absolute = 0.0;
         double bias = 0.0;
@@ -124,11 +131,13 @@ void print_borrowed(const std::vector<BorrowedShares>& pairs, double deviation)
             absolute += std::abs(std::expm1(error)) / static_cast<double>(pair.errors.size());
             bias += std::expm1(error) / static_cast<double>(pair.errors.size());
         }
-        fmt::print("{:<26}{:<26}{:>6}{:>9.1f}{:>+9.1f}\n", pair.measured, pair.shares_of + (pair.sibling ? " *" : ""),
-                   pair.errors.size(), 100.0 * absolute, 100.0 * bias);
+        fmt::print("{:<26}{:<26}{:>6}{:>9.1f}{:>+9.1f}\n", pair.measured,
+                   pair.shares_of + (pair.sibling ? " *" : ""), pair.errors.size(), 100.0 * absolute,
+                   100.0 * bias);
     }
     fmt::print(
-        "\nstandard deviation of an accelerator that was not measured: {:.3f}, which covers 95 % of these rows (by weight)\n",
+        "\nstandard deviation of an accelerator that was not measured: {:.3f}, which covers 95 % of these "
+        "rows (by weight)\n",
         deviation);
 }
 
@@ -138,20 +147,23 @@ bool is_new(const FitConstant& constant, const FittedModel& known, const std::ve
     if (constant.is_mean() || std::find(again.begin(), again.end(), constant.name()) != again.end()) {
         return true;
     }
-    return std::none_of(known.constants.begin(), known.constants.end(), [&constant](const FittedConstant& other) {
-        return other.key == constant.key &&
-               std::any_of(other.entries.begin(), other.entries.end(), [&](const std::string& entry) {
-                   return std::find(constant.sections.begin(), constant.sections.end(), entry) != constant.sections.end();
-               });
-    });
+    return std::none_of(
+        known.constants.begin(), known.constants.end(), [&constant](const FittedConstant& other) {
+            return other.key == constant.key &&
+                   std::any_of(other.entries.begin(), other.entries.end(), [&](const std::string& entry) {
+                       return std::find(constant.sections.begin(), constant.sections.end(), entry) !=
+                              constant.sections.end();
+                   });
+        });
 }
 
 /// Fits new constants to the rows that they concern, with all others as in the catalog, and prints them.
-void fit_new(const std::vector<FittedRow>& rows, const std::vector<FitConstant>& all, const NoiseByProfile& noise,
-             const std::vector<std::string>& again)
+void fit_new(const std::vector<FittedRow>& rows, const std::vector<FitConstant>& all,
+             const NoiseByProfile& noise, const std::vector<std::string>& again)
 {
     for (const std::string& name : again) {
-        if (std::none_of(all.begin(), all.end(), [&name](const FitConstant& constant) { return constant.name() == name; })) {
+        if (std::none_of(all.begin(), all.end(),
+                         [&name](const FitConstant& constant) { return constant.name() == name; })) {
             throw std::invalid_argument(fmt::format("--again {} is no constant of the fit", name));
         }
     }
@@ -159,7 +171,8 @@ void fit_new(const std::vector<FittedRow>& rows, const std::vector<FitConstant>&
     std::vector<FitConstant> constants;
     std::copy_if(all.begin(), all.end(), std::back_inserter(constants),
                  [&](const FitConstant& constant) { return is_new(constant, known, again); });
-    if (std::all_of(constants.begin(), constants.end(), [](const FitConstant& constant) { return constant.is_mean(); })) {
+    if (std::all_of(constants.begin(), constants.end(),
+                    [](const FitConstant& constant) { return constant.is_mean(); })) {
         fmt::print("no new constants: the catalog has all of them; --again ENTRY.KEY fits one again\n");
         return;
     }
@@ -178,13 +191,16 @@ int run(int argc, char** argv)
     po::options_description options("Options");
     options.add_options()("help,h", "print this help")("data", po::value<std::string>()->value_name("DIR"),
                                                        "folder of measured runs")(
-        "write", po::value<std::string>()->value_name("CATALOG"), "write the fitted constants to the catalog in this folder")(
-        "leave-one-out", po::bool_switch(), "fit again without each family and predict it (implied by --write and --found)")(
+        "write", po::value<std::string>()->value_name("CATALOG"),
+        "write the fitted constants to the catalog in this folder")(
+        "leave-one-out", po::bool_switch(),
+        "fit again without each family and predict it (implied by --write and --found)")(
         "found", po::value<std::string>()->value_name("FOLDER"),
-        "write into this folder how well collectives and kernels alone are predicted (components.json), and what shortlists of "
-        "measured plans are worth (shortlist.json)")(
-        "new", po::bool_switch(),
-        "fit the constants of new entries alone, with means of their families from beliefs alone, and print them")(
+        "write into this folder how well collectives and kernels alone are predicted (components.json), and "
+        "what shortlists of "
+        "measured plans are worth (shortlist.json)")("new", po::bool_switch(),
+                                                     "fit the constants of new entries alone, with means of "
+                                                     "their families from beliefs alone, and print them")(
         "again", po::value<std::vector<std::string>>()->multitoken()->value_name("ENTRY.KEY"),
         "with --new: also these constants");
     po::positional_options_description positional;
@@ -222,12 +238,13 @@ int run(int argc, char** argv)
     const std::vector<FitConstant> start = observed(fitted_constants(runs), components);
     if (values["new"].as<bool>()) {
         fit_new(rows, start, noise,
-                values.count("again") > 0 ? values["again"].as<std::vector<std::string>>() : std::vector<std::string>{});
+                values.count("again") > 0 ? values["again"].as<std::vector<std::string>>()
+                                          : std::vector<std::string>{});
         return 0;
     }
     const Errors before = errors_of(absolute_errors(rows, start, noise));
-    fmt::print("{} rows, {} constants; before: mean {:.2f} %, median {:.2f} %\n", rows.size(), start.size(), 100.0 * before.mean,
-               100.0 * before.median);
+    fmt::print("{} rows, {} constants; before: mean {:.2f} %, median {:.2f} %\n", rows.size(), start.size(),
+               100.0 * before.mean, 100.0 * before.median);
     std::fflush(stdout);
     const HierarchicalFit full = fit_hierarchy(rows, start, noise, most_steps);
     Fit fit = full.fit;
@@ -252,8 +269,8 @@ int run(int argc, char** argv)
     const Errors after = errors_of(errors);
     print_constants(fit, start);
     print_sources(rows, errors);
-    fmt::print("\nfitted: mean {:.2f} %, median {:.2f} %, cost {:.4f} after {} evaluations\n", 100.0 * after.mean,
-               100.0 * after.median, fit.cost, fit.evaluations);
+    fmt::print("\nfitted: mean {:.2f} %, median {:.2f} %, cost {:.4f} after {} evaluations\n",
+               100.0 * after.mean, 100.0 * after.median, fit.cost, fit.evaluations);
     if (!left_out.empty()) {
         print_left_out(left_out, fit.widening);
     }
@@ -275,11 +292,13 @@ int run(int argc, char** argv)
                          shortlists_json(shortlist_accuracy(groups, repeat), discrepancy));
         }
         if (write) {
-            replace_file(values["write"].as<std::string>() + "/discrepancy.toml", discrepancy_text(discrepancy, today()));
+            replace_file(values["write"].as<std::string>() + "/discrepancy.toml",
+                         discrepancy_text(discrepancy, today()));
         }
     }
     if (write) {
-        write_catalog(values["write"].as<std::string>(), fit, rows, today(), after.mean, after.median, left_out, components);
+        write_catalog(values["write"].as<std::string>(), fit, rows, today(), after.mean, after.median,
+                      left_out, components);
     }
     return 0;
 }

@@ -55,7 +55,8 @@ std::vector<FitConstant> constants_for(const std::vector<MeasuredCollective>& ro
     }
     std::vector<FitConstant> constants;
     for (const LibraryBelief& belief : library_beliefs) {
-        constants.push_back(made({libraries_file, belief.key, belief.value, belief.spread, belief.largest}, usual_library));
+        constants.push_back(
+            made({libraries_file, belief.key, belief.value, belief.spread, belief.largest}, usual_library));
     }
     for (const auto& [name, link] : links) {
         constants.push_back(made(efficiency, name));
@@ -84,7 +85,8 @@ CollectiveConstant of_clusters(const FitConstant& constant)
 }
 
 /// `told`: the rows of the fit; others have links whose constants stay as believed.
-std::vector<CollectiveConstant> fitted(const std::vector<FitConstant>& constants, const std::vector<MeasuredCollective>& told)
+std::vector<CollectiveConstant> fitted(const std::vector<FitConstant>& constants,
+                                       const std::vector<MeasuredCollective>& told)
 {
     std::vector<CollectiveConstant> of;
     std::transform(constants.begin(), constants.end(), std::back_inserter(of), of_clusters);
@@ -101,7 +103,8 @@ bool uses(const MeasuredCollective& row, const std::set<std::string>& links)
 std::string family_of(const std::string& link) { return link.substr(0, link.find_first_of("0123456789-")); }
 
 /// A row of two families has the prediction that is farther off.
-std::vector<double> times_without_families(const std::vector<MeasuredCollective>& rows, const std::vector<FitConstant>& constants)
+std::vector<double> times_without_families(const std::vector<MeasuredCollective>& rows,
+                                           const std::vector<FitConstant>& constants)
 {
     std::map<std::string, std::set<std::string>> families;
     for (const MeasuredCollective& row : rows) {
@@ -116,7 +119,9 @@ std::vector<double> times_without_families(const std::vector<MeasuredCollective>
                      [&links = links](const MeasuredCollective& row) { return !uses(row, links); });
         const std::vector<double> predicted = predicted_times(rows, fitted(constants, others));
         for (std::size_t i = 0; i < rows.size(); ++i) {
-            const auto off = [&](double time) { return time > 0.0 ? std::abs(std::log(time / rows[i].measured_s)) : -1.0; };
+            const auto off = [&](double time) {
+                return time > 0.0 ? std::abs(std::log(time / rows[i].measured_s)) : -1.0;
+            };
             if (uses(rows[i], links) && off(predicted[i]) > off(times[i])) {
                 times[i] = predicted[i];
             }
@@ -134,8 +139,8 @@ NetworkFit fit_network(const std::vector<MeasuredCollective>& rows)
     fit.left_out_s = times_without_families(rows, fit.constants);
     const std::vector<CollectiveConstant> found = fitted(fit.constants, rows);
     fit.fitted_s = predicted_times(rows, found);
-    fit.rows =
-        static_cast<int>(std::count_if(rows.begin(), rows.end(), [](const MeasuredCollective& row) { return !row.apart; }));
+    fit.rows = static_cast<int>(
+        std::count_if(rows.begin(), rows.end(), [](const MeasuredCollective& row) { return !row.apart; }));
     for (std::size_t k = 0; k < found.size(); ++k) {
         fit.constants[k].value = found[k].value;
         fit.deviation.push_back(std::max(least_deviation, found[k].deviation));

@@ -33,7 +33,8 @@ std::map<std::pair<PlanTraits, long long>, std::vector<std::size_t>> rows_of_pla
 }
 
 /// The part of a covariance of all rows.
-std::vector<double> part_of(const std::vector<double>& covariance, std::size_t rows, const std::vector<std::size_t>& members)
+std::vector<double> part_of(const std::vector<double>& covariance, std::size_t rows,
+                            const std::vector<std::size_t>& members)
 {
     std::vector<double> result;
     for (const std::size_t i : members) {
@@ -67,7 +68,8 @@ PlanGroup of_different_plans(const PlanGroup& group)
 }
 
 /// Draws of the measured times. The group's covariance of the constants is that of as many constants with unit gradients.
-StepPosterior posterior_of(const PlanGroup& group, const Discrepancy& discrepancy, const std::vector<std::size_t>& measured)
+StepPosterior posterior_of(const PlanGroup& group, const Discrepancy& discrepancy,
+                           const std::vector<std::size_t>& measured)
 {
     std::vector<StepObservation> observations;
     for (const std::size_t i : measured) {
@@ -91,7 +93,8 @@ std::vector<PlanOfPosterior> plans_of(const PlanGroup& group)
 
 JointDraws draws_of(const PlanGroup& group, const Discrepancy& discrepancy)
 {
-    JointDraws draws{group.predicted_s.size(), posterior_of(group, discrepancy, {}).draw(plans_of(group), judged_draws, 1, {})};
+    JointDraws draws{group.predicted_s.size(),
+                     posterior_of(group, discrepancy, {}).draw(plans_of(group), judged_draws, 1, {})};
     for (std::size_t d = 0; d < draws.draws(); ++d) {
         for (std::size_t i = 0; i < draws.points; ++i) {
             double& value = draws.values[d * draws.points + i];
@@ -136,14 +139,17 @@ ShortlistAccuracy accuracy_of(const PlanGroup& group, const Discrepancy& discrep
 {
     const std::size_t n = group.predicted_s.size();
     const double fastest = *std::min_element(group.measured_s.begin(), group.measured_s.end());
-    const auto regret = [&](const std::vector<std::size_t>& plans) { return best_of(group, plans) / fastest - 1.0; };
+    const auto regret = [&](const std::vector<std::size_t>& plans) {
+        return best_of(group, plans) / fastest - 1.0;
+    };
     const JointDraws draws = draws_of(group, discrepancy);
     const std::vector<std::size_t> covered = covering(draws, wanted_cover).points;
     const std::vector<std::size_t> three = least_regret(draws, 3).points;
     ShortlistAccuracy result{group.source, group.job, group.one_node, n, covered.size()};
     result.hit = beyond_repeats(regret(covered)) == 0.0;
     result.exact = regret(covered) == 0.0;
-    const auto first = std::min_element(group.predicted_s.begin(), group.predicted_s.end()) - group.predicted_s.begin();
+    const auto first =
+        std::min_element(group.predicted_s.begin(), group.predicted_s.end()) - group.predicted_s.begin();
     result.first_strict = regret({static_cast<std::size_t>(first)});
     result.three_strict = regret(three);
     result.first_regret = beyond_repeats(result.first_strict);
@@ -158,7 +164,8 @@ ShortlistAccuracy accuracy_of(const PlanGroup& group, const Discrepancy& discrep
         }
     }
     result.random_regret /= choices;
-    const std::vector<NormalMarginal> after = posterior_of(group, discrepancy, three).marginals(plans_of(group));
+    const std::vector<NormalMarginal> after =
+        posterior_of(group, discrepancy, three).marginals(plans_of(group));
     std::vector<double> others_ratios;
     for (std::size_t i = 0; i < n; ++i) {
         if (std::find(three.begin(), three.end(), i) == three.end()) {
@@ -166,8 +173,8 @@ ShortlistAccuracy accuracy_of(const PlanGroup& group, const Discrepancy& discrep
             const double others = static_cast<double>(n - three.size());
             result.error += std::abs(std::expm1(-group.errors.log_ratio[i])) / others;
             result.error_after += std::abs(std::expm1(after[i].mean - group.errors.log_ratio[i])) / others;
-            const double miss =
-                std::abs(after[i].mean - group.errors.log_ratio[i]) / std::hypot(after[i].deviation, discrepancy.repeat);
+            const double miss = std::abs(after[i].mean - group.errors.log_ratio[i]) /
+                                std::hypot(after[i].deviation, discrepancy.repeat);
             for (std::size_t k = 0; k < result.inside.size(); ++k) {
                 result.inside[k] += miss <= covering_deviations[k] ? 1.0 / others : 0.0;
             }
@@ -179,7 +186,8 @@ ShortlistAccuracy accuracy_of(const PlanGroup& group, const Discrepancy& discrep
 
 }  // namespace
 
-std::vector<PlanGroup> plan_groups(const std::vector<FittedRow>& rows, const std::vector<LeftOutFamily>& families, const Fit& fit,
+std::vector<PlanGroup> plan_groups(const std::vector<FittedRow>& rows,
+                                   const std::vector<LeftOutFamily>& families, const Fit& fit,
                                    const NoiseByProfile& noise)
 {
     const std::vector<double> covariance = constants_covariance(rows, fit, noise);
@@ -284,7 +292,8 @@ MemoryDeviations memory_deviations(const std::vector<CheckedRun>& runs)
     const double usual = all.empty() ? 0.0 : median_of(all);
     const double usual_within = within.empty() ? 0.0 : std::min(median_of(within), usual);
     MemoryDeviations result{std::sqrt(usual - usual_within), std::sqrt(usual_within)};
-    constexpr double borrowed_rows = 10.0;  // an assumption: so few rows are worth as much as all other stacks
+    constexpr double borrowed_rows =
+        10.0;  // an assumption: so few rows are worth as much as all other stacks
     for (const auto& [stack, sources] : stacks) {
         double of_squares = 0.0;
         double rows = 0.0;

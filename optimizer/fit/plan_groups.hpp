@@ -27,7 +27,8 @@ struct PlanGroup {
 };
 
 /// Groups of at least three plans. A group weighs n^-0.7 if its source has n of them, as rows do in the fit of the constants.
-std::vector<PlanGroup> plan_groups(const std::vector<FittedRow>& rows, const std::vector<LeftOutFamily>& families, const Fit& fit,
+std::vector<PlanGroup> plan_groups(const std::vector<FittedRow>& rows,
+                                   const std::vector<LeftOutFamily>& families, const Fit& fit,
                                    const NoiseByProfile& noise);
 
 /// Of measurements of the same plan (repeat_deviation()).
@@ -57,8 +58,8 @@ struct ShortlistAccuracy {
     double first_strict = 0.0;  // the same regrets, whatever repeats differ by
     double three_strict = 0.0;
     double random_regret = 0.0;  // mean over all choices of three plans
-    double error = 0.0;          // mean absolute error of the other plans, if any, before these three are measured
-    double error_after = 0.0;    // after
+    double error = 0.0;  // mean absolute error of the other plans, if any, before these three are measured
+    double error_after = 0.0;  // after
     // Shares of the other plans inside their intervals of 50, 80 and 95 % after these three were measured.
     std::array<double, 3> inside{};
     double error_hindsight = 0.0;  // with the one factor of all predictions that is the best for these plans

@@ -68,7 +68,8 @@ SpaceSettings detailed_values(const Problem& problem, bool has_rules)
     }
     if (problem.workload.mixture()) {
         for (const ModuleSet& modules :
-             {ModuleSet{Module::moe_act}, ModuleSet{Module::layernorm, Module::moe_act}, ModuleSet{Module::moe}}) {
+             {ModuleSet{Module::moe_act}, ModuleSet{Module::layernorm, Module::moe_act},
+              ModuleSet{Module::moe}}) {
             values.recompute_modules.push_back(modules);
         }
     }
@@ -95,7 +96,9 @@ std::vector<AxisValue> other_values(const ParallelPlan& plan, const SpaceSetting
     for_each_axis([&](const auto& axis) {
         for (const auto& value : values.*(axis.values)) {
             if (plan.*(axis.choice) != value) {
-                const auto set = [choice = axis.choice, value](ParallelPlan& changed) { changed.*choice = value; };
+                const auto set = [choice = axis.choice, value](ParallelPlan& changed) {
+                    changed.*choice = value;
+                };
                 others.push_back({axis.name, set, axis.changes.anything});
             }
         }
@@ -129,7 +132,8 @@ bool chunks_differ(const ParallelPlan& plan) { return !runs_chunks(plan.schedule
 constexpr auto forced_values = std::to_array<Forced>({
     {"schedule", "v", chunks_differ,
      [](ParallelPlan& plan) { plan.schedule = plan.chunks > 1 ? usual_schedule_of_chunks : usual_schedule; }},
-    {"schedule", "pp", [](const ParallelPlan& plan) { return plan.pp == 1 && !facts_of(plan.schedule).one_stage; },
+    {"schedule", "pp",
+     [](const ParallelPlan& plan) { return plan.pp == 1 && !facts_of(plan.schedule).one_stage; },
      [](ParallelPlan& plan) { plan.schedule = usual_schedule; }},
     {"v", "", chunks_differ,
      [](ParallelPlan& plan) {
@@ -139,12 +143,16 @@ constexpr auto forced_values = std::to_array<Forced>({
     {"group", "", [](const ParallelPlan& plan) { return !facts_of(plan.schedule).groups; },
      [](ParallelPlan& plan) { plan.group = 0; }},
     {"post_validation", "",
-     [](const ParallelPlan& plan) { return plan.post_validation == PostValidation::on && !can_validate_later(plan); },
+     [](const ParallelPlan& plan) {
+         return plan.post_validation == PostValidation::on && !can_validate_later(plan);
+     },
      [](ParallelPlan& plan) { plan.post_validation = PostValidation::off; }},
     {"ulysses", "", [](const ParallelPlan& plan) { return plan.ulysses > 0 && plan.cp % plan.ulysses != 0; },
      [](ParallelPlan& plan) { plan.ulysses = 1; }},
     {"recompute", "recompute_modules",
-     [](const ParallelPlan& plan) { return !plan.recompute_modules.empty() && plan.recompute != Recompute::selective; },
+     [](const ParallelPlan& plan) {
+         return !plan.recompute_modules.empty() && plan.recompute != Recompute::selective;
+     },
      [](ParallelPlan& plan) { plan.recompute = Recompute::selective; }},
     {"recompute", "recomputed_layers", [](const ParallelPlan& plan) { return plan.recomputed_layers > 0; },
      [](ParallelPlan& plan) { plan.recompute = Recompute::full; }},
@@ -154,7 +162,8 @@ constexpr auto forced_values = std::to_array<Forced>({
      [](ParallelPlan& plan) { plan.recomputed_layers = 0; }},
     {"shard_gpus", "",
      [](const ParallelPlan& plan) {
-         return plan.shard_gpus > 0 && (plan.sharding == Sharding::none || plan.gradient_gpus() % plan.shard_gpus != 0);
+         return plan.shard_gpus > 0 &&
+                (plan.sharding == Sharding::none || plan.gradient_gpus() % plan.shard_gpus != 0);
      },
      [](ParallelPlan& plan) { plan.shard_gpus = 0; }},
     {"expert_overlap", "", [](const ParallelPlan& plan) { return !plan.exchanges_tokens(); },
@@ -164,8 +173,9 @@ constexpr auto forced_values = std::to_array<Forced>({
 /// Whether other values of the plan leave an axis nothing to choose.
 bool is_leftover(std::string_view axis, const ParallelPlan& plan)
 {
-    return std::any_of(forced_values.begin(), forced_values.end(),
-                       [&](const Forced& forced) { return forced.axis == axis && forced.by.empty() && forced.applies(plan); });
+    return std::any_of(forced_values.begin(), forced_values.end(), [&](const Forced& forced) {
+        return forced.axis == axis && forced.by.empty() && forced.applies(plan);
+    });
 }
 
 }  // namespace
@@ -181,7 +191,8 @@ std::optional<ParallelPlan> with_values(const ParallelPlan& plan, std::span<cons
         return std::nullopt;
     }
     const auto chosen = [&](std::string_view axis) {
-        return std::any_of(values.begin(), values.end(), [axis](const AxisValue* value) { return value->axis == axis; });
+        return std::any_of(values.begin(), values.end(),
+                           [axis](const AxisValue* value) { return value->axis == axis; });
     };
     for (const Forced& forced : forced_values) {
         if ((forced.by.empty() || chosen(forced.by)) && !chosen(forced.axis) && forced.applies(*whole)) {
@@ -194,7 +205,8 @@ std::optional<ParallelPlan> with_values(const ParallelPlan& plan, std::span<cons
     return all_matter ? whole : std::nullopt;
 }
 
-std::vector<ChangedPlan> changed_plans(const ParallelPlan& plan, const SpaceSettings& values, const Problem& problem)
+std::vector<ChangedPlan> changed_plans(const ParallelPlan& plan, const SpaceSettings& values,
+                                       const Problem& problem)
 {
     std::vector<ChangedPlan> changes;
     const auto add = [&](std::string_view axis, const std::optional<ParallelPlan>& changed) {
@@ -232,7 +244,8 @@ bool lists_changes(const SpaceSettings& space, const ParallelPlan& from, const P
     for_each_axis([&](const auto& axis) {
         const auto& listed = space.*(axis.values);
         const auto& value = to.*(axis.choice);
-        all = all && (from.*(axis.choice) == value || std::find(listed.begin(), listed.end(), value) != listed.end());
+        all = all && (from.*(axis.choice) == value ||
+                      std::find(listed.begin(), listed.end(), value) != listed.end());
     });
     return all;
 }

@@ -30,7 +30,8 @@ SpaceSettings values_to_try(const Scenario& scenario, const Problem& problem, st
 struct AxisValue {
     std::string_view axis;
     std::function<void(ParallelPlan&)> set;
-    bool (*matters)(const ParallelPlan&) = nullptr;  // whether it changes anything in such plans; null: in all
+    bool (*matters)(const ParallelPlan&) =
+        nullptr;  // whether it changes anything in such plans; null: in all
 };
 std::vector<AxisValue> other_values(const ParallelPlan& plan, const SpaceSettings& values);
 
@@ -47,7 +48,8 @@ struct ChangedPlan {
     ParallelPlan plan;
     std::string_view axis;
 };
-std::vector<ChangedPlan> changed_plans(const ParallelPlan& plan, const SpaceSettings& values, const Problem& problem);
+std::vector<ChangedPlan> changed_plans(const ParallelPlan& plan, const SpaceSettings& values,
+                                       const Problem& problem);
 
 /// The values in which a plan differs from another, as --design reads them: "schedule=interleaved", "v=2"; without those that change
 /// nothing in it.

@@ -33,7 +33,8 @@ struct Candidate {
 bool by_value(const NearPlan& a, const NearPlan& b) { return a.value < b.value; }
 
 /// The rules of a trainer that the plan keeps: one that its own run breaks says nothing about others.
-std::vector<TrainerRule> kept_rules(const std::string& trainer, const ParallelPlan& plan, const Problem& problem)
+std::vector<TrainerRule> kept_rules(const std::string& trainer, const ParallelPlan& plan,
+                                    const Problem& problem)
 {
     std::vector<TrainerRule> kept = trainer_rules(trainer);
     std::erase_if(kept, [&](const TrainerRule& rule) {
@@ -78,9 +79,10 @@ NoiseTables tables_for(const Scenario& scenario, const ParallelPlan& plan, const
 /// Everything that the enumeration knows of a plan's surroundings, and its predictors.
 class Surroundings {
 public:
-    Surroundings(const ParallelPlan& plan, const Scenario& scenario, const Problem& problem, const NearPlansRequest& request)
-        : plan_(plan), scenario_(scenario), request_(request), rules_(kept_rules(trainer_of(scenario), plan, problem)),
-          limited_(problem)
+    Surroundings(const ParallelPlan& plan, const Scenario& scenario, const Problem& problem,
+                 const NearPlansRequest& request)
+        : plan_(plan), scenario_(scenario), request_(request),
+          rules_(kept_rules(trainer_of(scenario), plan, problem)), limited_(problem)
     {
         const SpaceSettings to_try = values_to_try(scenario, problem, trainer_of(scenario));
         values_ = other_values(plan, to_try);
@@ -104,7 +106,8 @@ public:
             chosen.push_back(&values_[value]);
         }
         std::optional<ParallelPlan> changed = with_values(plan_, chosen);
-        if (!changed || *changed == plan_ || structural_problem(*changed, limited_) || !keeps(rules_, *changed, limited_)) {
+        if (!changed || *changed == plan_ || structural_problem(*changed, limited_) ||
+            !keeps(rules_, *changed, limited_)) {
             return std::nullopt;
         }
         return changed;
@@ -138,7 +141,8 @@ private:
 
 /// Calls visit(combination) for all combinations of `size` values of different axes.
 template <class Visit>
-void for_combinations(const std::vector<AxisValue>& values, std::size_t size, Combination& chosen, Visit&& visit)
+void for_combinations(const std::vector<AxisValue>& values, std::size_t size, Combination& chosen,
+                      Visit&& visit)
 {
     if (chosen.size() == size) {
         visit(chosen);
@@ -166,7 +170,10 @@ public:
         }
     }
     /// What a further plan must be below.
-    double limit() const { return plans_.size() < most_ ? std::numeric_limits<double>::infinity() : plans_.back().value; }
+    double limit() const
+    {
+        return plans_.size() < most_ ? std::numeric_limits<double>::infinity() : plans_.back().value;
+    }
     const std::vector<NearPlan>& plans() const { return plans_; }
 
 private:
@@ -177,8 +184,10 @@ private:
 /// The levels of the enumeration, one after the other.
 class Enumeration {
 public:
-    Enumeration(const Surroundings& near, const ParallelPlan& plan, const Scenario& scenario, const NearPlansRequest& request)
-        : near_(near), plan_(plan), scenario_(scenario), request_(request), hopes_(near.values().size(), 0.0), seen_{plan}
+    Enumeration(const Surroundings& near, const ParallelPlan& plan, const Scenario& scenario,
+                const NearPlansRequest& request)
+        : near_(near), plan_(plan), scenario_(scenario), request_(request),
+          hopes_(near.values().size(), 0.0), seen_{plan}
     {
     }
 
@@ -200,9 +209,11 @@ public:
         for (const Candidate& single : near_.singles()) {
             const auto any = bound_of(unlimited, single.plan);
             if (any && result_.start) {
-                hopes_[single.values.front()] = std::log(least_value(*any, scenario_.objectives) / result_.start->value);
+                hopes_[single.values.front()] =
+                    std::log(least_value(*any, scenario_.objectives) / result_.start->value);
             }
-            const auto bound = seen_.insert(single.plan).second && any ? bound_of(limited, single.plan) : std::nullopt;
+            const auto bound =
+                seen_.insert(single.plan).second && any ? bound_of(limited, single.plan) : std::nullopt;
             if (bound) {
                 take(near_.near_plan(single.plan, 1, *bound), least_undone(single.values), best);
             }
@@ -223,7 +234,8 @@ public:
             ++result_.bounds;
             const double undone = least_undone(candidate.values);
             const double limit = std::min({limit_, best.limit(), undone});
-            Cutoff cutoff([&](const NoiseFree& bound) { return least_value(bound, scenario_.objectives) >= limit; });
+            Cutoff cutoff(
+                [&](const NoiseFree& bound) { return least_value(bound, scenario_.objectives) >= limit; });
             const auto bound = predictor.bound(candidate.plan, cutoff);
             const auto* feasible = std::get_if<NoiseFree>(&bound);
             if (feasible != nullptr && !cutoff.suffices(*feasible)) {
@@ -290,8 +302,9 @@ private:
         for_combinations(near_.values(), size, chosen, [&](const Combination& combination) {
             const auto plan = near_.changed_plan(combination);
             if (plan && seen_.insert(*plan).second) {
-                const double hope = std::accumulate(combination.begin(), combination.end(), 0.0,
-                                                    [&](double sum, std::size_t value) { return sum + hopes_[value]; });
+                const double hope =
+                    std::accumulate(combination.begin(), combination.end(), 0.0,
+                                    [&](double sum, std::size_t value) { return sum + hopes_[value]; });
                 candidates.push_back({*plan, combination, hope});
             }
         });
@@ -304,7 +317,8 @@ private:
     const ParallelPlan& plan_;
     const Scenario& scenario_;
     const NearPlansRequest& request_;
-    std::vector<double> hopes_;  // [value]: logarithm by which it alone changes the value of the plan, whether that fits or not
+    std::vector<double>
+        hopes_;  // [value]: logarithm by which it alone changes the value of the plan, whether that fits or not
     std::set<ParallelPlan> seen_;
     std::map<ParallelPlan, double> known_;
     double limit_ = std::numeric_limits<double>::infinity();
@@ -315,10 +329,12 @@ private:
 
 std::string trainer_of(const Scenario& scenario)
 {
-    return scenario.search.runnable_by.empty() ? scenario.cluster.software.trainer : scenario.search.runnable_by;
+    return scenario.search.runnable_by.empty() ? scenario.cluster.software.trainer
+                                               : scenario.search.runnable_by;
 }
 
-NearPlans near_plans(const ParallelPlan& plan, const Scenario& scenario, const Problem& problem, const NearPlansRequest& request)
+NearPlans near_plans(const ParallelPlan& plan, const Scenario& scenario, const Problem& problem,
+                     const NearPlansRequest& request)
 {
     const Surroundings near(plan, scenario, problem, request);
     Enumeration enumeration(near, plan, scenario, request);

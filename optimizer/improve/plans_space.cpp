@@ -42,7 +42,8 @@ std::string space_text(std::span<const ParallelPlan> plans)
     for (const ParallelPlan& plan : plans) {
         gpus.insert(plan.gpus());
     }
-    std::string text = fmt::format("[space]   # of the plans that improve proposes\ngpus = {}\n", nlohmann::json(gpus).dump());
+    std::string text = fmt::format("[space]   # of the plans that improve proposes\ngpus = {}\n",
+                                   nlohmann::json(gpus).dump());
     const ParallelPlan usual;
     const SpaceSettings defaults;
     for_each_axis([&](const auto& axis) {
@@ -71,7 +72,8 @@ std::string header_in(const std::string& line)
     for (const char c : line.substr(0, line.find('#'))) {
         header += c == ' ' || c == '\t' || c == '\r' ? "" : std::string(1, c);
     }
-    return header.starts_with('[') && header.ends_with(']') && header.find('=') == std::string::npos ? header : "";
+    return header.starts_with('[') && header.ends_with(']') && header.find('=') == std::string::npos ? header
+                                                                                                     : "";
 }
 
 }  // namespace
@@ -79,10 +81,10 @@ std::string header_in(const std::string& line)
 Scenario with_space_of(const Scenario& scenario, std::span<const ParallelPlan> plans)
 {
     if (!scenario.choices.empty()) {
-        throw InputError(
-            fmt::format("{} chooses more than plans; remove its [[knob]]s and lists of clusters and networks to write "
-                        "results of these plans",
-                        scenario.path));
+        throw InputError(fmt::format(
+            "{} chooses more than plans; remove its [[knob]]s and lists of clusters and networks to write "
+            "results of these plans",
+            scenario.path));
     }
     std::istringstream lines(scenario.text);
     std::string text;

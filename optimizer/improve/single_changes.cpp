@@ -48,17 +48,22 @@ std::vector<SingleChange> feasible_ones(const ParallelPlan& from, const std::vec
                              .least_value = least_value(*feasible, scenario.objectives)});
         }
     }
-    std::stable_sort(found.begin(), found.end(),
-                     [](const SingleChange& a, const SingleChange& b) { return a.least_value < b.least_value; });
+    std::stable_sort(found.begin(), found.end(), [](const SingleChange& a, const SingleChange& b) {
+        return a.least_value < b.least_value;
+    });
     return found;
 }
 
 }  // namespace
 
-std::vector<SingleChange> single_changes(const ParallelPlan& plan, const Scenario& scenario, const Problem& problem)
+std::vector<SingleChange> single_changes(const ParallelPlan& plan, const Scenario& scenario,
+                                         const Problem& problem)
 {
-    std::vector<SingleChange> found = feasible_ones(plan, changed_plans(plan, scenario.space, problem), scenario, problem, true);
-    return found.empty() ? feasible_ones(plan, changed_plans(plan, usual_values(), problem), scenario, problem, false) : found;
+    std::vector<SingleChange> found =
+        feasible_ones(plan, changed_plans(plan, scenario.space, problem), scenario, problem, true);
+    return found.empty()
+               ? feasible_ones(plan, changed_plans(plan, usual_values(), problem), scenario, problem, false)
+               : found;
 }
 
 namespace {
@@ -96,13 +101,17 @@ std::vector<HeldLever> held_levers(const ParallelPlan& plan, const Scenario& sce
 {
     constexpr double least_saved = 0.01;
     std::vector<ChangedPlan> candidates = changed_plans(plan, values_left_out(scenario), problem);
-    std::erase_if(candidates, [&](const ChangedPlan& candidate) { return !runs(candidate.plan, scenario, problem); });
-    const std::vector<SingleChange> own = feasible_ones(plan, {{plan, gpus_axis.name}}, scenario, problem, true);
+    std::erase_if(candidates,
+                  [&](const ChangedPlan& candidate) { return !runs(candidate.plan, scenario, problem); });
+    const std::vector<SingleChange> own =
+        feasible_ones(plan, {{plan, gpus_axis.name}}, scenario, problem, true);
     std::vector<HeldLever> levers;
-    for (const SingleChange& change : own.empty() ? own : feasible_ones(plan, candidates, scenario, problem, false)) {
+    for (const SingleChange& change :
+         own.empty() ? own : feasible_ones(plan, candidates, scenario, problem, false)) {
         const std::string axis = change.design.substr(0, change.design.find('='));
         const double saved = 1.0 - change.step_s / own.front().step_s;
-        auto known = std::find_if(levers.begin(), levers.end(), [&axis](const HeldLever& lever) { return lever.axis == axis; });
+        auto known = std::find_if(levers.begin(), levers.end(),
+                                  [&axis](const HeldLever& lever) { return lever.axis == axis; });
         if (known == levers.end()) {
             known = levers.insert(levers.end(), {axis});
         }
@@ -111,7 +120,8 @@ std::vector<HeldLever> held_levers(const ParallelPlan& plan, const Scenario& sce
             known->saved = saved;
         }
     }
-    std::stable_sort(levers.begin(), levers.end(), [](const HeldLever& a, const HeldLever& b) { return a.saved > b.saved; });
+    std::stable_sort(levers.begin(), levers.end(),
+                     [](const HeldLever& a, const HeldLever& b) { return a.saved > b.saved; });
     return levers;
 }
 

@@ -24,7 +24,8 @@ struct MeasuredStep {
 /// Draws of log(actual / predicted) of each plan, [draw * plans + plan], by the posterior of the fitted constants and of the error of each
 /// plan: what all plans share cancels in their differences. What the scenario has learned counts, as in shortlists. `measured`: of the
 /// first plan. `problem`: of the scenario; plans need not fit into memory.
-std::vector<double> step_error_draws(const Scenario& scenario, const Problem& problem, std::span<const ParallelPlan> plans,
+std::vector<double> step_error_draws(const Scenario& scenario, const Problem& problem,
+                                     std::span<const ParallelPlan> plans,
                                      const std::optional<MeasuredStep>& measured);
 
 }  // namespace prismopt

@@ -29,7 +29,7 @@ namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr std::uint64_t most_tuples =
-    200'000'000;                                  // of the space at the levels of the hardware parameters: a sweep takes minutes
+    200'000'000;  // of the space at the levels of the hardware parameters: a sweep takes minutes
 constexpr std::uint64_t tuples_at_once = 50'000;  // of its sweep: a few seconds at most
 constexpr int blocks_of_a_thread = 4;             // drawn between two checks whether to stop
 constexpr auto line_interval = std::chrono::seconds(5);
@@ -112,21 +112,24 @@ Sweep front_of(const StudyModel& model, const SweepRange& range, TuningQuestions
     sweep.range = range;
     sweep.feasible = Worker(model, [&] { questions.check_stop(); }).sweep(range).feasible;
     for (Bound& bound : sweep.feasible) {
-        std::replace(bound.objectives.begin(), bound.objectives.end(), -infinity, 0.0);  // no bound: no influence
+        std::replace(bound.objectives.begin(), bound.objectives.end(), -infinity,
+                     0.0);  // no bound: no influence
     }
     sweep.feasible = non_dominated_of(sweep.feasible);
     return sweep;
 }
 
 /// The noise-free front over the levels of the hardware parameters.
-std::vector<GridDesign> grid_front(const Scenario& scenario, const StudyModel& model, TuningQuestions& questions)
+std::vector<GridDesign> grid_front(const Scenario& scenario, const StudyModel& model,
+                                   TuningQuestions& questions)
 {
     const std::uint64_t size = model.designs.space().size();
     if (size > most_tuples) {
-        throw InputError(fmt::format(
-            "{}: {} combinations of values are too many for hardware tuning (at most {}); give [[knob]] fewer levels, or "
-            "[space] fewer choices",
-            scenario.path, size, most_tuples));
+        throw InputError(
+            fmt::format("{}: {} combinations of values are too many for hardware tuning (at most {}); give "
+                        "[[knob]] fewer levels, or "
+                        "[space] fewer choices",
+                        scenario.path, size, most_tuples));
     }
     const std::vector<SweepRange> ranges = split_space(size, (size + tuples_at_once - 1) / tuples_at_once);
     std::vector<Bound> best;  // of each range
@@ -145,8 +148,9 @@ std::vector<GridDesign> grid_front(const Scenario& scenario, const StudyModel& m
                          .values = bound.objectives});
     }
     if (front.empty()) {
-        throw InputError(fmt::format("{}: no plan is feasible on any hardware variant; see prismopt validate {}", scenario.path,
-                                     scenario.path));
+        throw InputError(
+            fmt::format("{}: no plan is feasible on any hardware variant; see prismopt validate {}",
+                        scenario.path, scenario.path));
     }
     return front;
 }
@@ -187,8 +191,9 @@ std::vector<const GridDesign*> best_for(const Scalarisation& scalar, const std::
     for (const GridDesign& design : front) {
         order.push_back(&design);
     }
-    std::stable_sort(order.begin(), order.end(),
-                     [&](const GridDesign* a, const GridDesign* b) { return scalar(a->values) < scalar(b->values); });
+    std::stable_sort(order.begin(), order.end(), [&](const GridDesign* a, const GridDesign* b) {
+        return scalar(a->values) < scalar(b->values);
+    });
     std::vector<const GridDesign*> best;
     for (const GridDesign* design : order) {
         const auto is_same = [&](const GridDesign* other) { return same_discrete(*design, *other, choices); };
@@ -202,12 +207,14 @@ std::vector<const GridDesign*> best_for(const Scalarisation& scalar, const std::
 /// Evaluates plans on hardware variants.
 class HardwareJudge {
 public:
-    HardwareJudge(const Scenario& scenario, const StudyModel& model) : scenario_(scenario), model_(model), problem_(model.problem)
+    HardwareJudge(const Scenario& scenario, const StudyModel& model)
+        : scenario_(scenario), model_(model), problem_(model.problem)
     {
     }
 
     /// Objectives of a plan on this variant; empty if it is infeasible.
-    std::vector<double> judge(const ParallelPlan& plan, const ChosenValues& values_of_choices, TuningQuestions& questions)
+    std::vector<double> judge(const ParallelPlan& plan, const ChosenValues& values_of_choices,
+                              TuningQuestions& questions)
     {
         auto variant = variant_at(scenario_, values_of_choices);
         if (!variant) {
@@ -226,7 +233,8 @@ public:
     }
 
 private:
-    std::vector<double> drawn_objectives(Predictor& predictor, const ParallelPlan& plan, TuningQuestions& questions) const
+    std::vector<double> drawn_objectives(Predictor& predictor, const ParallelPlan& plan,
+                                         TuningQuestions& questions) const
     {
         const int steps = scenario_.search.rungs.front().steps;
         const int fleets = scenario_.search.tune_fleets;
@@ -235,7 +243,8 @@ private:
         PhaseDraws draws;
         for (int fleet = 0; fleet < fleets; fleet += at_once) {
             questions.check_stop();
-            const PhaseDraws more = predictor.sample(plan, {fleet, std::min(at_once, fleets - fleet), steps}, sampler);
+            const PhaseDraws more =
+                predictor.sample(plan, {fleet, std::min(at_once, fleets - fleet), steps}, sampler);
             draws.resize(more.size());
             for (std::size_t phase = 0; phase < more.size(); ++phase) {
                 draws[phase].insert(draws[phase].end(), more[phase].begin(), more[phase].end());
@@ -305,14 +314,16 @@ ChosenValues with_levels(ChosenValues variant, const TunedChoices& choices, std:
 }
 
 /// The variant with the best levels for a design; `evaluations` counts the evaluations of all tunings.
-ChosenValues tune(const Scenario& scenario, const GridDesign& design, const Scalarisation& scalar, const TunedChoices& choices,
-                  HardwareJudge& judge, TuningQuestions& questions, std::uint64_t& evaluations)
+ChosenValues tune(const Scenario& scenario, const GridDesign& design, const Scalarisation& scalar,
+                  const TunedChoices& choices, HardwareJudge& judge, TuningQuestions& questions,
+                  std::uint64_t& evaluations)
 {
     const std::uint64_t most = most_tuning_evaluations(scenario);
     const auto cost = [&](std::span<const double> x) {
         const ChosenValues variant = with_levels(design.variant, choices, x);
         questions.describe(fmt::format("{} of at most {} evaluations", evaluations, most));
-        const std::string question = fmt::format("{} with {}", design_text(design.plan), exact_text(variant, scenario.choices));
+        const std::string question =
+            fmt::format("{} with {}", design_text(design.plan), exact_text(variant, scenario.choices));
         const auto find = [&] { return (Packer() << judge.judge(design.plan, variant, questions)).take(); };
         const Message answer = questions.answer_to(question, find);
         ++evaluations;
@@ -324,12 +335,14 @@ ChosenValues tune(const Scenario& scenario, const GridDesign& design, const Scal
     for (const std::size_t k : choices.places) {
         start.push_back(level_of(design.variant[k]));
     }
-    const Tuned tuned = minimise(cost, choices.box, start, {.max_evaluations = scenario.search.tune_evaluations, .seed = 1});
+    const Tuned tuned =
+        minimise(cost, choices.box, start, {.max_evaluations = scenario.search.tune_evaluations, .seed = 1});
     return with_levels(design.variant, choices, tuned.x);
 }
 
 /// The variant with rounded levels, within their ranges; with exact ones where that variant does not exist.
-ChosenValues with_rounded_levels(const Scenario& scenario, const TunedChoices& choices, const ChosenValues& exact)
+ChosenValues with_rounded_levels(const Scenario& scenario, const TunedChoices& choices,
+                                 const ChosenValues& exact)
 {
     ChosenValues shorter = exact;
     for (std::size_t k = 0; k < choices.places.size(); ++k) {
@@ -348,10 +361,10 @@ bool tunes_hardware(const Scenario& scenario)
                                         [](const StudyChoice& choice) { return choice.continuous; });
     const Tuning tuning = facts_of_strategy(scenario.search.strategy).tuning;
     if (tuning == Tuning::always && !continuous) {
-        throw InputError(
-            fmt::format("{}: strategy {} has no parameter to tune: no [[knob]] has a range; write for example range = "
-                        "[\"450 GB/s\", \"1800 GB/s\"], or choose another strategy",
-                        scenario.path, scenario.search.strategy));
+        throw InputError(fmt::format(
+            "{}: strategy {} has no parameter to tune: no [[knob]] has a range; write for example range = "
+            "[\"450 GB/s\", \"1800 GB/s\"], or choose another strategy",
+            scenario.path, scenario.search.strategy));
     }
     return continuous && tuning != Tuning::never && scenario.served.empty();
 }
@@ -376,7 +389,8 @@ TunedHardware tune_hardware(const Scenario& scenario, const TuningLog& log)
     for (const Values& direction : reference_directions(model.objectives.size(), most)) {
         const Scalarisation scalar = scalarisation_of(front, direction);
         for (const GridDesign* design : best_for(scalar, front, scenario.choices)) {
-            const ChosenValues exact = tune(scenario, *design, scalar, choices, judge, questions, tuned.evaluations);
+            const ChosenValues exact =
+                tune(scenario, *design, scalar, choices, judge, questions, tuned.evaluations);
             const ChosenValues kept = with_rounded_levels(scenario, choices, exact);
             const auto has = [&](const std::vector<ChosenValues>& list) {
                 return std::find(list.begin(), list.end(), kept) != list.end();

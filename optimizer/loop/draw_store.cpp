@@ -25,7 +25,8 @@ constexpr std::uint64_t most_stale_bytes = 1 << 20;
 
 std::string draws_path(const std::string& journal) { return journal + ".draws"; }
 
-DrawStore::DrawStore(const std::string& journal, std::uint64_t study, bool resume) : path_(draws_path(journal))
+DrawStore::DrawStore(const std::string& journal, std::uint64_t study, bool resume)
+    : path_(draws_path(journal))
 {
     if (!resume || !load(path_, study)) {
         std::error_code ignored;
@@ -53,8 +54,10 @@ bool DrawStore::drop()
     std::error_code ignored;
     std::filesystem::remove(path_, ignored);
     if (had_one) {
-        log_warning(fmt::format(
-            "{} is removed: draws of plans in progress are no longer saved, so a run that is killed repeats them", path_));
+        log_warning(
+            fmt::format("{} is removed: draws of plans in progress are no longer saved, so a run that is "
+                        "killed repeats them",
+                        path_));
     }
     return had_one;
 }
@@ -75,8 +78,8 @@ bool DrawStore::load(const std::string& path, std::uint64_t study)
             Key key;
             std::vector<double> values;
             PhaseDraws draws;
-            in >> std::get<0>(key).purpose >> std::get<0>(key).round >> std::get<0>(key).feasibility >> std::get<1>(key) >>
-                std::get<2>(key) >> std::get<3>(key) >> std::get<4>(key);
+            in >> std::get<0>(key).purpose >> std::get<0>(key).round >> std::get<0>(key).feasibility >>
+                std::get<1>(key) >> std::get<2>(key) >> std::get<3>(key) >> std::get<4>(key);
             while (!in.empty()) {
                 in >> values;
                 draws.push_back(values);
@@ -99,7 +102,8 @@ bool DrawStore::load(const std::string& path, std::uint64_t study)
 DrawBlock DrawStore::missing(DrawBlock block) const
 {
     std::erase_if(block.points, [&](std::uint64_t point) {
-        return kept_.contains({block.source, point, block.range.first_fleet, block.range.fleets, block.range.steps});
+        return kept_.contains(
+            {block.source, point, block.range.first_fleet, block.range.fleets, block.range.steps});
     });
     return block;
 }
@@ -163,8 +167,8 @@ void DrawStore::write()
 void DrawStore::append(const Key& key, const Kept& kept)
 {
     Packer out;
-    out << std::get<0>(key).purpose << std::get<0>(key).round << std::get<0>(key).feasibility << std::get<1>(key)
-        << std::get<2>(key) << std::get<3>(key) << std::get<4>(key);
+    out << std::get<0>(key).purpose << std::get<0>(key).round << std::get<0>(key).feasibility
+        << std::get<1>(key) << std::get<2>(key) << std::get<3>(key) << std::get<4>(key);
     for (const std::vector<double>& of_phase : kept.draws) {
         out << of_phase;
     }

@@ -26,7 +26,8 @@ std::string gaps_text(const std::vector<Gap>& gaps, const std::vector<const Obje
 {
     std::string text;
     for (std::size_t k = 0; k < gaps.size(); ++k) {
-        const std::string share = std::isfinite(gaps[k].relative()) ? percent_text(gaps[k].relative(), 2) : "unknown";
+        const std::string share =
+            std::isfinite(gaps[k].relative()) ? percent_text(gaps[k].relative(), 2) : "unknown";
         text += fmt::format("{}{} {}", k == 0 ? "" : ", ", objectives[k]->name, share);
     }
     return text;
@@ -38,7 +39,10 @@ double output_interval_s(double elapsed_s, double every_s, double longest_s)
     return std::max(every_s, std::min(share * elapsed_s, longest_s));
 }
 
-double Progress::elapsed() const { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count(); }
+double Progress::elapsed() const
+{
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+}
 
 /// Share of the box between the best bound and the worst front member of the first evaluations, in each objective.
 double Progress::hypervolume_of_front(const Archive& archive)
@@ -95,7 +99,8 @@ SearchProgress Progress::state(const Archive& archive, SearchProgress state)
     if (known_end) {
         const std::uint64_t left = state.sweep ? state.sweep->total - state.sweep->done : state.open;
         const std::uint64_t total = state.sweep ? state.sweep->total : archive.feasible();
-        state.done = total > 0 ? 1.0 - static_cast<double>(std::min(left, total)) / static_cast<double>(total) : 0.0;
+        state.done =
+            total > 0 ? 1.0 - static_cast<double>(std::min(left, total)) / static_cast<double>(total) : 0.0;
         state.left_s = time_left_.seconds(now, left);
     }
     return state;

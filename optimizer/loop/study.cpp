@@ -51,8 +51,8 @@ void check_output_name(const Scenario& scenario, const StudyOptions& options)
     const std::string journal = journal_path(options.out);
     std::error_code ignored;
     if (is_journal(options.out)) {
-        throw InputError(fmt::format("{} is the name of the journal of {}; name the results file with --out", options.out,
-                                     results_path_of(options.out)));
+        throw InputError(fmt::format("{} is the name of the journal of {}; name the results file with --out",
+                                     options.out, results_path_of(options.out)));
     }
     if (std::filesystem::is_directory(options.out, ignored)) {
         throw InputError(fmt::format("{} is a folder; --out needs the name of a file", options.out));
@@ -60,7 +60,8 @@ void check_output_name(const Scenario& scenario, const StudyOptions& options)
     for (const std::string& path : {options.out, journal}) {
         const auto status = std::filesystem::symlink_status(path, ignored);
         if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status)) {
-            throw InputError(fmt::format("{} is not a regular file and is not overwritten; name another file with --out", path));
+            throw InputError(fmt::format(
+                "{} is not a regular file and is not overwritten; name another file with --out", path));
         }
         if (std::filesystem::equivalent(path, scenario.path, ignored)) {
             throw InputError(fmt::format("{} is the scenario itself; name another file with --out", path));
@@ -77,18 +78,19 @@ void check_output(const StudyOptions& options)
     }
     if (options.force) {
         if (journal_in_use(journal)) {
-            throw InputError(
-                fmt::format("{} is being written by another prismopt; wait for it, or name another file with --out", journal));
+            throw InputError(fmt::format(
+                "{} is being written by another prismopt; wait for it, or name another file with --out",
+                journal));
         }
         remove_journal(options.out);
         return;
     }
     for (const std::string& path : {options.out, journal}) {
         if (file_exists(path)) {
-            throw InputError(fmt::format("{} already exists; name another file with --out, {}", path,
-                                         file_exists(journal)
-                                             ? "overwrite it with --force, or continue the search with --continue"
-                                             : "or overwrite it with --force"));
+            throw InputError(fmt::format(
+                "{} already exists; name another file with --out, {}", path,
+                file_exists(journal) ? "overwrite it with --force, or continue the search with --continue"
+                                     : "or overwrite it with --force"));
         }
     }
 }
@@ -97,8 +99,9 @@ void check_output(const StudyOptions& options)
 struct Pass {
     Feasibility feasibility = Feasibility::certain;
     std::unique_ptr<Strategy> strategy;
-    bool within_limits = true;                  // only of plans that may keep what the study allows
-    std::vector<std::vector<double>> limits{};  // of what is known before: plans that they exclude are not asked for
+    bool within_limits = true;  // only of plans that may keep what the study allows
+    std::vector<std::vector<double>>
+        limits{};  // of what is known before: plans that they exclude are not asked for
     Archive archive{};
     std::map<std::uint64_t, FrontPoint> drawn{};  // newest predictions, by index
 };
@@ -129,16 +132,18 @@ Answer for_strategy(Answer answer, const Pass& pass)
 /// The searches on rank 0.
 class Search {
 public:
-    Search(const StudyModel& model, WorkScheduler& scheduler, const StudyOptions& options, StudyPlan plan, StudyJournal& journal,
-           const StopRequest& stop)
-        : model_(model), scheduler_(scheduler), options_(options), name_(plan.chosen.name), rungs_(plan.rungs),
-          evaluator_(model, scheduler, std::move(plan.rungs)), progress_(options.progress_every_s, options.progress_longest_s),
-          journal_(journal), draws_(journal_path(options.out), study_hash(model.scenario), options.resume), stop_(stop)
+    Search(const StudyModel& model, WorkScheduler& scheduler, const StudyOptions& options, StudyPlan plan,
+           StudyJournal& journal, const StopRequest& stop)
+        : model_(model), scheduler_(scheduler), options_(options), name_(plan.chosen.name),
+          rungs_(plan.rungs), evaluator_(model, scheduler, std::move(plan.rungs)),
+          progress_(options.progress_every_s, options.progress_longest_s), journal_(journal),
+          draws_(journal_path(options.out), study_hash(model.scenario), options.resume), stop_(stop)
     {
         main_.strategy = std::move(plan.chosen.strategy);
-        evaluator_.remember(
-            {[this](DrawBlock block) { return draws_.missing(std::move(block)); },
-             [this](const DrawBlock& block, std::vector<PhaseDraws> drawn) { return draws_.complete(block, std::move(drawn)); }});
+        evaluator_.remember({[this](DrawBlock block) { return draws_.missing(std::move(block)); },
+                             [this](const DrawBlock& block, std::vector<PhaseDraws> drawn) {
+                                 return draws_.complete(block, std::move(drawn));
+                             }});
         if (!plan.chosen.why.empty()) {
             log_info(fmt::format("strategy {}: {}", name_, plan.chosen.why));
         }
@@ -151,10 +156,13 @@ public:
             return stopped;
         }
         if (model_.is_limited() && main_.strategy->front().empty() && model_.scenario.search.parts == 1) {
-            log_warning("no plan keeps the limits of the question; the search goes on without them, for what comes nearest");
+            log_warning(
+                "no plan keeps the limits of the question; the search goes on without them, for what comes "
+                "nearest");
             evaluator_.forget();
             over_memory_.clear();
-            main_ = Pass{.strategy = strategy_without_limits(model_, name_, rungs_.size()), .within_limits = false};
+            main_ = Pass{.strategy = strategy_without_limits(model_, name_, rungs_.size()),
+                         .within_limits = false};
             if (const auto stopped = run(main_)) {
                 return stopped;
             }
@@ -163,7 +171,8 @@ public:
         show_progress(main_, true);
         keep([this] { journal_.sync(); });
         end_ = true;
-        if (main_.archive.feasible() == 0 && model_.scenario.search.parts == 1) {  // of a part: prismopt merge decides
+        if (main_.archive.feasible() == 0 &&
+            model_.scenario.search.parts == 1) {  // of a part: prismopt merge decides
             remove_journal(options_.out);
             refuse_infeasible(model_.scenario, main_.archive);
         }
@@ -181,12 +190,14 @@ public:
         results.feasible = archive.feasible();
         results.rejected = archive.rejected();
         for (const Objective* objective : model_.objectives) {
-            results.objectives.push_back(
-                {std::string(objective->name), std::string(objective->units), std::string(objective->long_name)});
+            results.objectives.push_back({std::string(objective->name), std::string(objective->units),
+                                          std::string(objective->long_name)});
         }
         for (const Bound& bound : archive.bounds_and_near()) {
-            EvaluatedPoint row{bound.index, model_.designs.space().point(bound.index), 0, 0, bound.objectives, {}};
-            if (const auto found = archive.evaluations().find(bound.index); found != archive.evaluations().end()) {
+            EvaluatedPoint row{bound.index, model_.designs.space().point(bound.index), 0, 0, bound.objectives,
+                               {}};
+            if (const auto found = archive.evaluations().find(bound.index);
+                found != archive.evaluations().end()) {
                 row.rung = found->second.rung;
                 row.draws = found->second.draws;
                 row.objectives = found->second.objectives;
@@ -197,8 +208,9 @@ public:
         results.study.outcome_text = outcome_text(results.study.outcome, name_);
         if (end_ && archive.feasible() == 0) {
             results.study.outcome.proved = true;
-            results.study.outcome_text = fmt::format("proved complete: no feasible plan in part {} of {} of the space",
-                                                     model_.scenario.search.part, model_.scenario.search.parts);
+            results.study.outcome_text =
+                fmt::format("proved complete: no feasible plan in part {} of {} of the space",
+                            model_.scenario.search.part, model_.scenario.search.parts);
         }
         results.progress = progress_.curve();
         if (serves_several()) {
@@ -212,7 +224,8 @@ public:
         if (serves_several()) {
             return confirm_machines(results);
         }
-        if (!confirm(main_.strategy->front(), Feasibility::certain, results.front) || !add_beside(results.front) ||
+        if (!confirm(main_.strategy->front(), Feasibility::certain, results.front) ||
+            !add_beside(results.front) ||
             !confirm(doubtful_front(), Feasibility::doubtful, results.may_not_fit.plans)) {
             results.front.clear();
             results.may_not_fit = {};
@@ -227,7 +240,8 @@ public:
                         throw Stopped(*why);
                     }
                 };
-                add_posterior(model_, results, pause, [this](const FactsRequest& request) { return evaluator_.facts(request); });
+                add_posterior(model_, results, pause,
+                              [this](const FactsRequest& request) { return evaluator_.facts(request); });
             } catch (const Stopped&) {
                 results.front.clear();
                 results.may_not_fit = {};
@@ -312,7 +326,8 @@ private:
     std::optional<std::string> search_doubtful()
     {
         const MemoryLimit& limit = model_.problem.memory_limit;
-        if (!facts_of_strategy(name_).covers || over_memory_.empty() || least_limit(limit).probability >= limit.probability) {
+        if (!facts_of_strategy(name_).covers || over_memory_.empty() ||
+            least_limit(limit).probability >= limit.probability) {
             return std::nullopt;
         }
         doubtful_.emplace(Pass{.feasibility = Feasibility::doubtful,
@@ -365,7 +380,8 @@ private:
     /// Plans that may not fit and that no plan of the front matches in all objectives.
     std::vector<std::uint64_t> doubtful_front() const
     {
-        std::vector<std::uint64_t> indices = doubtful_ ? doubtful_->strategy->front() : std::vector<std::uint64_t>{};
+        std::vector<std::uint64_t> indices =
+            doubtful_ ? doubtful_->strategy->front() : std::vector<std::uint64_t>{};
         std::erase_if(indices, [this](std::uint64_t index) {
             const std::vector<Estimate>& own = doubtful_->archive.evaluations().at(index).objectives;
             const std::vector<std::uint64_t> front = main_.strategy->front();
@@ -378,7 +394,8 @@ private:
     }
 
     /// Estimates these points again on a fresh random stream. False: the search is to stop.
-    bool confirm(const std::vector<std::uint64_t>& indices, Feasibility feasibility, std::vector<FrontPoint>& front)
+    bool confirm(const std::vector<std::uint64_t>& indices, Feasibility feasibility,
+                 std::vector<FrontPoint>& front)
     {
         auto confirmed = evaluator_.confirm(indices, feasibility);
         if (!confirmed) {
@@ -411,8 +428,8 @@ private:
         list.proved = outcome.proved && results.study.outcome.proved;
         list.evaluated = outcome.evaluated;
         list.outcome = list.proved ? fmt::format("proved complete, {} evaluated", grouped(outcome.evaluated))
-                                   : fmt::format("not proved complete, {} evaluated, {} open", grouped(outcome.evaluated),
-                                                 grouped(outcome.open));
+                                   : fmt::format("not proved complete, {} evaluated, {} open",
+                                                 grouped(outcome.evaluated), grouped(outcome.open));
     }
 
     /// Skips requests that the journal already answers.
@@ -436,7 +453,9 @@ private:
                 numbers.push_back(number);
             }
         }
-        evaluator_.submit(unknown, [this, numbers](std::size_t i, const FullAnswer& answer) { store(numbers[i], answer); });
+        evaluator_.submit(unknown, [this, numbers](std::size_t i, const FullAnswer& answer) {
+            store(numbers[i], answer);
+        });
     }
 
     /// Stores an answer as soon as it is there, whether those before it are there or not.
@@ -496,9 +515,10 @@ private:
     /// Remembers the ranges in which some plan lacks memory.
     void note_memory(const Sweep& sweep, const SweepRange& range)
     {
-        const bool lacks = std::any_of(sweep.rejected.begin(), sweep.rejected.end(), [](const Rejected& rejected) {
-            return rejected.count > 0 && is_of(rejected.reason, Reason::out_of_memory);
-        });
+        const bool lacks =
+            std::any_of(sweep.rejected.begin(), sweep.rejected.end(), [](const Rejected& rejected) {
+                return rejected.count > 0 && is_of(rejected.reason, Reason::out_of_memory);
+            });
         if (lacks && !range.again && range.feasibility == Feasibility::certain) {
             over_memory_.push_back({.begin = range.begin, .end = range.end, .keep = range.keep});
         }
@@ -507,7 +527,8 @@ private:
     /// Keeps a prediction for the provisional front. Draws for limits count until the point is evaluated.
     static void remember(const Evaluation& evaluation, FrontPoint drawn, Pass& pass)
     {
-        if (evaluation.source.purpose == Purpose::search || !pass.archive.evaluations().contains(evaluation.index)) {
+        if (evaluation.source.purpose == Purpose::search ||
+            !pass.archive.evaluations().contains(evaluation.index)) {
             pass.drawn.insert_or_assign(evaluation.index, std::move(drawn));
         }
     }
@@ -529,7 +550,8 @@ private:
         state.open = outcome.open;
         state.draws = evaluator_.draws_made();
         state.idle_share = scheduler_.idle_share();
-        state.gaps = pass.feasibility == Feasibility::certain ? gaps_text(outcome.gaps, model_.objectives) : "";
+        state.gaps =
+            pass.feasibility == Feasibility::certain ? gaps_text(outcome.gaps, model_.objectives) : "";
         state.finished = finished;
         options_.progress(progress_.state(pass.archive, std::move(state)));
     }
@@ -592,7 +614,8 @@ void add_tuned_hardware(Scenario& scenario, StudyJournal& journal, const StopReq
             known.answers.emplace(question, answer);  // other directions may ask it again
         };
         const TunedHardware tuned = tune_hardware(scenario, log);
-        log_info(fmt::format("tuned {} hardware variants in {} evaluations", tuned.variants.size(), tuned.evaluations));
+        log_info(fmt::format("tuned {} hardware variants in {} evaluations", tuned.variants.size(),
+                             tuned.evaluations));
         journal.finish_tuning(tuned.variants);
         known.tuned = tuned.variants;
     }
@@ -602,22 +625,26 @@ void add_tuned_hardware(Scenario& scenario, StudyJournal& journal, const StopReq
 StudyEnd stopped_tuning(const std::string& why, const std::string& progress, const StudyOptions& options)
 {
     StudyEnd end;
-    end.results.study.outcome_text =
-        fmt::format("stopped by {}; {}; the search has not started, so there are no results; continue with: prismopt resume {}",
-                    why, progress, options.out);
+    end.results.study.outcome_text = fmt::format(
+        "stopped by {}; {}; the search has not started, so there are no results; continue with: prismopt "
+        "resume {}",
+        why, progress, options.out);
     return end;
 }
 
-StudyEnd lead(const StudyModel& model, WorkScheduler& scheduler, const StudyOptions& options, StudyJournal& journal,
-              const StopRequest& stop)
+StudyEnd lead(const StudyModel& model, WorkScheduler& scheduler, const StudyOptions& options,
+              StudyJournal& journal, const StopRequest& stop)
 {
     StudyEnd end;
     Results& results = end.results;
     results.study = study_info(model.scenario, options);
     results.threads = parallel_threads();
     StudyPlan plan = plan_study(model);
-    const auto of_training = [](const Objective* objective) { return objective->name.starts_with("training_time_p"); };
-    if (model.scenario.search.confirm.steps == 1 && std::any_of(model.objectives.begin(), model.objectives.end(), of_training)) {
+    const auto of_training = [](const Objective* objective) {
+        return objective->name.starts_with("training_time_p");
+    };
+    if (model.scenario.search.confirm.steps == 1 &&
+        std::any_of(model.objectives.begin(), model.objectives.end(), of_training)) {
         log_warning(one_step_text);
     }
     results.study.strategy = plan.chosen.name;
@@ -634,17 +661,18 @@ StudyEnd lead(const StudyModel& model, WorkScheduler& scheduler, const StudyOpti
         search.fill_provisional_front(results);
         results.study.outcome.proved = false;
         const std::string gaps = gaps_text(results.study.outcome.gaps, model.objectives);
-        results.study.outcome_text =
-            fmt::format("stopped by {}; {};{} continue with: prismopt resume {}", *stopped, results.study.outcome_text,
-                        gaps.empty() ? "" : " no plan is better than the best one found by more than this: " + gaps + ";",
-                        options.out);
+        results.study.outcome_text = fmt::format(
+            "stopped by {}; {};{} continue with: prismopt resume {}", *stopped, results.study.outcome_text,
+            gaps.empty() ? "" : " no plan is better than the best one found by more than this: " + gaps + ";",
+            options.out);
     }
     scheduler.release();
-    static_assert(std::variant_size_v<WorkItem> == rank_parts.size() && WorkScheduler::most_kinds == rank_parts.size());
+    static_assert(std::variant_size_v<WorkItem> == rank_parts.size() &&
+                  WorkScheduler::most_kinds == rank_parts.size());
     for (std::size_t rank = 0; rank < scheduler.accounts().size(); ++rank) {
         const WorkScheduler::Account& account = scheduler.accounts()[rank];
-        results.ranks.push_back(
-            {static_cast<int>(rank), account.items, account.busy_s, account.idle_s, account.wall_s, account.by_kind_s});
+        results.ranks.push_back({static_cast<int>(rank), account.items, account.busy_s, account.idle_s,
+                                 account.wall_s, account.by_kind_s});
     }
     search.keep([&] { write_results(results, options.out); });
     if (end.complete) {
@@ -694,13 +722,15 @@ StudyOptions in_force(StudyOptions options, const KeptOptions& first)
 void log_launch(const StudyJournal& journal, const StudyOptions& options)
 {
     const std::vector<Leg>& legs = journal.legs();
-    log_info(fmt::format("{}: leg {} of {}, {}", build_text(this_build()), legs.size(), options.out, launch_text(legs.back())));
+    log_info(fmt::format("{}: leg {} of {}, {}", build_text(this_build()), legs.size(), options.out,
+                         launch_text(legs.back())));
     if (options.resume) {
         const std::vector<Leg> before(legs.begin(), legs.end() - 1);
-        log_info(fmt::format("taken from {}: {} answers{}; {:.3g} core-hours in {} before", journal_path(options.out),
-                             journal.known_answers(),
-                             journal.known_tuning() > 0 ? fmt::format(", {} tuning steps", journal.known_tuning()) : "",
-                             core_hours(before), counted(before.size(), "leg")));
+        log_info(fmt::format(
+            "taken from {}: {} answers{}; {:.3g} core-hours in {} before", journal_path(options.out),
+            journal.known_answers(),
+            journal.known_tuning() > 0 ? fmt::format(", {} tuning steps", journal.known_tuning()) : "",
+            core_hours(before), counted(before.size(), "leg")));
     }
 }
 
@@ -718,8 +748,8 @@ StudyJournal opened_journal(const Scenario& asked, StudyOptions& options)
     return journal;
 }
 
-void begin_leg(StudyJournal& journal, const std::vector<RankFacts>& ranks, std::chrono::steady_clock::time_point start,
-               const StudyOptions& options)
+void begin_leg(StudyJournal& journal, const std::vector<RankFacts>& ranks,
+               std::chrono::steady_clock::time_point start, const StudyOptions& options)
 {
     Leg leg = leg_of(ranks);
     leg.started = date_text();
@@ -734,14 +764,16 @@ void begin_leg(StudyJournal& journal, const std::vector<RankFacts>& ranks, std::
 StudyEnd with_last_leg(StudyEnd end, const StudyOptions& options)
 {
     if (!end.complete && options.continues) {
-        end.last_leg = why_last_leg(end.results.legs, options.most_legs.value_or(default_most_legs), options.out);
+        end.last_leg =
+            why_last_leg(end.results.legs, options.most_legs.value_or(default_most_legs), options.out);
     }
     return end;
 }
 
 }  // namespace
 
-StudyEnd run_study(const std::function<std::optional<Scenario>()>& read, Communicator& team, const StudyOptions& asked_options)
+StudyEnd run_study(const std::function<std::optional<Scenario>()>& read, Communicator& team,
+                   const StudyOptions& asked_options)
 {
     const auto start = std::chrono::steady_clock::now();
     StudyOptions options = asked_options;
@@ -790,11 +822,13 @@ StudyEnd run_study(const std::function<std::optional<Scenario>()>& read, Communi
         return end;
     }
     const Scenario scenario = scenario_from(record);
-    const Message tables = team.broadcast(team.rank() == 0 ? tables_of(scenario).encode() : Message{}, [&] { stop.reason(); });
+    const Message tables =
+        team.broadcast(team.rank() == 0 ? tables_of(scenario).encode() : Message{}, [&] { stop.reason(); });
     const StudyModel model(scenario, NoiseTables::decode(tables));
     std::optional<WorkScheduler> made;
     WorkScheduler& scheduler = made.emplace(
-        team, Worker(model, [&made] { made->pause(); }), [&stop] { return stop.reason().has_value(); }, kind_of_item);
+        team, Worker(model, [&made] { made->pause(); }), [&stop] { return stop.reason().has_value(); },
+        kind_of_item);
     if (team.rank() != 0) {
         scheduler.serve();
         return {.complete = true, .results = {}, .nothing_to_do = false, .last_leg = {}};

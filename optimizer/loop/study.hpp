@@ -20,17 +20,18 @@ namespace prismopt {
 struct SearchProgress {
     double elapsed_s = 0.0;
     std::optional<SweepProgress> sweep;  // of the space, in progress; nothing: plans are drawn and compared
-    bool whole = false;                  // the counts are of the whole space; false: of single plans looked at before it
-    std::uint64_t feasible = 0;          // plans found
+    bool whole = false;  // the counts are of the whole space; false: of single plans looked at before it
+    std::uint64_t feasible = 0;  // plans found
     // Each feasible plan counts in exactly one of these, as in Outcome:
     std::uint64_t evaluated = 0;
     std::uint64_t pruned = 0;
     std::uint64_t open = 0;
-    std::size_t front = 0;         // plans
-    double hypervolume = 0.0;      // of the front, in the normalised box of the study
-    std::uint64_t draws = 0;       // made
-    double idle_share = 0.0;       // of the ranks
-    std::string gaps;              // by objective, how much better than the best limit a plan can be at most; empty: not known
+    std::size_t front = 0;     // plans
+    double hypervolume = 0.0;  // of the front, in the normalised box of the study
+    std::uint64_t draws = 0;   // made
+    double idle_share = 0.0;   // of the ranks
+    std::string
+        gaps;  // by objective, how much better than the best limit a plan can be at most; empty: not known
     std::optional<double> done;    // fraction of the work in progress; nothing: its end is not known
     std::optional<double> left_s;  // until the end of that work; nothing: not known
     bool finished = false;         // the last call, of a search that is complete or was stopped
@@ -41,13 +42,13 @@ inline constexpr int default_most_legs = 20;
 
 /// Options of a leg. `max_time`, `posterior`, `most_legs` and `command_line` of the first leg hold in later ones that do not set them.
 struct StudyOptions {
-    std::string out;                                        // results file; the journal is `out`.journal
-    bool force = false;                                     // overwrite existing results and journal
-    bool resume = false;                                    // continue the existing journal
-    bool continues = false;                                 // start the study, or continue its journal, if there is one
-    std::optional<int> most_legs;                           // with `continues`; nothing: default_most_legs
+    std::string out;               // results file; the journal is `out`.journal
+    bool force = false;            // overwrite existing results and journal
+    bool resume = false;           // continue the existing journal
+    bool continues = false;        // start the study, or continue its journal, if there is one
+    std::optional<int> most_legs;  // with `continues`; nothing: default_most_legs
     std::optional<std::chrono::duration<double>> max_time;  // from the call on; then as `stop`
-    bool posterior = true;                                  // say which plans may be the best, given the error of the model
+    bool posterior = true;  // say which plans may be the best, given the error of the model
     std::string command_line;
     /// Called on rank 0, by the thread that called run_study(), at most every `progress_every_s`. Its exceptions pass through, and
     /// leave a journal that can be resumed.
@@ -60,8 +61,9 @@ struct StudyOptions {
 };
 
 struct StudyEnd {
-    bool complete = false;       // false: stopped by `stop`, `max_time` or a signal, can be resumed
-    Results results;             // on rank 0; the front of a stopped search is provisional, and empty before the first draws
+    bool complete = false;  // false: stopped by `stop`, `max_time` or a signal, can be resumed
+    Results
+        results;  // on rank 0; the front of a stopped search is provisional, and empty before the first draws
     bool nothing_to_do = false;  // the results are empty
     std::string last_leg;        // why another leg must not follow a stopped one on its own; empty: it may
 };
@@ -71,6 +73,7 @@ struct StudyEnd {
 /// runs another build; and
 /// after the sweep NoFeasiblePlan, with the closest plan, if no plan of the space is feasible. (A part of a space may have none: its
 /// results are complete, and the front is empty.)
-StudyEnd run_study(const std::function<std::optional<Scenario>()>& read, Communicator& team, const StudyOptions& options);
+StudyEnd run_study(const std::function<std::optional<Scenario>()>& read, Communicator& team,
+                   const StudyOptions& options);
 
 }  // namespace prismopt

@@ -66,8 +66,8 @@ auto members(T& record)
 auto study_of(Of<Scenario> auto& scenario)
 {
     auto& search = scenario.search;
-    return std::tie(scenario.path, scenario.text, scenario.seed, search.strategy, search.max_evaluations, search.part,
-                    search.parts, scenario.variants);
+    return std::tie(scenario.path, scenario.text, scenario.seed, search.strategy, search.max_evaluations,
+                    search.part, search.parts, scenario.variants);
 }
 
 /// Calls `use(record, begin)` for each record that this program wrote.
@@ -86,13 +86,15 @@ void for_each_record(const JournalContents& contents, const Use& use)
 
 std::uint64_t study_hash(const Scenario& scenario)
 {
-    std::string options = fmt::format(" {} {} {}/{} ", scenario.search.strategy, scenario.search.max_evaluations,
-                                      scenario.search.part, scenario.search.parts);
+    std::string options =
+        fmt::format(" {} {} {}/{} ", scenario.search.strategy, scenario.search.max_evaluations,
+                    scenario.search.part, scenario.search.parts);
     for (const ChosenValues& values : scenario.variants) {
         options += variant_text(scenario.choices, values) + ' ';
     }
     const BuildIdentity& build = this_build();
-    return study_hash(scenario.text, scenario.seed, build.version + options + build.commit + " " + build.catalog);
+    return study_hash(scenario.text, scenario.seed,
+                      build.version + options + build.commit + " " + build.catalog);
 }
 
 namespace {
@@ -108,7 +110,8 @@ void check_finished(const std::string& path, const std::string& remedy)
     }
     if (provisional) {
         throw InputError(
-            fmt::format("{}: its search was stopped, but its journal {} is missing; copy the journal beside it, or search "
+            fmt::format("{}: its search was stopped, but its journal {} is missing; copy the journal beside "
+                        "it, or search "
                         "again with --force",
                         path, journal_path(path)));
     }
@@ -168,7 +171,8 @@ bool file_exists(const std::string& path)
 
 Message study_record(const Scenario& scenario)
 {
-    return std::apply([](const auto&... values) { return (Packer() << ... << values).take(); }, study_of(scenario));
+    return std::apply([](const auto&... values) { return (Packer() << ... << values).take(); },
+                      study_of(scenario));
 }
 
 Scenario scenario_from(std::span<const std::byte> record)
@@ -187,36 +191,39 @@ std::optional<Scenario> journaled_scenario(const std::string& path)
     if (!file_exists(journal)) {
         if (file_exists(results_path_of(path))) {
             check_finished(results_path_of(path),
-                           fmt::format("give the --out file of a stopped search, or its journal, {}", journal_path("OUT")));
+                           fmt::format("give the --out file of a stopped search, or its journal, {}",
+                                       journal_path("OUT")));
             return std::nullopt;
         }
         throw InputError(fmt::format(
-            "{}: nothing to resume: neither this file nor {} exists; give the --out file of a stopped search", path, journal));
+            "{}: nothing to resume: neither this file nor {} exists; give the --out file of a stopped search",
+            path, journal));
     }
     const StudyHead head = head_of(read_journal(journal), journal);
     if (const std::string_view differs = difference(head.build, this_build()); !differs.empty()) {
-        throw InputError(
-            fmt::format("{} was written by {}, and this is {}: the {} differs, and so may the results; nothing was "
-                        "changed\ncontinue with the "
-                        "program that wrote it, or start the search again with --force",
-                        journal, build_text(head.build), build_text(this_build()), differs));
+        throw InputError(fmt::format(
+            "{} was written by {}, and this is {}: the {} differs, and so may the results; nothing was "
+            "changed\ncontinue with the "
+            "program that wrote it, or start the search again with --force",
+            journal, build_text(head.build), build_text(this_build()), differs));
     }
     return scenario_from(head.study);
 }
 
 std::string complete_text(const std::string& out)
 {
-    return fmt::format("{}: the search is complete, so there is nothing to continue; see prismopt report {}", out, out);
+    return fmt::format("{}: the search is complete, so there is nothing to continue; see prismopt report {}",
+                       out, out);
 }
 
 Begun begun(const Scenario& asked, const std::string& out)
 {
     const std::string journal = journal_path(out);
     const auto refuse = [&](const std::string& path, const std::string& differs) {
-        throw InputError(
-            fmt::format("{} belongs to another study: its {} differs; name another file with --out, or overwrite it "
-                        "with --force",
-                        path, differs));
+        throw InputError(fmt::format(
+            "{} belongs to another study: its {} differs; name another file with --out, or overwrite it "
+            "with --force",
+            path, differs));
     };
     if (file_exists(journal) && !journal_is_blank(journal)) {
         const Scenario journaled = *journaled_scenario(out);
@@ -231,7 +238,8 @@ Begun begun(const Scenario& asked, const std::string& out)
         return Begun::no;
     }
     check_finished(out, "name another file with --out, or overwrite this one with --force");
-    const std::string differs = difference(key_of(read_results(out).study), key_of(asked), {"in the results", "here"});
+    const std::string differs =
+        difference(key_of(read_results(out).study), key_of(asked), {"in the results", "here"});
     if (!differs.empty()) {
         refuse(out, differs);
     }
@@ -244,14 +252,17 @@ void refuse_results_of_another_study(const Scenario& journaled, const std::strin
     if (!results) {
         return;
     }
-    const std::string differs = difference(key_of(journaled), key_of(results->study), {"in the journal", "in the results"});
+    const std::string differs =
+        difference(key_of(journaled), key_of(results->study), {"in the journal", "in the results"});
     if (differs.empty()) {
         return;
     }
-    throw InputError(fmt::format(
-        "{} and {} belong to different studies: their {} differs; nothing was changed\nto continue the journal, move {} "
-        "elsewhere and resume again; to keep these results, move the journal beside the results of its own study",
-        journal_path(out), out, differs, out));
+    throw InputError(
+        fmt::format("{} and {} belong to different studies: their {} differs; nothing was changed\nto "
+                    "continue the journal, move {} "
+                    "elsewhere and resume again; to keep these results, move the journal beside the results "
+                    "of its own study",
+                    journal_path(out), out, differs, out));
 }
 
 StudyHead head_of(const JournalContents& contents, const std::string& journal)
@@ -263,8 +274,10 @@ StudyHead head_of(const JournalContents& contents, const std::string& journal)
         }
     });
     if (!found) {
-        throw InputError(fmt::format(
-            "{} does not contain a study (its records are missing or damaged); start the search again with --force", journal));
+        throw InputError(
+            fmt::format("{} does not contain a study (its records are missing or damaged); start the search "
+                        "again with --force",
+                        journal));
     }
     StudyHead head;
     Unpacker in(*found);
@@ -303,7 +316,8 @@ JournalCount count_records(const JournalContents& contents)
     JournalCount count;
     std::set<std::uint64_t> numbers;
     for_each_record(contents, [&](const Record& record, std::uint64_t) {
-        count.tuning += record.kind == RecordKind::tuning_step || record.kind == RecordKind::tuned_hardware ? 1 : 0;
+        count.tuning +=
+            record.kind == RecordKind::tuning_step || record.kind == RecordKind::tuned_hardware ? 1 : 0;
         if (record.kind == RecordKind::answer) {
             numbers.insert(record.number);
         }
@@ -314,7 +328,8 @@ JournalCount count_records(const JournalContents& contents)
     return count;
 }
 
-StudyJournal::StudyJournal(const std::string& path, const Scenario& scenario, const KeptOptions& options, Existing existing)
+StudyJournal::StudyJournal(const std::string& path, const Scenario& scenario, const KeptOptions& options,
+                           Existing existing)
     : path_(path), options_(options)
 {
     const bool continues = existing == Existing::continued && file_exists(path) && !journal_is_blank(path);
@@ -336,8 +351,9 @@ StudyJournal::StudyJournal(const std::string& path, const Scenario& scenario, co
         });
         if (!contents.damage.empty()) {
             const JournalCount count = count_records(contents);
-            log_warning(fmt::format("{}: {}; {} answers are reused, and {} missing ones between them are computed again", path,
-                                    contents.damage, count.answers, count.lost));
+            log_warning(fmt::format(
+                "{}: {}; {} answers are reused, and {} missing ones between them are computed again", path,
+                contents.damage, count.answers, count.lost));
         }
     }
     try {
@@ -360,7 +376,8 @@ void StudyJournal::begin_leg(Leg leg, std::chrono::steady_clock::time_point star
     legs_.push_back(std::move(leg));
     leg_start_ = start;
     leg_appended_ =
-        start - 2 * between_leg_records;  // its first record is due, and precedes all others: a refused leg leaves none
+        start -
+        2 * between_leg_records;  // its first record is due, and precedes all others: a refused leg leaves none
 }
 
 void StudyJournal::end_leg(LegEnd end, std::uint64_t draws)
@@ -410,8 +427,10 @@ FullAnswer StudyJournal::take_answer(std::uint64_t number, const Request& reques
 void StudyJournal::refuse_record(std::uint64_t number, std::uint64_t begin) const
 {
     throw InputError(
-        fmt::format("{}: the record at byte {} does not answer request {} of this study, so it was not written by this search; "
-                    "the records before it are valid and nothing was changed\nto continue from them: truncate -s {} {}, then "
+        fmt::format("{}: the record at byte {} does not answer request {} of this study, so it was not "
+                    "written by this search; "
+                    "the records before it are valid and nothing was changed\nto continue from them: "
+                    "truncate -s {} {}, then "
                     "prismopt resume {}; or start again with --force",
                     path_, begin, number, begin, path_, results_path_of(path_)));
 }

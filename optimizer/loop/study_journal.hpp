@@ -94,7 +94,8 @@ public:
 
     /// `options`: those of the first leg, if this is it. Throws InputError if the journal cannot be written or belongs to another
     /// study.
-    StudyJournal(const std::string& path, const Scenario& scenario, const KeptOptions& options, Existing existing);
+    StudyJournal(const std::string& path, const Scenario& scenario, const KeptOptions& options,
+                 Existing existing);
 
     /// Those of the first leg.
     const KeptOptions& options() const { return options_; }

@@ -66,14 +66,17 @@ std::string difference(const StudyKey& one, const StudyKey& other, const Places&
     const auto differing = [&places](std::string_view what, const auto& here, const auto& there) {
         return fmt::format("{} ({} {}, {} {})", what, here, places.one, there, places.other);
     };
-    const auto part_of = [](const StudyKey& key) { return fmt::format("{}/{}", fmt::join(key.held, ","), key.parts); };
+    const auto part_of = [](const StudyKey& key) {
+        return fmt::format("{}/{}", fmt::join(key.held, ","), key.parts);
+    };
     if (one.text != other.text) {
         const auto quoted = [](const std::string& text) { return "\"" + escape_controls(text) + "\""; };
         if (one.name != other.name) {
             return differing("scenario", quoted(one.name), quoted(other.name));
         }
         const DifferingLines lines = first_differing(one.text, other.text);
-        return differing(fmt::format("scenario in line {}", lines.number), quoted(lines.one), quoted(lines.other));
+        return differing(fmt::format("scenario in line {}", lines.number), quoted(lines.one),
+                         quoted(lines.other));
     }
     if (one.seed != other.seed) {
         return differing("seed", one.seed, other.seed);

@@ -32,8 +32,8 @@ std::optional<double> TimeLeft::seconds(double now_s, std::uint64_t left)
         return std::nullopt;
     }
     const auto left_at = [&](double at_s) {
-        const auto later =
-            std::lower_bound(seen_.begin(), seen_.end(), at_s, [](const Seen& seen, double s) { return seen.at_s < s; });
+        const auto later = std::lower_bound(seen_.begin(), seen_.end(), at_s,
+                                            [](const Seen& seen, double s) { return seen.at_s < s; });
         if (later == seen_.begin() || later == seen_.end()) {
             return static_cast<double>(later == seen_.end() ? seen_.back().left : later->left);
         }

@@ -57,11 +57,14 @@ constexpr std::size_t work_of_judging = 60'000'000'000;  // ops and terms of pat
 constexpr std::size_t work_of_guide = 2'000'000'000;     // ops
 
 /// As many judgements of an assignment as the work allows; a batch or two at least.
-std::size_t affordable(const ExecutionGraph& graph, const DrawRange& range, const SamplerOptions& sampler, std::size_t most)
+std::size_t affordable(const ExecutionGraph& graph, const DrawRange& range, const SamplerOptions& sampler,
+                       std::size_t most)
 {
     const std::size_t stages = graph.stages();
-    const std::size_t ops = graph.program->ops.size() * std::min(sampler.replicas_simulated, graph.placement.replicas);
-    const std::size_t ranked = graph.placement.replicas * stages * (stages + 1);  // of all replicas, by a path for each stage
+    const std::size_t ops =
+        graph.program->ops.size() * std::min(sampler.replicas_simulated, graph.placement.replicas);
+    const std::size_t ranked =
+        graph.placement.replicas * stages * (stages + 1);  // of all replicas, by a path for each stage
     const std::size_t work = static_cast<std::size_t>(range.fleets) * range.steps * (ops + ranked);
     return std::clamp<std::size_t>(work_of_judging / work, 128, most);
 }
@@ -76,7 +79,8 @@ AssignedNodes assign_nodes(const Problem& problem, const ParallelPlan& plan, con
     const ExecutionGraph given = graph_on(problem, here, here.node_order);
     // A step gets no shorter when one of its nodes is slower, so none need sit while a faster one does not.
     std::vector<int> able = by_speed(factors);
-    const std::vector<int> standing(able.begin() + static_cast<std::ptrdiff_t>(given.node.size()), able.end());
+    const std::vector<int> standing(able.begin() + static_cast<std::ptrdiff_t>(given.node.size()),
+                                    able.end());
     able.resize(given.node.size());
     std::vector<float> stock;
     std::transform(able.begin(), able.end(), std::back_inserter(stock),
@@ -84,7 +88,8 @@ AssignedNodes assign_nodes(const Problem& problem, const ParallelPlan& plan, con
 
     std::vector<std::vector<float>> starts{with_only(stock, given.node)};
     here.spares = static_cast<int>(standing.size());
-    for (const NodeOrder order : {NodeOrder::packed, NodeOrder::spread, NodeOrder::first_stage, NodeOrder::last_stage}) {
+    for (const NodeOrder order :
+         {NodeOrder::packed, NodeOrder::spread, NodeOrder::first_stage, NodeOrder::last_stage}) {
         starts.push_back(graph_on(problem, here, order).node);
     }
     AssignmentOptions moves;
@@ -102,19 +107,23 @@ AssignedNodes assign_nodes(const Problem& problem, const ParallelPlan& plan, con
     result.least_p99_s = found.p99_s;
     result.worst_p99_s = found.worst_p99_s;
     result.bound_p99_s = found.bound_s;
-    const Clusters clusters{static_cast<std::size_t>(range.steps), static_cast<std::size_t>(block_fleets) * range.steps};
+    const Clusters clusters{static_cast<std::size_t>(range.steps),
+                            static_cast<std::size_t>(block_fleets) * range.steps};
     result.given_p99_s =
-        quantile_estimate(sample_steps(given, problem.noise, range, sampler), clusters, 0.99, Confidence{}).value;
+        quantile_estimate(sample_steps(given, problem.noise, range, sampler), clusters, 0.99, Confidence{})
+            .value;
     for (std::size_t place = 0; place < found.node.size(); ++place) {
-        const auto at = std::find_if(able.begin(), able.end(),
-                                     [&](int node) { return static_cast<float>(factors[node]) == found.node[place]; });
+        const auto at = std::find_if(able.begin(), able.end(), [&](int node) {
+            return static_cast<float>(factors[node]) == found.node[place];
+        });
         const int gpu = static_cast<int>(place) * problem.cluster.gpus_per_node();
         const Placement::Position position = given.placement.position(gpu / given.placement.tp);
         result.positions.push_back({gpu, *at, factors[*at], position.replica, position.stage});
         result.factors.push_back(factors[*at]);
         able.erase(at);
     }
-    std::transform(standing.begin(), standing.end(), std::back_inserter(result.factors), [&](int node) { return factors[node]; });
+    std::transform(standing.begin(), standing.end(), std::back_inserter(result.factors),
+                   [&](int node) { return factors[node]; });
     return result;
 }
 
@@ -122,8 +131,8 @@ std::string assignment_csv(const std::vector<NodePosition>& positions)
 {
     std::string text = "first_gpu,node,factor,replica,stage\n";
     for (const NodePosition& position : positions) {
-        text +=
-            fmt::format("{},{},{},{},{}\n", position.first_gpu, position.node, position.factor, position.replica, position.stage);
+        text += fmt::format("{},{},{},{},{}\n", position.first_gpu, position.node, position.factor,
+                            position.replica, position.stage);
     }
     return text;
 }

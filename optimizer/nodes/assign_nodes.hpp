@@ -23,14 +23,15 @@ struct NodePosition {
 
 struct AssignedNodes {
     std::vector<NodePosition> positions;
-    std::vector<double> factors;  // [node]: factors in the order of the positions, then those of the remaining nodes
-    double given_p99_s = 0.0;     // p99 step time of the first phase in the node order of the plan
-    double least_p99_s = 0.0;     // with this assignment, on the same draws that selected it
-    double worst_p99_s = 0.0;     // highest of the evaluated assignments
-    double bound_p99_s = 0.0;     // lower bound of all assignments, on the same draws
-    bool exact = false;           // all assignments were evaluated; false: local search
-    bool cut = false;             // the local search stopped at its limit of evaluations
-    bool work_limits = false;     // the limit is lower than usual, because evaluations are expensive
+    std::vector<double>
+        factors;  // [node]: factors in the order of the positions, then those of the remaining nodes
+    double given_p99_s = 0.0;  // p99 step time of the first phase in the node order of the plan
+    double least_p99_s = 0.0;  // with this assignment, on the same draws that selected it
+    double worst_p99_s = 0.0;  // highest of the evaluated assignments
+    double bound_p99_s = 0.0;  // lower bound of all assignments, on the same draws
+    bool exact = false;        // all assignments were evaluated; false: local search
+    bool cut = false;          // the local search stopped at its limit of evaluations
+    bool work_limits = false;  // the limit is lower than usual, because evaluations are expensive
     std::size_t judged = 0;
 };
 

@@ -19,7 +19,8 @@ struct PlaceKind {
 std::vector<std::pair<int, int>> served_by(const Placement& at, int place)
 {
     const int first = place * at.gpus_per_node / at.tp;
-    const int last = std::min((place * at.gpus_per_node + at.gpus_per_node - 1) / at.tp, at.replicas * at.stages - 1);
+    const int last =
+        std::min((place * at.gpus_per_node + at.gpus_per_node - 1) / at.tp, at.replicas * at.stages - 1);
     std::vector<std::pair<int, int>> served;
     std::vector<int> replicas;
     for (int group = first; group <= last; ++group) {
@@ -40,7 +41,8 @@ std::vector<PlaceKind> place_kinds(const Placement& at, int places)
         ++kinds.try_emplace(served_by(at, place), PlaceKind{place, 0}).first->second.places;
     }
     std::vector<PlaceKind> list;
-    std::transform(kinds.begin(), kinds.end(), std::back_inserter(list), [](const auto& kind) { return kind.second; });
+    std::transform(kinds.begin(), kinds.end(), std::back_inserter(list),
+                   [](const auto& kind) { return kind.second; });
     return list;
 }
 
@@ -48,7 +50,8 @@ std::vector<PlaceKind> place_kinds(const Placement& at, int places)
 using Harm = std::pair<double, std::size_t>;
 
 /// From the least harmful kind of place to the most.
-std::vector<Harm> harms(const std::vector<PlaceKind>& kinds, const std::vector<float>& fast, float slow, const NodesJudge& judge)
+std::vector<Harm> harms(const std::vector<PlaceKind>& kinds, const std::vector<float>& fast, float slow,
+                        const NodesJudge& judge)
 {
     std::vector<std::vector<float>> one_slow(kinds.size(), fast);
     for (std::size_t i = 0; i < kinds.size(); ++i) {
@@ -65,7 +68,8 @@ std::vector<Harm> harms(const std::vector<PlaceKind>& kinds, const std::vector<f
 
 }  // namespace
 
-double assignment_bound(const Placement& at, std::vector<float> factors, const NodesJudge& judge, std::size_t most_judged)
+double assignment_bound(const Placement& at, std::vector<float> factors, const NodesJudge& judge,
+                        std::size_t most_judged)
 {
     std::sort(factors.rbegin(), factors.rend());
     const std::vector<float> fast(factors.size(), factors.back());
@@ -73,7 +77,8 @@ double assignment_bound(const Placement& at, std::vector<float> factors, const N
     const std::vector<PlaceKind> kinds = place_kinds(at, static_cast<int>(factors.size()));
     const std::size_t rounds = std::clamp<std::size_t>(most_judged / kinds.size(), 1, kinds.size());
     std::size_t filled = 0;  // places that less slow nodes can all have
-    for (std::size_t round = 0; round < rounds && filled < factors.size() && factors[filled] > factors.back(); ++round) {
+    for (std::size_t round = 0; round < rounds && filled < factors.size() && factors[filled] > factors.back();
+         ++round) {
         const std::vector<Harm> list = harms(kinds, fast, factors[filled], judge);
         std::size_t places = 0;
         const auto least = std::find_if(list.begin(), list.end(), [&](const Harm& harm) {

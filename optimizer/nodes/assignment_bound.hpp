@@ -18,6 +18,7 @@ using NodesJudge = std::function<std::vector<double>(std::span<const std::vector
 /// fast as the fastest node. The bound is the maximum over several k. It treats replicas as equivalent, which is exact
 /// up to the sampling error of a p99. `factors`: of the assigned nodes. `most_judged`: limit of evaluations, at least one per
 /// kind.
-double assignment_bound(const Placement& at, std::vector<float> factors, const NodesJudge& judge, std::size_t most_judged);
+double assignment_bound(const Placement& at, std::vector<float> factors, const NodesJudge& judge,
+                        std::size_t most_judged);
 
 }  // namespace prismopt

@@ -21,8 +21,9 @@ int block_of(const Placement& at, int places)
 
 }  // namespace
 
-NodeAssignment best_nodes(const ExecutionGraph& graph, const NoiseTables& noise, std::span<const float> factors,
-                          std::span<const std::vector<float>> starts, const DrawRange& range, const SamplerOptions& sampler,
+NodeAssignment best_nodes(const ExecutionGraph& graph, const NoiseTables& noise,
+                          std::span<const float> factors, std::span<const std::vector<float>> starts,
+                          const DrawRange& range, const SamplerOptions& sampler,
                           const AssignmentOptions& options)
 {
     const std::set<float> distinct(factors.begin(), factors.end());
@@ -32,7 +33,8 @@ NodeAssignment best_nodes(const ExecutionGraph& graph, const NoiseTables& noise,
     };
     const auto nodes_of = [&kinds](std::span<const int> assignment) {
         std::vector<float> nodes;
-        std::transform(assignment.begin(), assignment.end(), std::back_inserter(nodes), [&](int kind) { return kinds[kind]; });
+        std::transform(assignment.begin(), assignment.end(), std::back_inserter(nodes),
+                       [&](int kind) { return kinds[kind]; });
         return nodes;
     };
     AssignmentProblem problem;
@@ -50,7 +52,8 @@ NodeAssignment best_nodes(const ExecutionGraph& graph, const NoiseTables& noise,
             pointers.push_back(&graphs[i]);
         }
         std::vector<double> p99;
-        const Clusters clusters{static_cast<std::size_t>(range.steps), static_cast<std::size_t>(block_fleets) * range.steps};
+        const Clusters clusters{static_cast<std::size_t>(range.steps),
+                                static_cast<std::size_t>(block_fleets) * range.steps};
         for (const auto& draws : sample_steps(pointers, noise, range, sampler)) {
             p99.push_back(quantile_estimate(draws, clusters, 0.99, Confidence{}).value);
         }
@@ -67,7 +70,8 @@ NodeAssignment best_nodes(const ExecutionGraph& graph, const NoiseTables& noise,
     std::sort(fast.begin(), fast.end());
     fast.resize(graph.node.size());
     constexpr std::size_t most_for_bound = 256;
-    problem.floor = assignment_bound(graph.placement, fast, p99_of, std::min(most_for_bound, options.most_judged / 4));
+    problem.floor =
+        assignment_bound(graph.placement, fast, p99_of, std::min(most_for_bound, options.most_judged / 4));
     std::vector<Assignment> first;
     for (const std::vector<float>& start : starts) {
         Assignment& assignment = first.emplace_back();

@@ -13,7 +13,8 @@ std::vector<AttentionCase> cases_of(const AttentionGrid& grid, std::size_t seque
             for (const Arithmetic arithmetic : grid.arithmetics) {
                 for (const AttentionMethod kernel : grid.kernels) {
                     for (const TileShape& tile : grid.tiles) {
-                        cases.push_back({format, rounding, arithmetic, kernel, tile, sequence, grid.head, elements, grid.causal});
+                        cases.push_back({format, rounding, arithmetic, kernel, tile, sequence, grid.head,
+                                         elements, grid.causal});
                         if (kernel == AttentionMethod::plain) {
                             break;
                         }
@@ -25,8 +26,8 @@ std::vector<AttentionCase> cases_of(const AttentionGrid& grid, std::size_t seque
     return cases;
 }
 
-AttentionResult result_of(const AttentionCase& at, const AttentionInputs<float>& in, const AttentionOutputs<double>& exact,
-                          std::uint64_t seed)
+AttentionResult result_of(const AttentionCase& at, const AttentionInputs<float>& in,
+                          const AttentionOutputs<double>& exact, std::uint64_t seed)
 {
     const AttentionOutputs<float> out =
         emulated_attention(in, at.kernel, at.tile, Emulated(at.format, at.arithmetic, {at.rounding, seed}));
@@ -44,7 +45,8 @@ std::vector<AttentionResult> attention_results(const AttentionGrid& grid, std::u
     std::vector<AttentionResult> results;
     for (const Elements elements : grid.elements) {
         for (const std::size_t sequence : grid.sequences) {
-            const AttentionInputs<float> in = random_attention(sequence, grid.head, grid.causal, seed, elements);
+            const AttentionInputs<float> in =
+                random_attention(sequence, grid.head, grid.causal, seed, elements);
             const AttentionOutputs<double> exact = exact_attention(in);
             for (const AttentionCase& at : cases_of(grid, sequence, elements)) {
                 results.push_back(result_of(at, in, exact, seed));

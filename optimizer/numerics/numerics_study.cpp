@@ -32,9 +32,10 @@ std::string tile_text(const AttentionCase& at)
 Json row_of(const AttentionResult& result)
 {
     const AttentionCase& at = result.at;
-    Json row{{"format", at.format.name},  {"rounding", name(at.rounding)}, {"arithmetic", name(at.arithmetic)},
-             {"kernel", name(at.kernel)}, {"tile", tile_text(at)},         {"sequence", at.sequence},
-             {"head", at.head},           {"causal", at.causal},           {"inputs", name(at.elements)}};
+    Json row{
+        {"format", at.format.name},  {"rounding", name(at.rounding)}, {"arithmetic", name(at.arithmetic)},
+        {"kernel", name(at.kernel)}, {"tile", tile_text(at)},         {"sequence", at.sequence},
+        {"head", at.head},           {"causal", at.causal},           {"inputs", name(at.elements)}};
     add(row, "forward", result.forward);
     add(row, "backward", result.backward);
     return row;
@@ -106,7 +107,8 @@ Json linear_rows(std::uint64_t seed)
         const LinearGradients<double> gradients = linear_gradients(wide, ExactArithmetic());
         for (const NumberFormat& format : number_formats) {
             for (const Rounding rounding : {Rounding::nearest_even, Rounding::stochastic}) {
-                if (rounding == Rounding::stochastic && (format.scaling == Scaling::none || elements != Elements::normal)) {
+                if (rounding == Rounding::stochastic &&
+                    (format.scaling == Scaling::none || elements != Elements::normal)) {
                     continue;  // operands of these inputs are exact or nearly so; recipes round gradients of few bits that way
                 }
                 const Emulated arithmetic(format, Arithmetic::fp32_accumulation, {rounding, seed});
@@ -172,13 +174,15 @@ Json training_rows(std::uint64_t seed)
 }
 
 /// The rows of a table with these values; empty if the table is not there.
-std::vector<Json> rows_with(const std::vector<NumericsTable>& tables, const std::string& table, const Json& values)
+std::vector<Json> rows_with(const std::vector<NumericsTable>& tables, const std::string& table,
+                            const Json& values)
 {
     std::vector<Json> found;
     for (const NumericsTable& of : tables) {
         for (const Json& row : of.rows) {
             const bool equal =
-                of.name == table && std::all_of(values.items().begin(), values.items().end(), [&](const auto& item) {
+                of.name == table &&
+                std::all_of(values.items().begin(), values.items().end(), [&](const auto& item) {
                     return row.contains(item.key()) && row[item.key()] == item.value();
                 });
             if (equal) {
@@ -211,28 +215,37 @@ const std::vector<NumericsExperiment>& numerics_experiments()
 {
     static const std::vector<NumericsExperiment> list{
         {"attention", "Attention by format, as kernels compute it",
-         "One causal head of 128, sequence 2,048, normal inputs. FP32 sums and softmax; operands of products are rounded to the "
-         "format. Scores and probabilities of plain attention are written to memory, in bf16 where the format needs scale "
+         "One causal head of 128, sequence 2,048, normal inputs. FP32 sums and softmax; operands of products "
+         "are rounded to the "
+         "format. Scores and probabilities of plain attention are written to memory, in bf16 where the "
+         "format needs scale "
          "factors.",
          attention_rows},
         {"rounded", "Attention with every intermediate rounded",
-         "As in the paper: the result of each operation on a tensor is rounded. One head of 128, sequence 2,048, not causal.",
+         "As in the paper: the result of each operation on a tensor is rounded. One head of 128, sequence "
+         "2,048, not causal.",
          rounded_rows},
-        {"length", "Attention by sequence length", "One head of 128, not causal, inputs uniform between 0 and 1.", length_rows},
+        {"length", "Attention by sequence length",
+         "One head of 128, not causal, inputs uniform between 0 and 1.", length_rows},
         {"tiles", "Flash attention by tile (queries x keys)",
          "One head of 128, sequence 2,048, not causal, inputs uniform between 0 and 1.", tile_rows},
         {"linear", "Linear layers by format",
-         "1,024 tokens, 1,024 inputs, 1,024 outputs. FP32 sums, results stored in bf16 where the format needs scale factors. "
+         "1,024 tokens, 1,024 inputs, 1,024 outputs. FP32 sums, results stored in bf16 where the format "
+         "needs scale factors. "
          "Gradients: of inputs and weights.",
          linear_rows},
         {"sums", "Sums in few bits",
-         "One product of 64 rows and 64 columns by number of terms, before its result is stored. fp22: 14 significant bits, "
+         "One product of 64 rows and 64 columns by number of terms, before its result is stored. fp22: 14 "
+         "significant bits, "
          "truncated after each 32 products, as FP8 products of Hopper.",
          sum_rows},
-        {"chains", "Chains of products", "64 rows, width 1,024, results stored in bf16 between the products.", chain_rows},
+        {"chains", "Chains of products", "64 rows, width 1,024, results stored in bf16 between the products.",
+         chain_rows},
         {"training", "Weights of a small network over training",
-         "Two layers of attention, width 32, Adam; means of 3 seeds. Wasserstein-1 distance between the distributions of the "
-         "weights, and the largest difference of a weight, relative to the RMS of the reference's weights; loss of the changed "
+         "Two layers of attention, width 32, Adam; means of 3 seeds. Wasserstein-1 distance between the "
+         "distributions of the "
+         "weights, and the largest difference of a weight, relative to the RMS of the reference's weights; "
+         "loss of the changed "
          "training in nats.",
          training_rows},
     };
@@ -270,22 +283,27 @@ NumericsTable paper_table(const std::vector<NumericsTable>& tables)
         return rows_with(tables, name, more);
     };
     if (const auto rows = with("rounded", {{"kernel", "flash"}}); !rows.empty()) {
-        state("figure 3: deviation falls as the mantissa grows", sequence_text(rows, "format", "forward_max"));
+        state("figure 3: deviation falls as the mantissa grows",
+              sequence_text(rows, "format", "forward_max"));
     }
     const auto flash = with("rounded", {{"kernel", "flash"}, {"format", "bf16"}});
     const auto plain = with("rounded", {{"kernel", "plain"}, {"format", "bf16"}});
     if (!flash.empty() && !plain.empty()) {
         state("figure 4: flash about 10 times plain (its baseline), bf16, forward",
-              fmt::format("{:.1f} times (maximum), {:.1f} times (RMS)", ratio(flash[0], plain[0], "forward_max"),
+              fmt::format("{:.1f} times (maximum), {:.1f} times (RMS)",
+                          ratio(flash[0], plain[0], "forward_max"),
                           ratio(flash[0], plain[0], "forward_rms")));
     }
     if (const auto rows = with("length", {{"kernel", "flash"}}); !rows.empty()) {
         state("figure 5: grows with the sequence", sequence_text(rows, "sequence", "forward_max"));
     }
     if (const auto rows = with("tiles", {}); !rows.empty()) {
-        state("figure 6: larger tiles deviate less; so do more keys than queries", sequence_text(rows, "tile", "forward_rms"));
+        state("figure 6: larger tiles deviate less; so do more keys than queries",
+              sequence_text(rows, "tile", "forward_rms"));
     }
-    const auto changed = [&](const char* change) { return rows_with(tables, "training", {{"change", change}}); };
+    const auto changed = [&](const char* change) {
+        return rows_with(tables, "training", {{"change", change}});
+    };
     const auto attention = changed("flash instead of plain attention, fp16");
     const auto other = changed("other initial weights");
     if (!attention.empty()) {
@@ -300,10 +318,13 @@ NumericsTable paper_table(const std::vector<NumericsTable>& tables)
         };
         state("figure 7: distances grow over training", sequence_text(attention, "step", "wasserstein"));
         state("figure 8: flash moves weights 2 to 5 times less than low precision",
-              fmt::format("fp16 in products and weights, by step: {} times less; in products alone: {} times less",
-                          times("fp16 instead of fp32 in products and weights"), times("fp16 instead of fp32 in products")));
+              fmt::format(
+                  "fp16 in products and weights, by step: {} times less; in products alone: {} times less",
+                  times("fp16 instead of fp32 in products and weights"),
+                  times("fp16 instead of fp32 in products")));
         state("figure 8: flash moves weights no more than other initial weights",
-              fmt::format("fp16, last step: {:.3f} of that", ratio(attention.back(), other.back(), "wasserstein")));
+              fmt::format("fp16, last step: {:.3f} of that",
+                          ratio(attention.back(), other.back(), "wasserstein")));
     }
     return table;
 }

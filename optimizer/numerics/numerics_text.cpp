@@ -32,9 +32,10 @@ std::vector<std::vector<std::string>> cells(const NumericsTable& table, std::str
     std::vector<std::string> header;
     for (const auto& item : table.rows.front().items()) {
         const std::string value = cell(item.value());
-        const bool varies =
-            item.value().is_number_float() || item.value().is_null() || table.rows.size() == 1 ||
-            std::any_of(table.rows.begin(), table.rows.end(), [&](const Json& row) { return cell(row[item.key()]) != value; });
+        const bool varies = item.value().is_number_float() || item.value().is_null() ||
+                            table.rows.size() == 1 ||
+                            std::any_of(table.rows.begin(), table.rows.end(),
+                                        [&](const Json& row) { return cell(row[item.key()]) != value; });
         if (varies) {
             header.push_back(item.key());
         } else {
@@ -54,12 +55,13 @@ std::vector<std::vector<std::string>> cells(const NumericsTable& table, std::str
     return rows;
 }
 
-constexpr const char* measure = "Deviation: difference from the same operation in FP64, divided by the RMS of the FP64 result.";
+constexpr const char* measure =
+    "Deviation: difference from the same operation in FP64, divided by the RMS of the FP64 result.";
 
 std::string cost_text(const NumericsRun& run)
 {
-    return fmt::format("Computed in {:.0f} s by {} thread{} ({:.0f} s of processor time).", run.seconds, run.threads,
-                       run.threads == 1 ? "" : "s", run.processor_seconds);
+    return fmt::format("Computed in {:.0f} s by {} thread{} ({:.0f} s of processor time).", run.seconds,
+                       run.threads, run.threads == 1 ? "" : "s", run.processor_seconds);
 }
 
 /// Rows of the tables of this name.
@@ -82,8 +84,8 @@ std::string numerics_text(const std::vector<NumericsTable>& tables, const Numeri
     for (const NumericsTable& table : tables) {
         std::string same;
         const auto rows = cells(table, same);
-        text += table.title + "\n" + (table.note.empty() ? "" : table.note + "\n") + (same.empty() ? "" : "All: " + same + "\n") +
-                "\n" + aligned(rows, 0) + "\n";
+        text += table.title + "\n" + (table.note.empty() ? "" : table.note + "\n") +
+                (same.empty() ? "" : "All: " + same + "\n") + "\n" + aligned(rows, 0) + "\n";
     }
     return text + measure + "\n" + cost_text(run) + "\n";
 }
@@ -91,12 +93,14 @@ std::string numerics_text(const std::vector<NumericsTable>& tables, const Numeri
 std::string numerics_markdown(const std::vector<NumericsTable>& tables, const NumericsRun& run)
 {
     std::string text = fmt::format(
-        "# What number formats and attention kernels do to results\n\nWritten by `{}`. {} {} What the columns mean: "
+        "# What number formats and attention kernels do to results\n\nWritten by `{}`. {} {} What the "
+        "columns mean: "
         "[docs/methods/result-pages.md](../docs/methods/result-pages.md#numericsmd).\n",
         run.command, measure, cost_text(run));
     text += run.plot.empty()
                 ? ""
-                : fmt::format("\n![Attention by sequence length, weights and loss of a small training]({})\n", run.plot);
+                : fmt::format("\n![Attention by sequence length, weights and loss of a small training]({})\n",
+                              run.plot);
     for (const NumericsTable& table : tables) {
         std::string same;
         const auto rows = cells(table, same);
@@ -135,20 +139,24 @@ Json numerics_json(const std::vector<NumericsTable>& tables, const NumericsRun& 
 std::string numerics_toml(const std::vector<NumericsTable>& tables, const NumericsRun& run)
 {
     std::string text = fmt::format(
-        "# RMS deviation from FP64 by class of operators, kernel and format, for normal inputs and rounding to nearest even.\n"
+        "# RMS deviation from FP64 by class of operators, kernel and format, for normal inputs and rounding "
+        "to nearest even.\n"
         "# docs/methods/numerics.md. Written by `{}`.\n\nseed = {}\n",
         run.command, run.seed);
-    const auto value = [](const Json& of) { return of.is_null() ? std::string("inf") : fmt::format("{:.4g}", of.get<double>()); };
+    const auto value = [](const Json& of) {
+        return of.is_null() ? std::string("inf") : fmt::format("{:.4g}", of.get<double>());
+    };
     text += "attention = [\n";
     for (const Json& row : rows_of_table(tables, "attention")) {
-        text += fmt::format("    {{ format = {}, kernel = {}, tile = {}, forward = {}, backward = {} }},\n", row["format"].dump(),
-                            row["kernel"].dump(), row["tile"].dump(), value(row["forward_rms"]), value(row["backward_rms"]));
+        text += fmt::format("    {{ format = {}, kernel = {}, tile = {}, forward = {}, backward = {} }},\n",
+                            row["format"].dump(), row["kernel"].dump(), row["tile"].dump(),
+                            value(row["forward_rms"]), value(row["backward_rms"]));
     }
     text += "]\nlinear = [\n";
     for (const Json& row : rows_of_table(tables, "linear")) {
         if (row["inputs"] == "normal" && row["rounding"] == "nearest-even") {
-            text += fmt::format("    {{ format = {}, forward = {}, gradients = {} }},\n", row["format"].dump(),
-                                value(row["forward_rms"]), value(row["gradients_rms"]));
+            text += fmt::format("    {{ format = {}, forward = {}, gradients = {} }},\n",
+                                row["format"].dump(), value(row["forward_rms"]), value(row["gradients_rms"]));
         }
     }
     return text + "]\n";

@@ -74,7 +74,8 @@ std::vector<TrainingPair> training_pairs()
             {"nvfp4 instead of bf16 in products", "nvfp4", "bf16"}};
 }
 
-std::vector<PairDistances> weight_distances(const TrainingShape& shape, int steps, int states, int seeds, std::uint64_t seed)
+std::vector<PairDistances> weight_distances(const TrainingShape& shape, int steps, int states, int seeds,
+                                            std::uint64_t seed)
 {
     std::vector<int> at;
     for (int k = 1; k <= states; ++k) {
@@ -91,7 +92,8 @@ std::vector<PairDistances> weight_distances(const TrainingShape& shape, int step
         trained[run] = train(shape, of, at, own);
     });
     const auto runs_of = [&](const std::string& name) {
-        const auto found = std::find_if(choices.begin(), choices.end(), [&](const NamedChoice& of) { return of.name == name; });
+        const auto found = std::find_if(choices.begin(), choices.end(),
+                                        [&](const NamedChoice& of) { return of.name == name; });
         return std::span(trained).subspan(static_cast<std::size_t>(found - choices.begin()) * count, count);
     };
     std::vector<PairDistances> result;

@@ -36,6 +36,7 @@ struct PairDistances {
 };
 
 /// Distances at `states` evenly spaced steps. Seed s of `seeds` has its own data and initial weights.
-std::vector<PairDistances> weight_distances(const TrainingShape& shape, int steps, int states, int seeds, std::uint64_t seed);
+std::vector<PairDistances> weight_distances(const TrainingShape& shape, int steps, int states, int seeds,
+                                            std::uint64_t seed);
 
 }  // namespace prismopt

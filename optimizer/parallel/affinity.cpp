@@ -14,12 +14,16 @@ namespace prismopt {
 namespace {
 
 /// "2 cores"
-std::string counted(int count, const char* noun) { return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s"); }
+std::string counted(int count, const char* noun)
+{
+    return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
+}
 
 std::string launch_remedy(int ranks, int cores)
 {
-    const std::string mpirun = ranks <= 1 ? fmt::format("`mpirun --bind-to none ...` or `mpirun --map-by slot:PE={} ...`", cores)
-                                          : fmt::format("`mpirun --map-by slot:PE={} ...`", cores);
+    const std::string mpirun =
+        ranks <= 1 ? fmt::format("`mpirun --bind-to none ...` or `mpirun --map-by slot:PE={} ...`", cores)
+                   : fmt::format("`mpirun --map-by slot:PE={} ...`", cores);
     return fmt::format("start it as {}, under Slurm `srun --cpus-per-task={} ...`", mpirun, cores);
 }
 
@@ -34,7 +38,8 @@ CoreSet cores_of(pid_t process)
     std::set<std::string> cores;
     for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
         if (CPU_ISSET(cpu, &mask)) {
-            std::ifstream file(fmt::format("/sys/devices/system/cpu/cpu{}/topology/thread_siblings_list", cpu));
+            std::ifstream file(
+                fmt::format("/sys/devices/system/cpu/cpu{}/topology/thread_siblings_list", cpu));
             std::string siblings;
             cores.insert(std::getline(file, siblings) ? siblings : fmt::format("cpu{}", cpu));
         }

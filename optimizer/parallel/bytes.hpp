@@ -144,7 +144,10 @@ private:
         }
         bytes_ = bytes_.subspan(raw.size());
     }
-    static std::runtime_error truncated() { return std::runtime_error("a message or journal record is truncated"); }
+    static std::runtime_error truncated()
+    {
+        return std::runtime_error("a message or journal record is truncated");
+    }
 
     std::span<const std::byte> bytes_;
 };

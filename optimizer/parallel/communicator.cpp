@@ -125,8 +125,10 @@ int message_count(std::size_t bytes)
 {
     constexpr auto limit = static_cast<std::size_t>(std::numeric_limits<int>::max());
     if (bytes > limit) {
-        throw std::runtime_error(fmt::format(
-            "a message of {} bytes exceeds the limit of {} bytes per MPI message; use smaller blocks of draws", bytes, limit));
+        throw std::runtime_error(
+            fmt::format("a message of {} bytes exceeds the limit of {} bytes per MPI message; use smaller "
+                        "blocks of draws",
+                        bytes, limit));
     }
     return static_cast<int>(bytes);
 }
@@ -151,16 +153,17 @@ bool Communicator::launched()
     // What launchers set in each process that they start, and in none that a batch script starts itself.
     constexpr std::array variables{
         "OMPI_COMM_WORLD_RANK",  // mpirun and mpiexec of Open MPI: docs.open-mpi.org, "Environment variables set for MPI applications"
-        "PMIX_RANK",             // PMIx servers (srun --mpi=pmix, jsrun, prterun): PMIx Standard 4.1, chapter 1
+        "PMIX_RANK",  // PMIx servers (srun --mpi=pmix, jsrun, prterun): PMIx Standard 4.1, chapter 1
         "PMI_RANK",  // PMI-1 and PMI-2 (Hydra of MPICH and Intel MPI, srun --mpi=pmi2, Flux): Flux RFC 13, "Environment"
         // The next, but for srun's, by the names under which other programs look for their rank; their manuals were not at hand.
         "MV2_COMM_WORLD_RANK",  // mpirun_rsh of MVAPICH2
-        "SLURM_STEP_ID",   // srun, of any --mpi: srun(1), "OUTPUT ENVIRONMENT VARIABLES"; a batch script has SLURM_PROCID, too
+        "SLURM_STEP_ID",  // srun, of any --mpi: srun(1), "OUTPUT ENVIRONMENT VARIABLES"; a batch script has SLURM_PROCID, too
         "PALS_RANKID",     // mpiexec and aprun of HPE Cray PALS
         "ALPS_APP_PE",     // aprun of Cray ALPS
         "FLUX_TASK_RANK",  // flux run
     };
-    return std::any_of(variables.begin(), variables.end(), [](const char* name) { return std::getenv(name) != nullptr; });
+    return std::any_of(variables.begin(), variables.end(),
+                       [](const char* name) { return std::getenv(name) != nullptr; });
 }
 
 Communicator Communicator::world(int& argc, char**& argv)
@@ -169,7 +172,8 @@ Communicator Communicator::world(int& argc, char**& argv)
     MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &provided);
     if (provided < MPI_THREAD_FUNNELED) {
         throw std::runtime_error(
-            "this MPI library does not support OpenMP threads (MPI_THREAD_FUNNELED); build it with thread support");
+            "this MPI library does not support OpenMP threads (MPI_THREAD_FUNNELED); build it with thread "
+            "support");
     }
     auto world = std::make_unique<World>();
     MPI_Comm_rank(MPI_COMM_WORLD, &world->rank);

@@ -87,8 +87,10 @@ BatchJob batch_job()
 
 RankFacts facts_of_this_rank()
 {
-    return {
-        .build = this_build(), .node = host_name(), .threads = parallel_threads(), .processors = processors_of_this_process()};
+    return {.build = this_build(),
+            .node = host_name(),
+            .threads = parallel_threads(),
+            .processors = processors_of_this_process()};
 }
 
 std::vector<RankFacts> gather(Communicator& team, const RankFacts& own, const std::function<void()>& look)
@@ -114,9 +116,11 @@ void refuse_other_builds(const std::vector<RankFacts>& ranks)
     for (std::size_t rank = 1; rank < ranks.size(); ++rank) {
         if (ranks[rank].build != ranks[0].build) {
             throw InputError(fmt::format(
-                "rank {} on {} runs {}, but rank 0 on {} runs {}; results of different builds cannot be mixed: start one program "
+                "rank {} on {} runs {}, but rank 0 on {} runs {}; results of different builds cannot be "
+                "mixed: start one program "
                 "on all nodes, from a file system that they share, or copy it to all of them again",
-                rank, ranks[rank].node, build_text(ranks[rank].build), ranks[0].node, build_text(ranks[0].build)));
+                rank, ranks[rank].node, build_text(ranks[rank].build), ranks[0].node,
+                build_text(ranks[0].build)));
         }
     }
 }
@@ -143,9 +147,11 @@ std::string unjoined_processes(int ranks)
         const int started = text != nullptr ? std::atoi(text) : 0;
         if (ranks == 1 && started > 1) {
             return fmt::format(
-                "its launcher started {} processes ({}), but MPI joins none of them, so each one searches on its own; start the "
+                "its launcher started {} processes ({}), but MPI joins none of them, so each one searches on "
+                "its own; start the "
                 "search with "
-                "the launcher of {}, with which prismopt was built (under Slurm: srun --mpi=pmix, or as srun --mpi=list names "
+                "the launcher of {}, with which prismopt was built (under Slurm: srun --mpi=pmix, or as srun "
+                "--mpi=list names "
                 "it)",
                 started, variable, Communicator::library_version());
         }
@@ -159,8 +165,10 @@ std::string oversubscription(const std::vector<RankFacts>& ranks)
         const auto processors = static_cast<int>(node.processors.count());
         if (processors > 0 && node.ranks > 1 && node.threads > node.ranks && node.threads > processors) {
             return fmt::format(
-                "{} ranks with {} threads in all share {} processor{} of {}, which oversubscribes them; set OMP_NUM_THREADS={}",
-                node.ranks, node.threads, processors, processors == 1 ? "" : "s", name, std::max(1, processors / node.ranks));
+                "{} ranks with {} threads in all share {} processor{} of {}, which oversubscribes them; set "
+                "OMP_NUM_THREADS={}",
+                node.ranks, node.threads, processors, processors == 1 ? "" : "s", name,
+                std::max(1, processors / node.ranks));
         }
     }
     return {};

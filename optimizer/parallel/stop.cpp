@@ -57,7 +57,8 @@ void catch_stop_signals()
     }
 }
 
-StopRequest::StopRequest(std::optional<std::chrono::duration<double>> max_time, Communicator& team, std::stop_token token)
+StopRequest::StopRequest(std::optional<std::chrono::duration<double>> max_time, Communicator& team,
+                         std::stop_token token)
     : team_(team), token_(std::move(token))
 {
     if (max_time) {

@@ -21,7 +21,8 @@ void catch_stop_signals();
 class StopRequest {
 public:
     /// `token`: of the calling program, on rank 0.
-    StopRequest(std::optional<std::chrono::duration<double>> max_time, Communicator& team, std::stop_token token = {});
+    StopRequest(std::optional<std::chrono::duration<double>> max_time, Communicator& team,
+                std::stop_token token = {});
 
     /// Replaces the time limit, from the construction on.
     void limit(std::chrono::duration<double> max_time);

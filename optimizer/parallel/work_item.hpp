@@ -40,8 +40,9 @@ struct FactsRequest {
 
 /// What was asked for, of one plan.
 struct PlanFacts {
-    std::vector<double> bounds = {};    // [objective], from its whole noise-free step; empty if it is infeasible
-    double memory_share = 0.0;          // of the accelerator's memory, by its fullest GPU
+    std::vector<double> bounds =
+        {};                     // [objective], from its whole noise-free step; empty if it is infeasible
+    double memory_share = 0.0;  // of the accelerator's memory, by its fullest GPU
     std::vector<double> gradient = {};  // of log(step time) by the logarithms of the constants
     double shift = 0.0;                 // logarithm of the scenario's prediction over the catalog's
     std::vector<std::optional<double>> by_software = {};  // VariantGradients::by_software()
@@ -52,21 +53,24 @@ using WorkItem = std::variant<SweepRange, DrawBlock, Judgement, FactsRequest>;
 template <Of<SweepRange> T>
 auto members(T& range)
 {
-    return std::tie(range.begin, range.end, range.keep, range.again, range.limits, range.near.objective, range.near.regions,
-                    range.near.within, range.near.most, range.feasibility, range.within_limits);
+    return std::tie(range.begin, range.end, range.keep, range.again, range.limits, range.near.objective,
+                    range.near.regions, range.near.within, range.near.most, range.feasibility,
+                    range.within_limits);
 }
 template <Of<DrawBlock> T>
 auto members(T& block)
 {
-    return std::tie(block.points, block.range, block.source.purpose, block.source.round, block.source.feasibility);
+    return std::tie(block.points, block.range, block.source.purpose, block.source.round,
+                    block.source.feasibility);
 }
 template <Of<Judgement> T>
 auto members(T& judgement)
 {
     auto& point = judgement.point;
     auto& confidence = judgement.confidence;
-    return std::tie(point.index, point.rung, point.source.purpose, point.source.round, point.source.feasibility, judgement.steps,
-                    confidence.reported, confidence.simultaneous, confidence.skewness, judgement.for_front, judgement.draws);
+    return std::tie(point.index, point.rung, point.source.purpose, point.source.round,
+                    point.source.feasibility, judgement.steps, confidence.reported, confidence.simultaneous,
+                    confidence.skewness, judgement.for_front, judgement.draws);
 }
 template <Of<FactsRequest> T>
 auto members(T& request)
@@ -97,22 +101,30 @@ template <Of<Sweep> T>
 auto members(T& sweep)
 {
     static_assert(bound_kinds == 4);
-    return std::tie(sweep.range.begin, sweep.range.end, sweep.range.again, sweep.range.feasibility, sweep.excluded,
-                    sweep.left_out, sweep.unchecked, sweep.range.near.objective, sweep.floor, sweep.feasible, sweep.near,
-                    sweep.rejected, sweep.excluded_by[0], sweep.excluded_by[1], sweep.excluded_by[2], sweep.excluded_by[3]);
+    return std::tie(sweep.range.begin, sweep.range.end, sweep.range.again, sweep.range.feasibility,
+                    sweep.excluded, sweep.left_out, sweep.unchecked, sweep.range.near.objective, sweep.floor,
+                    sweep.feasible, sweep.near, sweep.rejected, sweep.excluded_by[0], sweep.excluded_by[1],
+                    sweep.excluded_by[2], sweep.excluded_by[3]);
 }
 template <Of<Evaluation> T>
 auto members(T& evaluation)
 {
-    return std::tie(evaluation.index, evaluation.rung, evaluation.draws, evaluation.objectives, evaluation.source.purpose,
-                    evaluation.source.round, evaluation.source.feasibility, evaluation.keeping);
+    return std::tie(evaluation.index, evaluation.rung, evaluation.draws, evaluation.objectives,
+                    evaluation.source.purpose, evaluation.source.round, evaluation.source.feasibility,
+                    evaluation.keeping);
 }
 
 /// Which alternative of WorkItem the bytes are.
-inline std::size_t kind_of_item(std::span<const std::byte> bytes) { return std::to_integer<std::size_t>(bytes.front()); }
+inline std::size_t kind_of_item(std::span<const std::byte> bytes)
+{
+    return std::to_integer<std::size_t>(bytes.front());
+}
 inline WorkItem decode_item(std::span<const std::byte> bytes) { return decode<WorkItem>(bytes); }
 /// Draws by point, in the order of the block.
-inline std::vector<PhaseDraws> decode_draws(std::span<const std::byte> bytes) { return decode<std::vector<PhaseDraws>>(bytes); }
+inline std::vector<PhaseDraws> decode_draws(std::span<const std::byte> bytes)
+{
+    return decode<std::vector<PhaseDraws>>(bytes);
+}
 inline Answer decode_answer(std::span<const std::byte> bytes) { return decode<Answer>(bytes); }
 
 }  // namespace prismopt

@@ -84,8 +84,8 @@ private:
 }  // namespace
 
 WorkScheduler::WorkScheduler(Communicator& team, Work work, Stop stop, Kind kind)
-    : team_(team), work_(std::move(work)), stop_(std::move(stop)), kind_(std::move(kind)), accounts_(team.size()),
-      held_(team.size() - 1)
+    : team_(team), work_(std::move(work)), stop_(std::move(stop)), kind_(std::move(kind)),
+      accounts_(team.size()), held_(team.size() - 1)
 {
     for (int worker = 1; worker < team.size(); ++worker) {
         load_.emplace(0, worker);
@@ -153,7 +153,10 @@ void WorkScheduler::release()
     accounts_.front().wall_s = wall_s();
 }
 
-double WorkScheduler::wall_s() const { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count(); }
+double WorkScheduler::wall_s() const
+{
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+}
 
 double WorkScheduler::idle_share() const
 {
@@ -213,7 +216,9 @@ void WorkScheduler::take(const Message& arrival)
     parcel.content.assign(arrival.begin() + sizeof parcel.number, arrival.end());
     if ((parcel.number & taken_back_bit) == 0) {
         items_.push_back(std::move(parcel));
-    } else if (std::erase_if(items_, [&](const Parcel& item) { return (item.number | taken_back_bit) == parcel.number; }) > 0) {
+    } else if (std::erase_if(items_, [&](const Parcel& item) {
+                   return (item.number | taken_back_bit) == parcel.number;
+               }) > 0) {
         team_.send(0, pack_result(parcel.number, accounts_[team_.rank()], {}));
     }
 }
@@ -290,9 +295,11 @@ void WorkScheduler::hand_out()
 std::optional<WorkScheduler::Parcel> WorkScheduler::take_back()
 {
     const auto taken = [](const Held& held) { return held.taken_back; };  // the last ones
-    const auto left = [&](const std::deque<Held>& held) { return std::find_if(held.begin(), held.end(), taken) - held.begin(); };
-    const auto most =
-        std::max_element(held_.begin(), held_.end(), [&](const auto& a, const auto& b) { return left(a) < left(b); });
+    const auto left = [&](const std::deque<Held>& held) {
+        return std::find_if(held.begin(), held.end(), taken) - held.begin();
+    };
+    const auto most = std::max_element(held_.begin(), held_.end(),
+                                       [&](const auto& a, const auto& b) { return left(a) < left(b); });
     if (most == held_.end() || left(*most) < 2) {
         return std::nullopt;
     }

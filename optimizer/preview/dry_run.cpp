@@ -33,21 +33,29 @@ constexpr std::uint64_t most_counted = 10'000'000;
 
 std::string hours(double core_seconds) { return fmt::format("{:.3g} core-hours", core_seconds / (1_h).si); }
 
-std::string about(const Estimated& e) { return fmt::format("about {:.3g} ({:.3g} to {:.3g})", e.value, e.low, e.high); }
+std::string about(const Estimated& e)
+{
+    return fmt::format("about {:.3g} ({:.3g} to {:.3g})", e.value, e.low, e.high);
+}
 
 std::string strategy_text(const StudyModel& model, const StudyPlan& plan)
 {
-    std::string text = fmt::format("strategy {}{}\n", plan.chosen.name, plan.chosen.why.empty() ? "" : ": " + plan.chosen.why);
+    std::string text = fmt::format("strategy {}{}\n", plan.chosen.name,
+                                   plan.chosen.why.empty() ? "" : ": " + plan.chosen.why);
     if (tunes_hardware(model.scenario)) {
         text += fmt::format(
-            "hardware tuning runs first: up to {} evaluations, which add hardware variants that are not counted below\n",
+            "hardware tuning runs first: up to {} evaluations, which add hardware variants that are not "
+            "counted below\n",
             grouped(most_tuning_evaluations(model.scenario)));
     }
     return text;
 }
 
 /// Cost of an exhaustive strategy before the first draw. `sweep_s`: processor time for the whole space.
-std::string sweep_text(const std::string& sweep_s) { return fmt::format("lower bounds of the whole space: {}\n", sweep_s); }
+std::string sweep_text(const std::string& sweep_s)
+{
+    return fmt::format("lower bounds of the whole space: {}\n", sweep_s);
+}
 
 /// Memory to request. A rank of a search holds what this process holds: the model, and draws on as many threads. Rank 0 also keeps the
 /// bounds of the plans that a sweep returns, `found`.
@@ -60,7 +68,8 @@ std::string memory_text(double found)
     const auto megabytes = [](double bytes) { return std::ceil(bytes / 1e6); };
     const int threads = parallel_threads();
     return fmt::format(
-        "memory: {:.0f} MB for each rank of {} thread{}, and {:.0f} MB more for rank 0, which keeps the lower bounds of {:.3g} "
+        "memory: {:.0f} MB for each rank of {} thread{}, and {:.0f} MB more for rank 0, which keeps the "
+        "lower bounds of {:.3g} "
         "plans; "
         "request for each node its ranks times {:.0f} MB, or all alike: sbatch --mem-per-cpu={:.0f}M\n",
         megabytes(rank), threads, threads == 1 ? "" : "s", megabytes(more), kept, megabytes(rank + more),
@@ -81,39 +90,47 @@ std::string expected_text(const char* at_least, double start_s, const Estimated&
 {
     const Estimate alone_s = mean_estimate(costs.alone_s, {}, {});
     const Estimate together_s = mean_estimate(costs.together_s, {}, {});
-    const auto limit = [](double value, double otherwise) { return std::isfinite(value) ? value : otherwise; };
+    const auto limit = [](double value, double otherwise) {
+        return std::isfinite(value) ? value : otherwise;
+    };
     const double least_s = work.summary_s + std::max(0.0, limit(std::min(alone_s.low, together_s.low), 0.0));
-    const double most_s = work.summary_s + limit(std::max(alone_s.high, together_s.high), 2.0 * alone_s.value);
+    const double most_s =
+        work.summary_s + limit(std::max(alone_s.high, together_s.high), 2.0 * alone_s.value);
     const double fixed_s = start_s + work.front * costs.model_interval_s;
     constexpr double fixed_factor = 2.0;  // it was measured once
-    return fmt::format("expected: {}{} to {} ({:.3g} to {:.3g} us per step draw, timed on {} samples; {:.3g} to {:.3g} draws)\n",
-                       at_least, hours(fixed_s + looking_s.low + work.draws.low * least_s),
-                       hours(fixed_factor * fixed_s + looking_s.high + work.draws.high * most_s), 1e6 * least_s, 1e6 * most_s,
-                       costs.alone_s.size() + costs.together_s.size(), work.draws.low, work.draws.high);
+    return fmt::format(
+        "expected: {}{} to {} ({:.3g} to {:.3g} us per step draw, timed on {} samples; {:.3g} to {:.3g} "
+        "draws)\n",
+        at_least, hours(fixed_s + looking_s.low + work.draws.low * least_s),
+        hours(fixed_factor * fixed_s + looking_s.high + work.draws.high * most_s), 1e6 * least_s,
+        1e6 * most_s, costs.alone_s.size() + costs.together_s.size(), work.draws.low, work.draws.high);
 }
 
 /// How far the number of draws of a search may be from that of its rehearsal, either way: as measured on the shipped scenarios,
 /// where plans do not lie above their lower bounds as the plans of the sample do.
 constexpr double rehearsal_factor = 3.0;
 constexpr const char* not_known_text =
-    "assumption: the other plans lie as far above their lower bounds as the plans drawn here; otherwise a search may need a "
+    "assumption: the other plans lie as far above their lower bounds as the plans drawn here; otherwise a "
+    "search may need a "
     "third to three times as many draws\n";
 
 /// Cost of the strategy, rehearsed on the whole space. `tuple_s`: time to check one combination.
-void rehearsed_text(const StudyModel& model, StudyPlan plan, const std::vector<Bound>& bounds, double tuple_s, double start_s,
-                    const Pause& pause, std::string& text)
+void rehearsed_text(const StudyModel& model, StudyPlan plan, const std::vector<Bound>& bounds, double tuple_s,
+                    double start_s, const Pause& pause, std::string& text)
 {
     const std::size_t rungs = plan.rungs.size();
     const DrawnSample sample = draw_sample(model, bounds, plan.rungs, pause);
     const Rehearsal found = rehearse(model, std::move(plan), sample, pause);
     const char* at_least = found.ended ? "" : "at least ";
-    text += fmt::format("{}{} plans evaluated at the first rung, {} at the top rung, a front of {} confirmed: {:.3g} draws\n",
-                        at_least, found.plans.front(), found.plans[rungs - 1], found.front, found.draws);
+    text += fmt::format(
+        "{}{} plans evaluated at the first rung, {} at the top rung, a front of {} confirmed: {:.3g} draws\n",
+        at_least, found.plans.front(), found.plans[rungs - 1], found.front, found.draws);
     const double looking_s = tuple_s * static_cast<double>(found.looked_at);
     const Work work{{found.draws, found.draws / rehearsal_factor, rehearsal_factor * found.draws},
                     sample.summary_s,
                     static_cast<double>(found.front)};
-    text += expected_text(at_least, start_s, {looking_s, looking_s, looking_s}, work, draw_costs(model, found, pause)) +
+    text += expected_text(at_least, start_s, {looking_s, looking_s, looking_s}, work,
+                          draw_costs(model, found, pause)) +
             not_known_text;
 }
 
@@ -126,7 +143,8 @@ std::vector<std::vector<double>> likely_limits(const DrawnSample& sample, const 
         std::vector<double> ratios;
         for (const DrawnSample::Plan& plan : sample.plans) {
             const double high = plan.objectives[k].simultaneous_high;
-            ratios.push_back(plan.bound[k] > 0.0 ? high / plan.bound[k] : std::numeric_limits<double>::infinity());
+            ratios.push_back(plan.bound[k] > 0.0 ? high / plan.bound[k]
+                                                 : std::numeric_limits<double>::infinity());
         }
         factors.push_back(median_of(std::move(ratios)));
     }
@@ -193,20 +211,22 @@ Count count_plans(const StudyModel& model, double most_s, const Pause& pause)
 std::string served_text(const StudyModel& model, const std::string& sweep)
 {
     return fmt::format(
-        "{} machines for {} networks: lower bounds of their plans take at most {}; how many plans are drawn depends on how "
+        "{} machines for {} networks: lower bounds of their plans take at most {}; how many plans are drawn "
+        "depends on how "
         "far the machines differ\n",
         model.machines().size(), model.scenario.workloads.size(), sweep);
 }
 
 /// Returns the number of plans whose bounds rank 0 keeps.
-double whole_text(const StudyModel& model, const Count& count, double start_s, const Pause& pause, std::string& text)
+double whole_text(const StudyModel& model, const Count& count, double start_s, const Pause& pause,
+                  std::string& text)
 {
     StudyPlan plan = plan_study(model);
     const auto feasible = static_cast<double>(count.archive.feasible());
     const double tuple_s = count.seconds / static_cast<double>(count.examined);
     text += strategy_text(model, plan);
-    text += fmt::format("time without noise: {:.3g} us per combination, {:.3g} us per feasible plan\n", 1e6 * tuple_s,
-                        1e6 * count.seconds / feasible);
+    text += fmt::format("time without noise: {:.3g} us per combination, {:.3g} us per feasible plan\n",
+                        1e6 * tuple_s, 1e6 * count.seconds / feasible);
     if (!model.scenario.served.empty()) {
         text += served_text(model, hours(count.seconds));
         return feasible;
@@ -237,50 +257,56 @@ DrawCosts costs_of(const StudyModel& model, const std::vector<Bound>& plans, dou
 
 /// Cost of an exact search, from a sweep of random branches with the limits that it is likely to find. `bounds`: of the feasible
 /// plans of the estimate. Returns the number of plans whose bounds rank 0 keeps.
-double exact_text(const StudyModel& model, const StudyPlan& plan, const SpaceEstimate& estimate, const std::vector<Bound>& bounds,
-                  double start_s, const Pause& pause, std::string& text)
+double exact_text(const StudyModel& model, const StudyPlan& plan, const SpaceEstimate& estimate,
+                  const std::vector<Bound>& bounds, double start_s, const Pause& pause, std::string& text)
 {
-    const bool all_bounded = std::find(model.bounded.begin(), model.bounded.end(), false) == model.bounded.end();
-    const std::vector<Bound> best =
-        all_bounded ? explored_front(model, bounds, pause) : std::vector<Bound>{bounds.front()};  // nothing is excluded
+    const bool all_bounded =
+        std::find(model.bounded.begin(), model.bounded.end(), false) == model.bounded.end();
+    const std::vector<Bound> best = all_bounded ? explored_front(model, bounds, pause)
+                                                : std::vector<Bound>{bounds.front()};  // nothing is excluded
     const DrawnSample sample = draw_sample(model, best, plan.rungs, pause);
     const std::vector<std::vector<double>> limits =
         all_bounded ? likely_limits(sample, best) : std::vector<std::vector<double>>{};
     const NearRequest near = near_the_best(model, best);
-    const LimitedSweep left =
-        limits.empty() ? LimitedSweep{estimate.feasible, estimate.sweep_s, bounds} : limited_sweep(model, limits, near, pause);
+    const LimitedSweep left = limits.empty() ? LimitedSweep{estimate.feasible, estimate.sweep_s, bounds}
+                                             : limited_sweep(model, limits, near, pause);
     text += sweep_text(range_text(left.sweep_s));
     const double top = draws_of(plan.rungs.back());
     const auto known = static_cast<double>(best.size());
-    const Estimated drawn{std::max(known, left.plans.value), std::max(known, left.plans.low), std::max(known, left.plans.high)};
+    const Estimated drawn{std::max(known, left.plans.value), std::max(known, left.plans.low),
+                          std::max(known, left.plans.high)};
     text += fmt::format("{} plans evaluated at the top rung, a front of {} confirmed\n", about(drawn),
                         all_bounded ? fmt::format("about {}", best.size()) : "unknown size");
     // Some plans are excluded after a quarter of their draws; incumbents are drawn in two or three rounds.
     const double confirming = known * draws_of(model.scenario.search.confirm);
-    const Work work{{drawn.value * top + 2.0 * known * top + confirming, 0.25 * drawn.low * top + known * top + confirming,
+    const Work work{{drawn.value * top + 2.0 * known * top + confirming,
+                     0.25 * drawn.low * top + known * top + confirming,
                      drawn.high * top + 3.0 * known * top + confirming},
                     sample.summary_s,
                     known};
     std::vector<Bound> timed = best;
     timed.insert(timed.end(), left.found.begin(), left.found.end());
-    text += expected_text("", start_s, left.sweep_s, work, costs_of(model, timed, top, pause)) + not_known_text;
+    text +=
+        expected_text("", start_s, left.sweep_s, work, costs_of(model, timed, top, pause)) + not_known_text;
     return left.plans.value + static_cast<double>(near.regions.size() * most_near);
 }
 
 /// Cost of a race among all plans: each rung after the first has half of the plans and doubles their draws.
 /// Returns the number of plans whose bounds rank 0 keeps.
-double race_text(const StudyModel& model, const StudyPlan& plan, const SpaceEstimate& estimate, const std::vector<Bound>& bounds,
-                 double start_s, const Pause& pause, std::string& text)
+double race_text(const StudyModel& model, const StudyPlan& plan, const SpaceEstimate& estimate,
+                 const std::vector<Bound>& bounds, double start_s, const Pause& pause, std::string& text)
 {
     const std::uint64_t asked = model.scenario.search.max_evaluations;
     const auto most = static_cast<double>(asked > 0 ? asked : most_entrants);
     const DrawnSample sample = draw_sample(model, bounds, plan.rungs, pause);
-    const double of_each = draws_of(plan.rungs.front()) * (1.0 + 0.5 * static_cast<double>(plan.rungs.size() - 1));
+    const double of_each =
+        draws_of(plan.rungs.front()) * (1.0 + 0.5 * static_cast<double>(plan.rungs.size() - 1));
     const Estimated plans{std::min(most, estimate.feasible.value), std::min(most, estimate.feasible.low),
                           std::min(most, estimate.feasible.high)};
     text += sweep_text(range_text(estimate.sweep_s));
     text += fmt::format("{} plans evaluated at the first rung\n", about(plans));
-    const Work work{{of_each * plans.value, of_each * plans.low, of_each * plans.high}, sample.summary_s, 0.0};
+    const Work work{
+        {of_each * plans.value, of_each * plans.low, of_each * plans.high}, sample.summary_s, 0.0};
     text += expected_text("", start_s, estimate.sweep_s, work, costs_of(model, bounds, of_each, pause));
     return estimate.feasible.value;
 }
@@ -288,10 +314,12 @@ double race_text(const StudyModel& model, const StudyPlan& plan, const SpaceEsti
 /// Returns the number of plans whose bounds rank 0 keeps.
 double sampled_text(const StudyModel& model, double start_s, const Pause& pause, std::string& text)
 {
-    text += fmt::format("{}: {} combinations of values\n", model.scenario.name, grouped(model.designs.space().size()));
+    text += fmt::format("{}: {} combinations of values\n", model.scenario.name,
+                        grouped(model.designs.space().size()));
     const SpaceEstimate estimate = estimate_space(model, pause);
     text += fmt::format(
-        "estimates with 95 % confidence intervals, from {} plans in {} random branches of the space\n{} plans are allowed by the "
+        "estimates with 95 % confidence intervals, from {} plans in {} random branches of the space\n{} "
+        "plans are allowed by the "
         "rules of [space]\n",
         grouped(estimate.judged), grouped(estimate.branches), about(estimate.allowed));
     text += estimate.plans.empty() ? none_found_text(estimate) + "\n"
@@ -299,7 +327,8 @@ double sampled_text(const StudyModel& model, double start_s, const Pause& pause,
     if (!estimate.plans.empty()) {
         for (const Rejected& rejected : estimate.rejected) {
             const double share = static_cast<double>(rejected.count) / static_cast<double>(estimate.judged);
-            text += fmt::format("{:>9} %  of the checked plans rejected: {}\n", percent_figure(share, 4), rejected.reason);
+            text += fmt::format("{:>9} %  of the checked plans rejected: {}\n", percent_figure(share, 4),
+                                rejected.reason);
         }
     }
     if (!estimate.stopped.empty()) {
@@ -326,8 +355,9 @@ double sampled_text(const StudyModel& model, double start_s, const Pause& pause,
         return 0.0;
     }
     if (model.scenario.search.parts > 1) {
-        text += fmt::format("the estimates are of the whole space, of which this job searches one of {} parts\n",
-                            model.scenario.search.parts);
+        text +=
+            fmt::format("the estimates are of the whole space, of which this job searches one of {} parts\n",
+                        model.scenario.search.parts);
     }
     return (strategy.excludes ? exact_text : race_text)(model, plan, estimate, bounds, start_s, pause, text);
 }
@@ -346,18 +376,20 @@ DryRun dry_run(const Scenario& scenario, const Pause& pause, double most_countin
     }
     const bool whole = count.examined == size;
     if (whole || !count.stopped.empty()) {
-        result.text =
-            fmt::format("{}: {}\n{}", scenario.name, whole ? "all plans checked" : "stopped before all plans were checked",
-                        count.examined > 0 ? space_text(size, count.archive.feasible(), count.archive.rejected())
-                                           : fmt::format("Space: {} combinations of values, none of which was examined\n", size));
+        result.text = fmt::format(
+            "{}: {}\n{}", scenario.name,
+            whole ? "all plans checked" : "stopped before all plans were checked",
+            count.examined > 0
+                ? space_text(size, count.archive.feasible(), count.archive.rejected())
+                : fmt::format("Space: {} combinations of values, none of which was examined\n", size));
     }
     result.stopped = count.stopped;
     if (!result.stopped.empty()) {
         return result;
     }
     try {
-        const double kept =
-            whole ? whole_text(model, count, start_s, pause, result.text) : sampled_text(model, start_s, pause, result.text);
+        const double kept = whole ? whole_text(model, count, start_s, pause, result.text)
+                                  : sampled_text(model, start_s, pause, result.text);
         result.text += memory_text(kept);
     } catch (const Stopped& stop) {
         result.stopped = stop.what();

@@ -33,7 +33,8 @@ std::optional<ExamplePlan> example_plan(const Scenario& scenario)
         return std::nullopt;
     }
     const Point point = model.designs.space().point(best->index);
-    return ExamplePlan{model.designs.plan(point), scenario.choices.empty() ? "" : model.designs.variant_words(point)};
+    return ExamplePlan{model.designs.plan(point),
+                       scenario.choices.empty() ? "" : model.designs.variant_words(point)};
 }
 
 std::string example_design(const Scenario& scenario)

@@ -31,14 +31,20 @@ constexpr double infinity = std::numeric_limits<double>::infinity();
 
 class Stopwatch {
 public:
-    double seconds() const { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count(); }
+    double seconds() const
+    {
+        return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+    }
 
 private:
     std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
 /// Knuth's multiplicative hash: neighbours in the space get unlike plans of the sample.
-std::size_t choice(std::uint64_t index, std::size_t of) { return static_cast<std::size_t>((index * 2654435761u) >> 7) % of; }
+std::size_t choice(std::uint64_t index, std::size_t of)
+{
+    return static_cast<std::size_t>((index * 2654435761u) >> 7) % of;
+}
 
 /// With few fleets there are no limits.
 Estimate without_limits(Estimate estimate)
@@ -50,8 +56,8 @@ Estimate without_limits(Estimate estimate)
 
 }  // namespace
 
-DrawnSample draw_sample(const StudyModel& model, const std::vector<Bound>& feasible, const std::vector<Rung>& rungs,
-                        const Pause& pause)
+DrawnSample draw_sample(const StudyModel& model, const std::vector<Bound>& feasible,
+                        const std::vector<Rung>& rungs, const Pause& pause)
 {
     const DrawRange range{0, sample_fleets, std::min(rungs.back().steps, most_sample_steps)};
     Confidence confidence;
@@ -65,7 +71,8 @@ DrawnSample draw_sample(const StudyModel& model, const std::vector<Bound>& feasi
     double summarising_s = 0.0;
     double summarised = 0.0;  // step draws
     for (std::size_t i = 0; i < count && (i == 0 || time.seconds() < most_sampling_s); ++i) {
-        const Bound& bound = feasible[(count - 1 - i) * feasible.size() / count];  // the last have the most GPUs and cost least
+        const Bound& bound = feasible[(count - 1 - i) * feasible.size() /
+                                      count];  // the last have the most GPUs and cost least
         const Point point = model.designs.space().point(bound.index);
         const ParallelPlan plan = model.designs.plan(point);
         Predictor& predictor = bench.of(model.designs.variant(point));
@@ -74,7 +81,8 @@ DrawnSample draw_sample(const StudyModel& model, const std::vector<Bound>& feasi
         int drawn_fleets = 0;
         while (drawn_fleets < range.fleets && time.seconds() < (i == 0 ? most_of_first_s : most_sampling_s)) {
             pause();
-            const DrawRange next{drawn_fleets, std::min(fleets_at_once, range.fleets - drawn_fleets), range.steps};
+            const DrawRange next{drawn_fleets, std::min(fleets_at_once, range.fleets - drawn_fleets),
+                                 range.steps};
             const PhaseDraws more = predictor.sample(plan, next, sampler);
             for (std::size_t phase = 0; phase < draws.size(); ++phase) {
                 draws[phase].insert(draws[phase].end(), more[phase].begin(), more[phase].end());
@@ -114,13 +122,18 @@ Rehearsal rehearse(const StudyModel& model, StudyPlan plan, const DrawnSample& s
         rehearsal.draws += rehearsal.drawn.back().second;
         const DrawnSample::Plan& like = sample.plans[choice(request.index, sample.plans.size())];
         const std::vector<double>& bound = bounds.at(request.index);
-        Evaluation evaluation{
-            request.index, request.rung, static_cast<std::uint64_t>(rung.fleets) * rung.steps, {}, request.source};
+        Evaluation evaluation{request.index,
+                              request.rung,
+                              static_cast<std::uint64_t>(rung.fleets) * rung.steps,
+                              {},
+                              request.source};
         for (std::size_t k = 0; k < bound.size(); ++k) {
             const bool comparable = std::isfinite(bound[k]) && like.bound[k] > 0.0;
-            const Estimate estimate = comparable ? (bound[k] / like.bound[k]) * like.objectives[k] : like.objectives[k];
+            const Estimate estimate =
+                comparable ? (bound[k] / like.bound[k]) * like.objectives[k] : like.objectives[k];
             const bool limits = rung.fleets >= plan.rungs.back().fleets;
-            evaluation.objectives.push_back(limits || estimate.low == estimate.high ? estimate : without_limits(estimate));
+            evaluation.objectives.push_back(
+                limits || estimate.low == estimate.high ? estimate : without_limits(estimate));
         }
         return evaluation;
     };
@@ -182,12 +195,13 @@ DrawCosts draw_costs(const StudyModel& model, const Rehearsal& rehearsal, const 
     constexpr double most = 64.0;
     const Stopwatch time;
     cost_s(std::span(&rehearsal.drawn.front().first, 1));
-    const auto timed = static_cast<std::size_t>(std::clamp(most_timing_s / std::max(1e-9, time.seconds()), fewest, most));
+    const auto timed =
+        static_cast<std::size_t>(std::clamp(most_timing_s / std::max(1e-9, time.seconds()), fewest, most));
     double before = 0.0;
     for (const auto& [index, draws] : rehearsal.drawn) {
         before += draws;
-        while (costs.alone_s.size() < timed &&
-               before > (static_cast<double>(costs.alone_s.size()) + 0.5) / static_cast<double>(timed) * drawn) {
+        while (costs.alone_s.size() < timed && before > (static_cast<double>(costs.alone_s.size()) + 0.5) /
+                                                            static_cast<double>(timed) * drawn) {
             costs.alone_s.push_back(cost_s(std::span(&index, 1)));
             if (time.seconds() < most_timing_s || costs.together_s.size() < 2) {
                 costs.together_s.push_back(cost_s(groups[draw_group(model, index)]));

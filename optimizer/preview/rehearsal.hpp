@@ -21,14 +21,15 @@ struct DrawnSample {
     double summary_s = 0.0;  // processor time per step draw of turning draws into objectives
 };
 /// Draws some of the plans, for at most some seconds after the first one.
-DrawnSample draw_sample(const StudyModel& model, const std::vector<Bound>& feasible, const std::vector<Rung>& rungs,
-                        const Pause& pause);
+DrawnSample draw_sample(const StudyModel& model, const std::vector<Bound>& feasible,
+                        const std::vector<Rung>& rungs, const Pause& pause);
 
 struct Rehearsal {
-    bool ended = false;                                   // false: stopped after some seconds
-    std::vector<std::uint64_t> plans;                     // number of plans that reach rung 1, 2, ...
-    double draws = 0.0;                                   // step draws, including those that confirm the front
-    std::vector<std::pair<std::uint64_t, double>> drawn;  // raw tuple and its draws, in the order of the requests
+    bool ended = false;                // false: stopped after some seconds
+    std::vector<std::uint64_t> plans;  // number of plans that reach rung 1, 2, ...
+    double draws = 0.0;                // step draws, including those that confirm the front
+    std::vector<std::pair<std::uint64_t, double>>
+        drawn;  // raw tuple and its draws, in the order of the requests
     std::uint64_t front = 0;
     std::uint64_t looked_at = 0;  // raw tuples
 };
@@ -40,9 +41,10 @@ Rehearsal rehearse(const StudyModel& model, StudyPlan plan, const DrawnSample& s
 /// Processor times, measured on a sample of the plans of the rehearsal. Plans are picked in proportion to their draws, so the
 /// means are those over all draws.
 struct DrawCosts {
-    std::vector<double> alone_s;     // per step draw of a plan that is drawn alone
-    std::vector<double> together_s;  // per step draw of plans that are drawn together, if the rehearsal has any
-    double model_interval_s = 0.0;   // per plan of the front
+    std::vector<double> alone_s;  // per step draw of a plan that is drawn alone
+    std::vector<double>
+        together_s;  // per step draw of plans that are drawn together, if the rehearsal has any
+    double model_interval_s = 0.0;  // per plan of the front
 };
 DrawCosts draw_costs(const StudyModel& model, const Rehearsal& rehearsal, const Pause& pause);
 

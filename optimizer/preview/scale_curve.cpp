@@ -51,7 +51,8 @@ std::variant<Scaled, std::string> scaled(const Scenario& scenario, const Paralle
         const int ends = plan.split == LayerSplit::slots ? 2 : 0;  // embedding and loss head
         const int slots = (scenario.workload.layers() + ends) * p.pp;
         if (plan.pp % p.pp != 0 || slots % plan.pp != 0 || slots / plan.pp <= ends) {
-            return fmt::format("{} of the plan's {} stages would not hold a whole number of layers", p.pp, plan.pp);
+            return fmt::format("{} of the plan's {} stages would not hold a whole number of layers", p.pp,
+                               plan.pp);
         }
         s.workload.cut(slots / plan.pp - ends);
     }
@@ -95,14 +96,17 @@ double probability_above(const std::vector<double>& draws, const NoiseTables& no
     const std::vector<TailProbability> nodes = NoiseTables::step_node_probabilities();
     double sum = 0.0;
     for (const double seconds : draws) {
-        sum += noise.step_varies ? share_above(noise.common_step, nodes, limit / seconds) : seconds > limit ? 1.0 : 0.0;
+        sum += noise.step_varies ? share_above(noise.common_step, nodes, limit / seconds)
+               : seconds > limit ? 1.0
+                                 : 0.0;
     }
     return sum / static_cast<double>(draws.size());
 }
 
 double quantile(const TimeDistribution& d, double probability)
 {
-    const auto* const at = std::find(reported_probabilities.begin(), reported_probabilities.end(), probability);
+    const auto* const at =
+        std::find(reported_probabilities.begin(), reported_probabilities.end(), probability);
     return d.quantiles[static_cast<std::size_t>(at - reported_probabilities.begin())];
 }
 
@@ -130,8 +134,10 @@ ScaleCurve scale_curve(const Scenario& scenario, const ParallelPlan& plan, const
         const SamplerOptions sampler = model.sampler({Purpose::confirm});
         const PhaseDraws draws = predictor.sample(scaled_plan, {0, rung.fleets, rung.steps}, sampler);
         const Prediction p = predictor.summarise(scaled_plan, draws, rung.steps, sampler, Confidence{});
-        ScalePoint point{scaled_plan,      gpus, p.noise_free_step_s, quantile(p.step, 0.05), p.step.p50.value, p.step.p95.value,
-                         p.step.p99.value, {}};
+        ScalePoint point{scaled_plan,         gpus,
+                         p.noise_free_step_s, quantile(p.step, 0.05),
+                         p.step.p50.value,    p.step.p95.value,
+                         p.step.p99.value,    {}};
         for (std::size_t i = 0; i < slower_by.size(); ++i) {
             point.slower[i] = probability_above(draws.front(), noise, (1.0 + slower_by[i]) * point.nominal_s);
         }
@@ -144,8 +150,9 @@ namespace {
 
 std::string row_text(const ScalePoint& p)
 {
-    std::string text = fmt::format("\n{:>7} {:>4} {:>6} {:>10.4g} {:>8.4g} {:>8.4f} {:>8.4f} {:>8.4f} ", p.gpus, p.plan.pp,
-                                   p.plan.dp, p.nominal_s, p.p50_s, p.p5_s / p.p50_s, p.p95_s / p.p50_s, p.p99_s / p.p50_s);
+    std::string text =
+        fmt::format("\n{:>7} {:>4} {:>6} {:>10.4g} {:>8.4g} {:>8.4f} {:>8.4f} {:>8.4f} ", p.gpus, p.plan.pp,
+                    p.plan.dp, p.nominal_s, p.p50_s, p.p5_s / p.p50_s, p.p95_s / p.p50_s, p.p99_s / p.p50_s);
     for (const double share : p.slower) {
         text += fmt::format(" {:>7.4f}", share);
     }
@@ -155,8 +162,11 @@ std::string row_text(const ScalePoint& p)
 std::string published_text()
 {
     const PublishedSpread published;
-    return fmt::format("\n{:>7} {:>4} {:>6} {:>10} {:>8.4g} {:>8.4f} {:>8.4f}   published: PRISM, arXiv 2510.15596, another job",
-                       "64k+", "", "", "", published.p50_s, published.p5_s / published.p50_s, published.p95_s / published.p50_s);
+    return fmt::format(
+        "\n{:>7} {:>4} {:>6} {:>10} {:>8.4g} {:>8.4f} {:>8.4f}   published: PRISM, arXiv 2510.15596, another "
+        "job",
+        "64k+", "", "", "", published.p50_s, published.p5_s / published.p50_s,
+        published.p95_s / published.p50_s);
 }
 
 }  // namespace
@@ -165,11 +175,13 @@ std::string scale_curve_text(const ScaleCurve& curve)
 {
     std::string text = fmt::format(
         "quantiles over {}; the same work per GPU at every size\n"
-        "nominal: step time without noise, which grows with the number of GPUs because larger collectives take longer\n",
+        "nominal: step time without noise, which grows with the number of GPUs because larger collectives "
+        "take longer\n",
         population(curve.nodes_known));
-    text +=
-        fmt::format("{:>7} {:>4} {:>6} {:>10} {:>8} {:>8} {:>8} {:>8}  probability of being slower than nominal by more than\n",
-                    "GPUs", "pp", "dp", "nominal s", "p50", "p5/p50", "p95/p50", "p99/p50");
+    text += fmt::format(
+        "{:>7} {:>4} {:>6} {:>10} {:>8} {:>8} {:>8} {:>8}  probability of being slower than nominal by more "
+        "than\n",
+        "GPUs", "pp", "dp", "nominal s", "p50", "p5/p50", "p95/p50", "p99/p50");
     text += fmt::format("{:>67}", "");
     for (const double by : slower_by) {
         text += fmt::format(" {:>6.0f}%", 100.0 * by);
@@ -191,13 +203,15 @@ std::string scale_curve_text(const ScaleCurve& curve)
 std::string scale_curve_json(const ScaleCurve& curve)
 {
     const PublishedSpread published;
-    nlohmann::json json{
-        {"quantiles_of", quantiles_of(curve.nodes_known)},
-        {"slower_by", slower_by},
-        {"published",
-         {{"gpus", published.gpus}, {"p5_s", published.p5_s}, {"p50_s", published.p50_s}, {"p95_s", published.p95_s}}},
-        {"points", nlohmann::json::array()},
-        {"left_out", nlohmann::json::array()}};
+    nlohmann::json json{{"quantiles_of", quantiles_of(curve.nodes_known)},
+                        {"slower_by", slower_by},
+                        {"published",
+                         {{"gpus", published.gpus},
+                          {"p5_s", published.p5_s},
+                          {"p50_s", published.p50_s},
+                          {"p95_s", published.p95_s}}},
+                        {"points", nlohmann::json::array()},
+                        {"left_out", nlohmann::json::array()}};
     for (const ScalePoint& p : curve.points) {
         json["points"].push_back({{"gpus", p.gpus},
                                   {"nominal_s", p.nominal_s},

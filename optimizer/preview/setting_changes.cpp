@@ -16,7 +16,10 @@ struct SettingRow {
 
 bool has_moments(const Workload& w) { return w.trains() && w.optimizer.kind != Optimizer::adafactor; }
 
-bool has_wide_parameters(const Workload& w) { return w.precision == Precision::fp32 || w.precision == Precision::tf32; }
+bool has_wide_parameters(const Workload& w)
+{
+    return w.precision == Precision::fp32 || w.precision == Precision::tf32;
+}
 
 void train_adapters(Workload& w)
 {
@@ -28,12 +31,16 @@ void train_adapters(Workload& w)
     }
 }
 
-bool has_other_loss(const Workload& w, LossKernel kernel) { return w.trains() && w.vocabulary > 0 && w.loss != kernel; }
+bool has_other_loss(const Workload& w, LossKernel kernel)
+{
+    return w.trains() && w.vocabulary > 0 && w.loss != kernel;
+}
 
 constexpr const char* changes_updates = "changes the updates of parameters";
 
 constexpr std::array rows{
-    SettingRow{"[workload] loss = \"chunked\"", "", [](const Workload& w) { return has_other_loss(w, LossKernel::chunked); },
+    SettingRow{"[workload] loss = \"chunked\"", "",
+               [](const Workload& w) { return has_other_loss(w, LossKernel::chunked); },
                [](Workload& w) { w.loss = LossKernel::chunked; }},
     SettingRow{"[workload] loss = \"fused-linear\"", "",
                [](const Workload& w) { return has_other_loss(w, LossKernel::fused_linear); },
@@ -48,15 +55,19 @@ constexpr std::array rows{
                [](const Workload& w) { return w.trains() && w.optimizer.gradients == NumberType::fp32; },
                [](Workload& w) { w.optimizer.gradients = NumberType::bf16; }},
     SettingRow{"[workload] optimizer = { master = \"none\" }", changes_updates,
-               [](const Workload& w) { return w.trains() && w.optimizer.master != MasterCopy::none && !has_wide_parameters(w); },
+               [](const Workload& w) {
+                   return w.trains() && w.optimizer.master != MasterCopy::none && !has_wide_parameters(w);
+               },
                [](Workload& w) { w.optimizer.master = MasterCopy::none; }},
     SettingRow{"[workload] frozen_storage = \"nf4\"", "rounds the frozen weights",
                [](const Workload& w) {
-                   return w.adapter_rank > 0 && w.frozen_storage == FrozenStorage::bf16 && !has_wide_parameters(w);
+                   return w.adapter_rank > 0 && w.frozen_storage == FrozenStorage::bf16 &&
+                          !has_wide_parameters(w);
                },
                [](Workload& w) { w.frozen_storage = FrozenStorage::nf4; }},
     SettingRow{"[workload] method = \"lora\", adapter_rank = 16", "trains adapters only",
-               [](const Workload& w) { return w.trains() && w.adapter_rank == 0 && !w.captured; }, train_adapters},
+               [](const Workload& w) { return w.trains() && w.adapter_rank == 0 && !w.captured; },
+               train_adapters},
 };
 
 }  // namespace

@@ -17,13 +17,13 @@ namespace prismopt {
 
 namespace {
 
-constexpr std::uint64_t branch_tuples = 1024;             // neighbours share compiled programs, as in a search
+constexpr std::uint64_t branch_tuples = 1024;  // neighbours share compiled programs, as in a search
 constexpr std::uint64_t limited_branch_tuples = 1 << 16;  // most are excluded together
 constexpr std::uint64_t smaller = 16;                     // times
 constexpr std::uint64_t fewest_branches = 500;
 constexpr std::uint64_t too_few_branches = 50;  // for an interval, after the time for sampling
-constexpr double sampling_s = 8.0;              // processor time; twice that until the fewest branches are drawn
-constexpr double exploring_s = 12.0;            // processor time
+constexpr double sampling_s = 8.0;    // processor time; twice that until the fewest branches are drawn
+constexpr double exploring_s = 12.0;  // processor time
 
 /// Mean over branches, with its confidence interval.
 class Tally {
@@ -69,8 +69,8 @@ namespace {
 
 /// The estimate from branches of at most so many tuples; nothing where the time is enough for too few of them. `like`: limits of each
 /// range. The feasible plans are those that they do not exclude.
-std::optional<SpaceEstimate> sampled_by(std::uint64_t tuples, const StudyModel& model, const SweepRange& like, const Pause& pause,
-                                        int most_branches)
+std::optional<SpaceEstimate> sampled_by(std::uint64_t tuples, const StudyModel& model, const SweepRange& like,
+                                        const Pause& pause, int most_branches)
 {
     const Space& space = model.designs.space();
     const BranchSampler sampler(space, tuples);
@@ -79,7 +79,8 @@ std::optional<SpaceEstimate> sampled_by(std::uint64_t tuples, const StudyModel& 
     SpaceEstimate result;
     const auto out_of_time = [&] {
         const double spent_s = processor_s() - start_s;
-        const bool enough = result.branches >= fewest_branches || (tuples > 1 && result.branches < too_few_branches);
+        const bool enough =
+            result.branches >= fewest_branches || (tuples > 1 && result.branches < too_few_branches);
         return spent_s > (enough ? sampling_s : 2.0 * sampling_s);
     };
     Worker worker(model, [&] {
@@ -109,7 +110,8 @@ std::optional<SpaceEstimate> sampled_by(std::uint64_t tuples, const StudyModel& 
             ++result.branches;
             result.largest = std::max(result.largest, branch->weight);
             std::uint64_t judged = sweep.feasible.size();
-            std::erase_if(sweep.rejected, [&rules](const Rejected& rejected) { return rules.contains(rejected.reason); });
+            std::erase_if(sweep.rejected,
+                          [&rules](const Rejected& rejected) { return rules.contains(rejected.reason); });
             for (const Rejected& rejected : sweep.rejected) {
                 judged += rejected.count;
             }
@@ -129,7 +131,8 @@ std::optional<SpaceEstimate> sampled_by(std::uint64_t tuples, const StudyModel& 
         }
         result.stopped = stop.what();
     }
-    if (tuples > 1 && result.stopped.empty() && result.branches < std::min<std::uint64_t>(too_few_branches, most_branches)) {
+    if (tuples > 1 && result.stopped.empty() &&
+        result.branches < std::min<std::uint64_t>(too_few_branches, most_branches)) {
         return std::nullopt;
     }
     const auto count = static_cast<double>(result.branches);
@@ -144,8 +147,8 @@ std::optional<SpaceEstimate> sampled_by(std::uint64_t tuples, const StudyModel& 
     return result;
 }
 
-SpaceEstimate estimate_from(std::uint64_t tuples, const StudyModel& model, const SweepRange& like, const Pause& pause,
-                            int most_branches)
+SpaceEstimate estimate_from(std::uint64_t tuples, const StudyModel& model, const SweepRange& like,
+                            const Pause& pause, int most_branches)
 {
     for (;; tuples = std::max<std::uint64_t>(1, tuples / smaller)) {
         if (auto estimate = sampled_by(tuples, model, like, pause, most_branches)) {
@@ -165,8 +168,9 @@ std::string none_found_text(const SpaceEstimate& estimate)
 {
     std::string text = fmt::format("no feasible plan among {} sampled", grouped(estimate.judged));
     if (estimate.judged > 0) {
-        text += fmt::format("; less than {} of the plans that the rules of [space] allow are feasible (95 % confidence)",
-                            relative_text(estimate.share_below(), 2));
+        text += fmt::format(
+            "; less than {} of the plans that the rules of [space] allow are feasible (95 % confidence)",
+            relative_text(estimate.share_below(), 2));
     }
     for (const Rejected& rejected : estimate.rejected) {
         const std::string by = rejected.miss > 0.0 && rejected.reason == "out of memory"
@@ -178,7 +182,8 @@ std::string none_found_text(const SpaceEstimate& estimate)
     return text;
 }
 
-std::vector<Bound> explored_front(const StudyModel& model, const std::vector<Bound>& sample, const Pause& pause)
+std::vector<Bound> explored_front(const StudyModel& model, const std::vector<Bound>& sample,
+                                  const Pause& pause)
 {
     Exploration exploration(model.designs.space(), model.scenario.seed);
     Worker worker(model, pause);
@@ -195,10 +200,11 @@ std::vector<Bound> explored_front(const StudyModel& model, const std::vector<Bou
     return exploration.front();
 }
 
-LimitedSweep limited_sweep(const StudyModel& model, const std::vector<std::vector<double>>& limits, const NearRequest& near,
-                           const Pause& pause, int most_branches)
+LimitedSweep limited_sweep(const StudyModel& model, const std::vector<std::vector<double>>& limits,
+                           const NearRequest& near, const Pause& pause, int most_branches)
 {
-    SpaceEstimate estimate = estimate_from(limited_branch_tuples, model, {.limits = limits, .near = near}, pause, most_branches);
+    SpaceEstimate estimate =
+        estimate_from(limited_branch_tuples, model, {.limits = limits, .near = near}, pause, most_branches);
     if (!estimate.stopped.empty()) {
         throw Stopped(estimate.stopped);
     }

@@ -48,7 +48,8 @@ std::string none_found_text(const SpaceEstimate& estimate);
 
 /// The front of lower bounds that an exploration finds in some seconds, as the search of a large space begins (Exploration), with those of
 /// a sample of feasible plans.
-std::vector<Bound> explored_front(const StudyModel& model, const std::vector<Bound>& sample, const Pause& pause);
+std::vector<Bound> explored_front(const StudyModel& model, const std::vector<Bound>& sample,
+                                  const Pause& pause);
 
 /// What a sweep with upper limits takes, and what it leaves, estimated from random branches.
 struct LimitedSweep {
@@ -57,7 +58,7 @@ struct LimitedSweep {
     std::vector<Bound> found;  // of such plans, from the branches
 };
 /// Draws branches for some seconds. `limits`: of the objectives, at least one.
-LimitedSweep limited_sweep(const StudyModel& model, const std::vector<std::vector<double>>& limits, const NearRequest& near,
-                           const Pause& pause, int most_branches = 20'000);
+LimitedSweep limited_sweep(const StudyModel& model, const std::vector<std::vector<double>>& limits,
+                           const NearRequest& near, const Pause& pause, int most_branches = 20'000);
 
 }  // namespace prismopt

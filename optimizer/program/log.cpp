@@ -49,7 +49,8 @@ void write_entry(spdlog::level::level_enum level, const std::string& text)
 void start_log()
 {
     const char* none = std::getenv("NO_COLOR");
-    const auto colours = none != nullptr && *none != '\0' ? spdlog::color_mode::never : spdlog::color_mode::automatic;
+    const auto colours =
+        none != nullptr && *none != '\0' ? spdlog::color_mode::never : spdlog::color_mode::automatic;
     const auto log = spdlog::stderr_color_mt(log_name, colours);
     log->set_pattern("%Y-%m-%d %H:%M:%S %^%l%$: %v");
 }
@@ -65,6 +66,9 @@ LogReceiver::LogReceiver(std::function<void(const std::string&)> receive) : oute
 }
 LogReceiver::~LogReceiver() { receiver_of_thread = std::move(outer_); }
 
-void print_error(const std::string& text) { std::fputs(("prismopt: " + harmless(text) + "\n").c_str(), stderr); }
+void print_error(const std::string& text)
+{
+    std::fputs(("prismopt: " + harmless(text) + "\n").c_str(), stderr);
+}
 
 }  // namespace prismopt

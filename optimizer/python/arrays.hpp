@@ -18,7 +18,8 @@ pybind11::array_t<Number> array_of(std::vector<Number> numbers)
     auto owner = std::make_unique<std::vector<Number>>(std::move(numbers));
     const Number* data = owner->data();
     const auto size = static_cast<pybind11::ssize_t>(owner->size());
-    const pybind11::capsule free(owner.release(), [](void* kept) { delete static_cast<std::vector<Number>*>(kept); });
+    const pybind11::capsule free(owner.release(),
+                                 [](void* kept) { delete static_cast<std::vector<Number>*>(kept); });
     return pybind11::array_t<Number>(size, data, free);
 }
 

@@ -72,7 +72,8 @@ std::string of_arguments(const std::string& message)
     auto rest = message.cbegin();
     for (std::sregex_iterator found(message.begin(), message.end(), option), end; found != end; ++found) {
         const std::string name = (*found)[1];
-        const auto row = std::find_if(arguments.begin(), arguments.end(), [&](const auto& one) { return one.option == name; });
+        const auto row = std::find_if(arguments.begin(), arguments.end(),
+                                      [&](const auto& one) { return one.option == name; });
         if (row != arguments.end()) {
             text.append(rest, (*found)[0].first).append(row->argument);
             rest = (*found)[0].second;
@@ -104,7 +105,8 @@ void raise_wrong_input(PyObject* kind, const InputError& error)
 
 void raise_infeasible_plan(const InfeasiblePlan& error)
 {
-    const py::object raised = py::reinterpret_borrow<py::object>(exceptions.infeasible_plan)(of_arguments(error.what()));
+    const py::object raised =
+        py::reinterpret_borrow<py::object>(exceptions.infeasible_plan)(of_arguments(error.what()));
     raised.attr("reason") = error.why().category();
     raised.attr("detail") = error.why().detail;
     PyErr_SetObject(exceptions.infeasible_plan, raised.ptr());
@@ -129,20 +131,22 @@ void translate(std::exception_ptr thrown)
 
 void bind_errors(py::module_& module)
 {
-    exceptions.wrong_input =
-        new_exception(module, "InputError",
-                      "An input is wrong. Members: file and line (None: not in a file), reason, and remedy (what to "
-                      "write instead, or None).",
-                      PyExc_ValueError);
-    exceptions.degrees_do_not_fit = new_exception(
-        module, "DegreesDoNotFit", "Degrees of parallelism that the number of GPUs does not allow.", exceptions.wrong_input);
-    exceptions.no_feasible_plan =
-        new_exception(module, "NoFeasiblePlan", "No plan of the space of a scenario is feasible.", exceptions.wrong_input);
-    exceptions.infeasible_plan =
-        new_exception(module, "InfeasiblePlan",
-                      "Only a feasible plan will do here. Members: reason and detail. Predictions of infeasible "
-                      "plans are no error.",
-                      PyExc_RuntimeError);
+    exceptions.wrong_input = new_exception(
+        module, "InputError",
+        "An input is wrong. Members: file and line (None: not in a file), reason, and remedy (what to "
+        "write instead, or None).",
+        PyExc_ValueError);
+    exceptions.degrees_do_not_fit =
+        new_exception(module, "DegreesDoNotFit",
+                      "Degrees of parallelism that the number of GPUs does not allow.",
+                      exceptions.wrong_input);
+    exceptions.no_feasible_plan = new_exception(
+        module, "NoFeasiblePlan", "No plan of the space of a scenario is feasible.", exceptions.wrong_input);
+    exceptions.infeasible_plan = new_exception(
+        module, "InfeasiblePlan",
+        "Only a feasible plan will do here. Members: reason and detail. Predictions of infeasible "
+        "plans are no error.",
+        PyExc_RuntimeError);
     py::register_exception_translator(translate);
 }
 

@@ -45,7 +45,8 @@ Texts improve_plan(const Plan& plan, const ImproveRequest& request, const JobPoi
         std::vector<JobChange> changes;
         if (job) {
             for (const ImprovedPlan& better : found.plans) {
-                changes.push_back(changed_job(job->request, job->import, plan.chosen, better.plan, job->catalogs));
+                changes.push_back(
+                    changed_job(job->request, job->import, plan.chosen, better.plan, job->catalogs));
             }
         }
         return Texts{improvement_json(found, changes),

@@ -30,7 +30,9 @@ constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
 /// Columns of numbers, a row per plan, and why plans are infeasible. Infeasible plans have no numbers.
 class PlanTable {
 public:
-    explicit PlanTable(std::vector<std::string> columns) : names_(std::move(columns)), columns_(names_.size()) {}
+    explicit PlanTable(std::vector<std::string> columns) : names_(std::move(columns)), columns_(names_.size())
+    {
+    }
 
     void add_infeasible(const Infeasible& why)
     {
@@ -96,7 +98,8 @@ void add_noise_free(PlanTable& table, const NoiseFreeOrNot& found)
         return;
     }
     const auto& times = std::get<NoiseFree>(found);
-    table.add({times.step_s, times.training_s, times.cost_usd, times.memory_bytes, times.gpus, times.energy_j});
+    table.add(
+        {times.step_s, times.training_s, times.cost_usd, times.memory_bytes, times.gpus, times.energy_j});
 }
 
 py::dict noise_free_table(const SharedScenario& of, const std::vector<std::string>& plans)

@@ -33,7 +33,8 @@ DrawnPlan predict_plan(const Plan& plan, int draws, const std::string& orders, s
 {
     return without_lock([&] {
         PlanPredictor predictor = plan.predictor({.file = orders, .most_held = most_held});
-        PlanPrediction of = predictor.predict(rung_of(plan.chosen.scenario, draws), handle_signals_sometimes());
+        PlanPrediction of =
+            predictor.predict(rung_of(plan.chosen.scenario, draws), handle_signals_sometimes());
         return DrawnPlan{std::move(of), std::move(predictor).draws()};
     });
 }
@@ -61,8 +62,8 @@ py::list timeline(const Plan& plan, std::optional<int> draw, int draws)
     });
     py::list rows;
     for (const TimelineEvent& event : events) {
-        rows.append(py::make_tuple(event.stage, stream_name(event.stream), activity_name(event.activity), event.chunk,
-                                   event.microbatch, event.start_s, event.end_s));
+        rows.append(py::make_tuple(event.stage, stream_name(event.stream), activity_name(event.activity),
+                                   event.chunk, event.microbatch, event.start_s, event.end_s));
     }
     return rows;
 }
@@ -83,10 +84,12 @@ Texts explain_plans(const Plan& plan, const Plan& other)
     });
 }
 
-Texts sensitivity_of_plan(const Plan& plan, int draws, double faster, int pairs, const std::vector<std::string>& only)
+Texts sensitivity_of_plan(const Plan& plan, int draws, double faster, int pairs,
+                          const std::vector<std::string>& only)
 {
     return without_lock([&] {
-        const SensitivityOptions options = with_draws({.percent = faster, .pairs = pairs, .only = only}, draws);
+        const SensitivityOptions options =
+            with_draws({.percent = faster, .pairs = pairs, .only = only}, draws);
         const auto found = sensitivity_of(plan.chosen, options);
         if (const auto* why = std::get_if<Infeasible>(&found)) {
             throw InfeasiblePlan(*why, "the plan is infeasible: " + why->text() + "; change the plan");
@@ -103,12 +106,16 @@ void bind_plans(py::module_& module)
 {
     py::class_<DrawnPlan>(module, "DrawnPlan")
         .def("json", [](const DrawnPlan& plan) { return prediction_json(plan.of); })
-        .def("text", [](const DrawnPlan& plan,
-                        bool stages) { return prediction_text(plan.of, stages ? StageTable::on : StageTable::off); })
+        .def("text",
+             [](const DrawnPlan& plan, bool stages) {
+                 return prediction_text(plan.of, stages ? StageTable::on : StageTable::off);
+             })
         .def_property_readonly("draws", &draws_of);
     py::class_<Plan>(module, "Plan")
         .def_property_readonly("design",
-                               [](const Plan& plan) { return design_text(plan.chosen.plan, plan.chosen.scenario.space); })
+                               [](const Plan& plan) {
+                                   return design_text(plan.chosen.plan, plan.chosen.scenario.space);
+                               })
         .def_property_readonly("variant", [](const Plan& plan) { return plan.chosen.variant; })
         .def("predict", &predict_plan)
         .def("timeline", &timeline)

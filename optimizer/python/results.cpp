@@ -75,19 +75,24 @@ py::dict evaluations(const StudyResults& study)
         axes.append(axis_column(results, axis));
     }
     py::dict numbers;
-    numbers["point"] = column<std::uint64_t>(results, [](const EvaluatedPoint& point) { return point.index; });
-    numbers["draws"] = column<std::uint64_t>(results, [](const EvaluatedPoint& point) { return point.draws; });
+    numbers["point"] =
+        column<std::uint64_t>(results, [](const EvaluatedPoint& point) { return point.index; });
+    numbers["draws"] =
+        column<std::uint64_t>(results, [](const EvaluatedPoint& point) { return point.draws; });
     for (std::size_t k = 0; k < results.objectives.size(); ++k) {
         const auto of_estimate = [&](double Estimate::*member) {
             return column<double>(results, [k, member, none](const EvaluatedPoint& point) {
                 return point.objectives.empty() ? none : point.objectives[k].*member;
             });
         };
-        const auto column_name = [&](std::string_view limit) { return py::str(column_of(results.objectives[k], limit)); };
+        const auto column_name = [&](std::string_view limit) {
+            return py::str(column_of(results.objectives[k], limit));
+        };
         numbers[column_name("")] = of_estimate(&Estimate::value);
         numbers[column_name("_low")] = of_estimate(&Estimate::low);
         numbers[column_name("_high")] = of_estimate(&Estimate::high);
-        numbers[column_name("_bound")] = column<double>(results, [k](const EvaluatedPoint& point) { return point.bounds.at(k); });
+        numbers[column_name("_bound")] =
+            column<double>(results, [k](const EvaluatedPoint& point) { return point.bounds.at(k); });
     }
     py::dict table;
     table["axes"] = axes;
@@ -130,8 +135,10 @@ Plan plan_of(const StudyResults& study, std::optional<std::int64_t> number)
 }
 
 /// Files of an export, the main one first, whose name is empty.
-std::vector<std::pair<std::string, std::string>> exported(const StudyResults& study, const std::string& target,
-                                                          std::optional<std::int64_t> number, int phase, const std::string& stem)
+std::vector<std::pair<std::string, std::string>> exported(const StudyResults& study,
+                                                          const std::string& target,
+                                                          std::optional<std::int64_t> number, int phase,
+                                                          const std::string& stem)
 {
     return without_lock([&] {
         StudyLaunches launches(study.of);
@@ -181,11 +188,12 @@ Texts compare(const std::vector<ResultsPointer>& studies, bool common)
     });
 }
 
-std::string figure(const StudyResults& study, const std::string& name, const std::string& x, const std::string& y,
-                   const std::string& colour)
+std::string figure(const StudyResults& study, const std::string& name, const std::string& x,
+                   const std::string& y, const std::string& colour)
 {
-    return without_lock(
-        [&] { return figures_svg(report_figures(study.of, {.figure = name, .x = x, .y = y, .colour = colour})); });
+    return without_lock([&] {
+        return figures_svg(report_figures(study.of, {.figure = name, .x = x, .y = y, .colour = colour}));
+    });
 }
 
 }  // namespace
@@ -201,7 +209,8 @@ void bind_results(py::module_& module)
     py::class_<StudyResults, ResultsPointer>(module, "Results")
         .def_readonly("path", &StudyResults::path)
         .def_property_readonly("provisional", [](const StudyResults& study) { return study.of.provisional; })
-        .def_property_readonly("scenario_text", [](const StudyResults& study) { return study.of.study.scenario_text; })
+        .def_property_readonly("scenario_text",
+                               [](const StudyResults& study) { return study.of.study.scenario_text; })
         .def_property_readonly("front_points",
                                [](const StudyResults& study) {
                                    std::vector<std::uint64_t> points;
@@ -214,19 +223,31 @@ void bind_results(py::module_& module)
                                [](const StudyResults& study) {
                                    py::list objectives;
                                    for (const ObjectiveInfo& objective : study.of.objectives) {
-                                       objectives.append(
-                                           py::make_tuple(objective.name, objective.units, column_of(objective, "")));
+                                       objectives.append(py::make_tuple(objective.name, objective.units,
+                                                                        column_of(objective, "")));
                                    }
                                    return objectives;
                                })
-        .def("json", [](const StudyResults& study) { return without_lock([&] { return report_json(study.of, study.path); }); })
-        .def("text", [](const StudyResults& study) { return without_lock([&] { return text_with_placements(study.of); }); })
-        .def("front_csv", [](const StudyResults& study) { return without_lock([&] { return front_csv(study.of, study.path); }); })
+        .def("json",
+             [](const StudyResults& study) {
+                 return without_lock([&] { return report_json(study.of, study.path); });
+             })
+        .def("text",
+             [](const StudyResults& study) {
+                 return without_lock([&] { return text_with_placements(study.of); });
+             })
+        .def("front_csv",
+             [](const StudyResults& study) {
+                 return without_lock([&] { return front_csv(study.of, study.path); });
+             })
         .def("machines_csv",
              [](const StudyResults& study) {
                  return has_machines(study.of) ? machines_csv(study.of, study.path) : std::string();
              })
-        .def("html", [](const StudyResults& study) { return without_lock([&] { return html_report(study.of, study.path); }); })
+        .def("html",
+             [](const StudyResults& study) {
+                 return without_lock([&] { return html_report(study.of, study.path); });
+             })
         .def("figure", &figure)
         .def("evaluations", &evaluations)
         .def("confirmed", &confirmed)

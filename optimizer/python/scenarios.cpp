@@ -26,8 +26,9 @@ ScenarioPointer parse_text(const std::string& text, const std::string& path)
     return without_lock([&] { return shared(parse_scenario(text, path)); });
 }
 
-ScenarioPointer start(const std::string& workload, int gpus, const std::string& accelerator, const std::string& instance,
-                      const std::string& software, int sequence_length, int global_batch, double tokens)
+ScenarioPointer start(const std::string& workload, int gpus, const std::string& accelerator,
+                      const std::string& instance, const std::string& software, int sequence_length,
+                      int global_batch, double tokens)
 {
     StarterChoice choice;
     choice.workload = workload;
@@ -43,7 +44,8 @@ ScenarioPointer start(const std::string& workload, int gpus, const std::string& 
 }
 
 /// `changes`: keys and values as a file has them.
-ScenarioPointer with_changes(const SharedScenario& of, const std::vector<std::pair<std::string, std::string>>& changes)
+ScenarioPointer with_changes(const SharedScenario& of,
+                             const std::vector<std::pair<std::string, std::string>>& changes)
 {
     std::vector<KeyValue> values;
     for (const auto& [key, value] : changes) {
@@ -59,7 +61,8 @@ ScenarioPointer on_these_nodes(const SharedScenario& of, const std::string& sour
 
 py::list plans_in_space(const SharedScenario& of, std::size_t most)
 {
-    const auto plans = without_lock([&] { return feasible_plans(of.scenario(), most, handle_signals_sometimes()); });
+    const auto plans =
+        without_lock([&] { return feasible_plans(of.scenario(), most, handle_signals_sometimes()); });
     py::list designs;
     for (const PlanInSpace& plan : plans) {
         designs.append(py::make_tuple(plan.number, plan.design));
@@ -69,7 +72,8 @@ py::list plans_in_space(const SharedScenario& of, std::size_t most)
 
 py::dict count(const SharedScenario& of)
 {
-    const PlanCount counted = without_lock([&] { return count_plans(of.scenario(), handle_signals_sometimes()); });
+    const PlanCount counted =
+        without_lock([&] { return count_plans(of.scenario(), handle_signals_sometimes()); });
     py::dict rejected;
     for (const Rejected& row : counted.rejected) {
         rejected[py::str(row.reason)] = row.count;

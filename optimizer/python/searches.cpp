@@ -130,10 +130,12 @@ EndedSearch run(StudyOptions options, const py::object& progress, const py::obje
 EndedSearch search_scenario(const SharedScenario& of, const SearchChoice& choice, const py::object& progress,
                             const py::object& log)
 {
-    return run(options_of(choice), progress, log, [&](const StudyOptions& options) { return search(of.scenario(), options); });
+    return run(options_of(choice), progress, log,
+               [&](const StudyOptions& options) { return search(of.scenario(), options); });
 }
 
-EndedSearch resume_search(const std::string& path, SearchChoice choice, const py::object& progress, const py::object& log)
+EndedSearch resume_search(const std::string& path, SearchChoice choice, const py::object& progress,
+                          const py::object& log)
 {
     choice.continues = true;
     choice.out = results_path_of(path);

@@ -20,19 +20,24 @@ std::vector<HardwareParameter> hardware_parameters_of(const Scenario& scenario)
     std::vector<HardwareParameter> hardware_parameters;
     const Cluster& cluster = scenario.cluster;
     for (std::size_t t = 0; t < cluster.tiers.size(); ++t) {
-        for (const HardwareTarget target : {HardwareTarget::bandwidth, HardwareTarget::latency, HardwareTarget::aggregate}) {
+        for (const HardwareTarget target :
+             {HardwareTarget::bandwidth, HardwareTarget::latency, HardwareTarget::aggregate}) {
             if (target != HardwareTarget::aggregate || cluster.tiers[t].circuit()) {
                 hardware_parameters.push_back(
-                    {.target = target, .tier = t, .name = cluster.tiers[t].name + "." + std::string(name(target))});
+                    {.target = target,
+                     .tier = t,
+                     .name = cluster.tiers[t].name + "." + std::string(name(target))});
             }
         }
     }
-    for (const HardwareTarget target : {HardwareTarget::memory_bandwidth, HardwareTarget::compute, HardwareTarget::power}) {
+    for (const HardwareTarget target :
+         {HardwareTarget::memory_bandwidth, HardwareTarget::compute, HardwareTarget::power}) {
         hardware_parameters.push_back({.target = target, .name = std::string(name(target))});
     }
     for (HardwareParameter& parameter : hardware_parameters) {
-        const auto priced = std::find_if(scenario.choices.begin(), scenario.choices.end(),
-                                         [&parameter](const StudyChoice& choice) { return choice.name == parameter.name; });
+        const auto priced =
+            std::find_if(scenario.choices.begin(), scenario.choices.end(),
+                         [&parameter](const StudyChoice& choice) { return choice.name == parameter.name; });
         if (priced != scenario.choices.end() && priced->hardware) {
             parameter.price_per_unit = priced->hardware->price_per_unit;
         }
@@ -79,13 +84,15 @@ std::vector<NamedKernels> different(const std::vector<NamedKernels>& all)
             return !other.of_kind && other.held == one.held && other.classes.front() != one.classes.front() &&
                    is_within(other.classes.front(), one.classes.front());
         };
-        return one.of_kind ? one.held.size() > 1 : !one.held.empty() && std::none_of(all.begin(), all.end(), narrower);
+        return one.of_kind ? one.held.size() > 1
+                           : !one.held.empty() && std::none_of(all.begin(), all.end(), narrower);
     });
     return list;
 }
 
 /// Kernel classes and kinds of collectives of which the variance is removed, and the speed raised.
-void add_kernels(const NamedKernels& kernels, const Scenario& scenario, double factor, std::vector<Effect>& effects)
+void add_kernels(const NamedKernels& kernels, const Scenario& scenario, double factor,
+                 std::vector<Effect>& effects)
 {
     const auto index = [](KernelClass kernel) { return static_cast<std::size_t>(kernel); };
     Effect variance{EffectKind::variance, kernels.name, {}, 0.0, {}, {}};
@@ -95,8 +102,10 @@ void add_kernels(const NamedKernels& kernels, const Scenario& scenario, double f
         speed.change.push_back(Faster{kernel, factor});
         for (const KernelClassRow& row : kernel_class_rows) {
             if (is_within(row.kernel, kernel)) {
-                const DistributionQuantile distribution(residual_distribution(scenario.variability, row.kernel));
-                variance.cv = std::max(variance.cv, distribution.constant() ? 0.0 : distribution.moments().cv());
+                const DistributionQuantile distribution(
+                    residual_distribution(scenario.variability, row.kernel));
+                variance.cv =
+                    std::max(variance.cv, distribution.constant() ? 0.0 : distribution.moments().cv());
             }
         }
     }
@@ -133,12 +142,15 @@ std::vector<Effect> candidates(const Scenario& scenario, const Problem& problem,
     }
     for (const NoiseSource& source : noise_sources(cluster.tiers)) {
         const DistributionQuantile distribution(distribution_of(source, scenario.variability));
-        const bool known = cluster.nodes_known() && (source.kind == NoiseKind::gpu || source.kind == NoiseKind::node);
+        const bool known =
+            cluster.nodes_known() && (source.kind == NoiseKind::gpu || source.kind == NoiseKind::node);
         if (source.kind == NoiseKind::lengths && lengths_vary(scenario) && chosen(source.name)) {
-            effects.push_back({EffectKind::variance, source.name, {Without{source}}, cv_of_lengths(scenario), {}, {}});
+            effects.push_back(
+                {EffectKind::variance, source.name, {Without{source}}, cv_of_lengths(scenario), {}, {}});
         }
         if (source.kind != NoiseKind::residual && !distribution.constant() && !known && chosen(source.name)) {
-            effects.push_back({EffectKind::variance, source.name, {Without{source}}, distribution.moments().cv(), {}, {}});
+            effects.push_back(
+                {EffectKind::variance, source.name, {Without{source}}, distribution.moments().cv(), {}, {}});
         }
     }
     for (const HardwareParameter& parameter : hardware_parameters_of(scenario)) {
@@ -160,7 +172,10 @@ Differences all_figures(std::initializer_list<Term> terms)
     return result;
 }
 
-double strength(const Effect& effect) { return std::abs(effect.difference[static_cast<std::size_t>(Figure::p99)].value); }
+double strength(const Effect& effect)
+{
+    return std::abs(effect.difference[static_cast<std::size_t>(Figure::p99)].value);
+}
 
 /// Classes of kernels that a change is of.
 std::vector<KernelClass> kernels_of(const Effect& effect)
@@ -183,8 +198,9 @@ bool overlap(const Effect& a, const Effect& b)
 {
     const std::vector<KernelClass> of_b = kernels_of(b);
     for (const KernelClass one : kernels_of(a)) {
-        if (std::any_of(of_b.begin(), of_b.end(),
-                        [one](KernelClass other) { return is_within(one, other) || is_within(other, one); })) {
+        if (std::any_of(of_b.begin(), of_b.end(), [one](KernelClass other) {
+                return is_within(one, other) || is_within(other, one);
+            })) {
             return true;
         }
     }
@@ -202,12 +218,14 @@ void add_pairs(const std::vector<Effect>& effects, int count, Belongs&& belongs,
             chosen.push_back(i);
         }
     }
-    std::stable_sort(chosen.begin(), chosen.end(),
-                     [&](std::size_t a, std::size_t b) { return strength(effects[a]) > strength(effects[b]); });
+    std::stable_sort(chosen.begin(), chosen.end(), [&](std::size_t a, std::size_t b) {
+        return strength(effects[a]) > strength(effects[b]);
+    });
     std::vector<std::size_t> apart;
     for (const std::size_t i : chosen) {
         const auto joins = [&](std::size_t stronger) { return overlap(effects[stronger], effects[i]); };
-        if (apart.size() < static_cast<std::size_t>(count) && std::none_of(apart.begin(), apart.end(), joins)) {
+        if (apart.size() < static_cast<std::size_t>(count) &&
+            std::none_of(apart.begin(), apart.end(), joins)) {
             apart.push_back(i);
         }
     }
@@ -224,7 +242,8 @@ std::vector<ParameterStep> steps_without_knob(const std::vector<Effect>& effects
     std::vector<ParameterStep> steps;
     for (const Effect& effect : effects) {
         const auto is_knob = [&effect](const StudyChoice& choice) { return choice.name == effect.name; };
-        if (effect.kind == EffectKind::hardware && std::none_of(scenario.choices.begin(), scenario.choices.end(), is_knob)) {
+        if (effect.kind == EffectKind::hardware &&
+            std::none_of(scenario.choices.begin(), scenario.choices.end(), is_knob)) {
             const auto& turned = std::get<Turned>(effect.change.front());
             steps.push_back({turned.parameter, turned.value, &effect.consequence});
         }
@@ -241,7 +260,8 @@ std::vector<std::string> sensitivity_names(const Scenario& scenario)
         names.push_back(kernels.name);
     }
     for (const NoiseSource& source : noise_sources(scenario.cluster.tiers)) {
-        if (source.kind != NoiseKind::residual && (source.kind != NoiseKind::lengths || lengths_vary(scenario))) {
+        if (source.kind != NoiseKind::residual &&
+            (source.kind != NoiseKind::lengths || lengths_vary(scenario))) {
             names.push_back(source.name);
         }
     }
@@ -275,9 +295,11 @@ Sensitivity sensitivity(const Scenario& scenario, const Problem& problem, const 
     });
 
     add_pairs(
-        result.effects, options.pairs, [](const Effect& e) { return e.kind == EffectKind::variance; }, result.pairs);
+        result.effects, options.pairs, [](const Effect& e) { return e.kind == EffectKind::variance; },
+        result.pairs);
     add_pairs(
-        result.effects, options.pairs, [](const Effect& e) { return e.kind != EffectKind::variance; }, result.pairs);
+        result.effects, options.pairs, [](const Effect& e) { return e.kind != EffectKind::variance; },
+        result.pairs);
     std::vector<WhatIf> both;
     for (const Pair& pair : result.pairs) {
         WhatIf& changes = both.emplace_back(result.effects[pair.a].change);
@@ -296,7 +318,8 @@ Sensitivity sensitivity(const Scenario& scenario, const Problem& problem, const 
         }
     }
     result.worth = hardware_worth(scenario, problem, plan, result.plan,
-                                  {options.only, steps_without_knob(result.effects, scenario), options.pairs}, range, sampler);
+                                  {options.only, steps_without_knob(result.effects, scenario), options.pairs},
+                                  range, sampler);
     return result;
 }
 
@@ -316,15 +339,19 @@ ParameterUnit unit_of(HardwareTarget target)
 double per_unit(const Effect& effect, const Cluster& cluster)
 {
     const auto& turned = std::get<Turned>(effect.change.front());
-    const double units = (turned.value - value_of(turned.parameter, cluster)) / unit_of(turned.parameter.target).si;
+    const double units =
+        (turned.value - value_of(turned.parameter, cluster)) / unit_of(turned.parameter.target).si;
     return effect.difference[static_cast<std::size_t>(Figure::p99)].value / units;
 }
 
 std::optional<double> per_dollar(const Effect& effect, const Cluster& cluster)
 {
     const auto& turned = std::get<Turned>(effect.change.front());
-    const double dollars = (turned.value - value_of(turned.parameter, cluster)) * turned.parameter.price_per_unit.si * (1_h).si;
-    return dollars > 0.0 ? std::optional(effect.difference[static_cast<std::size_t>(Figure::p99)].value / dollars) : std::nullopt;
+    const double dollars =
+        (turned.value - value_of(turned.parameter, cluster)) * turned.parameter.price_per_unit.si * (1_h).si;
+    return dollars > 0.0
+               ? std::optional(effect.difference[static_cast<std::size_t>(Figure::p99)].value / dollars)
+               : std::nullopt;
 }
 
 }  // namespace prismopt

@@ -44,11 +44,11 @@ struct Sensitivity {
 };
 
 struct SensitivityOptions {
-    double percent = 10.0;          // by which kernels and hardware are made faster
-    int pairs = 3;                  // number of the strongest noise sources, and of the strongest other effects, to pair
+    double percent = 10.0;  // by which kernels and hardware are made faster
+    int pairs = 3;  // number of the strongest noise sources, and of the strongest other effects, to pair
     std::vector<std::string> only;  // names; empty: all
     int fleets = 2048;              // random samples of GPUs
-    int steps = 2;                  // drawn per fleet; at least two separate the variance of steps from that of fleets
+    int steps = 2;  // drawn per fleet; at least two separate the variance of steps from that of fleets
 };
 
 /// Names that `only` accepts: all noise sources, kernel classes, kinds of collectives and hardware parameters of the scenario.

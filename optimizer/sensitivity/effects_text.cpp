@@ -19,13 +19,17 @@ namespace {
 constexpr double ms = 1e-3;
 constexpr double percent = 1e-2;
 
-double value_of(const Consequence& plan, Figure figure) { return plan.predicted[static_cast<std::size_t>(figure)]; }
+double value_of(const Consequence& plan, Figure figure)
+{
+    return plan.predicted[static_cast<std::size_t>(figure)];
+}
 const Estimate& at(const Differences& d, Figure figure) { return d[static_cast<std::size_t>(figure)]; }
 
 std::string limits(const Estimate& e, double unit)
 {
-    return std::isfinite(e.low) && std::isfinite(e.high) ? fmt::format("({:+.3g} to {:+.3g})", e.low / unit, e.high / unit)
-                                                         : "(too few draws)";
+    return std::isfinite(e.low) && std::isfinite(e.high)
+               ? fmt::format("({:+.3g} to {:+.3g})", e.low / unit, e.high / unit)
+               : "(too few draws)";
 }
 
 std::string title(EffectKind kind, const SensitivityOptions& options)
@@ -52,8 +56,9 @@ std::string labelled(const Effect& effect)
 /// Header of all tables except that of pairs.
 std::string head(const std::string& of)
 {
-    return fmt::format("{:<26} {:>7} {:>9} {:>9} {:>9} {:<20} {:>7} {:>9} {:>7} {:>8} {:<18}", of, "cv %", "p50 ms", "p95 ms",
-                       "p99 ms", "(95 %)", "p99 %", "p99/p50", "cv", "run p99%", "(95 %)");
+    return fmt::format("{:<26} {:>7} {:>9} {:>9} {:>9} {:<20} {:>7} {:>9} {:>7} {:>8} {:<18}", of, "cv %",
+                       "p50 ms", "p95 ms", "p99 ms", "(95 %)", "p99 %", "p99/p50", "cv", "run p99%",
+                       "(95 %)");
 }
 
 std::string row(const Effect& effect, const Consequence& plan)
@@ -63,12 +68,13 @@ std::string row(const Effect& effect, const Consequence& plan)
     }
     const Differences& d = effect.difference;
     const double run_percent = percent * value_of(plan, Figure::training_p99);
-    return fmt::format("{:<26} {:>7} {:>+9.3g} {:>+9.3g} {:>+9.3g} {:<20} {:>+7.2f} {:>+9.4f} {:>+7.3f} {:>+8.2f} {:<18}",
-                       effect.name, effect.kind == EffectKind::variance ? fmt::format("{:.3g}", effect.cv / percent) : "",
-                       at(d, Figure::p50).value / ms, at(d, Figure::p95).value / ms, at(d, Figure::p99).value / ms,
-                       limits(at(d, Figure::p99), ms), at(d, Figure::p99).value / value_of(plan, Figure::p99) / percent,
-                       at(d, Figure::spread).value, at(d, Figure::cv).value / percent,
-                       at(d, Figure::training_p99).value / run_percent, limits(at(d, Figure::training_p99), run_percent));
+    return fmt::format(
+        "{:<26} {:>7} {:>+9.3g} {:>+9.3g} {:>+9.3g} {:<20} {:>+7.2f} {:>+9.4f} {:>+7.3f} {:>+8.2f} {:<18}",
+        effect.name, effect.kind == EffectKind::variance ? fmt::format("{:.3g}", effect.cv / percent) : "",
+        at(d, Figure::p50).value / ms, at(d, Figure::p95).value / ms, at(d, Figure::p99).value / ms,
+        limits(at(d, Figure::p99), ms), at(d, Figure::p99).value / value_of(plan, Figure::p99) / percent,
+        at(d, Figure::spread).value, at(d, Figure::cv).value / percent,
+        at(d, Figure::training_p99).value / run_percent, limits(at(d, Figure::training_p99), run_percent));
 }
 
 /// Value before and after the change, and the effect per unit and per dollar.
@@ -79,11 +85,12 @@ std::string turn(const Effect& effect, const Cluster& cluster)
     const double from = prismopt::value_of(turned.parameter, cluster);
     const double run_cost = at(effect.difference, Figure::cost).value;
     const auto dollar = per_dollar(effect, cluster);
-    return fmt::format("{:<26} {:>9.4g} {:>9.4g} {:<8} {:>+11.3g} {:<12} {}", effect.name, from / unit.si, turned.value / unit.si,
-                       unit.name, per_unit(effect, cluster) / ms, fmt::format("ms/({})", unit.name),
-                       dollar ? fmt::format("{:+.4g} ms of p99 per USD/h per GPU; p99 run cost {:+.4g} USD {}", *dollar / ms,
-                                            run_cost, limits(at(effect.difference, Figure::cost), 1.0))
-                              : "no price in [[knob]]");
+    return fmt::format(
+        "{:<26} {:>9.4g} {:>9.4g} {:<8} {:>+11.3g} {:<12} {}", effect.name, from / unit.si,
+        turned.value / unit.si, unit.name, per_unit(effect, cluster) / ms, fmt::format("ms/({})", unit.name),
+        dollar ? fmt::format("{:+.4g} ms of p99 per USD/h per GPU; p99 run cost {:+.4g} USD {}", *dollar / ms,
+                             run_cost, limits(at(effect.difference, Figure::cost), 1.0))
+               : "no price in [[knob]]");
 }
 
 std::string pair_row(const Pair& pair, const Sensitivity& found)
@@ -94,9 +101,10 @@ std::string pair_row(const Pair& pair, const Sensitivity& found)
     if (pair.infeasible) {
         return fmt::format("{:<56} infeasible: {}", names, pair.infeasible->text());
     }
-    return fmt::format("{:<56} {:>9.3g} {:>9.3g} {:>9.3g} {:>+12.3g} {}", names, at(a.difference, Figure::p99).value / ms,
-                       at(b.difference, Figure::p99).value / ms, at(pair.joint, Figure::p99).value / ms,
-                       at(pair.interaction, Figure::p99).value / ms, limits(at(pair.interaction, Figure::p99), ms));
+    return fmt::format("{:<56} {:>9.3g} {:>9.3g} {:>9.3g} {:>+12.3g} {}", names,
+                       at(a.difference, Figure::p99).value / ms, at(b.difference, Figure::p99).value / ms,
+                       at(pair.joint, Figure::p99).value / ms, at(pair.interaction, Figure::p99).value / ms,
+                       limits(at(pair.interaction, Figure::p99), ms));
 }
 
 nlohmann::json to_json(const Differences& differences)
@@ -104,14 +112,16 @@ nlohmann::json to_json(const Differences& differences)
     nlohmann::json json;
     for (std::size_t f = 0; f < figure_count; ++f) {
         const Estimate& e = differences[f];
-        json[figure_names[f]] = {{"change", e.value}, {"low", json_number(e.low)}, {"high", json_number(e.high)}};
+        json[figure_names[f]] = {
+            {"change", e.value}, {"low", json_number(e.low)}, {"high", json_number(e.high)}};
     }
     return json;
 }
 
 nlohmann::json to_json(const Effect& effect, const Cluster& cluster)
 {
-    nlohmann::json json{{"kind", effect_kind_names[static_cast<std::size_t>(effect.kind)]}, {"name", effect.name}};
+    nlohmann::json json{{"kind", effect_kind_names[static_cast<std::size_t>(effect.kind)]},
+                        {"name", effect.name}};
     if (effect.consequence.infeasible) {
         json["infeasible"] = effect.consequence.infeasible->text();
         return json;
@@ -139,8 +149,10 @@ std::string sensitivity_text(const Sensitivity& found, const SensitivityOf& of)
 {
     const Consequence& plan = found.plan;
     std::string text = fmt::format(
-        "{}\nstep p50 {:.4g} s, p95 {:.4g} s, p99 {:.4g} s, p99/p50 {:.4f}, cv {:.3g} %; p99 training {}; {} draws\n"
-        "quantiles over {}; changes relative to this plan on the same draws, with 95 % confidence intervals (jackknife)\n",
+        "{}\nstep p50 {:.4g} s, p95 {:.4g} s, p99 {:.4g} s, p99/p50 {:.4f}, cv {:.3g} %; p99 training {}; {} "
+        "draws\n"
+        "quantiles over {}; changes relative to this plan on the same draws, with 95 % confidence intervals "
+        "(jackknife)\n",
         design_text(of.plan, of.scenario.space), value_of(plan, Figure::p50), value_of(plan, Figure::p95),
         value_of(plan, Figure::p99), value_of(plan, Figure::spread), value_of(plan, Figure::cv) / percent,
         time_text(value_of(plan, Figure::training_p99)), of.options.fleets * of.options.steps,
@@ -162,7 +174,8 @@ std::string sensitivity_text(const Sensitivity& found, const SensitivityOf& of)
         }
     }
     if (!found.pairs.empty()) {
-        text += fmt::format("\n{:<56} {:>9} {:>9} {:>9} {:>12}\n", "Pairs: p99 ms", "first", "second", "both", "interaction");
+        text += fmt::format("\n{:<56} {:>9} {:>9} {:>9} {:>12}\n", "Pairs: p99 ms", "first", "second", "both",
+                            "interaction");
     }
     for (const Pair& pair : found.pairs) {
         text += pair_row(pair, found) + "\n";

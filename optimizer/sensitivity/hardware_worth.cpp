@@ -80,8 +80,9 @@ std::optional<double> price_of(const HardwareParameter& parameter)
 }
 
 /// Curve of values, of which consequences [value] are known.
-ParameterWorth worth_along(const HardwareParameter& parameter, const std::vector<double>& values, std::size_t base,
-                           const std::vector<const Consequence*>& consequences, const HardwareWorth& of)
+ParameterWorth worth_along(const HardwareParameter& parameter, const std::vector<double>& values,
+                           std::size_t base, const std::vector<const Consequence*>& consequences,
+                           const HardwareWorth& of)
 {
     ParameterWorth result;
     result.parameter = parameter;
@@ -125,7 +126,8 @@ std::vector<WorthPair> pairs_among(const HardwareWorth& worth, int most)
     const auto size = [&](const auto& one) {
         return std::abs(worth.parameters[one.first].curve.points[one.second].worth->value);
     };
-    std::stable_sort(chosen.begin(), chosen.end(), [&](const auto& a, const auto& b) { return size(a) > size(b); });
+    std::stable_sort(chosen.begin(), chosen.end(),
+                     [&](const auto& a, const auto& b) { return size(a) > size(b); });
     chosen.resize(std::min(chosen.size(), static_cast<std::size_t>(most)));
     std::vector<WorthPair> pairs;
     for (std::size_t i = 0; i < chosen.size(); ++i) {
@@ -163,7 +165,8 @@ struct AskedKnob {
     std::size_t base = 0;
 };
 
-std::vector<AskedKnob> asked_knobs(const Scenario& scenario, const Cluster& cluster, const std::vector<std::string>& only)
+std::vector<AskedKnob> asked_knobs(const Scenario& scenario, const Cluster& cluster,
+                                   const std::vector<std::string>& only)
 {
     std::vector<AskedKnob> knobs;
     for (const StudyChoice& choice : scenario.choices) {
@@ -214,14 +217,16 @@ void add_steps(const std::vector<ParameterStep>& steps, const DrawnPlan& drawn, 
 
 PlanChange turned_to(const ParameterWorth& worth, std::size_t point)
 {
-    return Turned{unpriced(worth.parameter), worth.curve.points[point].value * unit_of(worth.parameter.target).si};
+    return Turned{unpriced(worth.parameter),
+                  worth.curve.points[point].value * unit_of(worth.parameter.target).si};
 }
 
 void evaluate_pairs(const DrawnPlan& drawn, HardwareWorth& worth)
 {
     std::vector<WhatIf> both;
     for (const WorthPair& pair : worth.pairs) {
-        both.push_back({turned_to(worth.parameters[pair.a], pair.point_a), turned_to(worth.parameters[pair.b], pair.point_b)});
+        both.push_back({turned_to(worth.parameters[pair.a], pair.point_a),
+                        turned_to(worth.parameters[pair.b], pair.point_b)});
     }
     const std::vector<Consequence> joint = drawn.after(both);
     const MachineUse base = use_of(drawn.as_it_is, worth);
@@ -242,8 +247,8 @@ void evaluate_pairs(const DrawnPlan& drawn, HardwareWorth& worth)
 }  // namespace
 
 HardwareWorth hardware_worth(const Scenario& scenario, const Problem& problem, const ParallelPlan& plan,
-                             const Consequence& plan_as_it_is, const WorthSettings& settings, const DrawRange& range,
-                             const SamplerOptions& sampler)
+                             const Consequence& plan_as_it_is, const WorthSettings& settings,
+                             const DrawRange& range, const SamplerOptions& sampler)
 {
     HardwareWorth worth;
     worth.price = problem.cluster.gpu_price.si * hour_s;

@@ -37,16 +37,20 @@ std::string with_limits(const Estimate& e)
                          : fmt::format("{:+.3g} (too few draws)", e.value);
 }
 
-const char* judgement(Pays pays) { return pays == Pays::unpriced ? "" : pays_names[static_cast<std::size_t>(pays)]; }
+const char* judgement(Pays pays)
+{
+    return pays == Pays::unpriced ? "" : pays_names[static_cast<std::size_t>(pays)];
+}
 
 std::string table_head(const HardwareWorth& worth, const Scenario& scenario)
 {
     return fmt::format(
-        "\nBreak-even: addition to the price of {:.4g} USD per GPU-hour{} at which the cost of this plan stays equal "
+        "\nBreak-even: addition to the price of {:.4g} USD per GPU-hour{} at which the cost of this plan "
+        "stays equal "
         "(p99 training time, {:g} GPUs{})\n{:<26} {:>13} {:>10}  {:<28} {:>7}  {:<32} {:>8}\n",
         worth.price, placeholder_words(price_origin(scenario), "price"), worth.held_gpus,
-        scenario.power.electricity_price.si > 0.0 ? ", with their electricity" : "", "", "value", "time", "worth USD/h (95 %)",
-        "% price", "per unit from the value above", "costs");
+        scenario.power.electricity_price.si > 0.0 ? ", with their electricity" : "", "", "value", "time",
+        "worth USD/h (95 %)", "% price", "per unit from the value above", "costs");
 }
 
 std::string table_row(const ParameterWorth& of, std::size_t at, const HardwareWorth& worth)
@@ -62,9 +66,10 @@ std::string table_row(const ParameterWorth& of, std::size_t at, const HardwareWo
     if (point.value == of.curve.base_value) {
         line += fmt::format("{:<28} {:>7}  {:<33}", "this plan's hardware", "", per_unit);
     } else {
-        line += fmt::format("{:<28} {:>+7.2f}  {:<33}", with_limits(*point.worth), point.worth->value / worth.price / of_price,
-                            per_unit);
-        line += of.curve.stated_per_unit ? fmt::format(" {:>+8.3g}  {}", point.stated, judgement(point.pays)) : "";
+        line += fmt::format("{:<28} {:>+7.2f}  {:<33}", with_limits(*point.worth),
+                            point.worth->value / worth.price / of_price, per_unit);
+        line += of.curve.stated_per_unit ? fmt::format(" {:>+8.3g}  {}", point.stated, judgement(point.pays))
+                                         : "";
     }
     line.erase(line.find_last_not_of(' ') + 1);
     return line + "\n";
@@ -82,8 +87,9 @@ std::string next_step(const ParameterWorth& of)
     }
     // Per unit from the value below: that of the dearer end if more is better.
     const std::optional<Estimate>& step = curve.points[std::max(best, next)].per_unit;
-    return step ? fmt::format("; from there to {}, one {} is worth {:.3g} and costs {:.3g}", value_words(of, curve.points[next]),
-                              unit_name(of), per_unit < 0.0 ? -step->value : step->value, std::abs(per_unit))
+    return step ? fmt::format("; from there to {}, one {} is worth {:.3g} and costs {:.3g}",
+                              value_words(of, curve.points[next]), unit_name(of),
+                              per_unit < 0.0 ? -step->value : step->value, std::abs(per_unit))
                 : "";
 }
 
@@ -92,17 +98,19 @@ std::string conclusion(const ParameterWorth& of)
 {
     if (!of.curve.best) {
         return of.knob
-                   ? fmt::format("  {}: no price in [[knob]]; a value pays if it costs less than its worth\n", of.parameter.name)
+                   ? fmt::format("  {}: no price in [[knob]]; a value pays if it costs less than its worth\n",
+                                 of.parameter.name)
                    : "";
     }
     const BreakEvenPoint& best = of.curve.points[*of.curve.best];
     if (best.value == of.curve.base_value) {
-        return fmt::format("  {}: at its price, no value is better than {}{}\n", of.parameter.name, value_words(of, best),
-                           next_step(of));
+        return fmt::format("  {}: at its price, no value is better than {}{}\n", of.parameter.name,
+                           value_words(of, best), next_step(of));
     }
-    return fmt::format("  {}: best at {}, worth {} USD/h, costs {:+.3g}{}{}\n", of.parameter.name, value_words(of, best),
-                       with_limits(*best.worth), best.stated,
-                       best.pays == Pays::undecided ? " (undecided: the draws allow both)" : "", next_step(of));
+    return fmt::format("  {}: best at {}, worth {} USD/h, costs {:+.3g}{}{}\n", of.parameter.name,
+                       value_words(of, best), with_limits(*best.worth), best.stated,
+                       best.pays == Pays::undecided ? " (undecided: the draws allow both)" : "",
+                       next_step(of));
 }
 
 std::string pair_words(const WorthPair& pair, const HardwareWorth& worth)
@@ -131,11 +139,13 @@ std::string pairs_text(const HardwareWorth& worth)
             ++quiet;
         }
     }
-    std::string text = rows.empty() ? "\n"
-                                    : fmt::format("\n{:<60} {:<28} {}\n{}", "Knobs that interact, USD/h (95 %)", "worth together",
-                                                  "beyond the sum of both", rows);
-    return text +
-           (quiet > 0 ? fmt::format("{} of knobs without an interaction beyond its interval\n", counted(quiet, "pair")) : "");
+    std::string text = rows.empty()
+                           ? "\n"
+                           : fmt::format("\n{:<60} {:<28} {}\n{}", "Knobs that interact, USD/h (95 %)",
+                                         "worth together", "beyond the sum of both", rows);
+    return text + (quiet > 0 ? fmt::format("{} of knobs without an interaction beyond its interval\n",
+                                           counted(quiet, "pair"))
+                             : "");
 }
 
 nlohmann::json estimate_json(const Estimate& e)
@@ -181,12 +191,13 @@ PaperFigure figure_of(const ParameterWorth& of)
             stated.points.push_back(exact_point(point.value, point.stated));
         }
     }
-    PaperFigure figure{
-        .x = {.name = of.parameter.name, .unit = unit_name(of), .title = of.parameter.name},
-        .y = {.name = "break_even", .unit = "USD/h", .title = fmt::format("beyond {:.4g} USD per GPU-hour", of.curve.base_price)},
-        .legend = {},
-        .series = {worth},
-        .hollow = {}};
+    PaperFigure figure{.x = {.name = of.parameter.name, .unit = unit_name(of), .title = of.parameter.name},
+                       .y = {.name = "break_even",
+                             .unit = "USD/h",
+                             .title = fmt::format("beyond {:.4g} USD per GPU-hour", of.curve.base_price)},
+                       .legend = {},
+                       .series = {worth},
+                       .hollow = {}};
     if (of.curve.stated_per_unit) {
         figure.series.push_back(stated);
     }
@@ -229,9 +240,11 @@ nlohmann::json worth_json(const HardwareWorth& worth, const Scenario& scenario)
                            {"unit", unit_name(of)},
                            {"knob", of.knob},
                            {"base", of.curve.base_value},
-                           {"price_per_unit",
-                            of.curve.stated_per_unit ? nlohmann::json(*of.curve.stated_per_unit) : nlohmann::json()},
-                           {"best", of.curve.best ? nlohmann::json(of.curve.points[*of.curve.best].value) : nlohmann::json()},
+                           {"price_per_unit", of.curve.stated_per_unit
+                                                  ? nlohmann::json(*of.curve.stated_per_unit)
+                                                  : nlohmann::json()},
+                           {"best", of.curve.best ? nlohmann::json(of.curve.points[*of.curve.best].value)
+                                                  : nlohmann::json()},
                            {"points", nlohmann::json::array()}};
         for (std::size_t at = 0; at < of.curve.points.size(); ++at) {
             one["points"].push_back(point_json(of, at));
@@ -242,7 +255,8 @@ nlohmann::json worth_json(const HardwareWorth& worth, const Scenario& scenario)
         const ParameterWorth& a = worth.parameters[pair.a];
         const ParameterWorth& b = worth.parameters[pair.b];
         nlohmann::json one{{"names", {a.parameter.name, b.parameter.name}},
-                           {"values", {a.curve.points[pair.point_a].value, b.curve.points[pair.point_b].value}}};
+                           {"values",
+                            {a.curve.points[pair.point_a].value, b.curve.points[pair.point_b].value}}};
         if (pair.infeasible.empty()) {
             one["joint"] = estimate_json(pair.joint);
             one["interaction"] = estimate_json(pair.interaction);
@@ -266,16 +280,19 @@ std::string worth_csv(const HardwareWorth& worth)
     }
     text += "," + csv_column("price", "", "USD/h") + ",pays,infeasible\n";
     const auto numbers = [](const std::optional<Estimate>& e) {
-        return e ? fmt::format("{},{},{}", csv_number(e->value), csv_number(e->low), csv_number(e->high)) : ",,";
+        return e ? fmt::format("{},{},{}", csv_number(e->value), csv_number(e->low), csv_number(e->high))
+                 : ",,";
     };
     for (const ParameterWorth& of : worth.parameters) {
         for (std::size_t at = 0; at < of.curve.points.size(); ++at) {
             const BreakEvenPoint& point = of.curve.points[at];
             const bool priced = point.worth && of.curve.stated_per_unit;
-            text += fmt::format("{},{},{},{},{},{},{},{},{}\n", csv_field(of.parameter.name), csv_field(unit_name(of)),
-                                csv_number(point.value), numbers(point.worth ? std::optional(point.gpu_hours) : std::nullopt),
-                                numbers(point.worth), numbers(point.per_unit), priced ? csv_number(point.stated) : "",
-                                judgement(point.pays), csv_field(of.infeasible[at]));
+            text += fmt::format("{},{},{},{},{},{},{},{},{}\n", csv_field(of.parameter.name),
+                                csv_field(unit_name(of)), csv_number(point.value),
+                                numbers(point.worth ? std::optional(point.gpu_hours) : std::nullopt),
+                                numbers(point.worth), numbers(point.per_unit),
+                                priced ? csv_number(point.stated) : "", judgement(point.pays),
+                                csv_field(of.infeasible[at]));
         }
     }
     return text;
@@ -290,8 +307,10 @@ std::string worth_svg(const HardwareWorth& worth)
         }
     }
     if (figures.empty()) {
-        throw InputError(worth.price > 0.0 ? "--figure break-even draws knobs; add a [[knob]] with its values to the scenario"
-                                           : "--figure break-even needs a price; give gpu_price in [cluster]");
+        throw InputError(
+            worth.price > 0.0
+                ? "--figure break-even draws knobs; add a [[knob]] with its values to the scenario"
+                : "--figure break-even needs a price; give gpu_price in [cluster]");
     }
     return figures_svg(figures);
 }

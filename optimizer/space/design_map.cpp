@@ -68,8 +68,9 @@ std::vector<Axis> axes(const SpaceSettings& s)
 {
     std::vector<Axis> all{axis_of(std::string(gpus_axis.name), s.gpus)};
     ParallelPlan any;
-    for_axes(any, s,
-             [&all](std::string_view axis, auto&, const auto& values) { all.push_back(axis_of(std::string(axis), values)); });
+    for_axes(any, s, [&all](std::string_view axis, auto&, const auto& values) {
+        all.push_back(axis_of(std::string(axis), values));
+    });
     return all;
 }
 
@@ -99,7 +100,10 @@ ParallelPlan partial_plan(const SpaceSettings& s, std::span<const int> point)
 }
 
 /// A job of one building is the same whatever would cross.
-bool stays_in_one(const ParallelPlan& plan, const Cluster& cluster) { return plan.gpus() <= cluster.building_gpus(); }
+bool stays_in_one(const ParallelPlan& plan, const Cluster& cluster)
+{
+    return plan.gpus() <= cluster.building_gpus();
+}
 
 /// Microbatches of a chunk in a row, for plans that interleave; nothing where no such order is defined.
 std::optional<int> microbatches_in_a_row(const ParallelPlan& plan, const Phase& phase)
@@ -145,8 +149,9 @@ std::vector<bool> recomputed_of(const Network& network, const ParallelPlan& plan
 {
     std::vector<bool> all;
     for (const LayerKind& kind : network.kinds) {
-        const std::vector<bool> own = plan.recompute == Recompute::selective ? recomputed_operators(kind, plan.recompute_modules)
-                                                                             : std::vector<bool>(kind.operators.size(), false);
+        const std::vector<bool> own = plan.recompute == Recompute::selective
+                                          ? recomputed_operators(kind, plan.recompute_modules)
+                                          : std::vector<bool>(kind.operators.size(), false);
         all.insert(all.end(), own.begin(), own.end());
     }
     return all;
@@ -167,8 +172,8 @@ std::vector<std::vector<double>> factors_by_place(const ParallelPlan& plan, cons
 }
 
 /// Whether no earlier order puts nodes that are as slow in the same places.
-bool first_order_of_its_kind(const ParallelPlan& plan, const std::vector<NodeOrder>& orders, const std::vector<Phase>& phases,
-                             const Cluster& cluster)
+bool first_order_of_its_kind(const ParallelPlan& plan, const std::vector<NodeOrder>& orders,
+                             const std::vector<Phase>& phases, const Cluster& cluster)
 {
     if (plan.node_order == orders.front()) {
         return true;
@@ -189,13 +194,16 @@ std::vector<Constraint> trainer_constraints(const Scenario& scenario)
     const std::vector<Axis> all = axes(s);
     std::vector<Constraint> constraints;
     for (const TrainerRule& rule : trainer_rules(scenario.search.runnable_by)) {
-        const auto axis = std::find_if(all.begin(), all.end(), [&rule](const Axis& a) { return a.name == rule.axis; });
+        const auto axis =
+            std::find_if(all.begin(), all.end(), [&rule](const Axis& a) { return a.name == rule.axis; });
         constraints.push_back(
             {fmt::format("{} cannot run it: {}", scenario.search.runnable_by, rule.reason),
-             static_cast<std::size_t>(axis - all.begin()) + 1, [s, rule, job = Job(scenario)](std::span<const int> point) {
-                 return in_every_phase(partial_plan(s, point), job.phases, [&](const ParallelPlan& plan, const Phase& phase) {
-                     return plan.dp == 0 || rule.why({plan, phase, job}).empty();
-                 });
+             static_cast<std::size_t>(axis - all.begin()) + 1,
+             [s, rule, job = Job(scenario)](std::span<const int> point) {
+                 return in_every_phase(partial_plan(s, point), job.phases,
+                                       [&](const ParallelPlan& plan, const Phase& phase) {
+                                           return plan.dp == 0 || rule.why({plan, phase, job}).empty();
+                                       });
              }});
     }
     return constraints;
@@ -223,14 +231,15 @@ void add_rules(const Scenario& scenario, std::vector<Constraint>& all)
     }
     // Before the group is set: some group must do.
     for (std::size_t i = 0; i < scenario.phases.size(); ++i) {
-        all.push_back({category(Reason::schedule_undefined, static_cast<int>(i) + 1), place_of(&ParallelPlan::chunks) + 1,
-                       [judge, i](std::span<const int> point) {
-                           ParallelPlan plan = partial_plan(judge->space, point);
-                           return std::any_of(judge->space.group.begin(), judge->space.group.end(), [&](int size) {
-                               plan.group = facts_of(plan.schedule).groups ? size : 0;
-                               return schedule_defined(plan_in_phase(plan, judge->job.phases[i]), judge->job.phases[i]);
-                           });
-                       }});
+        all.push_back(
+            {category(Reason::schedule_undefined, static_cast<int>(i) + 1),
+             place_of(&ParallelPlan::chunks) + 1, [judge, i](std::span<const int> point) {
+                 ParallelPlan plan = partial_plan(judge->space, point);
+                 return std::any_of(judge->space.group.begin(), judge->space.group.end(), [&](int size) {
+                     plan.group = facts_of(plan.schedule).groups ? size : 0;
+                     return schedule_defined(plan_in_phase(plan, judge->job.phases[i]), judge->job.phases[i]);
+                 });
+             }});
     }
 }
 
@@ -248,14 +257,16 @@ bool order_moves_nodes(const ParallelPlan& plan, const Cluster& cluster)
         return true;  // the order also decides what crosses buildings
     }
     ParallelPlan other = plan;
-    other.order = plan.order == PlacementOrder::tp_pp_dp ? PlacementOrder::tp_dp_pp : PlacementOrder::tp_pp_dp;
+    other.order =
+        plan.order == PlacementOrder::tp_pp_dp ? PlacementOrder::tp_dp_pp : PlacementOrder::tp_pp_dp;
     const Placement here = place(plan, cluster);
     const Placement there = place(other, cluster);
     for (int replica = 0; replica < plan.dp; ++replica) {
         for (int stage = 0; stage < plan.pp; ++stage) {
             const int first = here.gpu(replica, stage);
             const int other_first = there.gpu(replica, stage);
-            if (first / node != other_first / node || (first + here.tp - 1) / node != (other_first + here.tp - 1) / node) {
+            if (first / node != other_first / node ||
+                (first + here.tp - 1) / node != (other_first + here.tp - 1) / node) {
                 return true;
             }
         }
@@ -298,7 +309,9 @@ void add_names(const Scenario& scenario, std::vector<Constraint>& all)
         return plan.gradient_gpus() > 1 && plan.pp > 1 && order_moves_nodes(plan, cluster);
     });
     first_unless(&ParallelPlan::crossing,
-                 [cluster = scenario.cluster](const ParallelPlan& plan, const Phase&) { return !stays_in_one(plan, cluster); });
+                 [cluster = scenario.cluster](const ParallelPlan& plan, const Phase&) {
+                     return !stays_in_one(plan, cluster);
+                 });
     // With one stage or one microbatch it does not matter which of the plain schedules runs.
     names(place_of(&ParallelPlan::schedule), [s, phases](std::span<const int> point) {
         const auto chosen = s.schedule.begin() + point[place_of(&ParallelPlan::schedule)];
@@ -313,39 +326,50 @@ void add_names(const Scenario& scenario, std::vector<Constraint>& all)
     first_of_its_effect(&ParallelPlan::shard_gpus, s.shard_gpus, [](const ParallelPlan& plan, const Phase&) {
         return std::optional(plan.sharding == Sharding::none ? 0 : plan.sharding_gpus());
     });
-    first_of_its_effect(&ParallelPlan::ulysses, s.ulysses,
-                        [](const ParallelPlan& plan, const Phase&) { return std::optional(plan.head_gpus()); });
-    first_of_its_effect(&ParallelPlan::table_shards, s.table_shards,
-                        [](const ParallelPlan& plan, const Phase&) { return std::optional(plan.table_gpus()); });
-    first_of_its_effect(&ParallelPlan::split, s.split, [workload = scenario.workload](const ParallelPlan& plan, const Phase&) {
-        return layers_of_chunks(plan, workload);
+    first_of_its_effect(&ParallelPlan::ulysses, s.ulysses, [](const ParallelPlan& plan, const Phase&) {
+        return std::optional(plan.head_gpus());
     });
+    first_of_its_effect(&ParallelPlan::table_shards, s.table_shards,
+                        [](const ParallelPlan& plan, const Phase&) {
+                            return std::optional(plan.table_gpus());
+                        });
+    first_of_its_effect(&ParallelPlan::split, s.split,
+                        [workload = scenario.workload](const ParallelPlan& plan, const Phase&) {
+                            return layers_of_chunks(plan, workload);
+                        });
     first_of_its_effect(&ParallelPlan::recomputed_layers, s.recomputed_layers,
                         [workload = scenario.workload](const ParallelPlan& plan, const Phase&) {
                             return recomputed_in_full(plan, workload);
                         });
     const auto network = std::make_shared<const Network>(network_of(scenario.workload));
-    first_of_its_effect(&ParallelPlan::recompute_modules, s.recompute_modules, [network](const ParallelPlan& plan, const Phase&) {
-        return std::optional(recomputed_of(*network, plan));
-    });
+    first_of_its_effect(&ParallelPlan::recompute_modules, s.recompute_modules,
+                        [network](const ParallelPlan& plan, const Phase&) {
+                            return std::optional(recomputed_of(*network, plan));
+                        });
     // Selective recompute of nothing is the plan without recompute, if the space has that.
     names(place_of(&ParallelPlan::recompute_modules), [s, phases, network](std::span<const int> point) {
-        const bool without = std::find(s.recompute.begin(), s.recompute.end(), Recompute::none) != s.recompute.end();
-        return !without || in_any_phase(partial_plan(s, point), phases, [&](const ParallelPlan& plan, const Phase& phase) {
-            const std::vector<bool> again = recomputed_of(*network, plan);
-            return plan.recompute != Recompute::selective || phase.own.recompute ||
-                   std::find(again.begin(), again.end(), true) != again.end();
-        });
+        const bool without =
+            std::find(s.recompute.begin(), s.recompute.end(), Recompute::none) != s.recompute.end();
+        return !without || in_any_phase(partial_plan(s, point), phases,
+                                        [&](const ParallelPlan& plan, const Phase& phase) {
+                                            const std::vector<bool> again = recomputed_of(*network, plan);
+                                            return plan.recompute != Recompute::selective ||
+                                                   phase.own.recompute ||
+                                                   std::find(again.begin(), again.end(), true) != again.end();
+                                        });
     });
     for_each_axis([&](const auto& axis) {
         if (const auto anything = axis.changes.anything) {
-            first_unless(axis.choice, [anything](const ParallelPlan& plan, const Phase&) { return anything(plan); });
+            first_unless(axis.choice,
+                         [anything](const ParallelPlan& plan, const Phase&) { return anything(plan); });
         }
     });
-    first_unless(&ParallelPlan::post_validation, [](const ParallelPlan& plan, const Phase&) { return can_validate_later(plan); });
-    names(place_of(&ParallelPlan::spares), [s, phases, cluster = scenario.cluster](std::span<const int> point) {
-        return first_order_of_its_kind(partial_plan(s, point), s.node_order, phases, cluster);
-    });
+    first_unless(&ParallelPlan::post_validation,
+                 [](const ParallelPlan& plan, const Phase&) { return can_validate_later(plan); });
+    names(place_of(&ParallelPlan::spares),
+          [s, phases, cluster = scenario.cluster](std::span<const int> point) {
+              return first_order_of_its_kind(partial_plan(s, point), s.node_order, phases, cluster);
+          });
 }
 
 std::vector<Constraint> constraints(const Scenario& scenario)
@@ -354,7 +378,8 @@ std::vector<Constraint> constraints(const Scenario& scenario)
     add_rules(scenario, all);
     add_names(scenario, all);
     if (!scenario.machines.empty()) {
-        const auto fits = [gpus = scenario.space.gpus, most = scenario.cluster.gpus](std::span<const int> point) {
+        const auto fits = [gpus = scenario.space.gpus,
+                           most = scenario.cluster.gpus](std::span<const int> point) {
             return gpus[static_cast<std::size_t>(point.front())] <= most;
         };
         all.push_back({"more GPUs than the cluster has", 1, fits});
@@ -375,10 +400,13 @@ public:
     {
         std::size_t next = 0;  // of the joint rules, behind the last one taken
         for (const Constraint& rule : rules) {
-            const auto same = [&rule](const Joint& joint) { return joint.reason == rule.reason && joint.depth == rule.depth; };
+            const auto same = [&rule](const Joint& joint) {
+                return joint.reason == rule.reason && joint.depth == rule.depth;
+            };
             auto found = std::find_if(joint_.begin() + static_cast<std::ptrdiff_t>(next), joint_.end(), same);
             if (found == joint_.end()) {
-                found = joint_.insert(joint_.begin() + static_cast<std::ptrdiff_t>(next), Joint{rule.reason, rule.depth, {}});
+                found = joint_.insert(joint_.begin() + static_cast<std::ptrdiff_t>(next),
+                                      Joint{rule.reason, rule.depth, {}});
                 found->allows.resize(variants_);
             }
             found->allows[variant] = rule.allows;
@@ -403,7 +431,8 @@ private:
     struct Joint {
         std::string reason;
         std::size_t depth = 0;
-        std::vector<std::function<bool(std::span<const int>)>> allows;  // [variant]: empty if it has no such rule
+        std::vector<std::function<bool(std::span<const int>)>>
+            allows;  // [variant]: empty if it has no such rule
     };
     std::size_t variants_;
     std::vector<Joint> joint_;
@@ -436,7 +465,8 @@ DesignMap::DesignMap(const Scenario& scenario)
 std::vector<int> layer_groups(const Scenario& scenario)
 {
     const auto may_change = [&scenario](const PlanRule& rule) {  // with the hardware
-        return !scenario.choices.empty() && (rule.reason == Reason::tp_and_nodes || rule.reason == Reason::contexts_and_nodes);
+        return !scenario.choices.empty() &&
+               (rule.reason == Reason::tp_and_nodes || rule.reason == Reason::contexts_and_nodes);
     };
     std::vector<Job> all;  // one for each network
     for (const Workload* network : networks(scenario)) {

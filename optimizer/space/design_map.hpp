@@ -18,7 +18,10 @@ public:
     const Space& space() const { return space_; }
     ParallelPlan plan(std::span<const int> point) const;
     /// Index into Scenario::variants.
-    std::size_t variant(std::span<const int> point) const { return has_variants_ ? static_cast<std::size_t>(point.front()) : 0; }
+    std::size_t variant(std::span<const int> point) const
+    {
+        return has_variants_ ? static_cast<std::size_t>(point.front()) : 0;
+    }
 
     /// The words of that variant; empty if the study has no choices.
     std::string variant_words(std::span<const int> point) const

@@ -33,8 +33,8 @@ int parse_value(const std::string& key, const std::string& value, int)
     for_each_axis([&](const auto& axis) { least = axis.name == key ? axis.low : least; });
     least = key == "group" ? 0 : least;  // the default, as design_text() writes it
     if (error != std::errc{} || end != value.data() + value.size() || number < least) {
-        throw InputError("plan: " + key + "=" + value + " is not a whole number of at least " + std::to_string(least) +
-                         "; write for example " + key + "=8");
+        throw InputError("plan: " + key + "=" + value + " is not a whole number of at least " +
+                         std::to_string(least) + "; write for example " + key + "=8");
     }
     return number;
 }
@@ -56,8 +56,9 @@ ModuleSet parse_value(const std::string& key, const std::string& value, ModuleSe
     if (const auto parsed = parse_modules(value, choices)) {
         return *parsed;
     }
-    throw InputError("plan: " + key + "=" + value +
-                     " is not \"default\" or a set such as layernorm+moe_act; choose from: " + names_of_modules(choices));
+    throw InputError(
+        "plan: " + key + "=" + value +
+        " is not \"default\" or a set such as layernorm+moe_act; choose from: " + names_of_modules(choices));
 }
 
 template <class Enum>
@@ -85,7 +86,8 @@ void take_usual_values(ParallelPlan& plan, const SpaceSettings& space)
 }
 
 /// Sets the axis of that name. False if there is none.
-bool take_named(const std::string& key, const std::string& value, ParallelPlan& plan, const SpaceSettings& space)
+bool take_named(const std::string& key, const std::string& value, ParallelPlan& plan,
+                const SpaceSettings& space)
 {
     bool found = false;
     for_axes(plan, space, [&](std::string_view axis, auto& choice, const auto&) {
@@ -140,7 +142,10 @@ std::vector<std::string> axes_with(const std::string& word, const SpaceSettings&
     return axes;
 }
 
-bool is_hardware(const std::string& name) { return name.find('.') != std::string::npos || parse<HardwareTarget>(name); }
+bool is_hardware(const std::string& name)
+{
+    return name.find('.') != std::string::npos || parse<HardwareTarget>(name);
+}
 
 struct NamedValue {
     std::string name;
@@ -164,18 +169,21 @@ std::vector<NamedValue> named_values(const std::string& text, const SpaceSetting
         } else if (const auto axes = axes_with(word, space); axes.size() == 1) {
             named = {axes.front(), word};
         } else if (!axes.empty()) {
-            throw InputError("plan: " + word + " is a value of several axes; write for example " + axes.front() + "=" + word);
+            throw InputError("plan: " + word + " is a value of several axes; write for example " +
+                             axes.front() + "=" + word);
         }
         if (!is_name(named.name, space)) {
             if (is_hardware(named.name)) {  // as [[knob]] names them
                 throw InputError("plan: " + named.name +
-                                 " is a hardware parameter, not part of a plan; set its value in [cluster] of the scenario, " +
+                                 " is a hardware parameter, not part of a plan; set its value in [cluster] "
+                                 "of the scenario, " +
                                  "remove its [[knob]], and leave it out here");
             }
             throw InputError("plan: unknown name '" + named.name + "'; names are " +
                              fmt::format("{}", fmt::join(names_of_plan(space), " ")));
         }
-        if (std::count_if(all.begin(), all.end(), [&](const NamedValue& other) { return other.name == named.name; }) > 1) {
+        if (std::count_if(all.begin(), all.end(),
+                          [&](const NamedValue& other) { return other.name == named.name; }) > 1) {
             throw InputError("plan: " + named.name + " is given twice; remove one of the two");
         }
     }
@@ -203,14 +211,19 @@ struct GpuCount {
 int replicas_of(const ParallelPlan& plan, int asked, const GpuCount& count)
 {
     if (count.gpus > count.cluster) {
-        throw DegreesDoNotFit(
-            fmt::format("plan: gpus={} is more than the cluster's {}; use at most that many", count.gpus, count.cluster));
+        throw DegreesDoNotFit(fmt::format(
+            "plan: gpus={} is more than the cluster's {}; use at most that many", count.gpus, count.cluster));
     }
     const int most = count.named || asked == 0 ? count.gpus : count.cluster;
-    for (const auto& [key, degree] :
-         {std::pair{"tp", plan.tp}, {"pp", plan.pp}, {"cp", plan.cp}, {"ep", plan.ep}, {"etp", plan.etp}, {"dp", asked}}) {
+    for (const auto& [key, degree] : {std::pair{"tp", plan.tp},
+                                      {"pp", plan.pp},
+                                      {"cp", plan.cp},
+                                      {"ep", plan.ep},
+                                      {"etp", plan.etp},
+                                      {"dp", asked}}) {
         if (degree > most) {
-            throw DegreesDoNotFit(fmt::format("plan: {}={} is more than gpus={}; use at most that many", key, degree, most));
+            throw DegreesDoNotFit(
+                fmt::format("plan: {}={} is more than gpus={}; use at most that many", key, degree, most));
         }
     }
     if (static_cast<std::int64_t>(plan.ep) * plan.etp > std::numeric_limits<int>::max()) {
@@ -221,17 +234,20 @@ int replicas_of(const ParallelPlan& plan, int asked, const GpuCount& count)
     const std::string product = fmt::format("tp*pp{} = {:.0f}", plan.cp > 1 ? "*cp" : "", replica);
     if (asked == 0) {
         if (std::fmod(count.gpus, replica) != 0.0) {
-            throw DegreesDoNotFit(fmt::format("plan: {} does not divide gpus={}; change one of them", product, count.gpus));
+            throw DegreesDoNotFit(
+                fmt::format("plan: {} does not divide gpus={}; change one of them", product, count.gpus));
         }
         return static_cast<int>(count.gpus / replica);
     }
     if (count.named && asked * replica != count.gpus) {
-        throw DegreesDoNotFit(fmt::format("plan: dp={} with {} needs {:.0f} GPUs, not gpus={}; leave dp or gpus out", asked,
-                                          product, asked * replica, count.gpus));
+        throw DegreesDoNotFit(
+            fmt::format("plan: dp={} with {} needs {:.0f} GPUs, not gpus={}; leave dp or gpus out", asked,
+                        product, asked * replica, count.gpus));
     }
     if (asked * replica > count.cluster) {
-        throw DegreesDoNotFit(fmt::format("plan: dp={} with {} needs {:.0f} GPUs, more than the cluster's {}; lower one of them",
-                                          asked, product, asked * replica, count.cluster));
+        throw DegreesDoNotFit(fmt::format(
+            "plan: dp={} with {} needs {:.0f} GPUs, more than the cluster's {}; lower one of them", asked,
+            product, asked * replica, count.cluster));
     }
     return asked;
 }
@@ -274,7 +290,8 @@ ParallelPlan parse_design(const std::string& text, const Scenario& scenario)
 bool states_axis(const std::string& text, const std::string& axis, const Scenario& scenario)
 {
     const std::vector<NamedValue> all = named_values(text, scenario.space);
-    return std::any_of(all.begin(), all.end(), [&axis](const NamedValue& value) { return value.name == axis; });
+    return std::any_of(all.begin(), all.end(),
+                       [&axis](const NamedValue& value) { return value.name == axis; });
 }
 
 std::vector<std::string> axis_names(const Scenario& scenario)
@@ -325,8 +342,9 @@ std::vector<AxisText> axis_texts(const ParallelPlan& of, const SpaceSettings& sp
     unnamed.schedule = of.schedule;
     drop_idle_choices(unnamed, {});
     std::size_t at = 0;
-    for_axes(unnamed, space,
-             [&](std::string_view, const auto& choice, const auto&) { all[at++].otherwise = value_text(choice); });
+    for_axes(unnamed, space, [&](std::string_view, const auto& choice, const auto&) {
+        all[at++].otherwise = value_text(choice);
+    });
     return all;
 }
 
@@ -334,18 +352,20 @@ std::vector<AxisText> axis_texts(const ParallelPlan& of, const SpaceSettings& sp
 
 std::string design_text(const ParallelPlan& plan, const SpaceSettings& space)
 {
-    constexpr std::array<std::string_view, 10> always{"tp",        "pp",       "v",     "microbatch", "schedule",
-                                                      "recompute", "sharding", "split", "dp_overlap", "order"};
+    constexpr std::array<std::string_view, 10> always{
+        "tp", "pp", "v", "microbatch", "schedule", "recompute", "sharding", "split", "dp_overlap", "order"};
     // Degrees that do not divide the GPUs leave a plan without replicas.
     std::string text = plan.dp > 0 ? fmt::format("gpus={}", plan.gpus()) : "";
     const std::vector<AxisText> axes = axis_texts(plan, space);
     for (const std::string_view name : always) {
-        const auto axis = std::find_if(axes.begin(), axes.end(), [name](const AxisText& a) { return a.name == name; });
+        const auto axis =
+            std::find_if(axes.begin(), axes.end(), [name](const AxisText& a) { return a.name == name; });
         text += fmt::format("{}{}={}", text.empty() ? "" : " ", axis->name, axis->value);
     }
     for (const AxisText& axis : axes) {
         const bool told = std::find(always.begin(), always.end(), axis.name) != always.end();
-        const bool matters = axis.value != axis.otherwise || (axis.name == "context_exchange" && plan.ring_gpus() > 1);
+        const bool matters =
+            axis.value != axis.otherwise || (axis.name == "context_exchange" && plan.ring_gpus() > 1);
         if (!told && matters && !(axis.name == "spares" && plan.spares == as_configured)) {
             text += fmt::format(" {}={}", axis.name, axis.value);
         }

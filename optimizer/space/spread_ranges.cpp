@@ -24,7 +24,8 @@ std::vector<SweepRange> spread_ranges(std::uint64_t size, std::uint64_t most_who
     for (std::size_t i = 0; i < ranges.size(); ++i) {
         SweepRange& range = ranges[i];
         const double place = std::fmod(static_cast<double>(i) * std::numbers::phi, 1.0);
-        range.begin += static_cast<std::uint64_t>(place * static_cast<double>(range.end - range.begin - tuples_of_a_sample));
+        range.begin += static_cast<std::uint64_t>(
+            place * static_cast<double>(range.end - range.begin - tuples_of_a_sample));
         range.end = range.begin + tuples_of_a_sample;
     }
     return ranges;

@@ -57,7 +57,8 @@ StandIns::StandIns(const DesignMap& designs, std::size_t last_axis)
         return choices(later, [&](std::size_t axis) { return matters(changes_of(last_axis + 1 + axis)); });
     };
     ends_of_runs_ = with([](const Changes& changes) { return changes.run; });
-    ends_of_steps_ = with([this](const Changes& changes) { return changes.stages && !(least_work_ && changes.adds_work); });
+    ends_of_steps_ = with(
+        [this](const Changes& changes) { return changes.stages && !(least_work_ && changes.adds_work); });
     ends_of_memory_ = with([](const Changes& changes) { return changes.memory; });
     const std::size_t sharding = place_of(&ParallelPlan::sharding);
     if (sharding > last_axis) {
@@ -92,11 +93,14 @@ void StandIns::set(std::span<const int> leading)
         }
     }
     complete(leading, ends_of_memory_, memory_);
-    std::erase_if(memory_, [first = memory_.front()](const ParallelPlan& plan) { return is_another_name(plan, first); });
+    std::erase_if(memory_, [first = memory_.front()](const ParallelPlan& plan) {
+        return is_another_name(plan, first);
+    });
     complete(leading, ends_of_runs_, runs_);
 }
 
-void StandIns::complete(std::span<const int> leading, const std::vector<Labels>& ends, std::vector<ParallelPlan>& plans) const
+void StandIns::complete(std::span<const int> leading, const std::vector<Labels>& ends,
+                        std::vector<ParallelPlan>& plans) const
 {
     Point point(leading.begin(), leading.end());
     plans.clear();

@@ -42,7 +42,8 @@ public:
 private:
     using Labels = std::vector<int>;  // of all axes behind the leading ones
 
-    void complete(std::span<const int> leading, const std::vector<Labels>& ends, std::vector<ParallelPlan>& plans) const;
+    void complete(std::span<const int> leading, const std::vector<Labels>& ends,
+                  std::vector<ParallelPlan>& plans) const;
 
     const DesignMap& designs_;
     std::size_t depth_;

@@ -62,7 +62,8 @@ std::int64_t divisible_batch(const SpaceSettings& space, std::int64_t batch)
     std::ptrdiff_t most = 0;
     for (const std::int64_t at_once : all) {
         const std::int64_t proposed = nearest_multiple(batch, at_once);
-        const auto divided = std::count_if(all.begin(), all.end(), [=](std::int64_t other) { return proposed % other == 0; });
+        const auto divided =
+            std::count_if(all.begin(), all.end(), [=](std::int64_t other) { return proposed % other == 0; });
         if (divided > most) {
             most = divided;
             best = proposed;
@@ -93,7 +94,8 @@ std::int64_t dividing_gpus(const Scenario& scenario, std::int64_t batch, std::in
 std::string batch_advice(const Scenario& scenario)
 {
     const SpaceSettings& space = scenario.space;
-    if (!scenario.served.empty() || scenario.phases.size() != 1 || !space.global_batch.empty() || space.gpus.empty()) {
+    if (!scenario.served.empty() || scenario.phases.size() != 1 || !space.global_batch.empty() ||
+        space.gpus.empty()) {
         return "";
     }
     const int batch = scenario.phases.front().global_batch;

@@ -78,7 +78,8 @@ private:
     std::map<std::pair<std::uint64_t, int>, std::pair<double, std::uint64_t>> least_;  // by region and spares
 };
 
-const FrontPoint* best_by(std::span<const FrontPoint> plans, const std::function<bool(const FrontPoint&)>& counts,
+const FrontPoint* best_by(std::span<const FrontPoint> plans,
+                          const std::function<bool(const FrontPoint&)>& counts,
                           const std::function<bool(const FrontPoint&, const FrontPoint&)>& before)
 {
     const FrontPoint* best = nullptr;
@@ -101,7 +102,9 @@ std::vector<std::uint64_t> candidates_beside_front(const StudyModel& model, cons
     const std::set<std::size_t> shown = machines_of(model, front);
     const int answer = may_tell_what_is_not_enough(model) ? gpus_of_answer(model, archive, front) : 0;
     std::set<int> smaller;
-    const auto gpus_of = [&](std::uint64_t index) { return model.designs.plan(model.designs.space().point(index)).gpus(); };
+    const auto gpus_of = [&](std::uint64_t index) {
+        return model.designs.plan(model.designs.space().point(index)).gpus();
+    };
     const std::vector<Bound> bounds = archive.bounds_and_near();
     for (const Bound& bound : bounds) {
         if (const int gpus = gpus_of(bound.index); gpus < answer) {
@@ -112,7 +115,8 @@ std::vector<std::uint64_t> candidates_beside_front(const StudyModel& model, cons
         smaller.erase(smaller.begin());
     }
     const auto counts = [&](std::uint64_t index) {
-        return !shown.contains(model.cluster(model.designs.space().point(index))) || smaller.contains(gpus_of(index));
+        return !shown.contains(model.cluster(model.designs.space().point(index))) ||
+               smaller.contains(gpus_of(index));
     };
     LeastOfRegions by_bound(model);
     for (const Bound& bound : bounds) {
@@ -139,7 +143,9 @@ std::vector<FrontPoint> shown_beside_front(const StudyModel& model, std::span<co
     const auto amount = [aim](const FrontPoint& plan) { return plan.objectives[aim].value; };
     const auto is_kept = [&](const FrontPoint& plan) { return keeps(model.keeping(plan.prediction)); };
     const auto less = [&](const FrontPoint& a, const FrontPoint& b) { return amount(a) < amount(b); };
-    const auto promised_s = [&](const FrontPoint& plan) { return is_kept(plan) ? 0.0 : plan.prediction.promised.value; };
+    const auto promised_s = [&](const FrontPoint& plan) {
+        return is_kept(plan) ? 0.0 : plan.prediction.promised.value;
+    };
     std::map<std::uint64_t, const FrontPoint*> shown;
     const FrontPoint* answer = best_by(front, is_kept, less);
     if (may_tell_what_is_not_enough(model) && answer != nullptr) {

@@ -61,10 +61,12 @@ std::vector<Contender> near_the_best(std::vector<Contender> all, const std::vect
             }
         }
         for (auto& [size, members] : by_gpus) {
-            std::stable_sort(members.begin(), members.end(),
-                             [&](std::size_t a, std::size_t b) { return all[a].values[k] < all[b].values[k]; });
+            std::stable_sort(members.begin(), members.end(), [&](std::size_t a, std::size_t b) {
+                return all[a].values[k] < all[b].values[k];
+            });
             const double limit = (1.0 + near_best) * all[members.front()].values[k];
-            for (std::size_t m = 0; m < std::min(members.size(), most_near) && all[members[m]].values[k] <= limit; ++m) {
+            for (std::size_t m = 0;
+                 m < std::min(members.size(), most_near) && all[members[m]].values[k] <= limit; ++m) {
                 chosen.insert(members[m]);
             }
         }
@@ -80,8 +82,8 @@ std::vector<Contender> near_the_best(std::vector<Contender> all, const std::vect
 void take_bounds(Contender& contender, const std::vector<double>& bounds, const AboveBounds& above)
 {
     for (std::size_t k = 0; k < bounds.size(); ++k) {
-        contender.values[k] =
-            is_known(bounds[k]) ? bounds[k] * above.of(contender.gpus, k) : std::numeric_limits<double>::quiet_NaN();
+        contender.values[k] = is_known(bounds[k]) ? bounds[k] * above.of(contender.gpus, k)
+                                                  : std::numeric_limits<double>::quiet_NaN();
     }
 }
 
@@ -103,7 +105,8 @@ std::vector<Contender> all_plans(const StudyModel& model, const Results& results
         const auto front = confirmed.find(point.index);
         all[i].on_front = front != confirmed.end();
         for (std::size_t k = 0; all[i].drawn && k < all[i].values.size(); ++k) {
-            all[i].values[k] = (front != confirmed.end() ? front->second->objectives : point.objectives)[k].value;
+            all[i].values[k] =
+                (front != confirmed.end() ? front->second->objectives : point.objectives)[k].value;
         }
         if (all[i].drawn) {
             above.add(all[i], point.bounds);

@@ -43,8 +43,10 @@ DrawGroup draw_group(const StudyModel& model, std::uint64_t point)
     return {variant, std::move(shapes), plan.split};
 }
 
-Evaluator::Evaluator(const StudyModel& model, WorkScheduler& scheduler, std::vector<Rung> rungs, std::uint64_t kept_bytes)
-    : model_(model), scheduler_(scheduler), rungs_(std::move(rungs)), kept_bytes_(kept_bytes), cache_(kept_bytes)
+Evaluator::Evaluator(const StudyModel& model, WorkScheduler& scheduler, std::vector<Rung> rungs,
+                     std::uint64_t kept_bytes)
+    : model_(model), scheduler_(scheduler), rungs_(std::move(rungs)), kept_bytes_(kept_bytes),
+      cache_(kept_bytes)
 {
     confidence_.skewness = model.skewness;
     compare_at_once(1);
@@ -53,8 +55,9 @@ Evaluator::Evaluator(const StudyModel& model, WorkScheduler& scheduler, std::vec
 void Evaluator::compare_at_once(std::uint64_t points)
 {
     // Both limits of an interval are used: the upper of one point against the lower of another.
-    const auto intervals = static_cast<double>(std::max<std::uint64_t>(1, points)) *
-                           static_cast<double>(rungs_.size() * (model_.objectives.size() + model_.limits.size()));
+    const auto intervals =
+        static_cast<double>(std::max<std::uint64_t>(1, points)) *
+        static_cast<double>(rungs_.size() * (model_.objectives.size() + model_.limits.size()));
     confidence_.simultaneous = 1.0 - (1.0 - model_.confidence()) / intervals;
 }
 
@@ -71,7 +74,8 @@ void Evaluator::submit(std::span<const Request> requests, const Arrived& arrived
         };
         if (const auto* range = std::get_if<SweepRange>(&request)) {
             submit_draws();
-            scheduler_.submit(encode(WorkItem{*range}), [take](const Message& result) { take(decode_full_answer(result)); });
+            scheduler_.submit(encode(WorkItem{*range}),
+                              [take](const Message& result) { take(decode_full_answer(result)); });
         } else {
             const auto& point = std::get<PointRequest>(request);
             Confidence confidence = confidence_;
@@ -92,7 +96,8 @@ void Evaluator::begin(Judgement judgement, Rung rung, std::function<void(FullAns
     rung.fleets = std::max(rung.fleets, cache_.fleets(point));
     judgement.draws = cache_.take(point);
     begun_.push_back(point);
-    [[maybe_unused]] const bool is_new = drawings_.emplace(point, Drawing{std::move(judgement), rung, 0, std::move(done)}).second;
+    [[maybe_unused]] const bool is_new =
+        drawings_.emplace(point, Drawing{std::move(judgement), rung, 0, std::move(done)}).second;
     assert(is_new);
 }
 
@@ -125,7 +130,8 @@ void Evaluator::submit_draws(std::span<const DrawnPoint> points, const DrawSourc
             judge(point);
             continue;
         }
-        const auto [found, is_new] = place.emplace(Key{have, rung.fleets, draw_group(model_, point.second)}, alike.size());
+        const auto [found, is_new] =
+            place.emplace(Key{have, rung.fleets, draw_group(model_, point.second)}, alike.size());
         if (is_new) {
             alike.emplace_back();
         }
@@ -146,7 +152,8 @@ void Evaluator::submit_draws(std::span<const DrawnPoint> points, const DrawSourc
 
 std::size_t Evaluator::points_of_an_item(std::size_t blocks) const
 {
-    return std::clamp(blocks / (items_of_a_rank * scheduler_.accounts().size()), std::size_t{1}, most_item_points);
+    return std::clamp(blocks / (items_of_a_rank * scheduler_.accounts().size()), std::size_t{1},
+                      most_item_points);
 }
 
 /// In items of few fleets.
@@ -184,7 +191,8 @@ void Evaluator::take_draws(const DrawBlock& block, std::vector<PhaseDraws> draws
         PhaseDraws& all = drawing.judgement.draws;
         all.resize(draws[i].size());
         for (std::size_t phase = 0; phase < all.size(); ++phase) {
-            all[phase].resize(static_cast<std::size_t>(drawing.rung.fleets) * static_cast<std::size_t>(drawing.rung.steps));
+            all[phase].resize(static_cast<std::size_t>(drawing.rung.fleets) *
+                              static_cast<std::size_t>(drawing.rung.steps));
             const auto offset = static_cast<std::ptrdiff_t>(block.range.first_fleet) * block.range.steps;
             std::copy(draws[i][phase].begin(), draws[i][phase].end(), all[phase].begin() + offset);
         }
@@ -201,7 +209,9 @@ void Evaluator::judge(const DrawnPoint& point)
     auto node = drawings_.extract(point);
     Drawing& drawing = node.mapped();
     WorkItem item{std::move(drawing.judgement)};
-    const auto submitted = [done = std::move(drawing.done)](const Message& result) { done(decode_full_answer(result)); };
+    const auto submitted = [done = std::move(drawing.done)](const Message& result) {
+        done(decode_full_answer(result));
+    };
     scheduler_.submit(encode(item), submitted, WorkScheduler::Urgency::urgent);
     auto& judgement = std::get<Judgement>(item);
     if (!judgement.for_front) {
@@ -222,7 +232,8 @@ std::optional<FullAnswer> Evaluator::next()
     return answer;
 }
 
-std::optional<std::vector<FrontPoint>> Evaluator::confirm(std::span<const std::uint64_t> points, Feasibility feasibility)
+std::optional<std::vector<FrontPoint>> Evaluator::confirm(std::span<const std::uint64_t> points,
+                                                          Feasibility feasibility)
 {
     const Rung& rung = model_.scenario.search.confirm;
     std::vector<FrontPoint> front(points.size());

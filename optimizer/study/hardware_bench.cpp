@@ -16,7 +16,8 @@ constexpr std::size_t most_stands = 24;
 LeastModelError error_of(const Problem& problem)
 {
     const bool matters = problem.promise.includes_model_error();
-    return matters ? least_error(setting_of(problem, problem.phases.front()), fitted_model()) : LeastModelError{};
+    return matters ? least_error(setting_of(problem, problem.phases.front()), fitted_model())
+                   : LeastModelError{};
 }
 
 }  // namespace
@@ -32,7 +33,8 @@ void HardwareBench::make_room()
         return fill;
     };
     while (stands_.size() >= most_stands || paths_fill() > 1.0) {
-        stands_.erase(std::ranges::min_element(stands_, {}, [](const auto& stand) { return stand.second.used; }));
+        stands_.erase(
+            std::ranges::min_element(stands_, {}, [](const auto& stand) { return stand.second.used; }));
     }
 }
 

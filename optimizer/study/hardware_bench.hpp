@@ -57,7 +57,10 @@ public:
     {
     }
 
-    HardwareBench& of(Feasibility feasibility) { return feasibility == Feasibility::certain ? certain_ : doubtful_; }
+    HardwareBench& of(Feasibility feasibility)
+    {
+        return feasibility == Feasibility::certain ? certain_ : doubtful_;
+    }
 
 private:
     HardwareBench certain_;

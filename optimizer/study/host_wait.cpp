@@ -70,11 +70,12 @@ std::string host_wait_text(const Problem& problem, const ParallelPlan& plan)
         return "";
     }
     return fmt::format(
-        "the accelerator waits for its launches {} of the step ({}); CUDA graphs, cuda_graphs = [[{}]] in [space], would make "
+        "the accelerator waits for its launches {} of the step ({}); CUDA graphs, cuda_graphs = [[{}]] in "
+        "[space], would make "
         "the step "
         "{} shorter",
-        percent_text(now->shares.host, 0), time_text(now->shares.host * now->step_s, 3), fmt::join(modules, ", "),
-        percent_text(1.0 - fastest_s / now->step_s, 0));
+        percent_text(now->shares.host, 0), time_text(now->shares.host * now->step_s, 3),
+        fmt::join(modules, ", "), percent_text(1.0 - fastest_s / now->step_s, 0));
 }
 
 }  // namespace prismopt

@@ -19,8 +19,8 @@ double probability(std::size_t draw, std::size_t stride, std::size_t draws)
 }
 
 /// By the critical batch.
-std::vector<double> longer_by_batch(const Learning& learning, const std::vector<Phase>& phases, int global_batch,
-                                    std::size_t draws)
+std::vector<double> longer_by_batch(const Learning& learning, const std::vector<Phase>& phases,
+                                    int global_batch, std::size_t draws)
 {
     constexpr std::size_t stride = 101;
     const double others = tokens_of(phases) - tokens_of(phases_of(learning, learning.as_given.global_batch));
@@ -28,7 +28,8 @@ std::vector<double> longer_by_batch(const Learning& learning, const std::vector<
     std::vector<double> longer;
     for (std::size_t d = 0; d < draws; ++d) {
         const double factor = std::exp(learning.spread * normal_quantile(probability(d, stride, draws)));
-        const std::vector<Phase> drawn = phases_of(with_larger_critical_batches(learning, factor), global_batch);
+        const std::vector<Phase> drawn =
+            phases_of(with_larger_critical_batches(learning, factor), global_batch);
         longer.push_back((others + tokens_of(drawn)) / expected);
     }
     return longer;
@@ -39,7 +40,8 @@ std::vector<double> longer_by_gap(const LossGap& gap, double parameters, double 
 {
     constexpr std::size_t stride = 211;
     const auto needed = [&](double relative) {
-        return tokens_despite_gap(parameters, tokens, relative).value_or(std::numeric_limits<double>::infinity());
+        return tokens_despite_gap(parameters, tokens, relative)
+            .value_or(std::numeric_limits<double>::infinity());
     };
     const double expected = needed(gap.expected());
     std::vector<double> longer;
@@ -51,9 +53,13 @@ std::vector<double> longer_by_gap(const LossGap& gap, double parameters, double 
 
 }  // namespace
 
-bool varies_by_learning(const Scenario& scenario) { return scenario.learning.has_value() || !scenario.numerics.loss_gap.empty(); }
+bool varies_by_learning(const Scenario& scenario)
+{
+    return scenario.learning.has_value() || !scenario.numerics.loss_gap.empty();
+}
 
-std::vector<double> longer_by_learning(const Scenario& scenario, std::span<const ChoiceValue> values, std::size_t draws)
+std::vector<double> longer_by_learning(const Scenario& scenario, std::span<const ChoiceValue> values,
+                                       std::size_t draws)
 {
     std::vector<double> longer(draws, 1.0);
     const auto multiply = [&longer](const std::vector<double>& by) {
@@ -67,7 +73,8 @@ std::vector<double> longer_by_learning(const Scenario& scenario, std::span<const
     }
     const Workload workload = workload_at(scenario, values);
     if (const auto gap = loss_gap_of(scenario.numerics, precision_at(scenario, values))) {
-        multiply(longer_by_gap(*gap, parameters_of(network_of(workload)), tokens_to_the_loss(scenario), draws));
+        multiply(
+            longer_by_gap(*gap, parameters_of(network_of(workload)), tokens_to_the_loss(scenario), draws));
     }
     return longer;
 }

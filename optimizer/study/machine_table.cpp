@@ -14,7 +14,10 @@ namespace {
 
 using namespace literals;
 
-std::size_t cell_of(const StudyModel& model, const FrontPoint& plan) { return model.cell(model.designs.variant(plan.point)); }
+std::size_t cell_of(const StudyModel& model, const FrontPoint& plan)
+{
+    return model.cell(model.designs.variant(plan.point));
+}
 
 double gpu_price_usd_h(const StudyModel& model, std::size_t machine)
 {
@@ -33,7 +36,8 @@ void judge(const AlternativeGoal& alternatives, MachineTable& table)
         Machine& machine = table.machines[m];
         machine.weighted = all[m].weighted;
         machine.regret = all[m].regret;
-        all[m].weighted.value = machine.settled() ? all[m].weighted.value : Known{}.value;  // others are dominated
+        all[m].weighted.value =
+            machine.settled() ? all[m].weighted.value : Known{}.value;  // others are dominated
     }
     const std::vector<bool> front = on_front(all);
     for (std::size_t m = 0; m < table.machines.size(); ++m) {
@@ -86,12 +90,15 @@ MachineTable machine_table(const StudyModel& model, const Outcome& outcome, std:
 
 void put_in_order(const StudyModel& model, const MachineTable& table, std::vector<FrontPoint>& front)
 {
-    const auto machine_of = [&](const FrontPoint& plan) { return cell_of(model, plan) / table.networks.size(); };
+    const auto machine_of = [&](const FrontPoint& plan) {
+        return cell_of(model, plan) / table.networks.size();
+    };
     for (FrontPoint& plan : front) {
         plan.dominated = !table.machines[machine_of(plan)].on_front;
     }
     std::ranges::sort(front, {}, [&](const FrontPoint& plan) {
-        return std::tuple(plan.dominated, table.machines[machine_of(plan)].weighted.value, cell_of(model, plan));
+        return std::tuple(plan.dominated, table.machines[machine_of(plan)].weighted.value,
+                          cell_of(model, plan));
     });
 }
 

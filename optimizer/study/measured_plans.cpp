@@ -25,9 +25,9 @@ constexpr double absent = std::numeric_limits<double>::quiet_NaN();
 std::string job_name(const Scenario& scenario, const Job& job)
 {
     const Cluster& cluster = job.cluster;
-    return scenario.machines.empty()
-               ? job.workload.name
-               : fmt::format("{} on {} with {}", job.workload.name, cluster.accelerator.name, cluster.stack.name);
+    return scenario.machines.empty() ? job.workload.name
+                                     : fmt::format("{} on {} with {}", job.workload.name,
+                                                   cluster.accelerator.name, cluster.stack.name);
 }
 
 int position_of(const std::string& name, std::vector<std::string>& names)
@@ -41,9 +41,11 @@ int position_of(const std::string& name, std::vector<std::string>& names)
 }
 
 /// What may be written of a measured step.
-LearnedStep step_of(const StudyModel& model, const Point& point, VariantGradients& gradients, const PlanOfPosterior& known)
+LearnedStep step_of(const StudyModel& model, const Point& point, VariantGradients& gradients,
+                    const PlanOfPosterior& known)
 {
-    LearnedStep step = unmeasured_step(model.designs, point, gradients.bench().problem(model.designs.variant(point)));
+    LearnedStep step =
+        unmeasured_step(model.designs, point, gradients.bench().problem(model.designs.variant(point)));
     for (std::size_t k = 0; k < known.gradient.size(); ++k) {
         if (known.gradient[k] != 0.0) {
             step.gradient.emplace_back(name_of(gradients.fitted().constants[k]), known.gradient[k]);
@@ -79,10 +81,14 @@ public:
         const Point point = model_.designs.space().point(index);
         const auto found = bound(point);
         const auto* plan = std::get_if<NoiseFree>(&found);
-        return plan == nullptr ? std::numeric_limits<double>::infinity() : plan->memory_bytes / capacity(point);
+        return plan == nullptr ? std::numeric_limits<double>::infinity()
+                               : plan->memory_bytes / capacity(point);
     }
 
-    double capacity(const Point& point) { return limited_.problem(model_.designs.variant(point)).cluster.accelerator.memory.si; }
+    double capacity(const Point& point)
+    {
+        return limited_.problem(model_.designs.variant(point)).cluster.accelerator.memory.si;
+    }
 
     /// The mean of the first phase's steps, in seconds.
     double mean_step(std::uint64_t index)
@@ -96,12 +102,16 @@ public:
         const auto found = bound(point);
         if (const auto* refusal = std::get_if<Infeasible>(&found)) {
             throw InputError(
-                fmt::format("point {} was measured, but is infeasible for this study: {}; correct the scenario, and search again",
+                fmt::format("point {} was measured, but is infeasible for this study: {}; correct the "
+                            "scenario, and search again",
                             index, refusal->text()));
         }
-        const std::vector<double> steps =
-            bench(point).of(model_.designs.variant(point)).sample(model_.designs.plan(point), range, model_.sampler({})).front();
-        return means_[index] = std::accumulate(steps.begin(), steps.end(), 0.0) / static_cast<double>(steps.size());
+        const std::vector<double> steps = bench(point)
+                                              .of(model_.designs.variant(point))
+                                              .sample(model_.designs.plan(point), range, model_.sampler({}))
+                                              .front();
+        return means_[index] =
+                   std::accumulate(steps.begin(), steps.end(), 0.0) / static_cast<double>(steps.size());
     }
 
     /// The smallest and the largest coefficient of variation of the first phase's steps, on 64 random sets of GPUs.
@@ -109,8 +119,10 @@ public:
     {
         const DrawRange range{0, block_fleets, steps};
         const Point point = model_.designs.space().point(index);
-        const std::vector<double> all =
-            bench(point).of(model_.designs.variant(point)).sample(model_.designs.plan(point), range, model_.sampler({})).front();
+        const std::vector<double> all = bench(point)
+                                            .of(model_.designs.variant(point))
+                                            .sample(model_.designs.plan(point), range, model_.sampler({}))
+                                            .front();
         std::pair<double, double> result{std::numeric_limits<double>::infinity(), 0.0};
         for (auto begin = all.begin(); begin != all.end(); begin += steps) {
             const double own = variation_of({begin, begin + steps});
@@ -141,27 +153,32 @@ private:
 
 void refuse_mistakes(const MeasuredPlan& plan, double predicted_s, double capacity)
 {
-    if (plan.step_s > 0.0 && std::abs(std::log(plan.step_s / predicted_s)) > std::log(largest_measured_ratio)) {
-        throw InputError(fmt::format(
-            "point {}: the measured step of {:.4g} s is {:.3g} times the predicted {:.4g} s; give seconds per step of the "
-            "whole job, or check that the scenario describes what ran",
-            plan.index, plan.step_s, plan.step_s / predicted_s, predicted_s));
+    if (plan.step_s > 0.0 &&
+        std::abs(std::log(plan.step_s / predicted_s)) > std::log(largest_measured_ratio)) {
+        throw InputError(
+            fmt::format("point {}: the measured step of {:.4g} s is {:.3g} times the predicted {:.4g} s; "
+                        "give seconds per step of the "
+                        "whole job, or check that the scenario describes what ran",
+                        plan.index, plan.step_s, plan.step_s / predicted_s, predicted_s));
     }
     if (plan.memory_bytes > capacity) {
         constexpr double gigabyte = 1e9;
         throw InputError(
-            fmt::format("point {}: a peak of {:.4g} GB is more than the {:.4g} GB of the accelerator; give the peak of one GPU",
+            fmt::format("point {}: a peak of {:.4g} GB is more than the {:.4g} GB of the accelerator; give "
+                        "the peak of one GPU",
                         plan.index, plan.memory_bytes / gigabyte, capacity / gigabyte));
     }
 }
 
 /// Adds what a plan says about memory, and returns how surprising that was.
-double add_memory(Measurements& known, const MeasuredPlan& plan, LearnedTrial trial, double share, double capacity)
+double add_memory(Measurements& known, const MeasuredPlan& plan, LearnedTrial trial, double share,
+                  double capacity)
 {
     trial.ran = !plan.out_of_memory;
-    const bool known_before = std::any_of(known.trials.begin(), known.trials.end(), [&trial](const LearnedTrial& other) {
-        return other.network == trial.network && other.design == trial.design && other.ran == trial.ran;
-    });
+    const bool known_before =
+        std::any_of(known.trials.begin(), known.trials.end(), [&trial](const LearnedTrial& other) {
+            return other.network == trial.network && other.design == trial.design && other.ran == trial.ran;
+        });
     const double fits_below = -std::log(share);
     if (known_before || !std::isfinite(fits_below)) {
         return absent;
@@ -187,8 +204,9 @@ double variation_of(const std::vector<double>& steps)
 {
     const auto n = static_cast<double>(steps.size());
     const double mean = std::accumulate(steps.begin(), steps.end(), 0.0) / n;
-    const double squares = std::accumulate(steps.begin(), steps.end(), 0.0,
-                                           [mean](double sum, double step) { return sum + (step - mean) * (step - mean); });
+    const double squares = std::accumulate(steps.begin(), steps.end(), 0.0, [mean](double sum, double step) {
+        return sum + (step - mean) * (step - mean);
+    });
     return steps.size() > 1 ? std::sqrt(squares / (n - 1.0)) / mean : 0.0;
 }
 
@@ -205,8 +223,8 @@ LearnedStep unmeasured_step(const DesignMap& designs, const Point& point, const 
     return step;
 }
 
-PlanOfPosterior known_of(const StudyModel& model, const Point& point, const Problem& problem, std::vector<double> gradient,
-                         std::vector<std::string>& jobs)
+PlanOfPosterior known_of(const StudyModel& model, const Point& point, const Problem& problem,
+                         std::vector<double> gradient, std::vector<std::string>& jobs)
 {
     const ParallelPlan first = plan_in_phase(model.designs.plan(point), problem.phases.front());
     return {traits_of(first), std::move(gradient), position_of(job_name(model.scenario, problem), jobs)};
@@ -235,7 +253,8 @@ void add_measured(Measurements& known, const std::vector<MeasuredPlan>& measured
         row.surprise = absent;
         refuse_mistakes(plan, row.predicted_s, capacity);
         if (plan.steps >= fewest_steps) {
-            std::tie(row.variation_low, row.variation_high) = predictions.variation(plan.index, std::min(plan.steps, most_steps));
+            std::tie(row.variation_low, row.variation_high) =
+                predictions.variation(plan.index, std::min(plan.steps, most_steps));
         }
         LearnedTrial trial;
         trial.network = gradients.bench().problem(variant).workload.name;
@@ -248,16 +267,19 @@ void add_measured(Measurements& known, const std::vector<MeasuredPlan>& measured
                 std::vector<double> gradient = gradients.of(variant).of(first);
                 const Problem& problem = gradients.bench().problem(variant);
                 plans.emplace(plan.index,
-                              step_of(model, point, gradients, known_of(model, point, problem, std::move(gradient), jobs)));
+                              step_of(model, point, gradients,
+                                      known_of(model, point, problem, std::move(gradient), jobs)));
             }
             LearnedStep step = plans.at(plan.index);
             step.measured_s = plan.step_s;
             step.log_ratio = std::log(plan.step_s / row.predicted_s) + gradients.shift(variant, step.plan);
             step.deviation = std::hypot(plan.deviation, repeat);
             const auto end = known.steps.begin() + earlier;
-            const auto found = std::find_if(known.steps.begin(), end,
-                                            [&step](const LearnedStep& other) { return same_measurement(step, other); });
-            position = found == end ? known.steps.size() : static_cast<std::size_t>(found - known.steps.begin());
+            const auto found = std::find_if(known.steps.begin(), end, [&step](const LearnedStep& other) {
+                return same_measurement(step, other);
+            });
+            position =
+                found == end ? known.steps.size() : static_cast<std::size_t>(found - known.steps.begin());
             if (found == end) {
                 known.steps.push_back(std::move(step));
             }

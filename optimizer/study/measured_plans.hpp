@@ -26,8 +26,8 @@ double variation_of(const std::vector<double>& steps);
 
 /// What the posterior knows of a plan in the first phase. `problem`: of its hardware; `gradient`: of the step in that phase. `jobs`:
 /// what shares the error of its source: a network, and with several clusters its accelerator and software; a new one is added.
-PlanOfPosterior known_of(const StudyModel& model, const Point& point, const Problem& problem, std::vector<double> gradient,
-                         std::vector<std::string>& jobs);
+PlanOfPosterior known_of(const StudyModel& model, const Point& point, const Problem& problem,
+                         std::vector<double> gradient, std::vector<std::string>& jobs);
 
 /// The job of a point in its first phase, without what was measured. `problem`: of its hardware.
 LearnedStep unmeasured_step(const DesignMap& designs, const Point& point, const Problem& problem);

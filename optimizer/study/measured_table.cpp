@@ -38,8 +38,10 @@ std::vector<double> numbers_of(const std::string& text, const std::string& place
     for (std::string word; words >> word;) {
         double value = 0.0;
         const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
-        if (error != std::errc{} || end != word.data() + word.size() || !(value > 0.0) || !std::isfinite(value)) {
-            throw InputError(fmt::format("{}: {} '{}' is not a positive number; write for example 6.46", place, column, word));
+        if (error != std::errc{} || end != word.data() + word.size() || !(value > 0.0) ||
+            !std::isfinite(value)) {
+            throw InputError(fmt::format("{}: {} '{}' is not a positive number; write for example 6.46",
+                                         place, column, word));
         }
         numbers.push_back(value);
     }
@@ -66,7 +68,8 @@ public:
         const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), index);
         if (error != std::errc{} || end != text.data() + text.size() || index >= study_.space().size()) {
             throw InputError(
-                fmt::format("{}: point '{}' is not the number of a plan of this study; see prismopt report", place, text));
+                fmt::format("{}: point '{}' is not the number of a plan of this study; see prismopt report",
+                            place, text));
         }
         return index;
     }
@@ -75,17 +78,19 @@ private:
     std::uint64_t point_with(const std::string& words, const std::string& place) const
     {
         if (words.empty()) {
-            throw InputError(fmt::format(
-                "{}: neither point nor plan is given; write for example point 365974, of those that prismopt shortlist "
-                "lists, or plan \"tp=4 pp=2\"; the columns are {}",
-                place, measured_columns_text));
+            throw InputError(
+                fmt::format("{}: neither point nor plan is given; write for example point 365974, of those "
+                            "that prismopt shortlist "
+                            "lists, or plan \"tp=4 pp=2\"; the columns are {}",
+                            place, measured_columns_text));
         }
         const auto found = by_words_.find(design_text(design_of(words, place)));
         if (found == by_words_.end()) {
-            throw InputError(fmt::format(
-                "{}: plan '{}' is not among the feasible plans of this study; name one of its plans, or search a space "
-                "that has it",
-                place, words));
+            throw InputError(
+                fmt::format("{}: plan '{}' is not among the feasible plans of this study; name one of its "
+                            "plans, or search a space "
+                            "that has it",
+                            place, words));
         }
         return found->second;
     }
@@ -134,22 +139,25 @@ LoggedJob logged_job(const std::string& path, const StoredStudy& study, std::uin
     if (job.steps.empty()) {
         throw InputError(fmt::format("{} shows no steps of a known trainer; docs/watch.md lists them", path));
     }
-    job.steps.erase(job.steps.begin(), job.steps.begin() + static_cast<std::ptrdiff_t>(steady_from(job.steps)));
+    job.steps.erase(job.steps.begin(),
+                    job.steps.begin() + static_cast<std::ptrdiff_t>(steady_from(job.steps)));
     job.memory_bytes = reader.peak_memory();
     return job;
 }
 
-MeasuredPlan measured_plan(const CsvRow& row, const std::string& path, const std::string& place, const StoredStudy& study,
-                           const PlanNames& names)
+MeasuredPlan measured_plan(const CsvRow& row, const std::string& path, const std::string& place,
+                           const StoredStudy& study, const PlanNames& names)
 {
     MeasuredPlan plan;
     plan.index = names.point_of(row, place);
     std::vector<double> steps = numbers_of(row.text("step_time_s"), place, "step_time_s");
     if (const std::string log = row.text("log"); !log.empty()) {
         if (!steps.empty()) {
-            throw InputError(fmt::format("{}: both step_time_s and log are given; leave one of them empty", place));
+            throw InputError(
+                fmt::format("{}: both step_time_s and log are given; leave one of them empty", place));
         }
-        LoggedJob job = logged_job((std::filesystem::path(path).parent_path() / log).string(), study, plan.index);
+        LoggedJob job =
+            logged_job((std::filesystem::path(path).parent_path() / log).string(), study, plan.index);
         steps = std::move(job.steps);
         plan.memory_bytes = job.memory_bytes;
     }
@@ -166,20 +174,21 @@ MeasuredPlan measured_plan(const CsvRow& row, const std::string& path, const std
         constexpr double gigabyte = 1e9;
         const std::vector<double> numbers = numbers_of(memory, place, "peak_memory_gb");
         if (numbers.size() != 1) {
-            throw InputError(
-                fmt::format("{}: peak_memory_gb '{}' is not one number; write for example 71.2, or oom for a plan that "
-                            "ran out of memory",
-                            place, memory));
+            throw InputError(fmt::format(
+                "{}: peak_memory_gb '{}' is not one number; write for example 71.2, or oom for a plan that "
+                "ran out of memory",
+                place, memory));
         }
         plan.memory_bytes = gigabyte * numbers.front();
     }
     if (plan.out_of_memory == (plan.step_s > 0.0)) {
-        throw InputError(fmt::format("{}: {}; the columns are {}", place,
-                                     plan.out_of_memory
-                                         ? "a plan that ran out of memory has no step time; leave step_time_s and log empty"
-                                         : "step_time_s is missing; write for example 6.46, or give the trainer's log in log, or "
-                                           "peak_memory_gb oom",
-                                     measured_columns_text));
+        throw InputError(fmt::format(
+            "{}: {}; the columns are {}", place,
+            plan.out_of_memory
+                ? "a plan that ran out of memory has no step time; leave step_time_s and log empty"
+                : "step_time_s is missing; write for example 6.46, or give the trainer's log in log, or "
+                  "peak_memory_gb oom",
+            measured_columns_text));
     }
     return plan;
 }
@@ -190,23 +199,27 @@ void refuse_unknown_columns(const std::vector<std::string>& header, const std::s
 {
     for (const std::string& name : header) {
         if (std::count(header.begin(), header.end(), name) > 1) {
-            throw InputError(fmt::format("{}:1: column '{}' occurs more than once; keep one", path, printable(name)));
+            throw InputError(
+                fmt::format("{}:1: column '{}' occurs more than once; keep one", path, printable(name)));
         }
         if (std::find(columns.begin(), columns.end(), name) == columns.end()) {
-            throw InputError(fmt::format("{}:1: column '{}' is not known; separate the columns by commas, and name them {}", path,
-                                         printable(name), fmt::join(columns, ", ")));
+            throw InputError(fmt::format(
+                "{}:1: column '{}' is not known; separate the columns by commas, and name them {}", path,
+                printable(name), fmt::join(columns, ", ")));
         }
     }
 }
 
 }  // namespace
 
-std::vector<MeasuredPlan> read_measured(const std::string& path, const StoredStudy& study, const Results& results)
+std::vector<MeasuredPlan> read_measured(const std::string& path, const StoredStudy& study,
+                                        const Results& results)
 {
     const PlanNames names(study, results);
     std::vector<std::string> header;
     std::vector<MeasuredPlan> plans;
-    std::map<std::uint64_t, std::pair<bool, std::string>> ran;  // by point: whether it ran, and where that is written
+    std::map<std::uint64_t, std::pair<bool, std::string>>
+        ran;  // by point: whether it ran, and where that is written
     const auto take = [&](const TableLine& line) {
         std::map<std::string, std::string> fields;
         for (std::size_t i = 0; i < header.size(); ++i) {
@@ -218,7 +231,8 @@ std::vector<MeasuredPlan> read_measured(const std::string& path, const StoredStu
         const auto [first, is_new] = ran.emplace(plans.back().index, std::pair{fitted, place});
         if (!is_new && first->second.first != fitted) {
             throw InputError(
-                fmt::format("{}: point {} ran out of memory in one row and ran in the other ({}); keep the row that holds for "
+                fmt::format("{}: point {} ran out of memory in one row and ran in the other ({}); keep the "
+                            "row that holds for "
                             "the job that you plan",
                             place, plans.back().index, first->second.second));
         }
@@ -229,7 +243,8 @@ std::vector<MeasuredPlan> read_measured(const std::string& path, const StoredStu
     };
     read_table(read_text(path), path, {.start = start, .line = take});
     if (plans.empty()) {
-        throw InputError(fmt::format("{} has no measured plans; the columns are {}", path, measured_columns_text));
+        throw InputError(
+            fmt::format("{} has no measured plans; the columns are {}", path, measured_columns_text));
     }
     std::stable_sort(plans.begin(), plans.end(), [](const MeasuredPlan& a, const MeasuredPlan& b) {
         return std::tie(a.index, a.step_s, a.memory_bytes) < std::tie(b.index, b.step_s, b.memory_bytes);

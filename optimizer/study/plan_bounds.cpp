@@ -8,7 +8,8 @@ namespace prismopt {
 namespace {
 
 /// Sizes of the plan's groups that synchronise in each layer, as far as there are no tables for them.
-std::vector<int> groups_without_tables(const ParallelPlan& plan, const Scenario& scenario, const NoiseTables& tables)
+std::vector<int> groups_without_tables(const ParallelPlan& plan, const Scenario& scenario,
+                                       const NoiseTables& tables)
 {
     std::vector<int> sizes;
     for (const Phase& phase : scenario.phases) {

@@ -26,7 +26,8 @@ public:
     PlanBounds& operator=(const PlanBounds&) = delete;
 
     /// `variant`: of the scenario, which is that of this variant.
-    std::variant<NoiseFree, Infeasible> bound(const ParallelPlan& plan, const Scenario& scenario, const std::string& variant);
+    std::variant<NoiseFree, Infeasible> bound(const ParallelPlan& plan, const Scenario& scenario,
+                                              const std::string& variant);
 
 private:
     class OfVariant;

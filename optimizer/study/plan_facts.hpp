@@ -19,8 +19,8 @@ public:
     /// `pause` is called for each plan; its exceptions pass through. The model must outlive it.
     explicit PlanFactsMaker(
         const StudyModel& model, Pause pause = [] {})
-        : model_(model), pause_(std::move(pause)), fitted_(fitted_model()), bench_(model.scenario, model.problem),
-          gradients_(model, fitted_)
+        : model_(model), pause_(std::move(pause)), fitted_(fitted_model()),
+          bench_(model.scenario, model.problem), gradients_(model, fitted_)
     {
     }
     PlanFactsMaker(const PlanFactsMaker&) = delete;

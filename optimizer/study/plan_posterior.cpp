@@ -38,7 +38,8 @@ std::map<std::string, std::size_t> positions_of(const std::vector<FittedConstant
 }
 
 /// Which rows of measured steps are of one plan of a network, in the order of the names of both.
-std::vector<std::vector<std::size_t>> rows_of_plans(const std::vector<LearnedStep>& steps, const std::vector<char>& excluded)
+std::vector<std::vector<std::size_t>> rows_of_plans(const std::vector<LearnedStep>& steps,
+                                                    const std::vector<char>& excluded)
 {
     std::map<std::pair<std::string, std::string>, std::vector<std::size_t>> by_plan;
     for (std::size_t i = 0; i < steps.size(); ++i) {
@@ -55,10 +56,12 @@ std::vector<std::vector<std::size_t>> rows_of_plans(const std::vector<LearnedSte
 
 }  // namespace
 
-PlanPosterior::PlanPosterior(const StudyModel& model, const Results& results, const std::vector<MeasuredPlan>& measured,
-                             const Pause& pause, const FindFacts& find)
+PlanPosterior::PlanPosterior(const StudyModel& model, const Results& results,
+                             const std::vector<MeasuredPlan>& measured, const Pause& pause,
+                             const FindFacts& find)
     : model_(model), objectives_(results.objectives), fitted_(fitted_model()),
-      steps_(widened_covariance(fitted_, kind_of(model.problem.workload, model.problem.cluster)), catalog_discrepancy())
+      steps_(widened_covariance(fitted_, kind_of(model.problem.workload, model.problem.cluster)),
+             catalog_discrepancy())
 {
     const FindFacts facts_of = find ? find : facts_by_own_work(model, pause);
     contenders_ = contenders_of(model, results, facts_of);
@@ -99,7 +102,8 @@ PlanPosterior::PlanPosterior(const StudyModel& model, const Results& results, co
     const Scenario& scenario = model.scenario;
     for (const Contender& contender : contenders_) {
         if (varies_by_learning(scenario) && !longer_.contains(contender.variant)) {
-            longer_[contender.variant] = longer_by_learning(scenario, scenario.variants[contender.variant], posterior_draws);
+            longer_[contender.variant] =
+                longer_by_learning(scenario, scenario.variants[contender.variant], posterior_draws);
         }
     }
 }
@@ -108,7 +112,8 @@ StepObservation PlanPosterior::observation_of(const std::vector<std::size_t>& ro
 {
     const std::map<std::string, std::size_t> positions = positions_of(fitted_.constants);
     const LearnedStep& first = measured_.steps[rows.front()];
-    PlanOfPosterior plan{traits_of(first.plan), std::vector<double>(fitted_.constants.size(), 0.0), job_of(first.network)};
+    PlanOfPosterior plan{traits_of(first.plan), std::vector<double>(fitted_.constants.size(), 0.0),
+                         job_of(first.network)};
     for (const auto& [name, slope] : first.gradient) {
         plan.gradient[positions.at(name)] = slope;
     }
@@ -159,8 +164,8 @@ void PlanPosterior::learn_steps()
                 surprises[row] = found[i];
             }
         }
-        const auto worst =
-            std::max_element(found.begin(), found.end(), [](double a, double b) { return std::abs(a) < std::abs(b); });
+        const auto worst = std::max_element(found.begin(), found.end(),
+                                            [](double a, double b) { return std::abs(a) < std::abs(b); });
         settled = plans.size() < fewest || std::abs(*worst) <= contradicts;
         const std::vector<std::size_t>& rows = plans[static_cast<std::size_t>(worst - found.begin())];
         for (const std::size_t row : settled ? std::vector<std::size_t>{} : rows) {
@@ -189,14 +194,16 @@ void PlanPosterior::draw_memory()
     for (std::size_t i = 0; i < contenders_.size(); ++i) {
         std::optional<bool>& ran = seen[contenders_[i].memory_share];
         for (const LearnedTrial& trial : measured_.trials) {
-            if (trial.design == names_[i].whole && trial.network == networks_[static_cast<std::size_t>(plans_[i].job)]) {
+            if (trial.design == names_[i].whole &&
+                trial.network == networks_[static_cast<std::size_t>(plans_[i].job)]) {
                 ran = trial.ran;
             }
         }
     }
     std::vector<std::size_t> group;  // [contender]: position of its share
     for (const Contender& contender : contenders_) {
-        group.push_back(static_cast<std::size_t>(std::distance(seen.begin(), seen.find(contender.memory_share))));
+        group.push_back(
+            static_cast<std::size_t>(std::distance(seen.begin(), seen.find(contender.memory_share))));
     }
     const std::vector<double> common = draw(measured_.memory, posterior_draws, model_.scenario.seed);
     std::vector<char> fits(seen.size());
@@ -246,8 +253,9 @@ std::vector<double> PlanPosterior::drawn(StepPosterior::Components components, c
         for (std::size_t i = 0; i < n; ++i) {
             const bool is_it = names_[i].first == step.design && plans_[i].job == known.plan.job;
             for (std::size_t d = 0; is_it && d < posterior_draws; ++d) {
-                ratios[d * n + i] = known.log_ratio + known.deviation * posterior_normal(seed, d, PosteriorKind::repeat,
-                                                                                         after_observations + rows.front());
+                ratios[d * n + i] =
+                    known.log_ratio + known.deviation * posterior_normal(seed, d, PosteriorKind::repeat,
+                                                                         after_observations + rows.front());
             }
         }
     }
@@ -268,10 +276,11 @@ Learned PlanPosterior::learned() const
 {
     Learned result;
     if (!model_.scenario.machines.empty()) {
-        throw InputError(fmt::format(
-            "{}: what is learned belongs to one cluster, and this study chooses from several; search that of the measured "
-            "plans alone, and learn from its results",
-            model_.scenario.path));
+        throw InputError(
+            fmt::format("{}: what is learned belongs to one cluster, and this study chooses from several; "
+                        "search that of the measured "
+                        "plans alone, and learn from its results",
+                        model_.scenario.path));
     }
     result.origins = model_.scenario.learned.origins;
     const Cluster& cluster = model_.scenario.cluster;
@@ -288,7 +297,8 @@ Learned PlanPosterior::learned() const
     for (const LearnedStep& step : measured_.steps) {
         if (jobs.insert(step.network).second) {
             const NormalMarginal time = steps_.constants(job_of(step.network)).back();
-            result.times.push_back({step.network, std::exp(time.mean), steps_.discrepancy().source, time.deviation});
+            result.times.push_back(
+                {step.network, std::exp(time.mean), steps_.discrepancy().source, time.deviation});
         }
         for (const auto& [name, slope] : step.gradient) {
             used.insert(name);
@@ -298,7 +308,8 @@ Learned PlanPosterior::learned() const
     const std::vector<NormalMarginal> after = steps_.constants();
     for (std::size_t k = 0; k < fitted_.constants.size(); ++k) {
         if (const std::string name = name_of(fitted_.constants[k]); used.contains(name)) {
-            result.constants.push_back({name, std::exp(after[k].mean), before[k].deviation, after[k].deviation});
+            result.constants.push_back(
+                {name, std::exp(after[k].mean), before[k].deviation, after[k].deviation});
         }
     }
     return result;
@@ -316,7 +327,9 @@ std::vector<int> PlanPosterior::sizes() const
 std::vector<PlansAlike> PlanPosterior::near(int gpus, std::size_t objective) const
 {
     double best = std::numeric_limits<double>::infinity();
-    const auto counts = [&](const Contender& c) { return c.gpus == gpus && !std::isnan(c.values[objective]); };
+    const auto counts = [&](const Contender& c) {
+        return c.gpus == gpus && !std::isnan(c.values[objective]);
+    };
     for (const Contender& contender : contenders_) {
         best = counts(contender) ? std::min(best, contender.values[objective]) : best;
     }
@@ -332,7 +345,9 @@ std::vector<PlansAlike> PlanPosterior::near(int gpus, std::size_t objective) con
         const auto [of, is_new] = found.try_emplace(group[m], PlansAlike{members[group[m]], {}});
         (of->second.others).push_back(members[m]);
         // Named by a plan of the front, else by one that was drawn.
-        const auto rank = [this](std::size_t i) { return std::pair(contenders_[i].on_front, contenders_[i].drawn); };
+        const auto rank = [this](std::size_t i) {
+            return std::pair(contenders_[i].on_front, contenders_[i].drawn);
+        };
         if (rank(members[m]) > rank(of->second.plan)) {
             of->second.plan = members[m];
         }
@@ -366,8 +381,10 @@ JointDraws PlanPosterior::draws(std::span<const std::size_t> members, std::size_
             const Contender& contender = contenders_[i];
             const double slower = (moves ? std::exp(ratios[d * contenders_.size() + i]) : 1.0) *
                                   (of_training && !longer_.empty() ? longer_.at(contender.variant)[d] : 1.0);
-            const bool possible = fits_[d * contenders_.size() + i] != 0 && runs_[d * contenders_.size() + i] != 0;
-            result.values.push_back(possible ? contender.values[objective] * slower : std::numeric_limits<double>::infinity());
+            const bool possible =
+                fits_[d * contenders_.size() + i] != 0 && runs_[d * contenders_.size() + i] != 0;
+            result.values.push_back(possible ? contender.values[objective] * slower
+                                             : std::numeric_limits<double>::infinity());
         }
     }
     return result;
@@ -386,7 +403,8 @@ Central90 PlanPosterior::interval(std::size_t contender, std::size_t objective) 
 {
     JointDraws own = draws(std::span(&contender, 1), objective, {});
     if (measured_.steps.empty() && follows_step(objectives_[objective].name)) {
-        const std::vector<double> shared = steps_.source_draws(plans_[contender].job, posterior_draws, model_.scenario.seed);
+        const std::vector<double> shared =
+            steps_.source_draws(plans_[contender].job, posterior_draws, model_.scenario.seed);
         for (std::size_t d = 0; d < posterior_draws; ++d) {
             own.values[d] *= std::exp(-shared[d]);
         }
@@ -458,8 +476,8 @@ std::vector<double> kept_on_front(const PlanPosterior& plans, const Results& res
     std::vector<double> kept;
     for (const FrontPoint& point : results.front) {
         pause();
-        const auto own =
-            std::find_if(contenders.begin(), contenders.end(), [&](const Contender& c) { return c.index == point.index; });
+        const auto own = std::find_if(contenders.begin(), contenders.end(),
+                                      [&](const Contender& c) { return c.index == point.index; });
         if (own == contenders.end()) {
             kept.push_back(not_known);
             continue;
@@ -468,8 +486,10 @@ std::vector<double> kept_on_front(const PlanPosterior& plans, const Results& res
         double count = 0.0;
         for (std::size_t d = 0; d < posterior_draws; ++d) {
             const bool possible = std::isfinite(objectives.front().at(d, position));
-            count += possible && std::none_of(all.begin(), all.end(), [&](std::size_t i) { return beats(d, i, position); }) ? 1.0
-                                                                                                                            : 0.0;
+            count += possible && std::none_of(all.begin(), all.end(),
+                                              [&](std::size_t i) { return beats(d, i, position); })
+                         ? 1.0
+                         : 0.0;
         }
         kept.push_back(count / posterior_draws);
     }

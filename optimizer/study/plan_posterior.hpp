@@ -60,7 +60,8 @@ public:
     /// Draws of an objective of some contenders. Times, costs and energies follow the step time; other objectives are not moved.
     /// Infinite: the plan does not fit into memory, or the software of the draw does not run
     /// it.
-    JointDraws draws(std::span<const std::size_t> members, std::size_t objective, StepPosterior::Components components) const;
+    JointDraws draws(std::span<const std::size_t> members, std::size_t objective,
+                     StepPosterior::Components components) const;
     /// Probability that the plan fits into memory.
     double fits(std::size_t contender) const;
     /// The interval of a value, of such draws. Before anything was measured, the error that all plans share is taken out: it does
@@ -102,8 +103,10 @@ private:
     std::vector<double> without_delta_;  // the same without the discrepancy of plans
     std::vector<char> fits_;             // into memory, [draw * contenders + contender]
     std::vector<char> runs_;             // by the software of the draw, [draw * contenders + contender]
-    std::map<std::size_t, std::vector<PossibleSoftware>> possible_;  // software, by hardware variant; empty: it was given
-    std::map<std::size_t, std::vector<double>> longer_;  // runs, by hardware variant [draw]; empty: their tokens are known
+    std::map<std::size_t, std::vector<PossibleSoftware>>
+        possible_;  // software, by hardware variant; empty: it was given
+    std::map<std::size_t, std::vector<double>>
+        longer_;  // runs, by hardware variant [draw]; empty: their tokens are known
 };
 
 /// Adds probabilities and regrets of all contenders, and how often the points of the front stay there. `find`, `pause`: as above;

@@ -46,7 +46,8 @@ const ModelInterval& PointIntervals::of(std::uint64_t index)
     make_room(known_, most_points);
     const Point point = model_.designs.space().point(index);
     OfVariant& variant = of_variant(point);
-    return known_.emplace(index, variant.intervals.of(variant.in_first_phase(model_.designs.plan(point)))).first->second;
+    return known_.emplace(index, variant.intervals.of(variant.in_first_phase(model_.designs.plan(point))))
+        .first->second;
 }
 
 LeastModelError PointIntervals::least(std::uint64_t index)

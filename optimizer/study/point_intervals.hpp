@@ -29,7 +29,10 @@ private:
     struct OfVariant {
         OfVariant(const Problem& its_problem, const FittedModel& fitted);
 
-        ParallelPlan in_first_phase(const ParallelPlan& plan) const { return plan_in_phase(plan, problem.phases.front()); }
+        ParallelPlan in_first_phase(const ParallelPlan& plan) const
+        {
+            return plan_in_phase(plan, problem.phases.front());
+        }
 
         Problem problem;
         ModelIntervals intervals;

@@ -27,13 +27,15 @@ constexpr std::uint64_t tuples_at_once = std::uint64_t{1} << 20;
 /// Last axes of the sub-spaces that are judged: before recompute is chosen, then with it.
 constexpr std::array last_axes{place_of(&ParallelPlan::split), place_of(&ParallelPlan::recomputed_layers)};
 
-constexpr const char* excluded_by_bound = "excluded by a lower bound of all plans that differ in later axes only";
+constexpr const char* excluded_by_bound =
+    "excluded by a lower bound of all plans that differ in later axes only";
 
 /// Counts of infeasible plans, by reason, with the closest to feasibility.
 void count(std::vector<Rejected>& rejected, const Infeasible& why, const ParallelPlan& plan)
 {
     const std::string reason = why.category();
-    auto found = std::find_if(rejected.begin(), rejected.end(), [&](const Rejected& r) { return r.reason == reason; });
+    auto found =
+        std::find_if(rejected.begin(), rejected.end(), [&](const Rejected& r) { return r.reason == reason; });
     if (found == rejected.end()) {
         rejected.push_back({reason, 0, std::numeric_limits<double>::infinity(), {}});
         found = rejected.end() - 1;
@@ -47,10 +49,10 @@ void count(std::vector<Rejected>& rejected, const Infeasible& why, const Paralle
 
 class RangeSweep {
 public:
-    RangeSweep(const StudyModel& model, HardwareBenches& benches, PointIntervals& intervals, const Pause& pause,
-               const SweepRange& range)
-        : model_(model), bench_(benches.of(range.feasibility)), certain_(benches.of(Feasibility::certain)), intervals_(intervals),
-          pause_(pause), range_(range), kept_(range), near_(range.near),
+    RangeSweep(const StudyModel& model, HardwareBenches& benches, PointIntervals& intervals,
+               const Pause& pause, const SweepRange& range)
+        : model_(model), bench_(benches.of(range.feasibility)), certain_(benches.of(Feasibility::certain)),
+          intervals_(intervals), pause_(pause), range_(range), kept_(range), near_(range.near),
           excluded_([this](const NoiseFree& bound) { return suffices(bound); },
                     needs_memory(model) || range.feasibility == Feasibility::doubtful, !range.limits.empty())
     {
@@ -66,11 +68,15 @@ public:
             Constraint& in_memory = of_sub_spaces_.emplace_back();
             in_memory.reason = category(Reason::out_of_memory, 1);
             in_memory.depth = stand_ins.depth();
-            in_memory.allows = [this, &stand_ins](std::span<const int> leading) { return fits(stand_ins, leading); };
+            in_memory.allows = [this, &stand_ins](std::span<const int> leading) {
+                return fits(stand_ins, leading);
+            };
             Constraint& in_bound = of_sub_spaces_.emplace_back();
             in_bound.reason = excluded_by_bound;
             in_bound.depth = stand_ins.depth();
-            in_bound.allows = [this, &stand_ins](std::span<const int> leading) { return not_excluded(stand_ins, leading); };
+            in_bound.allows = [this, &stand_ins](std::span<const int> leading) {
+                return not_excluded(stand_ins, leading);
+            };
         }
     }
 
@@ -81,14 +87,17 @@ public:
             pause_();
             const std::uint64_t end = begin + std::min(tuples_at_once, range_.end - begin);
             add(model_.designs.space().enumerate(
-                    begin, end, [this](std::uint64_t index, std::span<const int> point) { judge(index, point); }, of_sub_spaces_),
+                    begin, end,
+                    [this](std::uint64_t index, std::span<const int> point) { judge(index, point); },
+                    of_sub_spaces_),
                 result_.rejected);
             begin = end;
         } while (begin < range_.end);
         kept_.move_to(result_);
         result_.near = near_.best();
-        const auto whole = std::find_if(result_.rejected.begin(), result_.rejected.end(),
-                                        [](const Rejected& reason) { return reason.reason == excluded_by_bound; });
+        const auto whole =
+            std::find_if(result_.rejected.begin(), result_.rejected.end(),
+                         [](const Rejected& reason) { return reason.reason == excluded_by_bound; });
         if (whole != result_.rejected.end()) {
             by(BoundKind::sub_space) = whole->count;
             result_.rejected.erase(whole);
@@ -113,7 +122,10 @@ private:
 
     std::uint64_t& by(BoundKind bound) { return result_.excluded_by[static_cast<std::size_t>(bound)]; }
 
-    bool excludes_nothing() const { return range_.limits.empty() && !(range_.within_limits && model_.is_limited()); }
+    bool excludes_nothing() const
+    {
+        return range_.limits.empty() && !(range_.within_limits && model_.is_limited());
+    }
 
     /// Whether plans with this bound have more than is allowed.
     bool beyond(const NoiseFree& bound) const { return range_.within_limits && model_.beyond_limits(bound); }
@@ -123,7 +135,8 @@ private:
     bool breaks_promise(std::uint64_t index, std::span<const int> point, const NoiseFree& bound)
     {
         const Problem& problem = bench_.problem(model_.designs.variant(point));
-        if (range_.limits.empty() || !range_.within_limits || !model_.limits_promise() || !problem.promise.model_error) {
+        if (range_.limits.empty() || !range_.within_limits || !model_.limits_promise() ||
+            !problem.promise.model_error) {
             return false;
         }
         const LeastModelError error = intervals_.least(index);
@@ -155,7 +168,8 @@ private:
     {
         checked_bounds_ += bound.compiled ? 1 : 0;
         const std::vector<double> objectives = objectives_of(bound);
-        return (beyond(bound) || excludes(range_.limits, objectives)) && (bound.compiled || !may_be_near(objectives));
+        return (beyond(bound) || excludes(range_.limits, objectives)) &&
+               (bound.compiled || !may_be_near(objectives));
     }
 
     bool fits(StandIns& stand_ins, std::span<const int> leading)
@@ -173,7 +187,8 @@ private:
         region_ = model_.region(stand_ins.steps().front(), model_.designs.variant(leading));
         gpu_memory_bytes_ = bench_.problem(model_.designs.variant(leading)).cluster.accelerator.memory.si;
         return !bench_.of(model_.designs.variant(leading))
-                    .excludes({stand_ins.steps(), stand_ins.least_work(), stand_ins.runs(), memory_bytes_}, excluded_);
+                    .excludes({stand_ins.steps(), stand_ins.least_work(), stand_ins.runs(), memory_bytes_},
+                              excluded_);
     }
 
     /// Whether a plan that fits with the least probability fits with that of the limit: that is known from its memory, but of
@@ -244,8 +259,8 @@ private:
 
 }  // namespace
 
-Sweep sweep_range(const StudyModel& model, HardwareBenches& benches, PointIntervals& intervals, const Pause& pause,
-                  const SweepRange& range)
+Sweep sweep_range(const StudyModel& model, HardwareBenches& benches, PointIntervals& intervals,
+                  const Pause& pause, const SweepRange& range)
 {
     return RangeSweep(model, benches, intervals, pause, range)();
 }

@@ -16,7 +16,7 @@ namespace prismopt {
 /// them (ModelIntervals::least()).
 /// Of doubtful points, those count as feasible that may not fit into memory; the others are not counted at all.
 /// Calls `pause` often; its exceptions pass through.
-Sweep sweep_range(const StudyModel& model, HardwareBenches& benches, PointIntervals& intervals, const Pause& pause,
-                  const SweepRange& range);
+Sweep sweep_range(const StudyModel& model, HardwareBenches& benches, PointIntervals& intervals,
+                  const Pause& pause, const SweepRange& range);
 
 }  // namespace prismopt

@@ -13,13 +13,15 @@ namespace {
 
 RunFigures figures(const Prediction& prediction)
 {
-    return {prediction.training.p99, prediction.training.p50.value, prediction.cost_usd.value, prediction.run.energy_j.value};
+    return {prediction.training.p99, prediction.training.p50.value, prediction.cost_usd.value,
+            prediction.run.energy_j.value};
 }
 
 /// One plan whose steps are drawn once.
 class StudiedRun {
 public:
-    StudiedRun(const Problem& problem, const ParallelPlan& plan, const Rung& rung, const SamplerOptions& sampler)
+    StudiedRun(const Problem& problem, const ParallelPlan& plan, const Rung& rung,
+               const SamplerOptions& sampler)
         : problem_(problem), plan_(plan), steps_(rung.steps), sampler_(sampler), predictor_(problem),
           draws_(predictor_.sample(plan, {0, rung.fleets, rung.steps}, sampler)),
           prediction_(predictor_.summarise(plan, draws_, steps_, sampler, Confidence{}))
@@ -57,7 +59,8 @@ public:
     }
 
 private:
-    std::optional<RunFigures> judged(Predictor& predictor, const ParallelPlan& plan, const PhaseDraws& draws) const
+    std::optional<RunFigures> judged(Predictor& predictor, const ParallelPlan& plan,
+                                     const PhaseDraws& draws) const
     {
         if (std::holds_alternative<Infeasible>(predictor.bound(plan))) {
             return std::nullopt;
@@ -114,7 +117,8 @@ std::vector<RunCurvePoint> spares_curve(StudiedRun& run)
             continue;
         }
         const bool same =
-            !curve.empty() && std::abs(figures->training_p99.value / curve.back().run.training_p99.value - 1.0) < no_difference;
+            !curve.empty() &&
+            std::abs(figures->training_p99.value / curve.back().run.training_p99.value - 1.0) < no_difference;
         curve.push_back({static_cast<double>(spares), *figures});
         if (same && spares >= own) {
             break;
@@ -196,19 +200,23 @@ std::vector<RunEffect> effects(StudiedRun& run)
         add("restarts", "spares that are not hot", run.under(with_recovery(reliability, Recovery::restart)));
     }
     if (reliability.recovery == Recovery::fewer_replicas) {
-        add("restarts", "a restart at each failure", run.under(with_recovery(reliability, Recovery::restart)));
+        add("restarts", "a restart at each failure",
+            run.under(with_recovery(reliability, Recovery::restart)));
         add("restarts", "hot spares, and no steps with fewer replicas",
             run.under(with_recovery(reliability, Recovery::hot_spares)));
     }
     if (std::isfinite(outlook.interval_s)) {
         add("checkpoints", "checkpoints that take no time", run.under(with_free_checkpoints(reliability)));
-        add("checkpoints", "checkpoint interval halved", run.of(with_interval(run.plan(), 0.5 * outlook.interval_s)));
-        add("checkpoints", "checkpoint interval doubled", run.of(with_interval(run.plan(), 2.0 * outlook.interval_s)));
+        add("checkpoints", "checkpoint interval halved",
+            run.of(with_interval(run.plan(), 0.5 * outlook.interval_s)));
+        add("checkpoints", "checkpoint interval doubled",
+            run.of(with_interval(run.plan(), 2.0 * outlook.interval_s)));
     }
     if (replaces_nodes(reliability)) {
         const int own = spares_of(run);
         add("spares", "no spare nodes", own == 0 ? std::nullopt : run.of(with_spares(run.plan(), 0)));
-        add("spares", "one more spare node", own == enough_spares ? std::nullopt : run.of(with_spares(run.plan(), own + 1)));
+        add("spares", "one more spare node",
+            own == enough_spares ? std::nullopt : run.of(with_spares(run.plan(), own + 1)));
     }
     if (reliability.drift.cv > 0.0) {
         Reliability steady = reliability;
@@ -291,7 +299,8 @@ private:
 
 }  // namespace
 
-RunEffects run_effects(const Problem& problem, const ParallelPlan& plan, const Rung& rung, const SamplerOptions& sampler)
+RunEffects run_effects(const Problem& problem, const ParallelPlan& plan, const Rung& rung,
+                       const SamplerOptions& sampler)
 {
     StudiedRun run(problem, plan, rung, sampler);
     const RunOutlook& outlook = run.prediction().run;
@@ -308,7 +317,8 @@ RunEffects run_effects(const Problem& problem, const ParallelPlan& plan, const R
         study.spares = spares_curve(run);
     } else {
         study.spares_note =
-            "Spare nodes make no difference: no cause of failure takes a node out of service (repair in [[reliability.cause]]).";
+            "Spare nodes make no difference: no cause of failure takes a node out of service (repair in "
+            "[[reliability.cause]]).";
     }
     study.effects = effects(run);
     if (std::isfinite(outlook.mean_time_between_failures_s) && replaces_nodes(problem.reliability)) {

@@ -11,6 +11,7 @@
 namespace prismopt {
 
 /// The plan must be feasible. Skips changes under which the run never ends or is impossible.
-RunEffects run_effects(const Problem& problem, const ParallelPlan& plan, const Rung& rung, const SamplerOptions& sampler);
+RunEffects run_effects(const Problem& problem, const ParallelPlan& plan, const Rung& rung,
+                       const SamplerOptions& sampler);
 
 }  // namespace prismopt

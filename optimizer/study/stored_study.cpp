@@ -23,8 +23,9 @@ std::vector<Axis> with_choices(std::vector<Axis> axes)
 
 bool same_axes(const std::vector<Axis>& a, const std::vector<Axis>& b)
 {
-    return std::equal(a.begin(), a.end(), b.begin(), b.end(),
-                      [](const Axis& one, const Axis& other) { return one.name == other.name && one.labels == other.labels; });
+    return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const Axis& one, const Axis& other) {
+        return one.name == other.name && one.labels == other.labels;
+    });
 }
 
 /// The scenario with the variants that the search had tuned; these are only in the labels of that axis.
@@ -51,21 +52,25 @@ StoredStudy::StoredStudy(const Results& results)
     : scenario_(tuned_scenario(results)), model_(scenario_), bench_(scenario_, model_.problem)
 {
     if (!same_axes(with_choices(space().axes()), with_choices(results.axes))) {
-        throw InputError(
-            results.study.scenario_path +
-            ": its space differs from that of the results, which another version of prismopt wrote; search again, or use that "
-            "version");
+        throw InputError(results.study.scenario_path +
+                         ": its space differs from that of the results, which another version of prismopt "
+                         "wrote; search again, or use that "
+                         "version");
     }
 }
 
-std::vector<Phase> StoredStudy::phases(std::span<const int> point) const { return phases_at(scenario_, chosen_values(point)); }
+std::vector<Phase> StoredStudy::phases(std::span<const int> point) const
+{
+    return phases_at(scenario_, chosen_values(point));
+}
 
 const ChosenValues& StoredStudy::chosen_values(std::span<const int> point) const
 {
     return scenario_.variants[model_.designs.variant(point)];
 }
 
-std::uint64_t point_number(const Results& results, const StoredStudy& study, std::optional<std::int64_t> asked)
+std::uint64_t point_number(const Results& results, const StoredStudy& study,
+                           std::optional<std::int64_t> asked)
 {
     std::vector<std::string> front;
     for (const FrontPoint& point : results.front) {
@@ -73,21 +78,25 @@ std::uint64_t point_number(const Results& results, const StoredStudy& study, std
     }
     if (!asked) {
         if (results.front.empty()) {
-            throw InputError("the front is empty, so --point has no default; give the number of a plan of the space");
+            throw InputError(
+                "the front is empty, so --point has no default; give the number of a plan of the space");
         }
         return results.front.front().index;
     }
     const std::int64_t index = *asked;
     const Space& space = study.space();
     if (index < 0 || static_cast<std::uint64_t>(index) >= space.size()) {
-        throw InputError(fmt::format("--point {} is out of range: the space has points 0 to {}; the points of the front are {}",
-                                     index, space.size() - 1, listed(front)));
+        throw InputError(fmt::format(
+            "--point {} is out of range: the space has points 0 to {}; the points of the front are {}", index,
+            space.size() - 1, listed(front)));
     }
     const auto chosen = static_cast<std::uint64_t>(index);
-    for (const Rejected& rejected : space.enumerate(chosen, chosen + 1, [](std::uint64_t, std::span<const int>) {})) {
+    for (const Rejected& rejected :
+         space.enumerate(chosen, chosen + 1, [](std::uint64_t, std::span<const int>) {})) {
         if (rejected.count > 0) {
-            throw InputError(fmt::format("--point {} is infeasible in this study: {} ({}); the points of the front are {}", index,
-                                         rejected.reason, design_text(study.plan(space.point(chosen))), listed(front)));
+            throw InputError(fmt::format(
+                "--point {} is infeasible in this study: {} ({}); the points of the front are {}", index,
+                rejected.reason, design_text(study.plan(space.point(chosen))), listed(front)));
         }
     }
     return chosen;

@@ -31,7 +31,10 @@ public:
     /// The phases of the training at a point.
     std::vector<Phase> phases(std::span<const int> point) const;
     /// The problem with the hardware of a point; valid until the next call.
-    const Problem& problem(std::span<const int> point) { return bench_.problem(model_.designs.variant(point)); }
+    const Problem& problem(std::span<const int> point)
+    {
+        return bench_.problem(model_.designs.variant(point));
+    }
 
 private:
     Scenario scenario_;
@@ -41,6 +44,7 @@ private:
 
 /// Returns the number of a plan of the study; nothing asked: of the first plan of the front. Throws InputError if the space does not
 /// have it, or it is infeasible.
-std::uint64_t point_number(const Results& results, const StoredStudy& study, std::optional<std::int64_t> asked);
+std::uint64_t point_number(const Results& results, const StoredStudy& study,
+                           std::optional<std::int64_t> asked);
 
 }  // namespace prismopt

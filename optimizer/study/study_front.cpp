@@ -20,7 +20,10 @@ FrontPoint front_point(const StudyModel& model, std::uint64_t index, const Predi
     return point;
 }
 
-FrontDetails::FrontDetails(const StudyModel& model) : model_(model), bench_(model.scenario, model.problem), intervals_(model) {}
+FrontDetails::FrontDetails(const StudyModel& model)
+    : model_(model), bench_(model.scenario, model.problem), intervals_(model)
+{
+}
 
 void FrontDetails::add(FrontPoint& point)
 {

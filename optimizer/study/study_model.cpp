@@ -26,13 +26,15 @@ bool quantiles_reach_means_of(const Scenario& scenario, double probability)
         return !phase.lengths || quantiles_reach_means(*phase.lengths, phase.sequence, probability);
     };
     const std::vector<Phase> phases = every_phase(scenario);
-    return quantiles_reach_means(scenario.variability, probability) && std::all_of(phases.begin(), phases.end(), of_lengths);
+    return quantiles_reach_means(scenario.variability, probability) &&
+           std::all_of(phases.begin(), phases.end(), of_lengths);
 }
 
 /// Whether the bound of the objective is one of it under the distributions of the scenario.
 bool is_bounded(const Scenario& scenario, const Objective& objective)
 {
-    return objective.bound != nullptr && (objective.quantile == 0.0 || quantiles_reach_means_of(scenario, objective.quantile));
+    return objective.bound != nullptr &&
+           (objective.quantile == 0.0 || quantiles_reach_means_of(scenario, objective.quantile));
 }
 
 Keeping keeping_of(const Estimate& estimate, double most)
@@ -64,7 +66,10 @@ double least_reaching_quantile(const Scenario& scenario)
 
 }  // namespace
 
-NoiseTables tables_of(const Scenario& scenario) { return build_noise_tables(scenario.variability, layer_groups(scenario)); }
+NoiseTables tables_of(const Scenario& scenario)
+{
+    return build_noise_tables(scenario.variability, layer_groups(scenario));
+}
 
 NoiseTables tables_of(const Scenario& scenario, const std::vector<ParallelPlan>& plans)
 {
@@ -99,7 +104,8 @@ StudyModel::StudyModel(const Scenario& of, NoiseTables tables)
     name_machines();
     skewness = largest_skewness(of.variability);
     for (const Phase& phase : every_phase(of)) {
-        skewness = std::max(skewness, phase.lengths ? skewness_of_squares(*phase.lengths, phase.sequence) : 0.0);
+        skewness =
+            std::max(skewness, phase.lengths ? skewness_of_squares(*phase.lengths, phase.sequence) : 0.0);
     }
 }
 
@@ -172,8 +178,9 @@ bool StudyModel::limits_promise() const
 
 bool StudyModel::beyond_limits(const NoiseFree& bound) const
 {
-    return std::any_of(limits.begin(), limits.end(),
-                       [&](const Limit& limit) { return limit.bounded && limit.objective->bound(bound) > limit.most; });
+    return std::any_of(limits.begin(), limits.end(), [&](const Limit& limit) {
+        return limit.bounded && limit.objective->bound(bound) > limit.most;
+    });
 }
 
 Keeping StudyModel::keeping(const Prediction& prediction) const
@@ -188,7 +195,8 @@ Keeping StudyModel::keeping(const Prediction& prediction) const
 /// A seed of its own makes a round independent of all others: the generator is keyed by it.
 SamplerOptions StudyModel::sampler(const DrawSource& source) const
 {
-    constexpr std::uint64_t golden = 0x9E3779B97F4A7C15;  // 2^64 over the golden ratio: seeds of rounds stay apart
+    constexpr std::uint64_t golden =
+        0x9E3779B97F4A7C15;  // 2^64 over the golden ratio: seeds of rounds stay apart
     return {scenario.seed + golden * static_cast<std::uint64_t>(source.round), source.purpose,
             scenario.search.replicas_simulated};
 }

@@ -32,8 +32,9 @@ struct StudyModel {
     Problem problem;
     DesignMap designs;
     std::vector<const Objective*> objectives;
-    std::vector<bool> bounded;  // [objective]: has a lower bound that is valid under the distributions of the scenario
-    double skewness = 0.0;      // of its most skewed distribution
+    std::vector<bool>
+        bounded;  // [objective]: has a lower bound that is valid under the distributions of the scenario
+    double skewness = 0.0;                      // of its most skewed distribution
     std::optional<std::size_t> near_objective;  // the first with a bound that follows the step
     /// What plans may have at most of an objective, whether the study minimises it or not.
     struct Limit {
@@ -49,7 +50,10 @@ struct StudyModel {
     /// Of the plan of a point.
     std::uint64_t region(std::uint64_t index) const;
     /// Which of several clusters a point is for; zero: the only one.
-    std::size_t cluster(std::span<const int> point) const { return at_variant_[designs.variant(point)].cluster; }
+    std::size_t cluster(std::span<const int> point) const
+    {
+        return at_variant_[designs.variant(point)].cluster;
+    }
     /// Machines of the study, in words: the values of its choices of hardware; "" if it has none.
     const std::vector<std::string>& machines() const { return machines_; }
     /// Place of a variant in a table of machines by networks.

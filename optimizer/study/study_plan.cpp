@@ -131,14 +131,15 @@ void refuse_incomparable_machines(const StudyModel& model)
         return;
     }
     if (model.scenario.search.parts > 1) {
-        throw InputError(
-            fmt::format("{}: --part divides the machines of [[workloads]], each of which is compared with all others; "
-                        "search them as one",
-                        model.scenario.path));
+        throw InputError(fmt::format(
+            "{}: --part divides the machines of [[workloads]], each of which is compared with all others; "
+            "search them as one",
+            model.scenario.path));
     }
     if (!model.bounded.front()) {
         throw InputError(
-            fmt::format("{}: {} has no lower bound, by which [[workloads]] compares machines (a rare slow mode raises means "
+            fmt::format("{}: {} has no lower bound, by which [[workloads]] compares machines (a rare slow "
+                        "mode raises means "
                         "above quantiles); "
                         "minimise a mean, as with expected_cost, or change [variability]",
                         model.scenario.path, model.objectives.front()->name));
@@ -173,32 +174,37 @@ StudyPlan plan_study(const StudyModel& model)
     log_notes(model.scenario);
     for (std::size_t k = 0; k < model.objectives.size(); ++k) {
         if (model.objectives[k]->bound == nullptr) {
-            log_warning(fmt::format("{} has no lower bound, so no plan can be excluded before it is evaluated",
-                                    model.objectives[k]->name));
+            log_warning(
+                fmt::format("{} has no lower bound, so no plan can be excluded before it is evaluated",
+                            model.objectives[k]->name));
         } else if (!model.bounded[k]) {
-            log_warning(fmt::format(
-                "{} is searched without lower bounds: a rare slow mode raises the mean of a distribution above that quantile",
-                model.objectives[k]->name));
+            log_warning(
+                fmt::format("{} is searched without lower bounds: a rare slow mode raises the mean of a "
+                            "distribution above that quantile",
+                            model.objectives[k]->name));
         }
     }
     return {std::move(chosen), std::move(rungs)};
 }
 
-std::unique_ptr<Strategy> strategy_without_limits(const StudyModel& model, const std::string& name, std::size_t rungs)
+std::unique_ptr<Strategy> strategy_without_limits(const StudyModel& model, const std::string& name,
+                                                  std::size_t rungs)
 {
     StudyGoal goal = goal_of(model, rungs);
     goal.limited = 0;
     return make_strategy(name, model.designs.space(), goal).strategy;
 }
 
-std::unique_ptr<Strategy> search_of_doubtful(const StudyModel& model, std::vector<SweepRange> ranges, std::size_t rungs)
+std::unique_ptr<Strategy> search_of_doubtful(const StudyModel& model, std::vector<SweepRange> ranges,
+                                             std::size_t rungs)
 {
     constexpr std::uint64_t most_evaluations = 4096;  // an assumption: a list of trials needs no more
     StudyGoal goal = goal_of(model, rungs);
     goal.region = {};
     ++goal.objectives;  // the share of the memory that plans take: those that fit with a higher probability are of interest, too
     goal.bounded.push_back(true);
-    goal.max_evaluations = goal.max_evaluations > 0 ? std::min(goal.max_evaluations, most_evaluations) : most_evaluations;
+    goal.max_evaluations =
+        goal.max_evaluations > 0 ? std::min(goal.max_evaluations, most_evaluations) : most_evaluations;
     return exact_search_of(std::move(ranges), goal);
 }
 
@@ -207,23 +213,28 @@ std::string infeasible_text(const Scenario& scenario, const Archive& archive)
     const SpaceCounts counts = space_counts(0, archive.rejected());
     if (counts.examined == 0) {  // a strategy that checks few plans
         return fmt::format(
-            "{}: no feasible plan was found; --strategy exact checks all plans and counts the reasons why they are infeasible",
+            "{}: no feasible plan was found; --strategy exact checks all plans and counts the reasons why "
+            "they are infeasible",
             scenario.path);
     }
     std::string text =
-        fmt::format("{}: none of the {} combinations of values in [space] is a feasible plan:", scenario.path, counts.examined);
+        fmt::format("{}: none of the {} combinations of values in [space] is a feasible plan:", scenario.path,
+                    counts.examined);
     const std::map<std::string, std::string> broken = broken_rules(scenario, archive);
     bool memory = false;
     for (const Rejected& rejected : archive.rejected()) {
         if (rejected.count == 0 || (names_no_plan(rejected.reason) && counts.infeasible > 0)) {
             continue;
         }
-        text += fmt::format("\n  {}: {} ({})", rejected.reason, rejected.count, share_of(rejected.count, counts.examined));
+        text += fmt::format("\n  {}: {} ({})", rejected.reason, rejected.count,
+                            share_of(rejected.count, counts.examined));
         if (!rejected.nearest.empty()) {
             const bool bytes =
-                rejected.miss > 0.0 && is_of(rejected.reason, Reason::out_of_memory);  // other reasons have other units
+                rejected.miss > 0.0 &&
+                is_of(rejected.reason, Reason::out_of_memory);  // other reasons have other units
             memory = memory || bytes;
-            const std::string by = bytes ? fmt::format(" exceeds the memory by {:.2f} GB", rejected.miss / 1e9) : "";
+            const std::string by =
+                bytes ? fmt::format(" exceeds the memory by {:.2f} GB", rejected.miss / 1e9) : "";
             text += fmt::format("; the closest plan{}: {}", by, rejected.nearest);
         } else if (const auto example = broken.find(rejected.reason); example != broken.end()) {
             text += "; for example " + example->second;
@@ -231,24 +242,27 @@ std::string infeasible_text(const Scenario& scenario, const Archive& archive)
     }
     if (counts.infeasible > 0 && counts.not_plans > 0) {
         text += fmt::format(
-            "\n  duplicate or undefined (the same plan under other values, or a schedule that is undefined for its values): {} "
+            "\n  duplicate or undefined (the same plan under other values, or a schedule that is undefined "
+            "for its values): {} "
             "({})",
             counts.not_plans, share_of(counts.not_plans, counts.examined));
     }
     if (memory) {
         return text +
-               "\ntry larger tp or pp, recompute, sharding or offload, a smaller microbatch, more GPUs, or an accelerator with "
+               "\ntry larger tp or pp, recompute, sharding or offload, a smaller microbatch, more GPUs, or "
+               "an accelerator with "
                "more memory";
     }
     const std::string phase = later_phase(archive.rejected());
-    const std::string batches = phase.empty() && only_for(Reason::batch_and_replicas, archive) ? batch_advice(scenario) : "";
+    const std::string batches =
+        phase.empty() && only_for(Reason::batch_and_replicas, archive) ? batch_advice(scenario) : "";
     if (!batches.empty()) {
         return text + "\nno number of replicas that [space] allows divides the batch; try " + batches +
                ", or degrees whose product leaves a divisor of the batch";
     }
-    return text + (phase.empty()
-                       ? "\ntry more values in [space] that satisfy these rules"
-                       : "\ntry other numbers in [[phase]], " + phase + ", or more values in [space] that satisfy its rules");
+    return text + (phase.empty() ? "\ntry more values in [space] that satisfy these rules"
+                                 : "\ntry other numbers in [[phase]], " + phase +
+                                       ", or more values in [space] that satisfy its rules");
 }
 
 void refuse_infeasible(const Scenario& scenario, const Archive& archive)
@@ -258,8 +272,9 @@ void refuse_infeasible(const Scenario& scenario, const Archive& archive)
 
 std::string added_fleets_text(int fleets)
 {
-    return fmt::format("draws {} fleets per incumbent: their upper confidence limits need more than the last rung provides",
-                       fleets);
+    return fmt::format(
+        "draws {} fleets per incumbent: their upper confidence limits need more than the last rung provides",
+        fleets);
 }
 
 }  // namespace prismopt

@@ -24,10 +24,12 @@ StudyPlan plan_study(const StudyModel& model);
 void refuse_ranked_placeholders(const Scenario& scenario);
 
 /// The strategy of a study for plans that need not keep its limits.
-std::unique_ptr<Strategy> strategy_without_limits(const StudyModel& model, const std::string& name, std::size_t rungs);
+std::unique_ptr<Strategy> strategy_without_limits(const StudyModel& model, const std::string& name,
+                                                  std::size_t rungs);
 
 /// The search of these ranges for plans that may not fit into memory. It draws few of them where an objective has no lower bound.
-std::unique_ptr<Strategy> search_of_doubtful(const StudyModel& model, std::vector<SweepRange> ranges, std::size_t rungs);
+std::unique_ptr<Strategy> search_of_doubtful(const StudyModel& model, std::vector<SweepRange> ranges,
+                                             std::size_t rungs);
 
 /// Logs what the user of a scenario should read before its results (scenario_notes.hpp).
 void log_notes(const Scenario& scenario);
@@ -42,7 +44,8 @@ std::string added_fleets_text(int fleets);
 
 /// Warning about the quantiles of the training time with a single step per fleet (ProductiveTimes).
 inline constexpr const char* one_step_text =
-    "[search] draws one step per fleet, so the variance of single steps stays in the quantiles of the training time and moves "
+    "[search] draws one step per fleet, so the variance of single steps stays in the quantiles of the "
+    "training time and moves "
     "them too far from the median; set steps = 2 or more in rungs and confirm";
 
 }  // namespace prismopt

@@ -16,7 +16,8 @@ StepGradients& VariantGradients::of(std::size_t variant)
     return *gradients;
 }
 
-std::vector<std::optional<double>> VariantGradients::by_software(std::size_t variant, const ParallelPlan& plan)
+std::vector<std::optional<double>> VariantGradients::by_software(std::size_t variant,
+                                                                 const ParallelPlan& plan)
 {
     if (bench_.problem(variant).cluster.possible.empty()) {
         return {};
@@ -24,7 +25,8 @@ std::vector<std::optional<double>> VariantGradients::by_software(std::size_t var
     auto& steps = software_[variant];
     if (!steps) {
         problems_.push_back(bench_.problem(variant));
-        steps = std::make_unique<StepsBySoftware>(setting_of(problems_.back(), problems_.back().phases.front()));
+        steps =
+            std::make_unique<StepsBySoftware>(setting_of(problems_.back(), problems_.back().phases.front()));
     }
     return steps->log_ratios(plan);
 }

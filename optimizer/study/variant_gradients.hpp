@@ -19,7 +19,8 @@ namespace prismopt {
 /// By the constants of the catalog, also where the scenario has learned others. The references given must outlive it.
 class VariantGradients {
 public:
-    VariantGradients(const StudyModel& model, const FittedModel& fitted) : fitted_(fitted), bench_(model.scenario, model.problem)
+    VariantGradients(const StudyModel& model, const FittedModel& fitted)
+        : fitted_(fitted), bench_(model.scenario, model.problem)
     {
     }
 

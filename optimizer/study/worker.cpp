@@ -21,7 +21,10 @@ Message Worker::operator()(const Message& bytes)
     return encode(facts(std::get<FactsRequest>(item)));
 }
 
-Sweep Worker::sweep(const SweepRange& range) { return sweep_range(model_, benches_, details().intervals(), pause_, range); }
+Sweep Worker::sweep(const SweepRange& range)
+{
+    return sweep_range(model_, benches_, details().intervals(), pause_, range);
+}
 
 std::vector<PhaseDraws> Worker::draw(const DrawBlock& block)
 {
@@ -30,7 +33,8 @@ std::vector<PhaseDraws> Worker::draw(const DrawBlock& block)
         plans.push_back(model_.designs.plan(model_.designs.space().point(point)));
     }
     Predictor& predictor =
-        benches_.of(block.source.feasibility).of(model_.designs.variant(model_.designs.space().point(block.points.front())));
+        benches_.of(block.source.feasibility)
+            .of(model_.designs.variant(model_.designs.space().point(block.points.front())));
     return predictor.sample(plans, block.range, model_.sampler(block.source));
 }
 
@@ -41,10 +45,11 @@ FullAnswer Worker::judge(const Judgement& judgement)
     const std::vector<double> model_error = model_.problem.promise.includes_model_error()
                                                 ? details().intervals().of(request.index).quantiles()
                                                 : std::vector<double>{};
-    const Prediction prediction = benches_.of(request.source.feasibility)
-                                      .of(model_.designs.variant(point))
-                                      .summarise(model_.designs.plan(point), judgement.draws, judgement.steps,
-                                                 model_.sampler(request.source), judgement.confidence, model_error);
+    const Prediction prediction =
+        benches_.of(request.source.feasibility)
+            .of(model_.designs.variant(point))
+            .summarise(model_.designs.plan(point), judgement.draws, judgement.steps,
+                       model_.sampler(request.source), judgement.confidence, model_error);
     FrontPoint drawn = front_point(model_, request.index, prediction);
     if (judgement.for_front) {
         details().add(drawn);
@@ -53,8 +58,8 @@ FullAnswer Worker::judge(const Judgement& judgement)
     if (request.source.feasibility == Feasibility::doubtful) {  // as sweeps bound them
         values.push_back(Estimate::exact(1.0 - prediction.memory_headroom));
     }
-    FullAnswer answer{
-        Evaluation{request.index, request.rung, prediction.draws, std::move(values), request.source, model_.keeping(prediction)}};
+    FullAnswer answer{Evaluation{request.index, request.rung, prediction.draws, std::move(values),
+                                 request.source, model_.keeping(prediction)}};
     if (request.source.purpose != Purpose::scout) {
         answer.drawn = std::move(drawn);
     }

@@ -9,21 +9,23 @@ namespace prismopt {
 
 void refuse_answer(const std::string& why)
 {
-    throw std::runtime_error("search: unexpected answer: " + why +
-                             "; answers must come in the order of the requests, and from a journal of the same study");
+    throw std::runtime_error(
+        "search: unexpected answer: " + why +
+        "; answers must come in the order of the requests, and from a journal of the same study");
 }
 
 void refuse_nan(std::uint64_t point, std::size_t objective)
 {
-    throw std::runtime_error("search: objective " + std::to_string(objective) + " of point " + std::to_string(point) +
-                             " is not a number, so it cannot be compared; predict this point alone to see why");
+    throw std::runtime_error(
+        "search: objective " + std::to_string(objective) + " of point " + std::to_string(point) +
+        " is not a number, so it cannot be compared; predict this point alone to see why");
 }
 
 void check_objectives(std::uint64_t point, std::size_t given, std::size_t objectives)
 {
     if (given != objectives) {
-        refuse_answer("point " + std::to_string(point) + " has " + std::to_string(given) + " objectives instead of " +
-                      std::to_string(objectives));
+        refuse_answer("point " + std::to_string(point) + " has " + std::to_string(given) +
+                      " objectives instead of " + std::to_string(objectives));
     }
 }
 
@@ -53,7 +55,8 @@ const Evaluation& expected(const Answer& answer, std::deque<PointRequest>& await
     if (awaited.empty()) refuse_answer("no request is open");
     const PointRequest request = awaited.front();
     if (evaluation == nullptr || evaluation->index != request.index || evaluation->rung != request.rung) {
-        refuse_answer("expected point " + std::to_string(request.index) + " at rung " + std::to_string(request.rung));
+        refuse_answer("expected point " + std::to_string(request.index) + " at rung " +
+                      std::to_string(request.rung));
     }
     awaited.pop_front();
     return *evaluation;

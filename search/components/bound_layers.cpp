@@ -40,7 +40,8 @@ void BoundLayers::put_in_order()
         bounds.insert(bounds.end(), bound(place).begin(), bound(place).end());
     }
     std::copy(index.begin(), index.end(), index_.begin() + static_cast<std::ptrdiff_t>(ordered_));
-    std::copy(bounds.begin(), bounds.end(), bounds_.begin() + static_cast<std::ptrdiff_t>(ordered_ * objectives_));
+    std::copy(bounds.begin(), bounds.end(),
+              bounds_.begin() + static_cast<std::ptrdiff_t>(ordered_ * objectives_));
     std::iota(order.begin(), order.end(), ordered_);
     std::vector<std::size_t> alive;
     std::merge(alive_.begin(), alive_.end(), order.begin(), order.end(), std::back_inserter(alive), lower);
@@ -53,11 +54,13 @@ void BoundLayers::filter(const Limits& limits, Keep&& keep)
 {
     const std::vector<std::vector<double>> highs = limits.sorted();
     auto next = highs.begin();
-    RunningFront passed(objectives_);  // limits that come before the bound in hand: only these can dominate it
+    RunningFront passed(
+        objectives_);  // limits that come before the bound in hand: only these can dominate it
     std::size_t kept = 0;
     for (const std::size_t place : alive_) {
         const std::span<const double> least = bound(place);
-        while (next != highs.end() && std::lexicographical_compare(next->begin(), next->end(), least.begin(), least.end())) {
+        while (next != highs.end() &&
+               std::lexicographical_compare(next->begin(), next->end(), least.begin(), least.end())) {
             passed.add(*next++);
         }
         if (passed.covers(least)) {
@@ -115,7 +118,8 @@ bool BoundLayers::peel(const Limits& limits)
         if (first) layer_.push_back(place);
         return !first;
     });
-    std::sort(layer_.begin(), layer_.end(), [this](std::size_t a, std::size_t b) { return index_[a] < index_[b]; });
+    std::sort(layer_.begin(), layer_.end(),
+              [this](std::size_t a, std::size_t b) { return index_[a] < index_[b]; });
     return !layer_.empty();
 }
 

@@ -28,7 +28,8 @@ void KeptBounds::cut()
 {
     if (kept_.size() <= range_.keep) return;
     BoundLayers layers(kept_.front().objectives.size());
-    for (std::size_t position = 0; position < kept_.size(); ++position) layers.add(position, kept_[position].objectives);
+    for (std::size_t position = 0; position < kept_.size(); ++position)
+        layers.add(position, kept_[position].objectives);
     layers.put_in_order();
     std::vector<bool> stays(kept_.size(), false);
     for (std::uint64_t left = range_.keep; left > 0;) {

@@ -18,7 +18,8 @@ std::vector<long long> degrees_of(const Axis& axis)
     for (const std::string& label : axis.labels) {
         long long number = 0;
         const auto [end, error] = std::from_chars(label.data(), label.data() + label.size(), number);
-        if (!axis.ordered || error != std::errc{} || end != label.data() + label.size() || number < 1) return {};
+        if (!axis.ordered || error != std::errc{} || end != label.data() + label.size() || number < 1)
+            return {};
         numbers.push_back(number);
     }
     return numbers;
@@ -41,7 +42,8 @@ public:
     bool complete(std::size_t axis)
     {
         if (axis == from_.size()) return true;
-        for (const int label : by_distance(from_[axis], static_cast<int>(space_.axes()[axis].labels.size()))) {
+        for (const int label :
+             by_distance(from_[axis], static_cast<int>(space_.axes()[axis].labels.size()))) {
             if (tries_++ > repair_tries) return false;
             point_[axis] = label;
             if (space_.allows(std::span(point_).first(axis + 1)) && complete(axis + 1)) return true;
@@ -72,7 +74,8 @@ Moves::Moves(const Space& space) : space_(space)
 Point Moves::any(SearchRandom& random) const
 {
     Point point(space_.axes().size(), 0);
-    for (const std::size_t axis : free_axes_) point[axis] = static_cast<int>(random.below(static_cast<std::size_t>(count(axis))));
+    for (const std::size_t axis : free_axes_)
+        point[axis] = static_cast<int>(random.below(static_cast<std::size_t>(count(axis))));
     return point;
 }
 
@@ -102,7 +105,8 @@ void Moves::mutate(Point& point, double probability, SearchRandom& random) const
         label += label >= point[axis] ? 1 : 0;
         if (space_.axes()[axis].ordered && !random.chance(0.1)) {
             // A step whose size is spread evenly over orders of magnitude, up to all labels.
-            const int step = static_cast<int>(std::ceil(std::pow(static_cast<double>(others), std::pow(random.uniform(), 2))));
+            const int step = static_cast<int>(
+                std::ceil(std::pow(static_cast<double>(others), std::pow(random.uniform(), 2))));
             const int moved = random.chance(0.5) ? point[axis] + step : point[axis] - step;
             label = std::clamp(moved, 0, others);
         }

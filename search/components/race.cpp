@@ -30,7 +30,10 @@ Change change_of(std::vector<double> changes)
     return change;
 }
 
-double log_ratio(double after, double before) { return after > 0.0 && before > 0.0 ? std::log(after / before) : 0.0; }
+double log_ratio(double after, double before)
+{
+    return after > 0.0 && before > 0.0 ? std::log(after / before) : 0.0;
+}
 
 }  // namespace
 
@@ -39,14 +42,15 @@ void Race::add(const Evaluation& evaluation)
     Runner& runner = runners_[evaluation.index];
     if (evaluation.rung != runner.rung + 1) {
         throw std::runtime_error("race: point " + std::to_string(evaluation.index) + " came at rung " +
-                                 std::to_string(evaluation.rung) + " after rung " + std::to_string(runner.rung) +
-                                 "; answers belong to another study");
+                                 std::to_string(evaluation.rung) + " after rung " +
+                                 std::to_string(runner.rung) + "; answers belong to another study");
     }
     Values value;
     for (const Estimate& estimate : evaluation.objectives) {
         if (std::isnan(estimate.value)) {
-            throw std::runtime_error("race: an objective of point " + std::to_string(evaluation.index) +
-                                     " is not a number, so it cannot be compared; predict this point alone to see why");
+            throw std::runtime_error(
+                "race: an objective of point " + std::to_string(evaluation.index) +
+                " is not a number, so it cannot be compared; predict this point alone to see why");
         }
         value.push_back(estimate.value);
     }
@@ -91,11 +95,13 @@ std::vector<PointRequest> Race::first_group()
     const std::vector<std::uint64_t> points = at_rung(rung_);
     std::vector<Values> values;
     values.reserve(points.size());
-    for (const std::uint64_t index : points) values.push_back(runners_.at(index).values[static_cast<std::size_t>(rung_ - 1)]);
+    for (const std::uint64_t index : points)
+        values.push_back(runners_.at(index).values[static_cast<std::size_t>(rung_ - 1)]);
     order_.clear();
     for (const std::size_t position : best_first(values)) order_.push_back(points[position]);
 
-    const auto share = static_cast<std::size_t>(std::ceil(options_.least_share * static_cast<double>(points.size())));
+    const auto share =
+        static_cast<std::size_t>(std::ceil(options_.least_share * static_cast<double>(points.size())));
     raised_ = std::max({share, non_dominated(values).size(), std::min(options_.least_kept, points.size())});
     first_group_asked_ = true;
     return raise({order_.begin(), order_.begin() + static_cast<std::ptrdiff_t>(raised_)});
@@ -135,8 +141,8 @@ std::vector<PointRequest> Race::second_group()
     std::vector<std::uint64_t> chosen;
     for (auto rest = climbed; rest != order_.end() && raised_ + chosen.size() < most; ++rest) {
         const Values& value = runners_.at(*rest).values[before];
-        const bool dominated =
-            std::any_of(limits.begin(), limits.end(), [&](const Values& limit) { return dominates(limit, value); });
+        const bool dominated = std::any_of(limits.begin(), limits.end(),
+                                           [&](const Values& limit) { return dominates(limit, value); });
         if (!dominated) chosen.push_back(*rest);
     }
     if (chosen.empty()) return {};

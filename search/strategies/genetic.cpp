@@ -52,7 +52,8 @@ std::vector<std::vector<int>> coarse_grid(const std::vector<Axis>& axes, std::si
 }  // namespace
 
 Genetic::Genetic(const Space& space, StudyGoal goal, Selection selection, GeneticOptions options)
-    : space_(space), goal_(std::move(goal)), selection_(std::move(selection)), options_(options), moves_(space),
+    : space_(space), goal_(std::move(goal)), selection_(std::move(selection)), options_(options),
+      moves_(space),
       bounds_hold_(std::find(goal_.bounded.begin(), goal_.bounded.end(), true) != goal_.bounded.end()),
       race_({.top_rung = goal_.top_rung})
 {
@@ -166,7 +167,8 @@ std::vector<Genetic::Member> Genetic::first_proposals()
             add_if_new(point, first);
         }
     }
-    for (std::size_t tries = 0; first.size() < options_.population && tries < child_tries * options_.population; ++tries) {
+    for (std::size_t tries = 0;
+         first.size() < options_.population && tries < child_tries * options_.population; ++tries) {
         SearchRandom random(goal_.seed, counts_.children++);
         if (const auto point = moves_.repaired(moves_.any(random))) {
             add_if_new(*point, first);
@@ -238,14 +240,17 @@ void Genetic::choose_draws(Batch& batch)
             population_.push_back(std::move(member));  // survives where the feasible are few
         }
     }
-    counts_.excluded += std::erase_if(candidates, [this](const Member& member) { return front_.dominates_bound(member.bound); });
+    counts_.excluded += std::erase_if(candidates, [this](const Member& member) {
+        return front_.dominates_bound(member.bound);
+    });
     std::vector<Values> bounds;
     bounds.reserve(candidates.size());
     for (const Member& member : candidates) {
         bounds.push_back(member.bound);
     }
     const std::uint64_t left = goal_.max_evaluations - std::min(counts_.drawn, goal_.max_evaluations);
-    const std::uint64_t most = std::min<std::uint64_t>(left, merged_ == 0 ? options_.population : options_.batch);
+    const std::uint64_t most =
+        std::min<std::uint64_t>(left, merged_ == 0 ? options_.population : options_.batch);
     for (const std::size_t position : best_first(bounds)) {
         std::vector<Member>& to = batch.drawn.size() < most ? batch.drawn : reserve_;
         to.push_back(std::move(candidates[position]));
@@ -352,15 +357,17 @@ void Genetic::KnownFront::add(const Point& point, const Values& value)
 
 bool Genetic::KnownFront::dominates_bound(const Values& bound) const
 {
-    return std::any_of(values.begin(), values.end(), [&](const Values& value) { return dominates(value, bound); });
+    return std::any_of(values.begin(), values.end(),
+                       [&](const Values& value) { return dominates(value, bound); });
 }
 
 /// Keeps feasible members by the selection rule, then infeasible ones by their distance to feasibility.
 void Genetic::survive()
 {
-    const auto infeasible =
-        std::stable_partition(population_.begin(), population_.end(), [](const Member& member) { return member.feasible; });
-    std::stable_sort(infeasible, population_.end(), [](const Member& a, const Member& b) { return a.miss < b.miss; });
+    const auto infeasible = std::stable_partition(population_.begin(), population_.end(),
+                                                  [](const Member& member) { return member.feasible; });
+    std::stable_sort(infeasible, population_.end(),
+                     [](const Member& a, const Member& b) { return a.miss < b.miss; });
     std::vector<Values> values;
     for (auto member = population_.begin(); member != infeasible; ++member) {
         values.push_back(member->value);
@@ -369,7 +376,8 @@ void Genetic::survive()
     for (const std::size_t position : selection_.survivors(values, options_.population)) {
         survivors.push_back(population_[position]);
     }
-    for (auto member = infeasible; member != population_.end() && survivors.size() < options_.population; ++member) {
+    for (auto member = infeasible; member != population_.end() && survivors.size() < options_.population;
+         ++member) {
         survivors.push_back(*member);
     }
     population_ = std::move(survivors);

@@ -25,7 +25,8 @@ public:
         std::vector<double> x;
         for (std::size_t k = 0; k < unit.size(); ++k) {
             // BOBYQA may leave its bounds by a rounding error.
-            x.push_back(std::clamp(box_.low[k] + unit[k] * (box_.high[k] - box_.low[k]), box_.low[k], box_.high[k]));
+            x.push_back(
+                std::clamp(box_.low[k] + unit[k] * (box_.high[k] - box_.low[k]), box_.low[k], box_.high[k]));
         }
         const double value = cost_(x);
         ++best_.evaluations;
@@ -107,7 +108,8 @@ Tuned minimise(const Cost& cost, const Box& box, std::span<const double> start, 
 {
     if (box.low.size() != start.size() || box.high.size() != start.size() || options.max_evaluations < 1) {
         throw std::invalid_argument(
-            "continuous search: bounds and start need one number per hardware parameter, and max_evaluations must be at least 1");
+            "continuous search: bounds and start need one number per hardware parameter, and max_evaluations "
+            "must be at least 1");
     }
     std::vector<double> unit;
     for (std::size_t k = 0; k < start.size(); ++k) {
@@ -125,7 +127,8 @@ Tuned minimise(const Cost& cost, const Box& box, std::span<const double> start, 
     if (both) run(nlopt::GN_DIRECT_L, options.max_evaluations / 2, options.tolerance, recorder);
     const int left = options.max_evaluations - recorder.best().evaluations;
     // BOBYQA needs two variables.
-    const TuneMethod local = options.method == TuneMethod::bobyqa && start.size() < 2 ? TuneMethod::sbplx : options.method;
+    const TuneMethod local =
+        options.method == TuneMethod::bobyqa && start.size() < 2 ? TuneMethod::sbplx : options.method;
     if (left > 0) run(algorithm_of(local), left, options.tolerance, recorder);
     return recorder.best();
 }

@@ -38,7 +38,8 @@ using Cost = std::function<double(std::span<const double>)>;
 /// Returns the best of all points tried, which is no worse than `start`. `cost` must be deterministic (a noise-free model, or an
 /// average over the same draws), and may be infinite for infeasible points. Its exceptions end the search and pass through.
 /// Throws std::invalid_argument if box and start do not match.
-Tuned minimise(const Cost& cost, const Box& box, std::span<const double> start, const TuneOptions& options = {});
+Tuned minimise(const Cost& cost, const Box& box, std::span<const double> start,
+               const TuneOptions& options = {});
 
 /// Augmented Chebyshev scalarisation: max_k w_k z_k + share * sum_k w_k z_k with z = (value - ideal) / (nadir - ideal); its
 /// minima are Pareto optimal, and weights reach parts of a front that is not convex. Source: Steuer, Choo, Math. Program. 26

@@ -10,7 +10,8 @@ namespace {
 }  // namespace
 
 Racing::Racing(const Space& space, const StudyGoal& goal)
-    : goal_(goal), ranges_(ranges_of(goal, space.size())), feasible_(goal.objectives), race_({.top_rung = goal.top_rung})
+    : goal_(goal), ranges_(ranges_of(goal, space.size())), feasible_(goal.objectives),
+      race_({.top_rung = goal.top_rung})
 {
 }
 

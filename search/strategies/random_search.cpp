@@ -7,8 +7,8 @@
 namespace prismopt {
 namespace {
 
-constexpr std::size_t batch = 256;                        // tuples looked at at once
-constexpr std::size_t tries_of_one = 200'000;             // for one of them; beyond that the space is taken as exhausted
+constexpr std::size_t batch = 256;             // tuples looked at at once
+constexpr std::size_t tries_of_one = 200'000;  // for one of them; beyond that the space is taken as exhausted
 constexpr std::uint64_t usual_random_evaluations = 4096;  // without a limit by the user
 
 }  // namespace

@@ -51,7 +51,8 @@ std::unique_ptr<Strategy> make_exact(const Space& space, const StudyGoal& goal)
     if (goal.alternatives) return std::make_unique<AlternativeSearch>(space, goal);
     ExactOptions options{.goal = goal, .ranges = ranges_of(goal, space.size())};
     // A part is not explored: an incumbent outside of it is no result of it.
-    if (goal.parts == 1 && static_cast<double>(space.size()) > most_swept_first && feasible_at_most(space) > most_swept_first) {
+    if (goal.parts == 1 && static_cast<double>(space.size()) > most_swept_first &&
+        feasible_at_most(space) > most_swept_first) {
         options.explored = &space;
     }
     return std::make_unique<Exact>(std::move(options));
@@ -64,7 +65,11 @@ std::unique_ptr<Strategy> make(const Space& space, const StudyGoal& goal)
 }
 
 constexpr auto facts = std::to_array<StrategyFacts>({
-    {.name = "auto", .chooses = true, .covers = true, .compares_alternatives = true, .tuning = Tuning::if_continuous},
+    {.name = "auto",
+     .chooses = true,
+     .covers = true,
+     .compares_alternatives = true,
+     .tuning = Tuning::if_continuous},
     {.name = "nlopt", .chooses = true, .tuning = Tuning::always},
     // Each rung has simultaneous limits, which share the error probability: fewer rungs than halving.
     {.name = "exact", .covers = true, .excludes = true, .compares_alternatives = true, .rungs_between = 4},
@@ -82,25 +87,33 @@ constexpr std::array<Make, facts.size()> makers{nullptr,     nullptr,     make_e
 ChosenStrategy choose(const Space& space, const StudyGoal& goal)
 {
     const std::string tuples = grouped(space.size()) + " combinations of values";
-    if (goal.alternatives) return {"exact", tuples + ", and lower bounds of their best plans compare machines", nullptr};
+    if (goal.alternatives)
+        return {"exact", tuples + ", and lower bounds of their best plans compare machines", nullptr};
     const bool part = goal.parts > 1;
     if (!part && !can_be_swept(space)) {
         const bool few = goal.objectives <= 2;  // as measured: results/search-quality.md
         return {few ? "nsga2" : "nsga3",
                 tuples + " are too many to check all feasible ones; " + std::to_string(goal.objectives) +
-                    (few ? " objectives: crowding distance" : " objectives: niches along reference directions"),
+                    (few ? " objectives: crowding distance"
+                         : " objectives: niches along reference directions"),
                 nullptr};
     }
-    const std::string each = part ? "parts can be merged if all their combinations are checked" : tuples + " can all be checked";
+    const std::string each =
+        part ? "parts can be merged if all their combinations are checked" : tuples + " can all be checked";
     if (std::none_of(goal.bounded.begin(), goal.bounded.end(), [](bool bounded) { return bounded; })) {
-        return {"racing", each + ", but no objective has a lower bound that could exclude plans before they are evaluated",
+        return {"racing",
+                each +
+                    ", but no objective has a lower bound that could exclude plans before they are evaluated",
                 nullptr};
     }
-    const bool all = std::all_of(goal.bounded.begin(), goal.bounded.end(), [](bool bounded) { return bounded; });
-    return {"exact",
-            each + (all ? ", and lower bounds exclude most plans before they are evaluated"
-                        : "; an objective without a lower bound keeps all feasible plans until they are evaluated"),
-            nullptr};
+    const bool all =
+        std::all_of(goal.bounded.begin(), goal.bounded.end(), [](bool bounded) { return bounded; });
+    return {
+        "exact",
+        each +
+            (all ? ", and lower bounds exclude most plans before they are evaluated"
+                 : "; an objective without a lower bound keeps all feasible plans until they are evaluated"),
+        nullptr};
 }
 
 }  // namespace
@@ -109,7 +122,8 @@ std::span<const StrategyFacts> strategies() { return facts; }
 
 const StrategyFacts& facts_of_strategy(std::string_view name)
 {
-    const auto* found = std::find_if(facts.begin(), facts.end(), [name](const StrategyFacts& of) { return of.name == name; });
+    const auto* found =
+        std::find_if(facts.begin(), facts.end(), [name](const StrategyFacts& of) { return of.name == name; });
     if (found == facts.end()) {
         throw std::invalid_argument("unknown search strategy \"" + std::string(name) + "\"");
     }

@@ -12,10 +12,13 @@ namespace {
 /// kernels.
 void compose_chain(benchmark::State& state)
 {
-    const Distribution distribution{
-        LogNormal{0.01 * static_cast<double>(state.range(2))}, {}, 0.01 * static_cast<double>(state.range(3)), ""};
+    const Distribution distribution{LogNormal{0.01 * static_cast<double>(state.range(2))},
+                                    {},
+                                    0.01 * static_cast<double>(state.range(3)),
+                                    ""};
     ResidualDistributions residual;
-    residual.fill(KernelDistribution([q = DistributionQuantile(distribution)](double p, bool upper) { return q(p, upper); }));
+    residual.fill(KernelDistribution(
+        [q = DistributionQuantile(distribution)](double p, bool upper) { return q(p, upper); }));
     PassCost layer;
     for (int kernels : {1, 3, 2, 1, 4, 2, 3}) {
         Segment& segment = layer.segments.emplace_back();
@@ -26,7 +29,8 @@ void compose_chain(benchmark::State& state)
     layer.exposed.assign(6, {2e-4, {{KernelClass::tensor_all_reduce, 1.0}}});
     for (auto _ : state) {
         ChainDistributions chains(residual, StandardDistribution::node_probabilities());
-        benchmark::DoNotOptimize(chains.compose({layer, static_cast<int>(state.range(0))}, static_cast<int>(state.range(1))));
+        benchmark::DoNotOptimize(
+            chains.compose({layer, static_cast<int>(state.range(0))}, static_cast<int>(state.range(1))));
     }
 }
 BENCHMARK(compose_chain)

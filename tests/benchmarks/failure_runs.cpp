@@ -57,7 +57,8 @@ Reliability reliability(bool everything)
 double failure_runs_s(bool everything)
 {
     const Reliability r = reliability(everything);
-    const QuantileTable exponential([](double p, bool upper) { return upper ? -std::log(p) : -std::log1p(-p); });
+    const QuantileTable exponential(
+        [](double p, bool upper) { return upper ? -std::log(p) : -std::log1p(-p); });
     FailureTables tables(exponential);
     const FailureModel model = failure_model(r, {2048, 16384});
     const RunSegment part{model, 16384, std::vector<double>(10'000, 0.9 * 54 * day)};

@@ -85,9 +85,11 @@ Variability residuals_only()
 {
     Variability variability;
     for (const KernelClass kind : {KernelClass::gemm, KernelClass::attention, KernelClass::elementwise}) {
-        variability.residual[static_cast<std::size_t>(kind)] = Distribution{LogNormal{0.05}, {}, 20.0, "benchmark"};
+        variability.residual[static_cast<std::size_t>(kind)] =
+            Distribution{LogNormal{0.05}, {}, 20.0, "benchmark"};
     }
-    variability.residual[static_cast<std::size_t>(KernelClass::p2p)] = Distribution{LogNormal{0.30}, {}, 20.0, "benchmark"};
+    variability.residual[static_cast<std::size_t>(KernelClass::p2p)] =
+        Distribution{LogNormal{0.30}, {}, 20.0, "benchmark"};
     return variability;
 }
 
@@ -106,8 +108,14 @@ double scalar_steps(const ExecutionGraph& graph, int draws, bool every_factor)
     struct LogNormalOf {
         double mean;
         double deviation;
-        explicit LogNormalOf(double cv) : mean(-0.5 * std::log1p(cv * cv)), deviation(std::sqrt(std::log1p(cv * cv))) {}
-        double operator()(std::mt19937_64& e) const { return std::lognormal_distribution<double>(mean, deviation)(e); }
+        explicit LogNormalOf(double cv)
+            : mean(-0.5 * std::log1p(cv * cv)), deviation(std::sqrt(std::log1p(cv * cv)))
+        {
+        }
+        double operator()(std::mt19937_64& e) const
+        {
+            return std::lognormal_distribution<double>(mean, deviation)(e);
+        }
     };
     const LogNormalOf compute_residual(0.03);
     const LogNormalOf collective_residual(0.10);
@@ -142,13 +150,15 @@ double scalar_steps(const ExecutionGraph& graph, int draws, bool every_factor)
             const OpDistribution& distribution = graph.distribution_of(op);
             double start = stage_end[op.stage];
             if (op.in != Program::start) {
-                const double transfer = static_cast<double>(distribution.transfer_s) * network * transfer_residual(engine);
+                const double transfer =
+                    static_cast<double>(distribution.transfer_s) * network * transfer_residual(engine);
                 start = std::max(start, slot[op.in] + transfer);
             }
-            double duration = static_cast<double>(distribution.compute_s) * stage_factor[op.stage] * microbatch[op.microbatch] *
-                              compute_residual(engine);
+            double duration = static_cast<double>(distribution.compute_s) * stage_factor[op.stage] *
+                              microbatch[op.microbatch] * compute_residual(engine);
             if (distribution.communication_s > 0.0F) {
-                duration += static_cast<double>(distribution.communication_s) * network * collective_residual(engine);
+                duration +=
+                    static_cast<double>(distribution.communication_s) * network * collective_residual(engine);
             }
             stage_end[op.stage] = start + duration;
             slot[op.out] = stage_end[op.stage];

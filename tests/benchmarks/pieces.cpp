@@ -26,7 +26,8 @@ void scalar_reference(benchmark::State& state)
     for (auto _ : state) {
         benchmark::DoNotOptimize(scalar_steps(graph, draws, state.range(0) != 0));
     }
-    state.SetItemsProcessed(state.iterations() * draws * static_cast<std::int64_t>(graph.program->ops.size()));
+    state.SetItemsProcessed(state.iterations() * draws *
+                            static_cast<std::int64_t>(graph.program->ops.size()));
 }
 BENCHMARK(scalar_reference)->ArgName("every_factor")->Arg(0)->Arg(1);
 
@@ -37,7 +38,8 @@ void sampler(benchmark::State& state)
     const auto list = pointers(graphs);
     omp_set_num_threads(1);
     for (auto _ : state) {
-        benchmark::DoNotOptimize(sample_steps(list, job().problem().noise, {0, block_fleets, 1}, {1, Purpose::search, 2}));
+        benchmark::DoNotOptimize(
+            sample_steps(list, job().problem().noise, {0, block_fleets, 1}, {1, Purpose::search, 2}));
     }
     state.SetItemsProcessed(state.iterations() * state.range(0) * block_fleets *
                             static_cast<std::int64_t>(graphs.front().program->ops.size()));
@@ -53,7 +55,8 @@ void sampler_one_distribution(benchmark::State& state)
     omp_set_num_threads(1);
     constexpr int draws = 1024;
     for (auto _ : state) {
-        benchmark::DoNotOptimize(sample_steps(list, plain.problem().noise, {0, draws, 1}, {1, Purpose::search, 2}));
+        benchmark::DoNotOptimize(
+            sample_steps(list, plain.problem().noise, {0, draws, 1}, {1, Purpose::search, 2}));
     }
     state.SetItemsProcessed(state.iterations() * state.range(0) * draws *
                             static_cast<std::int64_t>(graphs.front().program->ops.size()));
@@ -72,7 +75,8 @@ void sampler_of_replicas(benchmark::State& state)
     const ExecutionGraph graph = std::get<CompiledPlan>(compiler.compile(plan)).graph;
     omp_set_num_threads(1);
     for (auto _ : state) {
-        benchmark::DoNotOptimize(sample_steps(graph, problem.noise, {0, block_fleets, 1}, {1, Purpose::search, 4}));
+        benchmark::DoNotOptimize(
+            sample_steps(graph, problem.noise, {0, block_fleets, 1}, {1, Purpose::search, 4}));
     }
     state.SetItemsProcessed(state.iterations() * block_fleets);
 }

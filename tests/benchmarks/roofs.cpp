@@ -56,12 +56,14 @@ double parts_s_per_op_draw()
     static const ExecutionGraph graph = job.graph();
     constexpr std::size_t window = 16;
     constexpr int repeats = 200;
-    const std::span<const ProgramOp> ops = std::span(graph.program->ops).subspan(graph.program->ops.size() / 2, window);
+    const std::span<const ProgramOp> ops =
+        std::span(graph.program->ops).subspan(graph.program->ops.size() / 2, window);
     std::vector<OpDraws> draws(window);
     const FleetPhilox philox(1, Words{});
     const DrawKeys keys{philox, Purpose::search, 0, graph.first_slot.data()};
     const BoundPlan plan(graph, 2);
-    std::vector<Floats> state(2 * graph.stages() + graph.program->slots + graph.program->shape.microbatches + 1);
+    std::vector<Floats> state(2 * graph.stages() + graph.program->slots + graph.program->shape.microbatches +
+                              1);
     std::vector<Floats> parts(2 * graph.distribution.size());
     PipelineRun run;
     run.distribution = plan.spread.data();

@@ -30,8 +30,8 @@ void rejected_tuples(benchmark::State& state)
     const DesignMap designs(wide());
     std::int64_t rejected = 0;
     for (auto _ : state) {
-        for (const Rejected& reason :
-             designs.space().enumerate(0, designs.space().size(), [](std::uint64_t, std::span<const int>) {})) {
+        for (const Rejected& reason : designs.space().enumerate(0, designs.space().size(),
+                                                                [](std::uint64_t, std::span<const int>) {})) {
             rejected += static_cast<std::int64_t>(reason.count);
         }
     }

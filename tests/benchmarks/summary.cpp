@@ -50,9 +50,9 @@ private:
 class Summary {
 public:
     Summary()
-        : pipeline_(16, 64), large_(128, 1024), plain_(16, 64, residuals_only()), kinds_(pipeline_.candidates(256)),
-          one_distribution_(plain_.candidates_of_one_distribution(1000)), few_(pipeline_.candidates(16)),
-          few_large_(large_.candidates(16))
+        : pipeline_(16, 64), large_(128, 1024), plain_(16, 64, residuals_only()),
+          kinds_(pipeline_.candidates(256)), one_distribution_(plain_.candidates_of_one_distribution(1000)),
+          few_(pipeline_.candidates(16)), few_large_(large_.candidates(16))
     {
     }
 
@@ -68,9 +68,11 @@ public:
         json["pool_overhead"] = median_("overhead of the pool");
         json["mixed_to_scalar"] = scalar / median_("mixed");
         json["fused_to_scalar"] = scalar / median_("one");
-        json["large_to_small"] = std::max(median_("one large") / median_("one"), median_("few large") / median_("few"));
-        json["two_threads_to_roof"] = (median_("mixed, one thread on the wall") / median_("mixed, two threads")) /
-                                      (median_("parts") / median_("parts, two threads"));
+        json["large_to_small"] =
+            std::max(median_("one large") / median_("one"), median_("few large") / median_("few"));
+        json["two_threads_to_roof"] =
+            (median_("mixed, one thread on the wall") / median_("mixed, two threads")) /
+            (median_("parts") / median_("parts, two threads"));
         json["compile_and_mean_us"] = 1e6 * median_("compile and mean");
         json["costs_us"] = 1e6 * median_("costs");
         json["balanced_to_layers"] = median_("balanced") / median_("layers");
@@ -95,7 +97,8 @@ private:
             keep(times);
         };
         const double seconds = on_the_wall ? wall_seconds_of(run) : seconds_of(run);
-        return seconds / (static_cast<double>(graphs.size()) * draws * static_cast<double>(graphs.front().program->ops.size()));
+        return seconds / (static_cast<double>(graphs.size()) * draws *
+                          static_cast<double>(graphs.front().program->ops.size()));
     }
 
     double scalar(bool every_factor)
@@ -117,7 +120,8 @@ private:
         const NoiseTables& noise = plain_.problem().noise;
         const std::span<const ProgramOp> ops = graph.program->ops;
         constexpr std::size_t window = 256;
-        const SharedDistributions shared{graph.shapes[graph.distribution.front().compute.shape].get(), nullptr, false};
+        const SharedDistributions shared{graph.shapes[graph.distribution.front().compute.shape].get(),
+                                         nullptr, false};
         const SamplerOptions options;
         std::deque<BoundPlan> bound;
         for (std::size_t i = 0; i < plans; ++i) {
@@ -203,7 +207,8 @@ private:
         ParallelPlan plan = pipeline_.plan();
         plan.split = LayerSplit::balanced;
         PlanCompiler compiler({problem.workload, problem.phases.front(), problem.cluster, problem.noise});
-        const Bytes needed = std::get<CompiledPlan>(compiler.compile(plan, CompileFor::noise_free_step)).memory.total();
+        const Bytes needed =
+            std::get<CompiledPlan>(compiler.compile(plan, CompileFor::noise_free_step)).memory.total();
         problem.cluster.accelerator.memory = within * needed;
         plan.split = split;
         return compile_and_mean(problem, plan);
@@ -236,7 +241,8 @@ private:
     double sweep_tuples_per_s()
     {
         if (!study_) {
-            scenario_ = std::make_unique<Scenario>(read_scenario(PRISMOPT_SOURCE_DIR "/jobs/scenarios/llama3-405b-16k.toml"));
+            scenario_ = std::make_unique<Scenario>(
+                read_scenario(PRISMOPT_SOURCE_DIR "/jobs/scenarios/llama3-405b-16k.toml"));
             study_ = std::make_unique<StudyModel>(*scenario_);
             worker_ = std::make_unique<Worker>(*study_);
         }

@@ -20,11 +20,13 @@ Scenario wide_scenario()
         s.space.gpus.push_back(gpus);
     }
     s.space.cp = {1, 2, 4, 8};
-    s.space.pp = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 14, 16, 18, 20, 21, 24, 28, 32, 36, 40, 42, 48, 56, 63, 64, 96, 126, 128};
+    s.space.pp = {1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 12, 14, 16,  18, 20,
+                  21, 24, 28, 32, 36, 40, 42, 48, 56, 63, 64, 96, 126, 128};
     s.space.v = {1, 2, 3, 4, 6, 8, 12, 16};
     s.space.microbatch = {1, 2, 4, 8};
-    s.space.schedule = {Schedule::gpipe, Schedule::one_f_one_b, Schedule::interleaved, Schedule::zb_h1,     Schedule::zb_h2,
-                        Schedule::zb_v,  Schedule::v_half,      Schedule::v_min,       Schedule::dualpipe_v};
+    s.space.schedule = {Schedule::gpipe,  Schedule::one_f_one_b, Schedule::interleaved,
+                        Schedule::zb_h1,  Schedule::zb_h2,       Schedule::zb_v,
+                        Schedule::v_half, Schedule::v_min,       Schedule::dualpipe_v};
     s.space.sharding = {Sharding::none, Sharding::zero1, Sharding::zero2, Sharding::zero3};
     s.space.dp_overlap = {DataParallelOverlap::on, DataParallelOverlap::off};
     s.space.tp_overlap = {TensorParallelOverlap::on, TensorParallelOverlap::off};
@@ -53,7 +55,8 @@ std::vector<std::vector<double>> limits_near_the_best(const StudyModel& model, W
 }  // namespace
 
 WideSpace::WideSpace()
-    : scenario_(wide_scenario()), model_(scenario_), worker_(model_), limits_(limits_near_the_best(model_, worker_))
+    : scenario_(wide_scenario()), model_(scenario_), worker_(model_),
+      limits_(limits_near_the_best(model_, worker_))
 {
 }
 
@@ -67,8 +70,10 @@ double WideSpace::bounds_per_s()
     const double seconds = seconds_of([&] {
         for (std::uint64_t i = 0; i < parts; ++i) {
             const double place = std::fmod(golden * static_cast<double>(i), 1.0 - 1.0 / share);
-            const std::uint64_t begin = i * part + static_cast<std::uint64_t>(place * static_cast<double>(part));
-            const Sweep sweep = worker_.sweep({.begin = begin, .end = begin + part / share, .limits = limits_});
+            const std::uint64_t begin =
+                i * part + static_cast<std::uint64_t>(place * static_cast<double>(part));
+            const Sweep sweep =
+                worker_.sweep({.begin = begin, .end = begin + part / share, .limits = limits_});
             bounded += sweep.feasible.size() + sweep.excluded + sweep.unchecked;
         }
     });

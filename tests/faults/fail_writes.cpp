@@ -62,7 +62,8 @@ const Plan& plan()
                                         : Fault::once;
         plan.error = fault == "EIO" ? EIO : ENOSPC;
         if (const std::string log = variable("PRISMOPT_FAULT_LOG"); !log.empty()) {
-            plan.log = next<int(const char*, int, ...)>("open")(log.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+            plan.log = next<int(const char*, int, ...)>(
+                "open")(log.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
         }
         return plan;
     }();
@@ -80,8 +81,8 @@ Verdict judge(const char* name)
     if (p.log >= 0) {
         char line[64];
         const int length = std::snprintf(line, sizeof line, "%ld %s\n", number, name);
-        [[maybe_unused]] const auto ignored =
-            next<ssize_t(int, const void*, std::size_t)>("write")(p.log, line, static_cast<std::size_t>(length));
+        [[maybe_unused]] const auto ignored = next<ssize_t(int, const void*, std::size_t)>(
+            "write")(p.log, line, static_cast<std::size_t>(length));
     }
     if (p.at == 0 || number < p.at) {
         return Verdict::go_on;
@@ -90,7 +91,8 @@ Verdict judge(const char* name)
         case Fault::none: return Verdict::go_on;
         case Fault::once: return number == p.at ? Verdict::fail : Verdict::go_on;
         case Fault::full: return Verdict::fail;
-        case Fault::shortened: return number == p.at ? Verdict::half : number == p.at + 1 ? Verdict::fail : Verdict::go_on;
+        case Fault::shortened:
+            return number == p.at ? Verdict::half : number == p.at + 1 ? Verdict::fail : Verdict::go_on;
         case Fault::kill: ::kill(::getpid(), SIGKILL); return Verdict::fail;
     }
     return Verdict::go_on;
@@ -115,7 +117,8 @@ bool counts(int descriptor)
         return false;
     }
     char path[PATH_MAX];
-    const ssize_t length = ::readlink(("/proc/self/fd/" + std::to_string(descriptor)).c_str(), path, sizeof path);
+    const ssize_t length =
+        ::readlink(("/proc/self/fd/" + std::to_string(descriptor)).c_str(), path, sizeof path);
     return length > 0 && std::string(path, static_cast<std::size_t>(length)).starts_with(plan().folder);
 }
 
@@ -145,14 +148,18 @@ int open_at_by(const char* name, int folder, const char* path, int flags, mode_t
 
 std::FILE* fopen_by(const char* name, const char* path, const char* mode)
 {
-    if (std::strpbrk(mode, "wa+") != nullptr && counts(std::string(path)) && judge("open") != Verdict::go_on) {
+    if (std::strpbrk(mode, "wa+") != nullptr && counts(std::string(path)) &&
+        judge("open") != Verdict::go_on) {
         errno = plan().error;
         return nullptr;
     }
     return next<std::FILE*(const char*, const char*)>(name)(path, mode);
 }
 
-mode_t mode_of(int flags, std::va_list arguments) { return (flags & (O_CREAT | O_TMPFILE)) != 0 ? va_arg(arguments, mode_t) : 0; }
+mode_t mode_of(int flags, std::va_list arguments)
+{
+    return (flags & (O_CREAT | O_TMPFILE)) != 0 ? va_arg(arguments, mode_t) : 0;
+}
 
 }  // namespace
 
@@ -201,15 +208,18 @@ ssize_t write(int descriptor, const void* bytes, std::size_t count)
 {
     static auto* const real = next<ssize_t(int, const void*, std::size_t)>("write");
     const Verdict verdict = counts(descriptor) ? judge("write") : Verdict::go_on;
-    return verdict == Verdict::fail ? failed() : real(descriptor, bytes, verdict == Verdict::half ? (count + 1) / 2 : count);
+    return verdict == Verdict::fail
+               ? failed()
+               : real(descriptor, bytes, verdict == Verdict::half ? (count + 1) / 2 : count);
 }
 
 ssize_t pwrite(int descriptor, const void* bytes, std::size_t count, off_t place)
 {
     static auto* const real = next<ssize_t(int, const void*, std::size_t, off_t)>("pwrite");
     const Verdict verdict = counts(descriptor) ? judge("pwrite") : Verdict::go_on;
-    return verdict == Verdict::fail ? failed()
-                                    : real(descriptor, bytes, verdict == Verdict::half ? (count + 1) / 2 : count, place);
+    return verdict == Verdict::fail
+               ? failed()
+               : real(descriptor, bytes, verdict == Verdict::half ? (count + 1) / 2 : count, place);
 }
 
 ssize_t pwrite64(int descriptor, const void* bytes, std::size_t count, off64_t place)
@@ -221,7 +231,8 @@ ssize_t writev(int descriptor, const iovec* parts, int count)
 {
     static auto* const real = next<ssize_t(int, const iovec*, int)>("writev");
     const Verdict verdict = counts(descriptor) ? judge("writev") : Verdict::go_on;
-    return verdict == Verdict::fail ? failed() : real(descriptor, parts, verdict == Verdict::half ? 1 : count);
+    return verdict == Verdict::fail ? failed()
+                                    : real(descriptor, parts, verdict == Verdict::half ? 1 : count);
 }
 
 int fsync(int descriptor)

@@ -22,6 +22,9 @@ inline std::string input_file(const std::uint8_t* data, std::size_t size, const 
 }
 
 /// A path in /tmp that only this process uses.
-inline std::string own_path(const std::string& suffix) { return "/tmp/prismopt-fuzz-" + std::to_string(::getpid()) + suffix; }
+inline std::string own_path(const std::string& suffix)
+{
+    return "/tmp/prismopt-fuzz-" + std::to_string(::getpid()) + suffix;
+}
 
 }  // namespace prismopt

@@ -16,8 +16,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const std::string text(data, data + size);
     for (const std::size_t piece : {std::size_t{7}, std::max<std::size_t>(size, 1)}) {
         try {
-            LogReader reader(
-                {.path = "fuzz.log", .trainer = "", .tokens_per_step = 4e6, .sequences_per_step = 1024.0, .gpus = 64});
+            LogReader reader({.path = "fuzz.log",
+                              .trainer = "",
+                              .tokens_per_step = 4e6,
+                              .sequences_per_step = 1024.0,
+                              .gpus = 64});
             for (std::size_t at = 0; at < text.size(); at += piece) {
                 reader.add(std::string_view(text).substr(at, piece));
             }

@@ -36,7 +36,8 @@ void say_case()
 {
     std::array<char, 64> line{};
     const int length = std::snprintf(line.data(), line.size(), "case %llu\n", current);
-    [[maybe_unused]] const auto ignored = ::write(STDERR_FILENO, line.data(), static_cast<std::size_t>(length));
+    [[maybe_unused]] const auto ignored =
+        ::write(STDERR_FILENO, line.data(), static_cast<std::size_t>(length));
 }
 
 void die(int signal)
@@ -59,7 +60,10 @@ double core_seconds() { return static_cast<double>(std::clock()) / CLOCKS_PER_SE
 using Random = std::mt19937_64;
 std::size_t below(Random& random, std::size_t n) { return n == 0 ? 0 : random() % n; }
 
-bool in_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '.' || c == '_' || c == '-' || c == '+'; }
+bool in_word(char c)
+{
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '.' || c == '_' || c == '-' || c == '+';
+}
 
 /// Words and numbers of a text, by place and length.
 std::vector<std::pair<std::size_t, std::size_t>> words(const std::string& text)
@@ -183,7 +187,8 @@ void mutate_once(std::string& text, Random& random, const std::vector<std::strin
     }
 }
 
-std::string mutated(unsigned long long number, const std::vector<std::string>& corpus, const std::vector<std::string>& vocabulary)
+std::string mutated(unsigned long long number, const std::vector<std::string>& corpus,
+                    const std::vector<std::string>& vocabulary)
 {
     Random random(number);
     std::string text = corpus[below(random, corpus.size())];

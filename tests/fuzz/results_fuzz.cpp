@@ -32,7 +32,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
 {
     using namespace prismopt;
     const bool sealed = size > seal_bytes && data[0] == 'P';
-    const std::span<const std::uint8_t> content(data + (sealed ? seal_bytes : 0), size - (sealed ? seal_bytes : 0));
+    const std::span<const std::uint8_t> content(data + (sealed ? seal_bytes : 0),
+                                                size - (sealed ? seal_bytes : 0));
     read(content.data(), content.size());
     const Seal seal = seal_of(std::as_bytes(content));
     std::vector<std::uint8_t> file;

@@ -27,14 +27,17 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         leave_out_absurd(files.gpu_runs, files.gpu_faults);
         leave_out_absurd(files.collectives, files.collective_faults);
         constexpr std::size_t most_operations = 2000;  // time is for the readers
-        if (!files.trace.ops.empty() && files.trace.ops.size() < most_operations && problems(files.trace).empty()) {
+        if (!files.trace.ops.empty() && files.trace.ops.size() < most_operations &&
+            problems(files.trace).empty()) {
             variability_toml(calibrate(files.trace), "hpc-2024");
         }
         if (!files.gpu_runs.empty()) {
             variability_toml(calibrate_gpu_runs(files.gpu_runs, files.gpu_source), "hpc-2024");
         }
         if (!files.collectives.empty()) {
-            variability_toml(calibrate_collectives(files.collectives, files.collective_source, kernel_names({})), "hpc-2024");
+            variability_toml(calibrate_collectives(files.collectives, files.collective_source,
+                                                   kernel_names({})),
+                             "hpc-2024");
         }
         if (!files.outages.empty()) {
             fit_failures(files.outages, {100, 0.0});

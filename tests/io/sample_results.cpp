@@ -21,7 +21,8 @@ FrontPoint member(std::uint64_t index, Point point, int gpus, double p99_days)
     member.index = index;
     member.point = std::move(point);
     double next = 1.0;
-    for (const auto& column : plan_results<Estimate>()) {  // every column another value, so that none can be mistaken for another
+    for (const auto& column :
+         plan_results<Estimate>()) {  // every column another value, so that none can be mistaken for another
         next += 1.0;
         column.of(member) = estimate(next, next - 0.25, next + 0.5);
     }
@@ -102,31 +103,52 @@ Results sample_results()
     results.raw_tuples = 32;
     results.feasible = 3;
     results.rejected = {
-        Rejected{.reason = "out of memory", .count = 28, .miss = 1.5e9, .nearest = "stage 0 needs 81.5 GB, 80.0 GB present"},
+        Rejected{.reason = "out of memory",
+                 .count = 28,
+                 .miss = 1.5e9,
+                 .nearest = "stage 0 needs 81.5 GB, 80.0 GB present"},
         Rejected{.reason = "dp does not divide the batch", .count = 1, .miss = 0.0, .nearest = ""}};
-    results.objectives = {ObjectiveInfo{.name = "training_time_p99", .units = "s", .long_name = "p99 training time"},
-                          ObjectiveInfo{.name = "gpus", .units = "1", .long_name = "GPUs"}};
-    results.evaluations = {
-        EvaluatedPoint{
-            .index = 7, .point = {0, 1, 0, 0, 0, 0, 1}, .rung = 0, .draws = 0, .bounds = {50.0 * day, 8192.0}, .objectives = {}},
-        EvaluatedPoint{.index = 21,
-                       .point = {1, 0, 0, 1, 0, 1, 0},
-                       .rung = 1,
-                       .draws = 128,
-                       .bounds = {40.0 * day, 16384.0},
-                       .objectives = {estimate(60.0 * day, 55.0 * day, infinity), estimate(16384.0, 16384.0, 16384.0)}},
-        EvaluatedPoint{.index = 30,
-                       .point = {1, 1, 0, 1, 0, 1, 0},
-                       .rung = 2,
-                       .draws = 2048,
-                       .bounds = {41.0 * day, 16384.0},
-                       .objectives = {estimate(58.4 * day, 57.4 * day, 59.4 * day), estimate(16384.0, 16384.0, 16384.0)}}};
-    results.front = {member(30, {1, 1, 0, 1, 0, 1, 0}, 16384, 58.4), member(21, {1, 0, 0, 1, 0, 1, 0}, 16384, 60.25)};
+    results.objectives = {
+        ObjectiveInfo{.name = "training_time_p99", .units = "s", .long_name = "p99 training time"},
+        ObjectiveInfo{.name = "gpus", .units = "1", .long_name = "GPUs"}};
+    results.evaluations = {EvaluatedPoint{.index = 7,
+                                          .point = {0, 1, 0, 0, 0, 0, 1},
+                                          .rung = 0,
+                                          .draws = 0,
+                                          .bounds = {50.0 * day, 8192.0},
+                                          .objectives = {}},
+                           EvaluatedPoint{.index = 21,
+                                          .point = {1, 0, 0, 1, 0, 1, 0},
+                                          .rung = 1,
+                                          .draws = 128,
+                                          .bounds = {40.0 * day, 16384.0},
+                                          .objectives = {estimate(60.0 * day, 55.0 * day, infinity),
+                                                         estimate(16384.0, 16384.0, 16384.0)}},
+                           EvaluatedPoint{.index = 30,
+                                          .point = {1, 1, 0, 1, 0, 1, 0},
+                                          .rung = 2,
+                                          .draws = 2048,
+                                          .bounds = {41.0 * day, 16384.0},
+                                          .objectives = {estimate(58.4 * day, 57.4 * day, 59.4 * day),
+                                                         estimate(16384.0, 16384.0, 16384.0)}}};
+    results.front = {member(30, {1, 1, 0, 1, 0, 1, 0}, 16384, 58.4),
+                     member(21, {1, 0, 0, 1, 0, 1, 0}, 16384, 60.25)};
     results.front.back().dominated = true;
-    results.progress = {ProgressPoint{.evaluations = 1, .draws = 128, .hypervolume = 0.25, .elapsed_s = 0.5},
-                        ProgressPoint{.evaluations = 2, .draws = 2176, .hypervolume = 0.5, .elapsed_s = 1.25}};
-    results.ranks = {{.rank = 0, .items = 3, .busy_s = 1.0, .idle_s = 0.25, .wall_s = 1.5, .part_s = {0.5, 0.25, 0.125, 0.125}},
-                     {.rank = 1, .items = 2, .busy_s = 0.75, .idle_s = 0.5, .wall_s = 1.375, .part_s = {0.25, 0.5, 0.0, 0.0}}};
+    results.progress = {
+        ProgressPoint{.evaluations = 1, .draws = 128, .hypervolume = 0.25, .elapsed_s = 0.5},
+        ProgressPoint{.evaluations = 2, .draws = 2176, .hypervolume = 0.5, .elapsed_s = 1.25}};
+    results.ranks = {{.rank = 0,
+                      .items = 3,
+                      .busy_s = 1.0,
+                      .idle_s = 0.25,
+                      .wall_s = 1.5,
+                      .part_s = {0.5, 0.25, 0.125, 0.125}},
+                     {.rank = 1,
+                      .items = 2,
+                      .busy_s = 0.75,
+                      .idle_s = 0.5,
+                      .wall_s = 1.375,
+                      .part_s = {0.25, 0.5, 0.0, 0.0}}};
     results.threads = 4;
     results.legs = {Leg{.started = "2025-01-02T00:00:00Z",
                         .job = "Slurm 41",

@@ -14,8 +14,8 @@ public:
     TemporaryFolder()
     {
         const testing::TestInfo* test = testing::UnitTest::GetInstance()->current_test_info();
-        folder_ = std::filesystem::temp_directory_path() /
-                  ("prismopt-" + std::to_string(::getpid()) + "-" + test->test_suite_name() + "-" + test->name());
+        folder_ = std::filesystem::temp_directory_path() / ("prismopt-" + std::to_string(::getpid()) + "-" +
+                                                            test->test_suite_name() + "-" + test->name());
         std::filesystem::create_directory(folder_);
     }
     TemporaryFolder(const TemporaryFolder&) = delete;

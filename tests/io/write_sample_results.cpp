@@ -16,8 +16,9 @@ int main(int argc, char** argv)
     }
     try {
         const bool provisional = argc == 3 && std::string(argv[2]) == "provisional";
-        prismopt::Results results =
-            argc == 2 || provisional ? prismopt::sample_results() : prismopt::sample_results_of(std::stoull(argv[2]));
+        prismopt::Results results = argc == 2 || provisional
+                                        ? prismopt::sample_results()
+                                        : prismopt::sample_results_of(std::stoull(argv[2]));
         results.provisional = provisional;
         prismopt::write_results(results, argv[1]);
     } catch (const std::exception& error) {

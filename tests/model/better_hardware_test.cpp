@@ -23,8 +23,12 @@ struct Improvement {
 
 std::vector<Improvement> improvements()
 {
-    const auto faster = [](auto member) { return [member](Cluster& c) { c.accelerator.*member = c.accelerator.*member * 2.0; }; };
-    const auto more = [](double Efficiency::*share) { return [share](Cluster& c) { c.accelerator.efficiency.*share *= 1.2; }; };
+    const auto faster = [](auto member) {
+        return [member](Cluster& c) { c.accelerator.*member = c.accelerator.*member * 2.0; };
+    };
+    const auto more = [](double Efficiency::*share) {
+        return [share](Cluster& c) { c.accelerator.efficiency.*share *= 1.2; };
+    };
     const auto tier = [](std::size_t index, const std::function<void(NetworkTier&)>& change) {
         return [index, change](Cluster& c) { change(c.tiers[index]); };
     };
@@ -62,7 +66,8 @@ std::vector<Improvement> improvements()
 /// Nothing where the plan is infeasible.
 std::optional<ExecutionGraph> graph_without_noise(const Problem& problem, const ParallelPlan& plan)
 {
-    PlanCompiler compiler({problem.workload, problem.phases.front(), problem.cluster, problem.noise, problem.memory_limit});
+    PlanCompiler compiler(
+        {problem.workload, problem.phases.front(), problem.cluster, problem.noise, problem.memory_limit});
     auto compiled = compiler.compile(plan, CompileFor::noise_free_step);
     auto* feasible = std::get_if<CompiledPlan>(&compiled);
     return feasible == nullptr ? std::nullopt : std::optional(std::move(feasible->graph));
@@ -71,7 +76,8 @@ std::optional<ExecutionGraph> graph_without_noise(const Problem& problem, const 
 constexpr double rounding_of_graphs = 2e-6;  // of durations in a graph, relative
 
 /// Of every pass: what is no longer hidden is at most what its compute, or the compute beside it, has become shorter.
-void expect_less_exposed_than_saved(const ExecutionGraph& before, const ExecutionGraph& after, const std::string& what)
+void expect_less_exposed_than_saved(const ExecutionGraph& before, const ExecutionGraph& after,
+                                    const std::string& what)
 {
     double saved_s = 0.0;
     double exposed_s = 0.0;
@@ -124,7 +130,8 @@ TEST_P(BetterHardware, AFasterInnerTierNeverMakesAStepLonger)
         const auto with_nodes = graph_without_noise(problem, plan);
         if (with_nodes) {
             const double longest_s = noise_free_step(*graph_without_noise(without, plan)).step_s;
-            EXPECT_LE(noise_free_step(*with_nodes).step_s, longest_s * (1.0 + rounding_of_graphs)) << text_of(plan);
+            EXPECT_LE(noise_free_step(*with_nodes).step_s, longest_s * (1.0 + rounding_of_graphs))
+                << text_of(plan);
         }
     }
 }

@@ -58,9 +58,11 @@ TEST(BreakEven, OnSharedDrawsIsSurerThanItsHours)
 /// Changes that shorten the same work by factors: 2 (1 / 0.8 - 1) + 2 (1 / 0.5 - 1) is less than 2 (1 / 0.4 - 1).
 TEST(BreakEven, OfTwoChangesInteracts)
 {
-    const Estimate interaction = break_even_interaction(exactly(100.0), exactly(80.0), exactly(50.0), exactly(40.0), 2.0);
+    const Estimate interaction =
+        break_even_interaction(exactly(100.0), exactly(80.0), exactly(50.0), exactly(40.0), 2.0);
     EXPECT_NEAR(interaction.value, 3.0 - 0.5 - 2.0, 1e-12);
-    const Estimate none = break_even_interaction(exactly(100.0), exactly(100.0), exactly(50.0), exactly(50.0), 2.0);
+    const Estimate none =
+        break_even_interaction(exactly(100.0), exactly(100.0), exactly(50.0), exactly(50.0), 2.0);
     EXPECT_NEAR(none.value, 0.0, 1e-12);
 }
 

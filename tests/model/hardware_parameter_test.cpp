@@ -33,7 +33,10 @@ Problem problem_of_work()
 
 Hardware hardware_of(const Problem& problem) { return {problem.cluster, problem.reliability}; }
 
-HardwareParameter parameter(HardwareTarget target, std::size_t tier = 0) { return {.target = target, .tier = tier}; }
+HardwareParameter parameter(HardwareTarget target, std::size_t tier = 0)
+{
+    return {.target = target, .tier = tier};
+}
 
 Hardware turned_one(const Problem& problem, const HardwareParameter& of, double value)
 {
@@ -52,7 +55,8 @@ double energy_of_work(const Problem& problem, const Prediction& p)
 {
     const double held_gpu_s = (p.gpus + p.run.spare_gpus) * p.training.mean.value;
     return p.run.energy_j.value -
-           held_gpu_s * idle_power(problem.power, problem.cluster.accelerator.power, problem.cluster.added_power).si;
+           held_gpu_s *
+               idle_power(problem.power, problem.cluster.accelerator.power, problem.cluster.added_power).si;
 }
 
 /// Operations and bytes are those of the work, however fast it is done.
@@ -63,15 +67,16 @@ TEST(HardwareParameter, FasterWorkAtEqualEnergyTakesEqualEnergyBeyondWaiting)
         const Prediction before = predicted_by(problem, plan);
         const double work = energy_of_work(problem, before);
         EXPECT_GT(work, 0.0);
-        for (const auto& [target, value] :
-             {std::pair{HardwareTarget::compute, 2.0 * 312e12}, std::pair{HardwareTarget::memory_bandwidth, 4e12},
-              std::pair{HardwareTarget::bandwidth, 600e9}}) {
+        for (const auto& [target, value] : {std::pair{HardwareTarget::compute, 2.0 * 312e12},
+                                            std::pair{HardwareTarget::memory_bandwidth, 4e12},
+                                            std::pair{HardwareTarget::bandwidth, 600e9}}) {
             Problem faster = problem;
             faster.cluster = turned_one(problem, parameter(target), value).cluster;
             const Prediction p = predicted_by(faster, plan);
             EXPECT_LT(p.training.mean.value, before.training.mean.value) << name(target);
             EXPECT_NEAR(energy_of_work(faster, p) / work, 1.0, 0.01) << name(target);
-            EXPECT_GT(faster.cluster.accelerator.power.si + faster.cluster.added_power.si, 400.0) << name(target);
+            EXPECT_GT(faster.cluster.accelerator.power.si + faster.cluster.added_power.si, 400.0)
+                << name(target);
             EXPECT_NEAR(p.run.carbon_kg.value, 1e-7 * p.run.energy_j.value, 1e-9 * p.run.carbon_kg.value);
         }
     }
@@ -87,7 +92,8 @@ TEST(HardwareParameter, EnergyOfWorkIsThatOfItsOperations)
     const double flops = model_flops_per_sequence(network_of(problem.workload), 2048) / 2048.0 * p.tokens;
     const double by_hand = problem.power.pue * flops * problem.cluster.accelerator.energy.bf16.si;
     EXPECT_GE(energy_of_work(problem, p), by_hand * (1.0 - 1e-9));
-    EXPECT_LT(energy_of_work(problem, p), 1.1 * by_hand);  // a fused backward pass of attention computes scores again
+    EXPECT_LT(energy_of_work(problem, p),
+              1.1 * by_hand);  // a fused backward pass of attention computes scores again
 }
 
 /// A recomputed layer works twice.
@@ -101,7 +107,8 @@ TEST(HardwareParameter, RecomputeTakesEnergy)
     EXPECT_GT(again, 1.2);
     EXPECT_LT(again, 1.34);
     plan.recomputed_layers = 8;
-    EXPECT_NEAR(energy_of_work(problem, predicted_by(problem, plan)) / plain, 1.0 + 0.5 * (again - 1.0), 0.01);
+    EXPECT_NEAR(energy_of_work(problem, predicted_by(problem, plan)) / plain, 1.0 + 0.5 * (again - 1.0),
+                0.01);
 }
 
 TEST(HardwareParameter, BoundsOfEnergyLieBelowIt)
@@ -132,7 +139,8 @@ TEST(HardwareParameter, OfOnePrecision)
 {
     const Problem problem = problem_of_work();
     const double energy = problem.cluster.accelerator.energy.fp8.si;
-    const HardwareParameter fp8{.target = HardwareTarget::compute, .precision = Precision::fp8, .energy = 0.5 * energy};
+    const HardwareParameter fp8{
+        .target = HardwareTarget::compute, .precision = Precision::fp8, .energy = 0.5 * energy};
     const Accelerator changed = turned_one(problem, fp8, 4.0 * 312e12).cluster.accelerator;
     EXPECT_EQ(changed.peak_fp8.si, 4.0 * 312e12);
     EXPECT_EQ(changed.peak_bf16.si, 312e12);
@@ -172,7 +180,8 @@ TEST(HardwareParameter, LinksDrawPowerByTheirBandwidth)
     memory.power_per_unit = 6.0 / 24e9;
     const Cluster larger = turned_one(problem, memory, 104e9).cluster;
     EXPECT_NEAR(larger.added_power.si, 6.0, 1e-9);
-    EXPECT_DOUBLE_EQ(idle_power(problem.power, Watts{400.0}, larger.added_power).si, 1.2 * (0.2 * 400.0 + 100.0 + 6.0));
+    EXPECT_DOUBLE_EQ(idle_power(problem.power, Watts{400.0}, larger.added_power).si,
+                     1.2 * (0.2 * 400.0 + 100.0 + 6.0));
 }
 
 /// Half the failures, of nodes twice as large.
@@ -203,7 +212,8 @@ TEST(HardwareParameter, NamesTiersThatDoNotNest)
     EXPECT_EQ(unnested_tiers(cluster)->inner, 0U);
     EXPECT_EQ(unnested_tiers(cluster)->outer, 1U);
     cluster.tiers[1].group_gpus = 72;
-    EXPECT_FALSE(unnested_tiers(cluster).has_value());  // the last tier joins all, also the last group in part
+    EXPECT_FALSE(
+        unnested_tiers(cluster).has_value());  // the last tier joins all, also the last group in part
     cluster.tiers[1].group_gpus = 9600;
     EXPECT_FALSE(unnested_tiers(cluster)->inner == 0U);
 }

@@ -14,7 +14,11 @@ Prediction prediction()
     Prediction p;
     p.gpus = 64;
     p.step = {Estimate::exact(2.0), Estimate::exact(1.9), Estimate::exact(2.2), Estimate::exact(2.5), {}};
-    p.training = {Estimate::exact(7200.0), Estimate::exact(7000.0), Estimate::exact(9000.0), Estimate::exact(10800.0), {}};
+    p.training = {Estimate::exact(7200.0),
+                  Estimate::exact(7000.0),
+                  Estimate::exact(9000.0),
+                  Estimate::exact(10800.0),
+                  {}};
     p.cost_usd = Estimate::exact(300.0);
     p.expected_cost_usd = Estimate::exact(200.0);
     p.memory.parameters = Bytes{5e9};
@@ -89,7 +93,8 @@ TEST(Objectives, BoundsLieBelowValues)
     for (const Objective& objective : objectives()) {
         if (objective.bound != nullptr) {
             EXPECT_LE(objective.bound(bound), objective.value(prediction()).value) << objective.name;
-            EXPECT_GT(objective.bound(bound), 0.5 * objective.value(prediction()).value) << objective.name;  // and near
+            EXPECT_GT(objective.bound(bound), 0.5 * objective.value(prediction()).value)
+                << objective.name;  // and near
         }
     }
 }
@@ -146,7 +151,8 @@ TEST(Objectives, AreAlsoQuantilesOfAnyPercent)
     EXPECT_EQ(find_objective("training_time_p40")->bound, nullptr) << "may lie below the mean";
     EXPECT_EQ(find_objective("step_time_p21")->long_name, "21st percentile of the step time");
     EXPECT_EQ(find_objective("step_time_p11")->long_name, "11th percentile of the step time");
-    for (const std::string_view wrong : {"training_time_p0", "training_time_p100", "training_time_p9.5", "training_time_p090"}) {
+    for (const std::string_view wrong :
+         {"training_time_p0", "training_time_p100", "training_time_p9.5", "training_time_p090"}) {
         EXPECT_EQ(find_objective(wrong), nullptr) << wrong;
     }
 }
@@ -154,8 +160,8 @@ TEST(Objectives, AreAlsoQuantilesOfAnyPercent)
 /// A median may lie below the mean, so nothing known of the mean bounds it.
 TEST(Objectives, MediansHaveNoBound)
 {
-    for (const std::string_view name :
-         {"training_time_p50", "step_time_p50", "miss_probability", "lost_share", "training_time_tail", "step_time_tail"}) {
+    for (const std::string_view name : {"training_time_p50", "step_time_p50", "miss_probability",
+                                        "lost_share", "training_time_tail", "step_time_tail"}) {
         EXPECT_EQ(find_objective(name)->bound, nullptr);
     }
 }

@@ -85,7 +85,8 @@ TEST(Predictor, TrainingIntervalsCoverTheTruth)
     EXPECT_GE(p95, least);
     EXPECT_GE(p99, least);
     EXPECT_GE(promised, least);
-    EXPECT_GT(truth.promised.value, 1.02 * truth.training.p95.value) << "the error of the model is most of it";
+    EXPECT_GT(truth.promised.value, 1.02 * truth.training.p95.value)
+        << "the error of the model is most of it";
     EXPECT_LT(mean, seeds);  // nor do they cover by being endless
 }
 
@@ -102,8 +103,8 @@ TEST(Predictor, LimitsOfFewFleetsAreNumbersFromZeroOn)
     int endless = 0;
     for (std::uint64_t seed = 1; seed <= 10; ++seed) {
         const Prediction p = predict(predictor, block_fleets, 2, seed);
-        for (const Estimate& e : {p.step.mean, p.step.p50, p.step.p99, p.training.mean, p.training.p50, p.training.p99,
-                                  p.run.energy_j, p.cost_usd, p.run.carbon_kg}) {
+        for (const Estimate& e : {p.step.mean, p.step.p50, p.step.p99, p.training.mean, p.training.p50,
+                                  p.training.p99, p.run.energy_j, p.cost_usd, p.run.carbon_kg}) {
             EXPECT_GE(e.simultaneous_low, 0.0);
             EXPECT_GE(e.low, e.simultaneous_low);
             EXPECT_GE(e.value, e.low);
@@ -134,10 +135,12 @@ TEST(Predictor, FewStepsAFleetDoNotBiasTheTrainingTime)
         const auto error = [](const Estimate& e) { return (e.high - e.low) / (2.0 * 1.96); };
         const auto compare = [&](const char* name, const Estimate& a, const Estimate& b) {
             const double joint = std::hypot(error(a), error(b));
-            EXPECT_NEAR(a.value, b.value, 0.0025 * b.value + 3.0 * error(b)) << name << ", " << phases << " phases";
+            EXPECT_NEAR(a.value, b.value, 0.0025 * b.value + 3.0 * error(b))
+                << name << ", " << phases << " phases";
             EXPECT_NEAR(a.value, b.value, 4.0 * joint) << name << ", " << phases << " phases";
             RecordProperty(std::string(name) + ", " + std::to_string(phases) + " phases, bias and error in %",
-                           std::to_string(100.0 * (a.value / b.value - 1.0)) + " +- " + std::to_string(100.0 * joint / b.value));
+                           std::to_string(100.0 * (a.value / b.value - 1.0)) + " +- " +
+                               std::to_string(100.0 * joint / b.value));
         };
         compare("mean", few.mean, many.mean);
         compare("p50", few.p50, many.p50);
@@ -176,7 +179,8 @@ TEST(Predictor, WithoutNoiseAllQuantilesAreTheMean)
     Predictor predictor(problem);
     for (const int fleets : {64, 2048}) {
         const Prediction p = predict(predictor, fleets, 2, 1);
-        EXPECT_NEAR(p.step.p99.value, p.noise_free_step_s, 1e-5 * p.noise_free_step_s);  // in single precision
+        EXPECT_NEAR(p.step.p99.value, p.noise_free_step_s,
+                    1e-5 * p.noise_free_step_s);  // in single precision
         for (const Estimate& e : {p.training.p50, p.training.p95, p.training.p99}) {
             EXPECT_NEAR(e.value, p.training.mean.value, 1e-9 * p.training.mean.value);
         }
@@ -191,22 +195,24 @@ TEST(Predictor, BoundIsBelowWhatIsDrawn)
             chunks_of_units(std::vector{problem.workload.layers() / 2, problem.workload.layers() / 2 + 2})};
         problem.percents = {40, 80, 90};
         Predictor predictor(problem);
-        for (const auto& [split, pp] :
-             {std::pair{LayerSplit::layers, small_plan().pp}, {LayerSplit::balanced, 4}, {LayerSplit::given, 2}}) {
+        for (const auto& [split, pp] : {std::pair{LayerSplit::layers, small_plan().pp},
+                                        {LayerSplit::balanced, 4},
+                                        {LayerSplit::given, 2}}) {
             ParallelPlan plan = small_plan();
             plan.pp = pp;
             plan.split = split;
             Cutoff never([](const NoiseFree&) { return false; });
             const auto bound = std::get<NoiseFree>(predictor.bound(plan, never));
             const SamplerOptions options{1, Purpose::search, 1};
-            const Prediction p =
-                predictor.summarise(plan, predictor.sample(plan, {0, 512, 2}, options), 2, options, Confidence{});
+            const Prediction p = predictor.summarise(plan, predictor.sample(plan, {0, 512, 2}, options), 2,
+                                                     options, Confidence{});
             EXPECT_LT(bound.step_s, p.step.mean.high) << name(split);
             EXPECT_LE(bound.training_s, p.training.mean.high) << name(split);
             EXPECT_LE(bound.training_asked_s, p.training.asked[1].time.high) << name(split);
             EXPECT_GT(bound.training_asked_s, 0.9 * bound.training_s) << name(split);
             EXPECT_LE(p.training.asked[1].time.value, p.training.asked[2].time.value) << name(split);
-            EXPECT_GE(bound.training_p95_s, 0.999 * bound.training_s) << name(split);  // less causes that are too rare for it
+            EXPECT_GE(bound.training_p95_s, 0.999 * bound.training_s)
+                << name(split);  // less causes that are too rare for it
             EXPECT_GE(bound.training_p99_s, bound.training_p95_s) << name(split);
             EXPECT_LE(bound.training_p99_s, p.training.p99.high) << name(split);
             EXPECT_LE(bound.cost_p99_usd, p.cost_usd.high) << name(split);
@@ -277,13 +283,16 @@ TEST(Predictor, TellsLossesDeadlineAndEnergy)
     const double down_gpu_s = p.run.checkpoint_gpu_s + p.run.losses[0].loss.down_gpu_s;
     const double computing_gpu_s = p.gpus * p.training.mean.value - down_gpu_s;
     EXPECT_GT(down_gpu_s, 0.005 * computing_gpu_s);
-    EXPECT_NEAR(p.run.energy_j.value / (2.0 * (0.5 * 400.0 + 100.0) * computing_gpu_s + 2.0 * (0.1 * 400.0 + 100.0) * down_gpu_s),
+    EXPECT_NEAR(p.run.energy_j.value / (2.0 * (0.5 * 400.0 + 100.0) * computing_gpu_s +
+                                        2.0 * (0.1 * 400.0 + 100.0) * down_gpu_s),
                 1.0, 1e-9);
     EXPECT_DOUBLE_EQ(p.run.carbon_kg.value, 1e-7 * p.run.energy_j.value);
-    const double lost = p.run.checkpoint_gpu_s + p.run.losses[0].loss.rework_gpu_s + p.run.losses[0].loss.down_gpu_s;
+    const double lost =
+        p.run.checkpoint_gpu_s + p.run.losses[0].loss.rework_gpu_s + p.run.losses[0].loss.down_gpu_s;
     EXPECT_NEAR(lost / (p.gpus * p.training.mean.value), 1.0 - p.ettr, 1e-9);
     const RunOutlook& run = p.run;
-    EXPECT_NEAR((run.checkpoint_s + run.rework_s + run.restart_s + run.waiting_s) / p.training.mean.value, 1.0 - p.ettr, 1e-9);
+    EXPECT_NEAR((run.checkpoint_s + run.rework_s + run.restart_s + run.waiting_s) / p.training.mean.value,
+                1.0 - p.ettr, 1e-9);
     EXPECT_NEAR(run.checkpoint_s * p.gpus, run.checkpoint_gpu_s, 1e-6 * run.checkpoint_gpu_s);
     problem.deadline = Seconds{p.training.p50.value};
     Predictor second(problem);
@@ -340,7 +349,8 @@ TEST(Predictor, ElectricityIsEnergyTimesPrice)
     EXPECT_NEAR(p.expected_cost_usd.value - rented.expected_cost_usd.value, usd_per_j * p.run.energy_j.value,
                 1e-9 * p.expected_cost_usd.value);
     // At the p99 time: the same training, and waiting for the rest.
-    const double trained_gpu_s = (p.run.energy_j.value - 12.0 * p.training.mean.value * idle_w) / (busy_w - idle_w);
+    const double trained_gpu_s =
+        (p.run.energy_j.value - 12.0 * p.training.mean.value * idle_w) / (busy_w - idle_w);
     const auto priced = [&](double seconds) {
         return usd_per_j * (busy_w * trained_gpu_s + idle_w * (12.0 * seconds - trained_gpu_s));
     };
@@ -358,7 +368,8 @@ TEST(Predictor, BoundsOfCostIncludeElectricity)
         for (const double idle_share : {0.0, 0.2, 0.9}) {
             Problem problem = example_problem(lively_variability(), 16, widths);
             problem.reliability.node_failure_rate = PerSecond{failures_a_day / 86400.0};
-            problem.power = {"test", 0.9, idle_share, Watts{0.0}, 1.5, CarbonIntensity{0.0}, DollarsPerJoule{1.0 / 3.6e6}};
+            problem.power = {
+                "test", 0.9, idle_share, Watts{0.0}, 1.5, CarbonIntensity{0.0}, DollarsPerJoule{1.0 / 3.6e6}};
             problem.cluster.gpu_price = DollarsPerSecond{0.01 / 3600.0};  // next to nothing
             Predictor predictor(problem);
             const auto bound = std::get<NoiseFree>(predictor.bound(small_plan()));
@@ -385,7 +396,8 @@ TEST(Predictor, PaysForSparesAndDrifts)
     Predictor third(problem);
     const Prediction drifting = predict(third, 1024, 2, 1);
     EXPECT_GT(drifting.training.p99.value, plain.training.p99.value * 1.08);  // 2.3 deviations of 5 %
-    EXPECT_NEAR(drifting.training.mean.value, plain.training.mean.value, 4.0 * 0.05 / 32.0 * plain.training.mean.value);
+    EXPECT_NEAR(drifting.training.mean.value, plain.training.mean.value,
+                4.0 * 0.05 / 32.0 * plain.training.mean.value);
 }
 
 /// A second phase on twice the GPUs, with contexts shared by two: its own plan, the same fleet and history.
@@ -421,7 +433,8 @@ TEST(Predictor, RunsAPhaseOnItsOwnGpus)
     other.phases = {alone};
     Predictor predictor(other);
     const SamplerOptions options{1, Purpose::search, 4};
-    const Prediction two = predictor.summarise(wide, predictor.sample(wide, {0, 1024, 2}, options), 2, options, Confidence{});
+    const Prediction two =
+        predictor.summarise(wide, predictor.sample(wide, {0, 1024, 2}, options), 2, options, Confidence{});
     const double sum = one.training.mean.value + two.training.mean.value;
     EXPECT_NEAR(both.training.mean.value, sum, 0.01 * sum);
     EXPECT_EQ(both.gpus, 16);
@@ -477,8 +490,10 @@ TEST(Predictor, EarlyBoundsAreBelowTheBound)
     for (const Schedule schedule :
          {Schedule::one_f_one_b, Schedule::interleaved, Schedule::zb_h1, Schedule::gpipe, Schedule::zb_v}) {
         for (const int tp : {1, 4}) {
-            for (const Sharding sharding : {Sharding::none, Sharding::zero1, Sharding::zero2, Sharding::zero3}) {
-                for (const DataParallelOverlap overlap : {DataParallelOverlap::on, DataParallelOverlap::off}) {
+            for (const Sharding sharding :
+                 {Sharding::none, Sharding::zero1, Sharding::zero2, Sharding::zero3}) {
+                for (const DataParallelOverlap overlap :
+                     {DataParallelOverlap::on, DataParallelOverlap::off}) {
                     for (const PlacementOrder order : {PlacementOrder::tp_pp_dp, PlacementOrder::tp_dp_pp}) {
                         ParallelPlan plan;
                         plan.tp = tp;
@@ -505,25 +520,33 @@ TEST(Predictor, EarlyBoundsAreBelowTheBound)
                         for (std::size_t i = 0; i < 2; ++i) {
                             EXPECT_FALSE(early[i].compiled);
                             EXPECT_GT(early[i].memory_bytes, 0.0);
-                            EXPECT_LE(early[i].memory_bytes, bound.memory_bytes) << name(schedule) << ' ' << name(sharding);
+                            EXPECT_LE(early[i].memory_bytes, bound.memory_bytes)
+                                << name(schedule) << ' ' << name(sharding);
                             EXPECT_TRUE(early[i + 2].compiled);
                             EXPECT_EQ(early[i + 2].memory_bytes, bound.memory_bytes);
                         }
                         EXPECT_GE(early[0].step_s, 0.4 * bound.step_s) << name(schedule);
                         EXPECT_GE(early[2].step_s, 0.8 * bound.step_s) << name(schedule);
                         for (double NoiseFree::*value :
-                             {&NoiseFree::step_s, &NoiseFree::training_s, &NoiseFree::training_p95_s, &NoiseFree::training_p99_s,
-                              &NoiseFree::cost_usd, &NoiseFree::cost_p99_usd, &NoiseFree::energy_j}) {
-                            EXPECT_LE(early[0].*value, early[1].*value) << name(schedule) << ' ' << name(sharding);
-                            EXPECT_LE(early[1].*value, early[2].*value) << name(schedule) << ' ' << name(sharding);
-                            EXPECT_LE(early[2].*value, early[3].*value) << name(schedule) << ' ' << name(sharding);
-                            EXPECT_LE(early[3].*value, bound.*value) << name(schedule) << ' ' << name(sharding);
+                             {&NoiseFree::step_s, &NoiseFree::training_s, &NoiseFree::training_p95_s,
+                              &NoiseFree::training_p99_s, &NoiseFree::cost_usd, &NoiseFree::cost_p99_usd,
+                              &NoiseFree::energy_j}) {
+                            EXPECT_LE(early[0].*value, early[1].*value)
+                                << name(schedule) << ' ' << name(sharding);
+                            EXPECT_LE(early[1].*value, early[2].*value)
+                                << name(schedule) << ' ' << name(sharding);
+                            EXPECT_LE(early[2].*value, early[3].*value)
+                                << name(schedule) << ' ' << name(sharding);
+                            EXPECT_LE(early[3].*value, bound.*value)
+                                << name(schedule) << ' ' << name(sharding);
                         }
                         Cutoff any([](const NoiseFree&) { return true; });
                         for (int repeat = 0; repeat < 2; ++repeat) {  // the second time from memory
-                            EXPECT_EQ(std::get<NoiseFree>(predictor.bound(plan, any)).step_s, early[0].step_s);
+                            EXPECT_EQ(std::get<NoiseFree>(predictor.bound(plan, any)).step_s,
+                                      early[0].step_s);
                         }
-                        EXPECT_EQ(std::get<NoiseFree>(predictor.bound(plan)).training_p99_s, early[3].training_p99_s);
+                        EXPECT_EQ(std::get<NoiseFree>(predictor.bound(plan)).training_p99_s,
+                                  early[3].training_p99_s);
                     }
                 }
             }

@@ -29,13 +29,17 @@ double exponential(Generator& random) { return std::exponential_distribution<dou
 
 /// Of maxima. Mean Euler's constant, variance pi^2 / 6.
 double standard_gumbel(double x) { return (x - std::numbers::egamma) * std::sqrt(6.0) / std::numbers::pi; }
-double gumbel(Generator& random) { return standard_gumbel(-std::log(std::exponential_distribution<double>{}(random))); }
+double gumbel(Generator& random)
+{
+    return standard_gumbel(-std::log(std::exponential_distribution<double>{}(random)));
+}
 
 /// One step in 500 is slow.
 double rarely_slow(Generator& random)
 {
     constexpr double share = 0.002;
-    return (std::bernoulli_distribution(share)(random) ? 1.0 - share : -share) / std::sqrt(share * (1.0 - share));
+    return (std::bernoulli_distribution(share)(random) ? 1.0 - share : -share) /
+           std::sqrt(share * (1.0 - share));
 }
 
 /// One fleet in eight has a slow GPU: a second mode, six of its standard deviations away.
@@ -47,7 +51,8 @@ double standard_mode(double x)
 }
 double slow_or_not(Generator& random)
 {
-    return standard_mode((std::bernoulli_distribution(slow_share)(random) ? 1.0 : 0.0) + mode_deviation * normal(random));
+    return standard_mode((std::bernoulli_distribution(slow_share)(random) ? 1.0 : 0.0) +
+                         mode_deviation * normal(random));
 }
 
 const std::array fleet_distributions{
@@ -63,7 +68,8 @@ const std::array noise_distributions{NoiseCase{"normal", normal}, NoiseCase{"exp
 constexpr int fleets = 2048;
 
 /// A run of one step of 100 seconds, fleets of standard deviation 1, noise of standard deviation `noise`.
-ProductiveTimes of_draws(const NoiseCase& fleet, const NoiseCase& step, double noise, int steps, std::uint64_t seed)
+ProductiveTimes of_draws(const NoiseCase& fleet, const NoiseCase& step, double noise, int steps,
+                         std::uint64_t seed)
 {
     Generator random(seed);
     std::vector<double> draws;
@@ -97,7 +103,8 @@ TEST(ProductiveTimes, LimitsOfTheP99HoldWhateverTheShapeOfFleetsAndOfNoise)
                 for (const double ratio : {0.5, 1.0, 3.0}) {
                     int covered = 0;
                     for (int seed = 0; seed < seeds; ++seed) {
-                        const Estimate e = p99_of(of_draws(fleet, noise, ratio, steps, static_cast<std::uint64_t>(seed)));
+                        const Estimate e =
+                            p99_of(of_draws(fleet, noise, ratio, steps, static_cast<std::uint64_t>(seed)));
                         covered += e.low <= 100.0 + fleet.p99 && 100.0 + fleet.p99 <= e.high ? 1 : 0;
                     }
                     // At 95 %, 20 of 25 and fewer have a probability of 0.7 %: 54 such counts are held to three in five, their
@@ -121,7 +128,8 @@ TEST(ProductiveTimes, SkewnessOfFleetsIsSeenThroughNoise)
     double mean = 0.0;
     double skewness = 0.0;
     for (int seed = 0; seed < seeds; ++seed) {
-        const ProductiveTimes p = of_draws(skewed, noise_distributions[0], 2.0, 2, static_cast<std::uint64_t>(seed));
+        const ProductiveTimes p =
+            of_draws(skewed, noise_distributions[0], 2.0, 2, static_cast<std::uint64_t>(seed));
         mean += (p99_of(p).value - 100.0) / seeds;
         skewness += p.skewness / seeds;
     }
@@ -143,7 +151,8 @@ TEST(ProductiveTimes, LittleNoiseChangesLittle)
         const double mean = 100.0 + gumbel(random);
         const double measured = mean + noise * (normal(random) + normal(random)) / 2.0;
         // By the root of 1 less the share, which is known to its own size.
-        ASSERT_NEAR(p.seconds[static_cast<std::size_t>(f)], measured, noise * noise / 2.0 * std::abs(measured - p.mean) + 1e-9)
+        ASSERT_NEAR(p.seconds[static_cast<std::size_t>(f)], measured,
+                    noise * noise / 2.0 * std::abs(measured - p.mean) + 1e-9)
             << f;
     }
 }

@@ -23,7 +23,8 @@ TEST(PromiseFactor, WithoutTheModelErrorIsOne)
 
 /// A training time of which no draw is below its quantile b with more than the probability of that: the worst case has b itself, or
 /// nothing.
-double least_promised(double below, double probability, double weight, double deviation, double others, std::mt19937& random)
+double least_promised(double below, double probability, double weight, double deviation, double others,
+                      std::mt19937& random)
 {
     std::normal_distribution<double> normal;
     std::uniform_real_distribution<double> uniform;
@@ -32,7 +33,8 @@ double least_promised(double below, double probability, double weight, double de
         const double time = uniform(random) < below ? 0.0 : 1.0;
         times.push_back(time * (uniform(random) < weight ? std::exp(deviation * normal(random)) : others));
     }
-    const auto at = times.begin() + static_cast<std::ptrdiff_t>(probability * static_cast<double>(times.size()));
+    const auto at =
+        times.begin() + static_cast<std::ptrdiff_t>(probability * static_cast<double>(times.size()));
     std::nth_element(times.begin(), at, times.end());
     return *at;
 }
@@ -49,9 +51,11 @@ TEST(PromiseFactor, IsThatOfTheWorstCase)
             for (const double quantile : promise_quantiles(promise, 0.55)) {
                 const double factor = promise_factor(promise, quantile, error);
                 const double with_least = least_promised(quantile, probability, weight, 0.1, 1e-3, random);
-                const double with_most = least_promised(quantile, probability, weight, largest_model_deviation, 1e-3, random);
+                const double with_most =
+                    least_promised(quantile, probability, weight, largest_model_deviation, 1e-3, random);
                 if (factor > 0.0) {
-                    EXPECT_NEAR(std::min(with_least, with_most) / factor, 1.0, 0.03) << weight << " " << probability;
+                    EXPECT_NEAR(std::min(with_least, with_most) / factor, 1.0, 0.03)
+                        << weight << " " << probability;
                 } else {
                     EXPECT_LT(with_least, 0.01) << weight << " " << probability;
                 }
@@ -70,7 +74,8 @@ TEST(PromiseFactor, IsLargerWhereTheOtherSoftwareIsKnown)
 
 TEST(PromiseFactor, IsZeroWhereOtherSoftwareAloneKeepsIt)
 {
-    EXPECT_EQ(promise_factor({0.9, true}, 0.55, {{{0.05, 0.0, 0.1}, {0.95, -std::numeric_limits<double>::infinity(), 0.0}}}),
+    EXPECT_EQ(promise_factor({0.9, true}, 0.55,
+                             {{{0.05, 0.0, 0.1}, {0.95, -std::numeric_limits<double>::infinity(), 0.0}}}),
               0.0);
 }
 

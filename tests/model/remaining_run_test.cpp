@@ -51,19 +51,22 @@ TEST(RemainingRun, IsTheStepsLeftAtTheSpeedOfTheJobWithoutFailures)
     quiet.reliability = {};
     const double first = quiet.phases[0].steps();
     const double second = quiet.phases[1].steps();
-    const RemainingRun half = remaining_run(quiet, plan(), {1.0, 2.0}, {.steps_done = first / 2.0, .speed = 1.1}, options);
+    const RemainingRun half =
+        remaining_run(quiet, plan(), {1.0, 2.0}, {.steps_done = first / 2.0, .speed = 1.1}, options);
     EXPECT_NEAR(half.steps, first / 2.0 + second, 1e-6);
     for (const double seconds : half.seconds) {
         ASSERT_NEAR(seconds, 1.1 * (first / 2.0 + 2.0 * second), 1e-3);
     }
-    EXPECT_THAT(remaining_run(quiet, plan(), {1.0, 2.0}, {.steps_done = first + second}, options).seconds, testing::Each(0.0));
+    EXPECT_THAT(remaining_run(quiet, plan(), {1.0, 2.0}, {.steps_done = first + second}, options).seconds,
+                testing::Each(0.0));
 }
 
 TEST(RemainingRun, IsAsWideAsTheSpeedIsUncertain)
 {
     Problem quiet = problem();
     quiet.reliability = {};
-    const std::vector<double> seconds = remaining_run(quiet, plan(), {1.0, 1.0}, {.speed_error = 0.02}, options).seconds;
+    const std::vector<double> seconds =
+        remaining_run(quiet, plan(), {1.0, 1.0}, {.speed_error = 0.02}, options).seconds;
     const double average = mean(seconds);
     double squares = 0.0;
     for (const double s : seconds) {
@@ -91,7 +94,8 @@ TEST(RemainingRun, LearnsTheRateFromTheFailures)
     const Problem failing = problem();
     const double trained_s = 30.0 * 86'400.0;
     const auto after = [&](double failures) {
-        return remaining_run(failing, plan(), {1.0, 1.0}, {.trained_s = trained_s, .failures = failures}, options);
+        return remaining_run(failing, plan(), {1.0, 1.0}, {.trained_s = trained_s, .failures = failures},
+                             options);
     };
     const RemainingRun none = after(0.0);
     EXPECT_NEAR(none.expected_failures, 8.0 * 4e-3 * 30.0, 1e-9);  // nodes, per day, days

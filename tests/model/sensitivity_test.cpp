@@ -38,9 +38,15 @@ Problem all_vary()
 
 SamplerOptions with_seed(std::uint64_t seed) { return {seed, Purpose::search, 4}; }
 
-double at(const Consequence& consequence, Figure figure) { return consequence.all[static_cast<std::size_t>(figure)]; }
+double at(const Consequence& consequence, Figure figure)
+{
+    return consequence.all[static_cast<std::size_t>(figure)];
+}
 
-double noise_free(const Problem& problem, const ParallelPlan& plan) { return noise_free_step(graph_of(problem, plan)).step_s; }
+double noise_free(const Problem& problem, const ParallelPlan& plan)
+{
+    return noise_free_step(graph_of(problem, plan)).step_s;
+}
 
 KernelClass kernel_of(const NoiseSource& source) { return static_cast<KernelClass>(source.index); }
 
@@ -79,14 +85,16 @@ TEST(Sensitivity, WithoutItsOnlySourceOfNoiseAStepIsAlwaysTheSame)
     for (std::size_t s = 0; s < sources.size(); ++s) {
         const auto is_left = [&](KernelClass kernel) {  // by all that was removed
             return std::none_of(sources.begin(), sources.end(), [&](const NoiseSource& removed) {
-                return removed.kind == NoiseKind::residual && !akin(removed, sources[s]) && is_within(kernel, kernel_of(removed));
+                return removed.kind == NoiseKind::residual && !akin(removed, sources[s]) &&
+                       is_within(kernel, kernel_of(removed));
             });
         };
         if (sources[s].kind == NoiseKind::expert_imbalance || sources[s].kind == NoiseKind::lengths) {
             continue;  // the network has no experts, and all samples fill their sequences
         }
-        const bool varies = sources[s].kind == NoiseKind::residual ? std::any_of(of_plan.begin(), of_plan.end(), is_left)
-                                                                   : sources[s].kind != NoiseKind::tier || sources[s].index == 0;
+        const bool varies = sources[s].kind == NoiseKind::residual
+                                ? std::any_of(of_plan.begin(), of_plan.end(), is_left)
+                                : sources[s].kind != NoiseKind::tier || sources[s].index == 0;
         EXPECT_EQ(at(found[s + 1], Figure::spread) > 1.0 + single_precision, varies) << sources[s].name;
         EXPECT_EQ(at(found[s + 1], Figure::cv) > 1e-6, varies) << sources[s].name;
     }
@@ -116,7 +124,8 @@ double class_seconds(const LayerCosts& costs, int layers, KernelClass kind)
 TEST(Sensitivity, FasterComputeNeverLengthensAStep)
 {
     Variability v;
-    v.residual[static_cast<std::size_t>(KernelClass::dp_collective)] = Distribution{LogNormal{0.5}, {}, 20.0, "test"};
+    v.residual[static_cast<std::size_t>(KernelClass::dp_collective)] =
+        Distribution{LogNormal{0.5}, {}, 20.0, "test"};
     Problem problem = varied(v);
     for (NetworkTier& tier : problem.cluster.tiers) {
         tier.bandwidth = BytesPerSecond{tier.bandwidth.si / 96.0};
@@ -124,7 +133,8 @@ TEST(Sensitivity, FasterComputeNeverLengthensAStep)
     ParallelPlan plan = plan_of(1, 1, 8);
     plan.dp_overlap = DataParallelOverlap::on;
     for (const KernelClass kind : {KernelClass::gemm, KernelClass::attention, KernelClass::elementwise}) {
-        const std::vector<Consequence> found = consequences(problem, plan, {{}, {Faster{kind, 1.1}}}, {0, 1024, 2}, with_seed(1));
+        const std::vector<Consequence> found =
+            consequences(problem, plan, {{}, {Faster{kind, 1.1}}}, {0, 1024, 2}, with_seed(1));
         for (const Figure figure : {Figure::p50, Figure::p95, Figure::p99}) {
             EXPECT_LE(combined({{1.0, &found[1]}, {-1.0, found.data()}}, figure).value, 0.0) << name(kind);
         }
@@ -140,9 +150,10 @@ TEST(Sensitivity, AFasterClassSavesItsShareOfASum)
 {
     const Problem problem = example_problem(Variability{}, 8, sensitivity_widths);
     const ParallelPlan plan = plan_of(1, 1, 1);
-    const LayerCosts costs = layer_costs(network_of(problem.workload), problem.workload.precision,
-                                         layer_shape(plan, problem.phases.front().sequence, problem.phases.front().global_batch),
-                                         layer_groups(plan, problem.cluster), problem.cluster);
+    const LayerCosts costs =
+        layer_costs(network_of(problem.workload), problem.workload.precision,
+                    layer_shape(plan, problem.phases.front().sequence, problem.phases.front().global_batch),
+                    layer_groups(plan, problem.cluster), problem.cluster);
     constexpr double speed = 1.1;
     std::vector<WhatIf> what_ifs{{}};
     for (const KernelClass kind : {KernelClass::gemm, KernelClass::attention, KernelClass::elementwise}) {
@@ -152,9 +163,11 @@ TEST(Sensitivity, AFasterClassSavesItsShareOfASum)
     const double step = at(found[0], Figure::p99);
     for (std::size_t i = 1; i < what_ifs.size(); ++i) {
         const KernelClass kind = std::get<Faster>(what_ifs[i].front()).kernels;
-        const double seconds = problem.phases.front().global_batch * class_seconds(costs, problem.workload.layers(), kind);
+        const double seconds =
+            problem.phases.front().global_batch * class_seconds(costs, problem.workload.layers(), kind);
         const double expected = -(1.0 - 1.0 / speed) * seconds;
-        EXPECT_NEAR(combined({{1.0, &found[i]}, {-1.0, found.data()}}, Figure::p99).value, expected, single_precision * step);
+        EXPECT_NEAR(combined({{1.0, &found[i]}, {-1.0, found.data()}}, Figure::p99).value, expected,
+                    single_precision * step);
         EXPECT_LT(expected, -30.0 * single_precision * step);  // far more than the tolerance above
     }
 }
@@ -167,15 +180,19 @@ TEST(Sensitivity, FasterExchangesSaveTheirShare)
     plan.dp_overlap = DataParallelOverlap::off;
     constexpr double speed = 2.0;
     const auto saved = [&](KernelClass kind) {
-        const std::vector<Consequence> found = consequences(problem, plan, {{}, {Faster{kind, speed}}}, {0, 64, 2}, with_seed(1));
+        const std::vector<Consequence> found =
+            consequences(problem, plan, {{}, {Faster{kind, speed}}}, {0, 64, 2}, with_seed(1));
         return combined({{1.0, &found[1]}, {-1.0, found.data()}}, Figure::p99).value;
     };
     const ExecutionGraph graph = graph_of(problem, plan);
-    const double exchange = static_cast<double>(graph.reduction[0].exposed()) + static_cast<double>(graph.gathering[0].exposed());
+    const double exchange =
+        static_cast<double>(graph.reduction[0].exposed()) + static_cast<double>(graph.gathering[0].exposed());
     const double margin = single_precision * noise_free(problem, plan);
     EXPECT_NEAR(saved(KernelClass::dp_collective), -0.5 * exchange, margin);
-    EXPECT_NEAR(saved(KernelClass::dp_reduce_scatter), -0.5 * static_cast<double>(graph.reduction[0].exposed()), margin);
-    EXPECT_NEAR(saved(KernelClass::dp_all_gather), -0.5 * static_cast<double>(graph.gathering[0].exposed()), margin);
+    EXPECT_NEAR(saved(KernelClass::dp_reduce_scatter),
+                -0.5 * static_cast<double>(graph.reduction[0].exposed()), margin);
+    EXPECT_NEAR(saved(KernelClass::dp_all_gather), -0.5 * static_cast<double>(graph.gathering[0].exposed()),
+                margin);
     EXPECT_EQ(saved(KernelClass::dp_all_reduce), 0.0);
 
     plan.sharding = Sharding::zero3;  // gathers and reductions in each layer
@@ -187,8 +204,8 @@ TEST(Sensitivity, FasterExchangesSaveTheirShare)
     const double microbatches = sharded.program->shape.microbatches;
     EXPECT_GT(inside, 0.0);
     EXPECT_NEAR(saved(KernelClass::tp_collective), -0.5 * microbatches * inside, margin);
-    EXPECT_NEAR(saved(KernelClass::sharded_all_gather) + saved(KernelClass::sharded_reduce_scatter), -0.5 * microbatches * inside,
-                2.0 * margin);
+    EXPECT_NEAR(saved(KernelClass::sharded_all_gather) + saved(KernelClass::sharded_reduce_scatter),
+                -0.5 * microbatches * inside, 2.0 * margin);
     EXPECT_LT(saved(KernelClass::sharded_all_gather), -0.1 * microbatches * inside);
     EXPECT_EQ(saved(KernelClass::tensor_collective), 0.0);
 }
@@ -212,9 +229,12 @@ TEST(Sensitivity, WhatIsDrawnTogetherIsAsDrawnAlone)
     const Problem problem = all_vary();
     const ParallelPlan plan = plan_of(2, 2, 2);
     const std::vector<WhatIf> what_ifs = examples(problem);
-    const std::vector<Consequence> together = consequences(problem, plan, what_ifs, {0, 128, 2}, with_seed(3));
+    const std::vector<Consequence> together =
+        consequences(problem, plan, what_ifs, {0, 128, 2}, with_seed(3));
     for (std::size_t i = 0; i < what_ifs.size(); ++i) {
-        EXPECT_EQ(consequences(problem, plan, {what_ifs[i]}, {0, 128, 2}, with_seed(3)).front().all, together[i].all) << i;
+        EXPECT_EQ(consequences(problem, plan, {what_ifs[i]}, {0, 128, 2}, with_seed(3)).front().all,
+                  together[i].all)
+            << i;
     }
 }
 
@@ -222,8 +242,10 @@ TEST(Sensitivity, WhatIsDrawnTogetherIsAsDrawnAlone)
 TEST(Sensitivity, SaysWhatItCannotTell)
 {
     const Problem problem = all_vary();
-    const WhatIf no_speed{Turned{{.target = HardwareTarget::power, .name = "power"}, 1.0}};  // below what it takes idle
-    const std::vector<Consequence> found = consequences(problem, plan_of(2, 2, 2), {{}, no_speed}, {0, 64, 2}, with_seed(1));
+    const WhatIf no_speed{
+        Turned{{.target = HardwareTarget::power, .name = "power"}, 1.0}};  // below what it takes idle
+    const std::vector<Consequence> found =
+        consequences(problem, plan_of(2, 2, 2), {{}, no_speed}, {0, 64, 2}, with_seed(1));
     EXPECT_TRUE(std::isinf(combined({{1.0, found.data()}}, Figure::p99).high));
     EXPECT_TRUE(found[1].infeasible);
 }
@@ -242,17 +264,22 @@ TEST(Sensitivity, CommonDrawsGiveWhatIndependentRunsGive)
     const Problem without_it = without_gpus();
     const ParallelPlan plan = plan_of(2, 2, 2);
     const WhatIf removed{Without{{NoiseKind::gpu, 0, "gpu"}}};
-    const std::vector<Consequence> common = consequences(with, plan, {{}, removed}, {0, 4096, 2}, with_seed(1));
+    const std::vector<Consequence> common =
+        consequences(with, plan, {{}, removed}, {0, 4096, 2}, with_seed(1));
     const std::vector<Consequence> a = consequences(with, plan, {{}}, {0, 32768, 2}, with_seed(2));
     const std::vector<Consequence> b = consequences(without_it, plan, {{}}, {0, 32768, 2}, with_seed(3));
-    for (const Figure figure : {Figure::p50, Figure::p95, Figure::p99, Figure::spread, Figure::cv, Figure::training_p99}) {
-        const auto error = [](const Estimate& e) { return (e.high - e.low) / 2.0 / 2.13; };  // Student's t of 15 degrees
+    for (const Figure figure :
+         {Figure::p50, Figure::p95, Figure::p99, Figure::spread, Figure::cv, Figure::training_p99}) {
+        const auto error = [](const Estimate& e) {
+            return (e.high - e.low) / 2.0 / 2.13;
+        };  // Student's t of 15 degrees
         const Estimate one = combined({{1.0, &common[1]}, {-1.0, common.data()}}, figure);
         const Estimate from = combined({{1.0, a.data()}}, figure);
         const Estimate to = combined({{1.0, b.data()}}, figure);
         const double brute = to.value - from.value;
-        EXPECT_NEAR(one.value, brute,
-                    4.0 * std::sqrt(std::pow(error(one), 2) + std::pow(error(from), 2) + std::pow(error(to), 2)))
+        EXPECT_NEAR(
+            one.value, brute,
+            4.0 * std::sqrt(std::pow(error(one), 2) + std::pow(error(from), 2) + std::pow(error(to), 2)))
             << figure_names[static_cast<std::size_t>(figure)];
         EXPECT_LT(brute, 0.0);
         EXPECT_LT(one.value, 0.0);
@@ -265,14 +292,16 @@ TEST(Sensitivity, CommonDrawsTellMore)
     const Problem problem = varied(lively_variability());
     const ParallelPlan plan = plan_of(2, 2, 2);
     const WhatIf gemm{Without{{NoiseKind::residual, 0, "gemm"}}};
-    const std::vector<Consequence> common = consequences(problem, plan, {{}, gemm}, {0, 2048, 2}, with_seed(1));
+    const std::vector<Consequence> common =
+        consequences(problem, plan, {{}, gemm}, {0, 2048, 2}, with_seed(1));
     const std::vector<Consequence> other = consequences(problem, plan, {gemm}, {0, 2048, 2}, with_seed(2));
     const auto width = [&](const Consequence& changed, Figure figure) {
         const Estimate e = combined({{1.0, &changed}, {-1.0, common.data()}}, figure);
         return e.high - e.low;
     };
     for (const Figure figure : {Figure::p50, Figure::p95, Figure::cv}) {
-        EXPECT_LT(width(common[1], figure), 0.5 * width(other[0], figure)) << figure_names[static_cast<std::size_t>(figure)];
+        EXPECT_LT(width(common[1], figure), 0.5 * width(other[0], figure))
+            << figure_names[static_cast<std::size_t>(figure)];
     }
 }
 
@@ -286,9 +315,11 @@ TEST(SensitivityLimits, Cover)
     const WhatIf faster{Faster{KernelClass::elementwise, 1.1}};
     const std::vector<WhatIf> what_ifs{{}, gemm, gpu, {gemm.front(), gpu.front()}, faster};
     const std::vector<std::string> names{"gemm", "gpu", "both", "faster", "interaction"};
-    constexpr std::array judged{Figure::p50, Figure::p95, Figure::p99, Figure::spread, Figure::cv, Figure::training_p99};
+    constexpr std::array judged{Figure::p50,    Figure::p95, Figure::p99,
+                                Figure::spread, Figure::cv,  Figure::training_p99};
     const auto changes = [&](int fleets, std::uint64_t seed) {
-        const std::vector<Consequence> o = consequences(problem, plan, what_ifs, {0, fleets, 2}, with_seed(seed));
+        const std::vector<Consequence> o =
+            consequences(problem, plan, what_ifs, {0, fleets, 2}, with_seed(seed));
         std::vector<Estimate> result;
         for (const Figure figure : judged) {
             for (std::size_t i = 1; i < o.size(); ++i) {
@@ -314,8 +345,8 @@ TEST(SensitivityLimits, Cover)
             }
         }
         for (std::size_t i = 0; i < truth.size(); ++i) {
-            const std::string what =
-                names[i % names.size()] + "." + figure_names[static_cast<std::size_t>(judged[i / names.size()])];
+            const std::string what = names[i % names.size()] + "." +
+                                     figure_names[static_cast<std::size_t>(judged[i / names.size()])];
             EXPECT_GE(covered[i], least) << what << ", fleets " << fleets;
             RecordProperty(what + "." + std::to_string(fleets), covered[i]);
             all += covered[i];

@@ -50,7 +50,8 @@ TEST(TrainingQuantileErrors, AreTheScatterOfQuantilesOverSeeds)
             const PhaseDraws draws = draws_of(fleets, steps, static_cast<std::uint64_t>(seed));
             const ProductiveTimes times = productive_times(phases, draws, steps);
             ASSERT_TRUE(times.deconvolved);
-            const std::vector<double> errors = errors_of({phases, draws, steps, times.seconds, times.seconds}, Confidence{});
+            const std::vector<double> errors =
+                errors_of({phases, draws, steps, times.seconds, times.seconds}, Confidence{});
             ASSERT_EQ(errors.size(), probabilities.size());
             for (std::size_t i = 0; i < probabilities.size(); ++i) {
                 width[i] += errors[i] / seeds;
@@ -62,7 +63,8 @@ TEST(TrainingQuantileErrors, AreTheScatterOfQuantilesOverSeeds)
             double squares = 0.0;
             for (const double value : values[i]) mean += value / seeds;
             for (const double value : values[i]) squares += (value - mean) * (value - mean) / (seeds - 1);
-            EXPECT_NEAR(width[i] / std::sqrt(squares), 2.13, 0.7) << probabilities[i] << ", " << steps << " steps";
+            EXPECT_NEAR(width[i] / std::sqrt(squares), 2.13, 0.7)
+                << probabilities[i] << ", " << steps << " steps";
         }
     }
 }

@@ -65,8 +65,12 @@ std::string* find(Sections& sections, const std::string& header, const std::stri
 Sections random_sections(PlanDice& dice)
 {
     const bool mixture = dice.pick({0, 1}) == 1;
-    const auto number = [&dice](std::initializer_list<int> values) { return fmt::format("[{}]", dice.pick(values)); };
-    const auto name = [&dice](std::initializer_list<const char*> values) { return fmt::format("[\"{}\"]", dice.pick(values)); };
+    const auto number = [&dice](std::initializer_list<int> values) {
+        return fmt::format("[{}]", dice.pick(values));
+    };
+    const auto name = [&dice](std::initializer_list<const char*> values) {
+        return fmt::format("[\"{}\"]", dice.pick(values));
+    };
     Sections s;
     s.push_back({"", {{"name", "\"metamorphic\""}, {"seed", "5"}}});
     s.push_back({"[workload]", {{"model", mixture ? "\"qwen3-30b-a3b\"" : "\"llama3-8b\""}}});
@@ -166,12 +170,13 @@ TEST(Metamorphic, UnitsMayBeWrittenInManyWays)
 {
     for_scenarios(1, [](const Sections& before, const NoiseFree& figures) {
         Sections after = before;
-        const std::map<std::string, std::string> same{{"\"450 GB/s\"", "\"3600 Gb/s\""}, {"\"300 GB/s\"", "\"0.3 TB/s\""},
-                                                      {"\"50 GB/s\"", "\"400 Gb/s\""},   {"\"25 GB/s\"", "\"25000 MB/s\""},
-                                                      {"\"20 us\"", "\"20000 ns\""},     {"\"35 us\"", "\"0.035 ms\""},
-                                                      {"\"5 min\"", "\"300 s\""},        {"\"30 min\"", "\"0.5 h\""},
-                                                      {"\"5 s\"", "\"5000 ms\""},        {"\"2.4e-2 /day\"", "\"1e-3 /h\""},
-                                                      {"4.194304e10", "41943040000.0"}};
+        const std::map<std::string, std::string> same{
+            {"\"450 GB/s\"", "\"3600 Gb/s\""}, {"\"300 GB/s\"", "\"0.3 TB/s\""},
+            {"\"50 GB/s\"", "\"400 Gb/s\""},   {"\"25 GB/s\"", "\"25000 MB/s\""},
+            {"\"20 us\"", "\"20000 ns\""},     {"\"35 us\"", "\"0.035 ms\""},
+            {"\"5 min\"", "\"300 s\""},        {"\"30 min\"", "\"0.5 h\""},
+            {"\"5 s\"", "\"5000 ms\""},        {"\"2.4e-2 /day\"", "\"1e-3 /h\""},
+            {"4.194304e10", "41943040000.0"}};
         for (Section& section : after) {
             for (auto& [key, value] : section.keys) {
                 if (const auto found = same.find(value); found != same.end()) {
@@ -194,8 +199,9 @@ TEST(Metamorphic, NamesAndTheOrderOfKeysDoNotMatter)
             dice.shuffle(section.keys);
         }
         // The sections that are no lists, behind the keys of the document.
-        const auto lists_last = std::stable_partition(after.begin() + 1, after.end(),
-                                                      [](const Section& section) { return section.header.rfind("[[", 0) != 0; });
+        const auto lists_last =
+            std::stable_partition(after.begin() + 1, after.end(),
+                                  [](const Section& section) { return section.header.rfind("[[", 0) != 0; });
         std::vector<Section> tables(after.begin() + 1, lists_last);
         dice.shuffle(tables);
         std::copy(tables.begin(), tables.end(), after.begin() + 1);
@@ -207,11 +213,12 @@ TEST(Metamorphic, APhaseMayBeSplitInTwo)
 {
     for_scenarios(3, [](const Sections& before, const NoiseFree& figures) {
         Sections after = before;
-        const auto phase =
-            std::find_if(after.begin(), after.end(), [](const Section& section) { return section.header == "[[phase]]"; });
+        const auto phase = std::find_if(after.begin(), after.end(),
+                                        [](const Section& section) { return section.header == "[[phase]]"; });
         phase->keys.front().second = "2.097152e10";
         after.insert(phase, *phase);
-        expect_equal(without_draws(after).value(), figures, 1e-6, text_of(after));  // failures of the second phase begin anew
+        expect_equal(without_draws(after).value(), figures, 1e-6,
+                     text_of(after));  // failures of the second phase begin anew
     });
 }
 
@@ -220,8 +227,9 @@ TEST(Metamorphic, AnAxisOfOneValueIsAConstant)
     for_scenarios(4, [](const Sections& before, const NoiseFree& figures) {
         Sections after = before;
         auto& space = (after.end() - 2)->keys;
-        for (const auto& [key, value] : {std::pair{"cp", "[1]"}, std::pair{"etp", "[1]"}, std::pair{"dp_overlap", "[\"on\"]"},
-                                         std::pair{"split", "[\"layers\"]"}, std::pair{"offload", "[\"none\"]"}}) {
+        for (const auto& [key, value] :
+             {std::pair{"cp", "[1]"}, std::pair{"etp", "[1]"}, std::pair{"dp_overlap", "[\"on\"]"},
+              std::pair{"split", "[\"layers\"]"}, std::pair{"offload", "[\"none\"]"}}) {
             space.emplace_back(key, value);
         }
         expect_equal(without_draws(after).value(), figures, rounding, text_of(after));
@@ -232,17 +240,19 @@ TEST(Metamorphic, AnAxisOfOneValueIsAConstant)
 TEST(Metamorphic, WorseFiguresNeverHelp)
 {
     for_scenarios(5, [](const Sections& before, const NoiseFree& figures) {
-        const std::vector<std::array<const char*, 3>> worse{{"[[cluster.tier]]", "latency", "\"60 us\""},
-                                                            {"[[cluster.tier]]", "bandwidth", "\"20 GB/s\""},
-                                                            {"[reliability]", "node_failure_rate", "\"5e-2 /day\""},
-                                                            {"[reliability]", "restart", "\"15 min\""},
-                                                            {"[reliability]", "checkpoint_write", "\"20 s\""}};
+        const std::vector<std::array<const char*, 3>> worse{
+            {"[[cluster.tier]]", "latency", "\"60 us\""},
+            {"[[cluster.tier]]", "bandwidth", "\"20 GB/s\""},
+            {"[reliability]", "node_failure_rate", "\"5e-2 /day\""},
+            {"[reliability]", "restart", "\"15 min\""},
+            {"[reliability]", "checkpoint_write", "\"20 s\""}};
         for (const auto& [header, key, value] : worse) {
             Sections after = before;
             *find(after, header, key) = value;
             const NoiseFree slower = without_draws(after).value();
             EXPECT_GE(slower.step_s, figures.step_s * (1.0 - rounding)) << key << "\n" << text_of(after);
-            EXPECT_GE(slower.training_s, figures.training_s * (1.0 - rounding)) << key << "\n" << text_of(after);
+            EXPECT_GE(slower.training_s, figures.training_s * (1.0 - rounding)) << key << "\n"
+                                                                                << text_of(after);
         }
     });
 }
@@ -252,10 +262,12 @@ TEST(Metamorphic, WorseFiguresNeverHelp)
 void double_times(Problem& problem)
 {
     Accelerator& gpu = problem.cluster.accelerator;
-    for (FlopsPerSecond* peak : {&gpu.peak_bf16, &gpu.peak_fp32, &gpu.peak_tf32, &gpu.peak_fp8, &gpu.peak_fp4}) {
+    for (FlopsPerSecond* peak :
+         {&gpu.peak_bf16, &gpu.peak_fp32, &gpu.peak_tf32, &gpu.peak_fp8, &gpu.peak_fp4}) {
         *peak = *peak * 0.5;
     }
-    for (BytesPerSecond* rate : {&gpu.memory_bandwidth, &gpu.host_link, &gpu.host_memory_bandwidth, &gpu.nvme_bandwidth}) {
+    for (BytesPerSecond* rate :
+         {&gpu.memory_bandwidth, &gpu.host_link, &gpu.host_memory_bandwidth, &gpu.nvme_bandwidth}) {
         *rate = *rate * 0.5;
     }
     gpu.launch = gpu.launch * 2.0;
@@ -264,7 +276,8 @@ void double_times(Problem& problem)
         *time = *time * 2.0;
     }
     CollectiveLibrary& library = problem.cluster.library;
-    for (Seconds* time : {&library.start, &library.low_latency_start, &library.in_network_start, &library.all_to_all_start}) {
+    for (Seconds* time :
+         {&library.start, &library.low_latency_start, &library.in_network_start, &library.all_to_all_start}) {
         *time = *time * 2.0;
     }
     library.token_kernels = library.token_kernels * 0.5;
@@ -274,7 +287,8 @@ void double_times(Problem& problem)
     }
     Reliability& reliability = problem.reliability;
     reliability.node_failure_rate = reliability.node_failure_rate * 0.5;
-    for (Seconds* time : {&reliability.restart, &reliability.checkpoint_interval, &reliability.checkpoint_write}) {
+    for (Seconds* time :
+         {&reliability.restart, &reliability.checkpoint_interval, &reliability.checkpoint_write}) {
         *time = *time * 2.0;
     }
 }
@@ -306,12 +320,16 @@ TEST(Metamorphic, AllTimesDoubledDoubleTheRun)
         double_times(slower);
         const NoiseFree doubled = without_draws(slower, plan).value();
         constexpr double single_precision = 1e-5;
-        EXPECT_NEAR(doubled.step_s, 2.0 * figures.step_s, single_precision * doubled.step_s) << text_of(sections);
-        EXPECT_NEAR(doubled.training_s, 2.0 * figures.training_s, single_precision * doubled.training_s) << text_of(sections);
+        EXPECT_NEAR(doubled.step_s, 2.0 * figures.step_s, single_precision * doubled.step_s)
+            << text_of(sections);
+        EXPECT_NEAR(doubled.training_s, 2.0 * figures.training_s, single_precision * doubled.training_s)
+            << text_of(sections);
         const Drawn once = drawn(model.problem, plan);
         const Drawn twice = drawn(slower, plan);
-        EXPECT_NEAR(twice.step_p99_s, 2.0 * once.step_p99_s, single_precision * twice.step_p99_s) << text_of(sections);
-        EXPECT_NEAR(twice.training_mean_s, 2.0 * once.training_mean_s, 1e-4 * twice.training_mean_s) << text_of(sections);
+        EXPECT_NEAR(twice.step_p99_s, 2.0 * once.step_p99_s, single_precision * twice.step_p99_s)
+            << text_of(sections);
+        EXPECT_NEAR(twice.training_mean_s, 2.0 * once.training_mean_s, 1e-4 * twice.training_mean_s)
+            << text_of(sections);
     });
 }
 
@@ -334,8 +352,8 @@ TEST(Metamorphic, MoreVariationNeverHelps)
             for (const bool gamma : {false, true}) {
                 const auto residual = [&](double cv) {
                     return with([&](Variability& v) {
-                        v.residual[gemm] =
-                            gamma ? Distribution{Gamma{cv}, {}, 20.0, "test"} : Distribution{LogNormal{cv}, {}, 20.0, "test"};
+                        v.residual[gemm] = gamma ? Distribution{Gamma{cv}, {}, 20.0, "test"}
+                                                 : Distribution{LogNormal{cv}, {}, 20.0, "test"};
                     });
                 };
                 const Drawn calm = residual(0.05);
@@ -344,9 +362,12 @@ TEST(Metamorphic, MoreVariationNeverHelps)
                 EXPECT_GE(lively.step_p99_s, calm.step_p99_s * (1.0 - 1e-6)) << text_of(sections);
             }
             const auto slow_gpus = [&](double excess) {
-                return with([&](Variability& v) { v.gpu = Distribution{Normal{0.02}, {0.02, excess}, 20.0, "test"}; });
+                return with([&](Variability& v) {
+                    v.gpu = Distribution{Normal{0.02}, {0.02, excess}, 20.0, "test"};
+                });
             };
-            EXPECT_GE(slow_gpus(0.5).step_mean_s, slow_gpus(0.1).step_mean_s * (1.0 - 1e-6)) << text_of(sections);
+            EXPECT_GE(slow_gpus(0.5).step_mean_s, slow_gpus(0.1).step_mean_s * (1.0 - 1e-6))
+                << text_of(sections);
         },
         (scenario_count() + 2) / 3);  // tables of distributions take time
 }

@@ -85,7 +85,8 @@ TEST(NonDominated, AgreesWithBruteForce)
         for (unsigned trial = 0; trial < 60; ++trial) {
             const unsigned range = trial % 2 == 0 ? 6 : 1000;
             const Points points = random_points(random, random() % 120, objectives, range);
-            EXPECT_EQ(non_dominated(points), brute_non_dominated(points)) << objectives << " objectives, trial " << trial;
+            EXPECT_EQ(non_dominated(points), brute_non_dominated(points))
+                << objectives << " objectives, trial " << trial;
         }
     }
 }
@@ -154,7 +155,8 @@ TEST(Archive, HasAProvisionalFrontBeforePointsAreEvaluated)
 TEST(Archive, KeepsTheHighestRungOfEachPoint)
 {
     Archive archive;
-    archive.add(std::vector<Answer>{evaluation(7, 1, 100, {1, 5}), evaluation(3, 1, 100, {2, 2}), evaluation(9, 1, 100, {3, 3})});
+    archive.add(std::vector<Answer>{evaluation(7, 1, 100, {1, 5}), evaluation(3, 1, 100, {2, 2}),
+                                    evaluation(9, 1, 100, {3, 3})});
     EXPECT_THAT(archive.front(), ElementsAre(3, 7));
     EXPECT_EQ(archive.draws(), 300U);
     archive.add(std::vector<Answer>{evaluation(3, 2, 1000, {4, 4})});
@@ -166,16 +168,21 @@ TEST(Archive, KeepsTheHighestRungOfEachPoint)
 
 TEST(Archive, MergesSweepsInIndexOrder)
 {
-    const auto rejected = [](const std::string& reason, std::uint64_t count, double miss, const std::string& nearest) {
+    const auto rejected = [](const std::string& reason, std::uint64_t count, double miss,
+                             const std::string& nearest) {
         return Rejected{reason, count, miss, nearest};
     };
-    const Sweep late{.range = {10, 20}, .feasible = {{12, {1.0}}, {15, {2.0}}}, .rejected = {rejected("memory", 0, 0.0, "")}};
+    const Sweep late{.range = {10, 20},
+                     .feasible = {{12, {1.0}}, {15, {2.0}}},
+                     .rejected = {rejected("memory", 0, 0.0, "")}};
     const Sweep early{.range = {0, 10},
                       .feasible = {{4, {3.0}}},
-                      .rejected = {rejected("gpus", 2, 1.0, "8 gpus"), rejected("memory", 5, 3.0, "3 GB over")}};
+                      .rejected = {rejected("gpus", 2, 1.0, "8 gpus"),
+                                   rejected("memory", 5, 3.0, "3 GB over")}};
     const Sweep last{.range = {20, 30},
                      .feasible = {{21, {4.0}}},
-                     .rejected = {rejected("memory", 4, 2.0, "2 GB over"), rejected("gpus", 1, 1.5, "16 gpus")}};
+                     .rejected = {rejected("memory", 4, 2.0, "2 GB over"),
+                                  rejected("gpus", 1, 1.5, "16 gpus")}};
     Archive archive;
     archive.add(std::vector<Answer>{late, early});
     archive.add(std::vector<Answer>{last});
@@ -197,8 +204,11 @@ TEST(Archive, MergesSweepsInIndexOrder)
 /// A point that was explored alone first, and one that an uncounted sweep returned.
 TEST(Archive, KeepsTheNewestBoundOfEachPoint)
 {
-    const Sweep explored{.range = {.begin = 4, .end = 5, .again = true}, .feasible = {{4, {1.0}}}, .rejected = {}};
-    const Sweep better{.range = {.begin = 0, .end = 10, .again = true}, .feasible = {{3, {2.0}}, {4, {1.5}}}, .rejected = {}};
+    const Sweep explored{
+        .range = {.begin = 4, .end = 5, .again = true}, .feasible = {{4, {1.0}}}, .rejected = {}};
+    const Sweep better{.range = {.begin = 0, .end = 10, .again = true},
+                       .feasible = {{3, {2.0}}, {4, {1.5}}},
+                       .rejected = {}};
     const Sweep front{.range = {.begin = 0, .end = 10}, .feasible = {{2, {5.0}}, {4, {3.0}}}, .rejected = {}};
     Archive archive;
     archive.add(std::vector<Answer>{explored, better});

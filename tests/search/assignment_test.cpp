@@ -130,7 +130,8 @@ std::set<Assignment> one_move_away(const std::vector<int>& stock, const Assignme
 TEST(AssignmentMoves, AreEachOfThemOnce)
 {
     const Assignment assignment{0, 2, 1, 0, 3, 0, 2};
-    for (const auto& stock : {std::vector{3, 1, 2, 1, 0}, {5, 1, 2, 1, 0}, {3, 2, 3, 1, 2}, {9, 9, 9, 9, 9}}) {
+    for (const auto& stock :
+         {std::vector{3, 1, 2, 1, 0}, {5, 1, 2, 1, 0}, {3, 2, 3, 1, 2}, {9, 9, 9, 9, 9}}) {
         const AssignmentMoves moves(stock, assignment);
         std::set<Assignment> made;
         for (std::uint64_t i = 0; i < moves.count(); ++i) {
@@ -201,7 +202,9 @@ TEST(Assignment, GuideLeadsOverPlateaus)
     }
     const AssignmentOptions few{.most_judged = 100};
     EXPECT_GT(best_assignment(p, std::span(&start, 1), few).least, slowest_block(best));
-    p.guide = [](std::span<const int> block) { return std::pow(slowest_block({block.begin(), block.end()}) / 29.5, 100.0); };
+    p.guide = [](std::span<const int> block) {
+        return std::pow(slowest_block({block.begin(), block.end()}) / 29.5, 100.0);
+    };
     const AssignmentResult guided = best_assignment(p, std::span(&start, 1), few);
     EXPECT_DOUBLE_EQ(guided.least, slowest_block(best));
     EXPECT_EQ(guided.best.size(), best.size());

@@ -47,7 +47,8 @@ TEST(BranchSampler, EstimatesHowManyTuplesAreAllowed)
             const auto branch = sampler.descend(random);
             dead_ends += branch ? 0 : 1;
             const double found =
-                branch ? branch->weight * static_cast<double>(allowed_in(space, branch->begin, branch->end)) : 0.0;
+                branch ? branch->weight * static_cast<double>(allowed_in(space, branch->begin, branch->end))
+                       : 0.0;
             sum += found;
             squares += found * found;
         }

@@ -35,7 +35,8 @@ std::vector<std::uint64_t> indices(const std::vector<NearBound>& points)
 std::vector<std::uint64_t> by_brute_force(const std::vector<NearBound>& points)
 {
     std::map<std::uint64_t, std::vector<std::pair<double, std::uint64_t>>> regions;
-    for (const NearBound& point : points) regions[point.region].emplace_back(point.bound.objectives[1], point.bound.index);
+    for (const NearBound& point : points)
+        regions[point.region].emplace_back(point.bound.objectives[1], point.bound.index);
     std::vector<std::uint64_t> held;
     for (auto& [region, members] : regions) {
         std::sort(members.begin(), members.end());
@@ -88,7 +89,8 @@ TEST(NearBounds, LimitsOfASampleContainTheBest)
         near.add(point);
     }
     EXPECT_EQ(indices(near.best()), by_brute_force(all));
-    for (const std::uint64_t region : {0, 1, 2}) EXPECT_LT(admitted[region], 2 * (2 * most_near) / 1.5) << region;
+    for (const std::uint64_t region : {0, 1, 2})
+        EXPECT_LT(admitted[region], 2 * (2 * most_near) / 1.5) << region;
 }
 
 TEST(NearBounds, AdmitsWhatIsNearAKnownBest)

@@ -32,7 +32,8 @@ TEST(Ranking, LayersAreWhatPeelingGives)
         for (std::size_t depth = 0; !left.empty(); ++depth) {
             std::vector<std::size_t> peeled;
             for (const std::size_t i : left) {
-                if (std::none_of(left.begin(), left.end(), [&](std::size_t j) { return dominates(points[j], points[i]); })) {
+                if (std::none_of(left.begin(), left.end(),
+                                 [&](std::size_t j) { return dominates(points[j], points[i]); })) {
                     peeled.push_back(i);
                 }
             }

@@ -38,7 +38,8 @@ Constraint scattered(const std::string& reason, std::size_t depth, std::uint64_t
 {
     return {reason, depth, [salt, keep](std::span<const int> leading) {
                 auto hash = static_cast<std::uint32_t>(salt);
-                for (const int label : leading) hash = (hash ^ static_cast<std::uint32_t>(label + 1)) * 2654435761U;
+                for (const int label : leading)
+                    hash = (hash ^ static_cast<std::uint32_t>(label + 1)) * 2654435761U;
                 return (hash >> 28) < keep;
             }};
 }
@@ -73,7 +74,8 @@ void enumerate(const Space& space, std::uint64_t begin, std::uint64_t end, Found
 {
     std::uint64_t visited = 0;
     std::uint64_t rejected = 0;
-    for (const Rejected& entry : space.enumerate(begin, end, [&](std::uint64_t index, std::span<const int> point) {
+    for (const Rejected& entry :
+         space.enumerate(begin, end, [&](std::uint64_t index, std::span<const int> point) {
              EXPECT_EQ(space.point(index), Point(point.begin(), point.end()));
              found.visited.push_back(index);
              ++visited;
@@ -91,7 +93,8 @@ TEST(Space, LastAxisVariesFastest)
     EXPECT_THAT(space.point(0), ElementsAre(0, 0, 0));
     EXPECT_THAT(space.point(1), ElementsAre(0, 0, 1));
     EXPECT_THAT(space.point(23), ElementsAre(1, 2, 3));
-    for (std::uint64_t index = 0; index < space.size(); ++index) EXPECT_EQ(space.index(space.point(index)), index);
+    for (std::uint64_t index = 0; index < space.size(); ++index)
+        EXPECT_EQ(space.index(space.point(index)), index);
 }
 
 TEST(Space, EnumeratesWhatBruteForceFindsForAnySplit)
@@ -103,7 +106,8 @@ TEST(Space, EnumeratesWhatBruteForceFindsForAnySplit)
         std::vector<Constraint> constraints;
         for (unsigned c = trial % 6; c > 0; --c) {
             const std::size_t depth = 1 + random() % sizes.size();
-            constraints.push_back(scattered("reason" + std::to_string(random() % 4), depth, random(), 8 + random() % 8));
+            constraints.push_back(
+                scattered("reason" + std::to_string(random() % 4), depth, random(), 8 + random() % 8));
         }
         const Space space(axes_of(sizes), constraints);
         const Found expected = brute_force(space, constraints);
@@ -132,7 +136,8 @@ TEST(Space, EnumeratesUnderAFurtherConstraint)
     const auto found = [&](const Space& space, std::span<const Constraint> also) {
         Found all;
         for (const Rejected& entry : space.enumerate(
-                 7, 300, [&](std::uint64_t index, std::span<const int>) { all.visited.push_back(index); }, also)) {
+                 7, 300, [&](std::uint64_t index, std::span<const int>) { all.visited.push_back(index); },
+                 also)) {
             all.rejected[entry.reason] = entry.count;
         }
         return all;
@@ -148,8 +153,12 @@ TEST(Space, EnumeratesUnderAFurtherConstraint)
 TEST(Space, AddsCountsByReasonAndKeepsTheClosestTuple)
 {
     std::vector<Rejected> all{{"memory", 2, 5.0, "far"}, {"rule", 1, 0.0, ""}};
-    add(std::vector<Rejected>{{"rule", 3, 0.0, ""}, {"memory", 1, 4.0, "near"}, {"other", 1, 0.0, "first"}}, all);
-    add(std::vector<Rejected>{{"memory", 1, 4.5, "between"}, {"memory", 0, 0.0, "none"}, {"rule", 1, 2.0, "told"}}, all);
+    add(std::vector<Rejected>{{"rule", 3, 0.0, ""}, {"memory", 1, 4.0, "near"}, {"other", 1, 0.0, "first"}},
+        all);
+    add(std::vector<Rejected>{{"memory", 1, 4.5, "between"},
+                              {"memory", 0, 0.0, "none"},
+                              {"rule", 1, 2.0, "told"}},
+        all);
     ASSERT_EQ(all.size(), 3U);
     EXPECT_EQ(all[0].count, 4U);
     EXPECT_EQ(all[0].nearest, "near");
@@ -163,7 +172,8 @@ TEST(Space, CountsUnderTheEarliestConstraintInTheOrderGiven)
 {
     const auto never = [](std::span<const int>) { return false; };
     const auto not_first = [](std::span<const int> leading) { return leading[0] != 0; };
-    const Space space(axes_of({4, 5}), {{"late", 2, never}, {"early", 1, not_first}, {"early too", 1, not_first}});
+    const Space space(axes_of({4, 5}),
+                      {{"late", 2, never}, {"early", 1, not_first}, {"early too", 1, not_first}});
     const auto rejected = space.enumerate(0, 20, [](std::uint64_t, std::span<const int>) { FAIL(); });
     EXPECT_EQ(rejected.front().reason, "late");
     EXPECT_THAT(counts(rejected), ElementsAre(15, 5, 0));
@@ -179,10 +189,12 @@ TEST(Space, SkipsSubspacesWithoutLookingInside)
         return std::all_of(leading.begin(), leading.end(), [](int label) { return label == 0; });
     };
     std::vector<Constraint> constraints;
-    for (std::size_t depth = 1; depth <= sizes.size(); ++depth) constraints.push_back({"not zero", depth, allows});
+    for (std::size_t depth = 1; depth <= sizes.size(); ++depth)
+        constraints.push_back({"not zero", depth, allows});
     const Space space(axes_of(sizes), constraints);
     std::uint64_t visited = 0;
-    const auto rejected = space.enumerate(0, space.size(), [&](std::uint64_t, std::span<const int>) { ++visited; });
+    const auto rejected =
+        space.enumerate(0, space.size(), [&](std::uint64_t, std::span<const int>) { ++visited; });
     EXPECT_EQ(visited, 1U);
     EXPECT_THAT(counts(rejected), ElementsAre(space.size() - 1));
     EXPECT_EQ(asked, 21U * 8U);
@@ -195,13 +207,18 @@ TEST(Space, RefusesWhatCannotBeEnumerated)
         return [axes, constraints] { return Space(axes, constraints); };
     };
     EXPECT_THAT(make({}, {}), ThrowsMessage<std::invalid_argument>(HasSubstr("without axes")));
-    EXPECT_THAT(make(axes_of({2, 0}), {}), ThrowsMessage<std::invalid_argument>(HasSubstr("\"axis1\" has no labels")));
+    EXPECT_THAT(make(axes_of({2, 0}), {}),
+                ThrowsMessage<std::invalid_argument>(HasSubstr("\"axis1\" has no labels")));
     EXPECT_THAT(make({{.name = "tp", .labels = {"1"}}, {.name = "tp", .labels = {"1"}}}, {}),
                 ThrowsMessage<std::invalid_argument>(HasSubstr("two axes are called \"tp\"")));
-    EXPECT_THAT(make(axes_of({2, 2}), {{"deep", 3, always}}), ThrowsMessage<std::invalid_argument>(HasSubstr("1 to 2")));
-    EXPECT_THAT(make(axes_of({2, 2}), {{"shallow", 0, always}}), ThrowsMessage<std::invalid_argument>(HasSubstr("1 to 2")));
-    EXPECT_THAT(make(axes_of({2}), {{"mute", 1, nullptr}}), ThrowsMessage<std::invalid_argument>(HasSubstr("\"mute\"")));
-    EXPECT_THAT(make(axes_of(std::vector<int>(64, 2)), {}), ThrowsMessage<std::invalid_argument>(HasSubstr("2^64")));
+    EXPECT_THAT(make(axes_of({2, 2}), {{"deep", 3, always}}),
+                ThrowsMessage<std::invalid_argument>(HasSubstr("1 to 2")));
+    EXPECT_THAT(make(axes_of({2, 2}), {{"shallow", 0, always}}),
+                ThrowsMessage<std::invalid_argument>(HasSubstr("1 to 2")));
+    EXPECT_THAT(make(axes_of({2}), {{"mute", 1, nullptr}}),
+                ThrowsMessage<std::invalid_argument>(HasSubstr("\"mute\"")));
+    EXPECT_THAT(make(axes_of(std::vector<int>(64, 2)), {}),
+                ThrowsMessage<std::invalid_argument>(HasSubstr("2^64")));
     EXPECT_EQ(Space(axes_of(std::vector<int>(63, 2)), {}).size(), std::uint64_t{1} << 63);
 
     const Space space(axes_of({2, 3}), {});

@@ -108,19 +108,23 @@ inline Played play(
                 };
                 sweep.rejected = problem.space->enumerate(range->begin, range->end, judge);
                 kept.move_to(sweep);
-                if (refused > 0) sweep.rejected.push_back({.reason = "infeasible", .count = refused, .miss = 1.0, .nearest = {}});
+                if (refused > 0)
+                    sweep.rejected.push_back(
+                        {.reason = "infeasible", .count = refused, .miss = 1.0, .nearest = {}});
                 played.looked_at += range->end - range->begin == 1 ? 1 : 0;
                 outstanding.emplace_back(std::move(sweep));
             } else {
                 const auto& point = std::get<PointRequest>(request);
                 const bool searches = point.source.purpose == Purpose::search;
-                if (searches && played.answered.insert(point.index).second) played.drawn.push_back(point.index);
+                if (searches && played.answered.insert(point.index).second)
+                    played.drawn.push_back(point.index);
                 Evaluation evaluation = problem.evaluate(point.index, point.rung);
                 evaluation.source = point.source;
                 outstanding.emplace_back(std::move(evaluation));
             }
         }
-        const auto told = static_cast<std::ptrdiff_t>(std::min(portion(outstanding.size()), outstanding.size()));
+        const auto told =
+            static_cast<std::ptrdiff_t>(std::min(portion(outstanding.size()), outstanding.size()));
         const std::span<const Answer> answers(outstanding.data(), static_cast<std::size_t>(told));
         strategy.tell(answers);
         played.archive.add(answers);

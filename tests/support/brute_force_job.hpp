@@ -55,8 +55,9 @@ struct BruteForceJob {
 class BruteForce {
 public:
     BruteForce(const BruteForceJob& job, std::uint64_t seed)
-        : job_(job), orders_(std::get<TaskOrders>(task_orders(job.shape))), members_(count(job.widths.replicas())),
-          contexts_(count(job.widths.context)), tensor_(count(job.widths.tensor)), stages_(count(job.shape.stages)),
+        : job_(job), orders_(std::get<TaskOrders>(task_orders(job.shape))),
+          members_(count(job.widths.replicas())), contexts_(count(job.widths.context)),
+          tensor_(count(job.widths.tensor)), stages_(count(job.shape.stages)),
           chunks_(count(job.shape.chunks)), microbatches_(count(job.shape.microbatches)), random_(seed)
     {
     }
@@ -76,7 +77,8 @@ public:
             for (std::size_t part = stage * chunks_; part < (stage + 1) * chunks_; ++part) {
                 parts.push_back(part);
             }
-            std::sort(parts.begin(), parts.end(), [this](std::size_t a, std::size_t b) { return latest_[a] < latest_[b]; });
+            std::sort(parts.begin(), parts.end(),
+                      [this](std::size_t a, std::size_t b) { return latest_[a] < latest_[b]; });
             double done = job_.overlapped ? 0.0 : latest_[parts.back()];
             for (const std::size_t part : parts) {
                 done = std::max(done, latest_[part]) + job_.reduce_s[part];
@@ -143,20 +145,24 @@ private:
                     const Times* input = nullptr;
                     if (forward ? k > 0 : k + 1 < stages_ * chunks_) {
                         const std::size_t from = forward ? k - 1 : k + 1;
-                        input = &end[place(task.pass, from % stages_ * chunks_ + from / stages_, task.microbatch)];
+                        input = &end[place(task.pass, from % stages_ * chunks_ + from / stages_,
+                                           task.microbatch)];
                         if (input->empty()) {
                             break;
                         }
                     }
                     Times& clock = free[stage];
                     for (std::size_t member = 0; member < members_; ++member) {
-                        clock[member] = std::max(clock[member], forward ? parameters(stage, count(task.chunk)) : 0.0);
-                        clock[member] = std::max(clock[member], input == nullptr ? 0.0 : (*input)[member] + pass.transfer_s);
+                        clock[member] =
+                            std::max(clock[member], forward ? parameters(stage, count(task.chunk)) : 0.0);
+                        clock[member] = std::max(clock[member],
+                                                 input == nullptr ? 0.0 : (*input)[member] + pass.transfer_s);
                     }
                     run(pass, stage, count(task.microbatch), task.pass, clock);
                     end[place(task.pass, part, task.microbatch)] = clock;
                     if (!forward) {
-                        latest_[part] = std::max(latest_[part], *std::max_element(clock.begin(), clock.end()));
+                        latest_[part] =
+                            std::max(latest_[part], *std::max_element(clock.begin(), clock.end()));
                     }
                     ++next[stage];
                     moved = true;
@@ -188,7 +194,8 @@ private:
         }
     }
 
-    void run(const BruteForcePass& pass, std::size_t stage, std::size_t microbatch, Pass direction, Times& clock)
+    void run(const BruteForcePass& pass, std::size_t stage, std::size_t microbatch, Pass direction,
+             Times& clock)
     {
         Times groups;  // of tensor parallel groups, [member * contexts + context]
         for (const double start : clock) {
@@ -206,7 +213,9 @@ private:
                     groups[group] += seconds(segment, stage, microbatch, group);
                 }
                 if (segment.end != Meeting::tensor) {
-                    meet_in_groups(groups, contexts_ * (segment.end == Meeting::experts ? count(job_.widths.experts) : 1));
+                    meet_in_groups(groups,
+                                   contexts_ *
+                                       (segment.end == Meeting::experts ? count(job_.widths.experts) : 1));
                 }
             }
             if (job_.widths.layer > 1) {
@@ -222,7 +231,8 @@ private:
         }
     }
 
-    double seconds(const BruteForceSegment& segment, std::size_t stage, std::size_t microbatch, std::size_t group)
+    double seconds(const BruteForceSegment& segment, std::size_t stage, std::size_t microbatch,
+                   std::size_t group)
     {
         const std::size_t member = group / contexts_;
         double slowest = 0.0;

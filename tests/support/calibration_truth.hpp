@@ -49,19 +49,21 @@ inline std::vector<Coverage> coverage_of_members(int seeds)
             for (int g = 0; g < 4; ++g) {
                 const double effect = own + gpu * normal(generator);
                 for (int repeat = 0; repeat < 4; ++repeat) {
-                    runs.push_back(
-                        {"", std::to_string(g), "n" + std::to_string(n), std::exp(effect + 0.002 * normal(generator))});
+                    runs.push_back({"", std::to_string(g), "n" + std::to_string(n),
+                                    std::exp(effect + 0.002 * normal(generator))});
                 }
             }
         }
         const Calibration found = calibrate_gpu_runs(runs, "simulated");
         for (const Component& component : found.components) {
             (component.name == "gpu" ? gpus : nodes)
-                .add(std::sqrt(component.low), component.name == "gpu" ? gpu : node, std::sqrt(component.high));
+                .add(std::sqrt(component.low), component.name == "gpu" ? gpu : node,
+                     std::sqrt(component.high));
         }
         const auto of_nodes = std::find_if(found.slow_shares.begin(), found.slow_shares.end(),
                                            [](const SlowShare& share) { return share.key == "node"; });
-        const SlowShare share = of_nodes == found.slow_shares.end() ? slow_share("node", 0, 84, 0.0) : *of_nodes;
+        const SlowShare share =
+            of_nodes == found.slow_shares.end() ? slow_share("node", 0, 84, 0.0) : *of_nodes;
         slow_nodes.add(share.low, slow, share.high);
     }
     return {gpus, nodes, slow_nodes};
@@ -79,7 +81,8 @@ inline std::vector<Coverage> coverage_beside_slow_worker(int seeds)
     job.slow_backward = 0.1;
     std::vector<Coverage> result{{"stage"}, {"microbatch", true}, {"residual"}};
     for (int seed = 0; seed < seeds; ++seed) {
-        const std::vector<Component> found = calibrate(SyntheticTrace(job, static_cast<unsigned>(seed)).next()).components;
+        const std::vector<Component> found =
+            calibrate(SyntheticTrace(job, static_cast<unsigned>(seed)).next()).components;
         const double truth[] = {job.stage, job.microbatch, job.residual};
         for (std::size_t k = 0; k < result.size(); ++k) {
             result[k].add(std::sqrt(found[k + 2].low), truth[k], std::sqrt(found[k + 2].high));
@@ -108,10 +111,12 @@ inline std::vector<Coverage> coverage_of_exponents(int seeds)
     for (int seed = 0; seed < seeds; ++seed) {
         const Calibration found = calibrate(SyntheticTrace(job, static_cast<unsigned>(seed)).next());
         for (const FittedExponent& e : found.exponents) {
-            const std::vector<double>& truth = e.kind.starts_with("forward") ? job.forward_exponent : job.backward_exponent;
+            const std::vector<double>& truth =
+                e.kind.starts_with("forward") ? job.forward_exponent : job.backward_exponent;
             exponents.add(e.low, truth[static_cast<std::size_t>(e.stage)], e.high);
         }
-        microbatch.add(std::sqrt(found.components[3].low), job.microbatch, std::sqrt(found.components[3].high));
+        microbatch.add(std::sqrt(found.components[3].low), job.microbatch,
+                       std::sqrt(found.components[3].high));
         residual.add(std::sqrt(found.components[4].low), job.residual, std::sqrt(found.components[4].high));
     }
     return {exponents, microbatch, residual};
@@ -128,12 +133,13 @@ struct FailureProcess {
 inline const std::vector<FailureProcess>& failure_processes()
 {
     // Shapes of a cv of two: gamma 1/4; Weibull 0.5427.
-    static const std::vector<FailureProcess> list{{"Poisson process, 60 failures", false, 1.0, 60.0, 0.0},
-                                                  {"gamma gaps of cv 2, 20 failures", false, 0.25, 20.0, 0.0},
-                                                  {"gamma gaps of cv 2, 60 failures", false, 0.25, 60.0, 0.0},
-                                                  {"Weibull gaps of cv 2, 60 failures", true, 0.5427, 60.0, 0.0},
-                                                  {"gamma gaps of cv 2, 150 failures", false, 0.25, 150.0, 0.0},
-                                                  {"gamma gaps of cv 2 in batches, 60 failures", false, 0.25, 60.0, 0.4}};
+    static const std::vector<FailureProcess> list{
+        {"Poisson process, 60 failures", false, 1.0, 60.0, 0.0},
+        {"gamma gaps of cv 2, 20 failures", false, 0.25, 20.0, 0.0},
+        {"gamma gaps of cv 2, 60 failures", false, 0.25, 60.0, 0.0},
+        {"Weibull gaps of cv 2, 60 failures", true, 0.5427, 60.0, 0.0},
+        {"gamma gaps of cv 2, 150 failures", false, 0.25, 150.0, 0.0},
+        {"gamma gaps of cv 2 in batches, 60 failures", false, 0.25, 60.0, 0.4}};
     return list;
 }
 
@@ -144,7 +150,8 @@ inline Coverage coverage_of_rates(const FailureProcess& process, int seeds)
     for (int seed = 0; seed < seeds; ++seed) {
         std::mt19937_64 generator(static_cast<unsigned>(seed));
         std::gamma_distribution<double> gamma(process.shape, 1.0 / process.shape);
-        std::weibull_distribution<double> weibull(process.shape, 1.0 / std::tgamma(1.0 + 1.0 / process.shape));
+        std::weibull_distribution<double> weibull(process.shape,
+                                                  1.0 / std::tgamma(1.0 + 1.0 / process.shape));
         std::poisson_distribution<int> more(process.together > 0.0 ? process.together : 1e-9);
         std::vector<Outage> outages;
         constexpr double before = 100.0;  // gaps, after which the process is stationary

@@ -47,7 +47,8 @@ public:
         double sum = 0.0;
         for (std::size_t k = 0; k < transform_.size(); ++k) {
             const double omega = (static_cast<double>(k) + 0.5) * spacing_;
-            sum += (std::polar(1.0, -omega * (x - mean_)) * transform_[k]).imag() / (static_cast<double>(k) + 0.5);
+            sum += (std::polar(1.0, -omega * (x - mean_)) * transform_[k]).imag() /
+                   (static_cast<double>(k) + 0.5);
         }
         return 0.5 - sum / std::numbers::pi;
     }

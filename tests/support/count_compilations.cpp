@@ -17,14 +17,13 @@ struct Report {
 using Compiled = std::variant<prismopt::CompiledPlan, prismopt::Infeasible>;
 
 extern "C" {
-Compiled __real__ZN8prismopt12PlanCompiler7compileERKNS_12ParallelPlanENS_10CompileForE(prismopt::PlanCompiler* compiler,
-                                                                                        const prismopt::ParallelPlan& plan,
-                                                                                        prismopt::CompileFor purpose);
-Compiled __wrap__ZN8prismopt12PlanCompiler7compileERKNS_12ParallelPlanENS_10CompileForE(prismopt::PlanCompiler* compiler,
-                                                                                        const prismopt::ParallelPlan& plan,
-                                                                                        prismopt::CompileFor purpose)
+Compiled __real__ZN8prismopt12PlanCompiler7compileERKNS_12ParallelPlanENS_10CompileForE(
+    prismopt::PlanCompiler* compiler, const prismopt::ParallelPlan& plan, prismopt::CompileFor purpose);
+Compiled __wrap__ZN8prismopt12PlanCompiler7compileERKNS_12ParallelPlanENS_10CompileForE(
+    prismopt::PlanCompiler* compiler, const prismopt::ParallelPlan& plan, prismopt::CompileFor purpose)
 {
     ++compilations;
-    return __real__ZN8prismopt12PlanCompiler7compileERKNS_12ParallelPlanENS_10CompileForE(compiler, plan, purpose);
+    return __real__ZN8prismopt12PlanCompiler7compileERKNS_12ParallelPlanENS_10CompileForE(compiler, plan,
+                                                                                          purpose);
 }
 }

@@ -67,14 +67,16 @@ inline bool is_fed(const ScheduleShape& shape, std::size_t pass)
 
 inline void set_passes(const EqualLayers& equal, BruteForceJob& job)
 {
-    const auto parts = static_cast<std::size_t>(job.shape.stages) * static_cast<std::size_t>(job.shape.chunks);
+    const auto parts =
+        static_cast<std::size_t>(job.shape.stages) * static_cast<std::size_t>(job.shape.chunks);
     job.gather_s.assign(parts, equal.gather_s);
     job.reduce_s.assign(parts, equal.reduce_s);
     job.passes.clear();
     for (std::size_t i = 0; i < 2 * parts; ++i) {
         const BruteForceLayer& layer = i % 2 == 0 ? equal.forward : equal.backward;
-        job.passes.push_back(
-            {{static_cast<std::size_t>(equal.layers), layer}, 0.0, is_fed(job.shape, i) ? equal.transfer_s : 0.0});
+        job.passes.push_back({{static_cast<std::size_t>(equal.layers), layer},
+                              0.0,
+                              is_fed(job.shape, i) ? equal.transfer_s : 0.0});
     }
 }
 
@@ -96,9 +98,15 @@ inline PassCost brute_force_cost(const BruteForceLayer& layer)
 /// The graph of a job of equal layers.
 inline ExecutionGraph brute_force_graph(const BruteForceJob& job, const NoiseTables& noise)
 {
-    ExecutionGraph graph = empty_graph(job.shape, job.overlapped ? DataParallelOverlap::on : DataParallelOverlap::off);
-    graph.placement = {
-        job.widths.tensor * job.widths.context, job.shape.stages, job.replicas, 1, job.shape.stages, 8, job.widths.replicas()};
+    ExecutionGraph graph =
+        empty_graph(job.shape, job.overlapped ? DataParallelOverlap::on : DataParallelOverlap::off);
+    graph.placement = {job.widths.tensor * job.widths.context,
+                       job.shape.stages,
+                       job.replicas,
+                       1,
+                       job.shape.stages,
+                       8,
+                       job.widths.replicas()};
     const auto layers = static_cast<int>(job.passes[0].layers.size());
     PartCost layer;
     layer.forward = brute_force_cost(job.passes[0].layers[0]);
@@ -117,7 +125,8 @@ inline ExecutionGraph brute_force_graph(const BruteForceJob& job, const NoiseTab
             if (at == graph.shapes.end()) {
                 at = graph.shapes.insert(at, in->shape);
             }
-            *out = {static_cast<float>(in->mean_s), static_cast<float>(in->cv), static_cast<int>(at - graph.shapes.begin())};
+            *out = {static_cast<float>(in->mean_s), static_cast<float>(in->cv),
+                    static_cast<int>(at - graph.shapes.begin())};
         }
         graph.first_slot[i / 2] = static_cast<std::uint16_t>(1 + i / 2 * static_cast<std::size_t>(layers));
         graph.reduction[i / 2] = {static_cast<float>(job.reduce_s[i / 2])};

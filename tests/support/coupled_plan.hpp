@@ -30,12 +30,13 @@ inline BruteForceLayer brute_force_layer(const PassCost& cost)
 }
 
 /// Takes kernels and mean times from a plan and its graph. Each gather of a layer takes `gather_share` of a forward pass of one.
-inline void set_passes(const ParallelPlan& plan, const Setting& setting, const ExecutionGraph& graph, double gather_share,
-                       BruteForceJob& job)
+inline void set_passes(const ParallelPlan& plan, const Setting& setting, const ExecutionGraph& graph,
+                       double gather_share, BruteForceJob& job)
 {
-    const LayerCosts costs = layer_costs(network_of(setting.workload), setting.workload.precision,
-                                         layer_shape(plan, setting.phase.sequence, setting.phase.global_batch),
-                                         layer_groups(plan, setting.cluster), setting.cluster);
+    const LayerCosts costs =
+        layer_costs(network_of(setting.workload), setting.workload.precision,
+                    layer_shape(plan, setting.phase.sequence, setting.phase.global_batch),
+                    layer_groups(plan, setting.cluster), setting.cluster);
     const auto chunks = std::get<std::vector<Chunk>>(layout(setting.workload.layers(), plan));
     job.shape = graph.program->shape;
     job.widths = barrier_widths(plan);
@@ -48,7 +49,8 @@ inline void set_passes(const ParallelPlan& plan, const Setting& setting, const E
     };
     seconds(graph.gathering, job.gather_s);
     seconds(graph.reduction, job.reduce_s);
-    job.optimizer_s = static_cast<double>(*std::max_element(graph.optimizer_s.begin(), graph.optimizer_s.end()));
+    job.optimizer_s =
+        static_cast<double>(*std::max_element(graph.optimizer_s.begin(), graph.optimizer_s.end()));
     job.layer_gather_s = gather_share * costs.kinds.front().forward.compute_s;
     for (std::size_t k = 0; k < chunks.size(); ++k) {
         const auto pipeline = static_cast<std::size_t>(plan.pp);
@@ -59,7 +61,8 @@ inline void set_passes(const ParallelPlan& plan, const Setting& setting, const E
             };
             const std::size_t i = 2 * part + static_cast<std::size_t>(pass);
             BruteForcePass& out = job.passes[i];
-            out.layers.assign(static_cast<std::size_t>(chunks[k].layers), brute_force_layer(of(costs.kinds.front())));
+            out.layers.assign(static_cast<std::size_t>(chunks[k].layers),
+                              brute_force_layer(of(costs.kinds.front())));
             // Head and embedding: with the last layer, and gathered with it; their place does not matter here.
             const auto add = [&out](const PassCost& cost) {
                 const BruteForceLayer beside = brute_force_layer(cost);

@@ -20,9 +20,11 @@ struct DegenerateValues {
 
 inline const std::vector<std::string>& degenerate_kinds()
 {
-    static const std::vector<std::string> kinds{
-        "constant", "all but one", "two values",     "few values",      "whole microseconds", "nearly equal", "subnormal",
-        "smallest", "largest",     "all magnitudes", "rising in steps", "powers of two",      "one far out"};
+    static const std::vector<std::string> kinds{"constant",       "all but one",        "two values",
+                                                "few values",     "whole microseconds", "nearly equal",
+                                                "subnormal",      "smallest",           "largest",
+                                                "all magnitudes", "rising in steps",    "powers of two",
+                                                "one far out"};
     return kinds;
 }
 
@@ -48,7 +50,8 @@ inline DegenerateValues degenerate_values(const std::string& kind, std::uint64_t
         } else if (kind == "few values") {
             value = unit * (1.0 + below(levels));
         } else if (kind == "whole microseconds") {
-            value = 1e-6 * std::max(1.0, std::round(10.0 * levels * (1.0 + 0.1 * uniform() + 0.1 * uniform())));
+            value =
+                1e-6 * std::max(1.0, std::round(10.0 * levels * (1.0 + 0.1 * uniform() + 0.1 * uniform())));
         } else if (kind == "nearly equal") {
             value = unit * (1.0 + below(levels) * std::numeric_limits<double>::epsilon());
         } else if (kind == "subnormal") {

@@ -56,10 +56,11 @@ inline std::vector<DistributionCase> distribution_cases()
     const SlowMode rarest{1e-4, 1.0};
     const SlowMode often{0.2, 1.0};
     const std::vector<double> pool{3.0, 1.0, 4.0, 1.5, 5.0, 9.0, 2.0, 6.0};
-    const double gumbel_cv =
-        0.05 * std::acos(-1.0) / std::sqrt(6.0) / (1.0 + 0.05 * (0.57721566490153286 + std::log(std::log(2.0))));
+    const double gumbel_cv = 0.05 * std::acos(-1.0) / std::sqrt(6.0) /
+                             (1.0 + 0.05 * (0.57721566490153286 + std::log(std::log(2.0))));
     const Mixture bimodal{{{0.69, 1.0, LogNormal{0.02}}, {0.31, 1.5, LogNormal{0.05}}}};
-    const Mixture overlapping{{{0.5, 1.0, Normal{0.1}}, {0.3, 1.2, Gamma{0.3}}, {0.2, 0.9, StudentT{2.5, 0.05}}}};
+    const Mixture overlapping{
+        {{0.5, 1.0, Normal{0.1}}, {0.3, 1.2, Gamma{0.3}}, {0.2, 0.9, StudentT{2.5, 0.05}}}};
     const Mixture core{{{1.0, 1.0, LogNormal{0.05}}}};
     const Mixture spikes{{{1.0, 1.0, Constant{}}}};
     return {
@@ -96,7 +97,9 @@ inline std::vector<DistributionCase> distribution_cases()
         {"gev, heavy", {GeneralizedExtremeValue{0.5, 0.1}, {}, 50.0, ""}},
         {"gev, heavier than a mean", {GeneralizedExtremeValue{1.2, 0.1}, {}, 1e3, ""}},
         {"gev, bounded", {GeneralizedExtremeValue{-0.3, 0.1}, {}, 20.0, ""}, extreme_value_cv(-0.3, 0.1)},
-        {"gev, nearly gumbel", {GeneralizedExtremeValue{1e-3, 0.05}, {}, 20.0, ""}, extreme_value_cv(1e-3, 0.05)},
+        {"gev, nearly gumbel",
+         {GeneralizedExtremeValue{1e-3, 0.05}, {}, 20.0, ""},
+         extreme_value_cv(1e-3, 0.05)},
         {"pareto tail", {ParetoTail{core, 0.05, 0.4, 0.05}, {}, 20.0, ""}, 0.0, true},
         {"pareto tail, far cap", {ParetoTail{core, 0.01, 1.0, 0.1}, {}, 1e5, ""}, 0.0, true},
         {"pareto tail, exponential", {ParetoTail{core, 0.05, 0.0, 0.05}, {}, 20.0, ""}, 0.0, true},
@@ -105,7 +108,10 @@ inline std::vector<DistributionCase> distribution_cases()
         {"pareto tail, often slow", {ParetoTail{core, 0.05, 0.4, 0.05}, often, 40.0, ""}, 0.0, true},
         {"two modes", {bimodal, {}, 20.0, ""}, 0.0, true},
         {"three parts that overlap", {overlapping, {}, 20.0, ""}},
-        {"mixture of mixtures", {Mixture{{{0.9, 1.0, bimodal}, {0.1, 2.0, overlapping}}}, {}, 20.0, ""}, 0.0, true},
+        {"mixture of mixtures",
+         {Mixture{{{0.9, 1.0, bimodal}, {0.1, 2.0, overlapping}}}, {}, 20.0, ""},
+         0.0,
+         true},
         {"empirical, two values", {Empirical{{1.0, 3.0}}, {}, 20.0, ""}, 0.0, true},
         {"empirical, ties", {Empirical{{1.0, 1.0, 1.0, 2.0, 2.0}}, {}, 20.0, ""}, 0.0, true},
         {"empirical", {Empirical{pool}, {}, 20.0, ""}, 0.0, true},

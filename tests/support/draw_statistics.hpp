@@ -13,7 +13,8 @@ namespace prismopt {
 inline double sorted_quantile(const std::vector<double>& ascending, double p)
 {
     const double rank = std::ceil(p * static_cast<double>(ascending.size()));
-    return ascending[static_cast<std::size_t>(std::clamp(rank, 1.0, static_cast<double>(ascending.size()))) - 1];
+    return ascending[static_cast<std::size_t>(std::clamp(rank, 1.0, static_cast<double>(ascending.size()))) -
+                     1];
 }
 
 inline std::vector<double> sorted(std::vector<double> draws)

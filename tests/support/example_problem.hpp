@@ -33,8 +33,9 @@ inline Cluster example_cluster(int gpus)
 {
     using namespace literals;
     Cluster cluster;
-    cluster.accelerator = {"example", 312_TFLOP_per_s,        108, 80_GB, 2_GB, BytesPerSecond{2e12}, Watts{400},
-                           4_us,      {0.8, 0.55, 0.45, 0.8}, 0.05};
+    cluster.accelerator = {
+        "example", 312_TFLOP_per_s,        108, 80_GB, 2_GB, BytesPerSecond{2e12}, Watts{400},
+        4_us,      {0.8, 0.55, 0.45, 0.8}, 0.05};
     cluster.gpus = gpus;
     cluster.tiers = {{"node", 8, 300_GB_per_s, 0.8, 3_us, 1.0},
                      {"pod", 64, 25_GB_per_s, 0.8, 6_us, 1.0},

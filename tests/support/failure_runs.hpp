@@ -16,7 +16,8 @@ inline constexpr double day = 86400.0;
 
 inline const QuantileTable& exponential_gaps()
 {
-    static const QuantileTable table([](double p, bool upper) { return upper ? -std::log(p) : -std::log1p(-p); });
+    static const QuantileTable table(
+        [](double p, bool upper) { return upper ? -std::log(p) : -std::log1p(-p); });
     return table;
 }
 
@@ -40,7 +41,8 @@ struct Simulated {
     double error;  // standard error of the mean
     Histories runs;
 };
-inline Simulated simulate(double productive_s, const FailureModel& model, int histories, std::uint64_t seed = 1)
+inline Simulated simulate(double productive_s, const FailureModel& model, int histories,
+                          std::uint64_t seed = 1)
 {
     FailureTables tables(exponential_gaps());
     const RunSegment part{model, 1, std::vector<double>(static_cast<std::size_t>(histories), productive_s)};

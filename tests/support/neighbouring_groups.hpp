@@ -32,7 +32,8 @@ inline LayerGroups neighbouring_groups(const LayerShape& shape, const Cluster& c
     return groups;
 }
 
-inline LayerCosts layer_costs(const Network& network, Precision precision, const LayerShape& shape, const Cluster& cluster)
+inline LayerCosts layer_costs(const Network& network, Precision precision, const LayerShape& shape,
+                              const Cluster& cluster)
 {
     return layer_costs(network, precision, shape, neighbouring_groups(shape, cluster), cluster);
 }

@@ -23,7 +23,10 @@ inline constexpr double forward_s = 1.0;
 inline constexpr double backward_s = 2.0;
 inline constexpr double transfer_s = 0.1;
 
-inline Distribution lognormal(double cv) { return cv > 0.0 ? Distribution{LogNormal{cv}, {}, 20.0, "test"} : Distribution{}; }
+inline Distribution lognormal(double cv)
+{
+    return cv > 0.0 ? Distribution{LogNormal{cv}, {}, 20.0, "test"} : Distribution{};
+}
 
 inline NoiseTables pipeline_tables(const PipelineNoise& noise)
 {
@@ -44,14 +47,16 @@ inline ExecutionGraph pipeline_graph(const ScheduleShape& shape, int replicas, c
     const DistributionQuantile op{lognormal(noise.compute)};
     const double cv = noise.compute;
     graph.shapes.push_back(std::make_shared<const StandardDistribution>(
-        [&op, cv](double p, bool upper) { return (op(p, upper) - 1.0) / cv; }, StandardDistribution::node_probabilities()));
+        [&op, cv](double p, bool upper) { return (op(p, upper) - 1.0) / cv; },
+        StandardDistribution::node_probabilities()));
     for (std::size_t i = 0; i < graph.distribution.size(); ++i) {
         const double seconds = (i % 2 == 0 ? forward_s : backward_s) / shape.chunks;
         graph.distribution[i].compute_s = static_cast<float>(seconds);
         graph.distribution[i].compute = {static_cast<float>(seconds), static_cast<float>(cv), 0};
         graph.distribution[i].transfer_s = static_cast<float>(transfer_s);
     }
-    graph.distribution.front().transfer_s = 0.0F;  // what begins and what turns round at the last stage has no sender
+    graph.distribution.front().transfer_s =
+        0.0F;  // what begins and what turns round at the last stage has no sender
     graph.distribution.back().transfer_s = 0.0F;
     for (std::size_t part = 0; part < graph.first_slot.size(); ++part) {
         graph.first_slot[part] = static_cast<std::uint16_t>(part);

@@ -57,7 +57,8 @@ public:
                         }
                         start = std::max(start, sent + transfer_s * transfer_(random_));
                     }
-                    free[s] = start + (visit.forward ? forward_s : backward_s) * factor[s] * compute_(random_);
+                    free[s] =
+                        start + (visit.forward ? forward_s : backward_s) * factor[s] * compute_(random_);
                     ends[s * m_ + visit.microbatch] = free[s];
                     ++place[s];
                     --left;
@@ -116,8 +117,8 @@ inline std::vector<double> plain_pipeline_draws(int p, int m, const PipelineNois
     std::vector<double> seconds(draws);
     const auto fill = [&](std::size_t from, std::size_t to, std::uint64_t seed) {
         PlainPipeline pipeline(p, m, noise, seed);
-        std::generate(seconds.begin() + static_cast<std::ptrdiff_t>(from), seconds.begin() + static_cast<std::ptrdiff_t>(to),
-                      [&] { return pipeline.seconds(); });
+        std::generate(seconds.begin() + static_cast<std::ptrdiff_t>(from),
+                      seconds.begin() + static_cast<std::ptrdiff_t>(to), [&] { return pipeline.seconds(); });
     };
     std::thread other(fill, draws / 2, draws, 2);
     fill(0, draws / 2, 1);
@@ -144,7 +145,8 @@ inline std::vector<double> sampled_pipeline(int p, int m, const PipelineNoise& n
 }
 
 /// How many joint standard errors the share of `reference` up to the quantile of `draws` is off; both sorted.
-inline double score_of_quantile(const std::vector<double>& draws, const std::vector<double>& reference, double p)
+inline double score_of_quantile(const std::vector<double>& draws, const std::vector<double>& reference,
+                                double p)
 {
     const auto end = std::upper_bound(reference.begin(), reference.end(), sorted_quantile(draws, p));
     const auto n = static_cast<double>(reference.size());

@@ -25,7 +25,8 @@ inline ExecutionGraph empty_graph(const ScheduleShape& shape, DataParallelOverla
 }
 
 /// Times drawn anew for each part; transfers, gathers and reductions from nothing to several ops' worth.
-inline ExecutionGraph random_graph(const ScheduleShape& shape, DataParallelOverlap overlap, std::mt19937_64& random)
+inline ExecutionGraph random_graph(const ScheduleShape& shape, DataParallelOverlap overlap,
+                                   std::mt19937_64& random)
 {
     std::uniform_real_distribution<float> uniform(0.0F, 1.0F);
     ExecutionGraph graph = empty_graph(shape, overlap);
@@ -50,19 +51,22 @@ inline ExecutionGraph random_graph(const ScheduleShape& shape, DataParallelOverl
 
 inline std::vector<ScheduleShape> graph_shapes()
 {
-    return {{Schedule::one_f_one_b, 1, 4, 1}, {Schedule::one_f_one_b, 2, 1, 1}, {Schedule::one_f_one_b, 4, 8, 1},
-            {Schedule::gpipe, 3, 5, 1},       {Schedule::interleaved, 2, 4, 2}, {Schedule::interleaved, 4, 8, 3},
-            {Schedule::zb_h1, 4, 8, 1},       {Schedule::zb_h2, 3, 7, 1},       {Schedule::zb_v, 3, 6, 2},
-            {Schedule::v_half, 4, 5, 2}};
+    return {{Schedule::one_f_one_b, 1, 4, 1}, {Schedule::one_f_one_b, 2, 1, 1},
+            {Schedule::one_f_one_b, 4, 8, 1}, {Schedule::gpipe, 3, 5, 1},
+            {Schedule::interleaved, 2, 4, 2}, {Schedule::interleaved, 4, 8, 3},
+            {Schedule::zb_h1, 4, 8, 1},       {Schedule::zb_h2, 3, 7, 1},
+            {Schedule::zb_v, 3, 6, 2},        {Schedule::v_half, 4, 5, 2}};
 }
 
 /// Shapes with many microbatches: schedules repeat for most of the step.
 inline std::vector<ScheduleShape> long_shapes()
 {
-    return {{Schedule::one_f_one_b, 1, 50, 1},  {Schedule::one_f_one_b, 6, 151, 1},    {Schedule::gpipe, 4, 90, 1},
-            {Schedule::interleaved, 4, 160, 3}, {Schedule::interleaved, 3, 120, 2, 6}, {Schedule::zb_h1, 5, 130, 1},
-            {Schedule::zb_h2, 4, 140, 1},       {Schedule::zb_v, 4, 150, 2},           {Schedule::v_half, 5, 160, 2},
-            {Schedule::v_min, 4, 170, 2},       {Schedule::dualpipe, 4, 120, 2},       {Schedule::dualpipe_v, 3, 121, 2}};
+    return {{Schedule::one_f_one_b, 1, 50, 1},     {Schedule::one_f_one_b, 6, 151, 1},
+            {Schedule::gpipe, 4, 90, 1},           {Schedule::interleaved, 4, 160, 3},
+            {Schedule::interleaved, 3, 120, 2, 6}, {Schedule::zb_h1, 5, 130, 1},
+            {Schedule::zb_h2, 4, 140, 1},          {Schedule::zb_v, 4, 150, 2},
+            {Schedule::v_half, 5, 160, 2},         {Schedule::v_min, 4, 170, 2},
+            {Schedule::dualpipe, 4, 120, 2},       {Schedule::dualpipe_v, 3, 121, 2}};
 }
 
 }  // namespace prismopt

@@ -52,7 +52,8 @@ inline Case random_case(PlanDice& random)
 
 inline std::string text_of(const Case& c)
 {
-    return text_of(c.plan) + " shard " + std::to_string(c.plan.shard_gpus) + " node " + std::to_string(c.cluster.gpus_per_node());
+    return text_of(c.plan) + " shard " + std::to_string(c.plan.shard_gpus) + " node " +
+           std::to_string(c.cluster.gpus_per_node());
 }
 
 }  // namespace prismopt

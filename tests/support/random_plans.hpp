@@ -101,13 +101,17 @@ inline ParallelPlan random_plan(PlanDice& dice)
 
 inline std::string text_of(const ParallelPlan& p)
 {
-    const auto number = [](const char* key, int value) { return std::string(" ") + key + " " + std::to_string(value); };
-    std::string text = number("tp", p.tp) + number("cp", p.cp) + number("pp", p.pp) + number("dp", p.dp) + number("ep", p.ep) +
-                       number("etp", p.etp) + number("v", p.chunks) + number("microbatch", p.microbatch) +
-                       number("shard_gpus", p.shard_gpus) + number("ulysses", p.ulysses);
+    const auto number = [](const char* key, int value) {
+        return std::string(" ") + key + " " + std::to_string(value);
+    };
+    std::string text = number("tp", p.tp) + number("cp", p.cp) + number("pp", p.pp) + number("dp", p.dp) +
+                       number("ep", p.ep) + number("etp", p.etp) + number("v", p.chunks) +
+                       number("microbatch", p.microbatch) + number("shard_gpus", p.shard_gpus) +
+                       number("ulysses", p.ulysses);
     for (const std::string_view choice :
-         {name(p.schedule), name(p.recompute), name(p.sharding), name(p.dp_overlap), name(p.tp_overlap), name(p.expert_overlap),
-          name(p.dispatch), name(p.context_exchange), name(p.offload), name(p.order), name(p.sequence_parallel)}) {
+         {name(p.schedule), name(p.recompute), name(p.sharding), name(p.dp_overlap), name(p.tp_overlap),
+          name(p.expert_overlap), name(p.dispatch), name(p.context_exchange), name(p.offload), name(p.order),
+          name(p.sequence_parallel)}) {
         text += " " + std::string(choice);
     }
     return text;

@@ -14,7 +14,8 @@ namespace prismopt {
 
 class ReferenceHistory {
 public:
-    ReferenceHistory(const std::vector<RunSegment>& parts, FailureTables& tables, std::uint64_t seed, std::uint32_t history)
+    ReferenceHistory(const std::vector<RunSegment>& parts, FailureTables& tables, std::uint64_t seed,
+                     std::uint32_t history)
         : tables_(tables), seed_(seed), history_(history)
     {
         for (std::uint32_t p = 0; p < parts.size(); ++p) {
@@ -28,11 +29,16 @@ public:
     std::vector<double> failed_at;  // seconds of the clock
 
 private:
-    std::uint32_t word(Stream stream, std::uint32_t part, std::uint32_t event, int which, std::uint32_t kind = 0) const
+    std::uint32_t word(Stream stream, std::uint32_t part, std::uint32_t event, int which,
+                       std::uint32_t kind = 0) const
     {
-        return philox(seed_, {history_, part << 16, event, use(stream, Purpose::search, kind)})[static_cast<std::size_t>(which)];
+        return philox(seed_, {history_, part << 16, event,
+                              use(stream, Purpose::search, kind)})[static_cast<std::size_t>(which)];
     }
-    double gap(const FailureModel::Source& s, std::uint32_t bits) { return static_cast<double>(tables_.gaps(s.gaps)(bits)); }
+    double gap(const FailureModel::Source& s, std::uint32_t bits)
+    {
+        return static_cast<double>(tables_.gaps(s.gaps)(bits));
+    }
     double first_gap(const FailureModel::Source& s, std::uint32_t bits)
     {
         return static_cast<double>(tables_.first_gaps(s.gaps)(bits));
@@ -47,16 +53,18 @@ private:
         const auto rate = [&](const FailureModel::Source& s) {
             const auto kind = static_cast<std::uint32_t>(1 + s.cause);
             const double known =
-                s.rate_cv > 0.0 ? static_cast<double>(tables_.rate(s.rate_cv)(word(Stream::node_rate, 0, 0, 0, kind))) : 1.0;
+                s.rate_cv > 0.0
+                    ? static_cast<double>(tables_.rate(s.rate_cv)(word(Stream::node_rate, 0, 0, 0, kind)))
+                    : 1.0;
             return s.rate * (s.by_node ? node_rate : 1.0) * known;
         };
         bool first = true;
         for (const auto& s : m.sources) {
             if (!left_.contains(s.cause)) {
                 const bool main_stream = first && part == 0;
-                left_[s.cause] =
-                    first_gap(s, main_stream ? word(Stream::failure, part, 0, 0)
-                                             : word(Stream::failure, part, 0, 0, static_cast<std::uint32_t>(1 + s.cause)));
+                left_[s.cause] = first_gap(s, main_stream ? word(Stream::failure, part, 0, 0)
+                                                          : word(Stream::failure, part, 0, 0,
+                                                                 static_cast<std::uint32_t>(1 + s.cause)));
             }
             first = false;
         }
@@ -114,22 +122,25 @@ private:
             ++failures;
             failed_at.push_back(seconds);
             const std::uint32_t repair_bits = word(Stream::repair, part, failure, 0);
-            const bool copies =
-                m.memory_interval_s > 0.0 && word(Stream::repair, part, failure, 1) * 0x1p-32 < strikes->memory_kept;
+            const bool copies = m.memory_interval_s > 0.0 &&
+                                word(Stream::repair, part, failure, 1) * 0x1p-32 < strikes->memory_kept;
             double next = strikes->planned ? at : stored;
             if (copies) {
-                next = std::max(next, position + std::floor((at - position) / m.memory_interval_s) * m.memory_interval_s);
+                next = std::max(next, position + std::floor((at - position) / m.memory_interval_s) *
+                                                     m.memory_interval_s);
             }
             const double repaired =
-                seconds + strikes->repair_s * static_cast<double>(tables_.repair(strikes->repair_cv)(repair_bits));
+                seconds +
+                strikes->repair_s * static_cast<double>(tables_.repair(strikes->repair_cv)(repair_bits));
             seconds += strikes->detection_s + (strikes->planned && at > position ? m.stall_s : 0.0);
             position = next;
             const double place = word(Stream::repair, part, failure, 2) * 0x1p-32 * strikes->units;
             const bool whole = static_cast<int>(place) + 1 < strikes->units;
             const int nodes = whole ? strikes->unit_nodes : strikes->last_unit_nodes;
             std::erase_if(in_repair_, [&](double when) { return when <= seconds; });
-            const bool hot = strikes->switch_s < strikes->restart_s &&
-                             (m.spares == enough_spares || static_cast<int>(in_repair_.size()) + nodes <= m.spares);
+            const bool hot =
+                strikes->switch_s < strikes->restart_s &&
+                (m.spares == enough_spares || static_cast<int>(in_repair_.size()) + nodes <= m.spares);
             if (m.spares != enough_spares && strikes->repair_s > 0.0) {
                 in_repair_.insert(in_repair_.end(), static_cast<std::size_t>(nodes), repaired);
                 std::erase_if(in_repair_, [&](double when) { return when <= seconds; });
@@ -142,8 +153,8 @@ private:
                 }
             }
             restart = std::max(restart, hot ? strikes->switch_s : strikes->restart_s);
-            left_[strikes->cause] =
-                gap(*strikes, word(Stream::failure, part, (failure + 1) / 4, static_cast<int>((failure + 1) % 4)));
+            left_[strikes->cause] = gap(*strikes, word(Stream::failure, part, (failure + 1) / 4,
+                                                       static_cast<int>((failure + 1) % 4)));
         }
     }
 

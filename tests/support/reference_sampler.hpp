@@ -18,8 +18,8 @@ namespace prismopt {
 
 class ReferenceStep {
 public:
-    ReferenceStep(const ExecutionGraph& graph, const NoiseTables& noise, const SamplerOptions& options, std::uint32_t fleet,
-                  std::uint32_t step)
+    ReferenceStep(const ExecutionGraph& graph, const NoiseTables& noise, const SamplerOptions& options,
+                  std::uint32_t fleet, std::uint32_t step)
         : graph_(graph), noise_(noise), options_(options), fleet_(fleet), step_(step),
           orders_(std::get<TaskOrders>(task_orders(graph.program->shape)))
     {
@@ -38,25 +38,28 @@ public:
             end_.clear();
             for (int stage = 0; stage < graph_.stages(); ++stage) {
                 last_gradient = std::max(last_gradient, gradients_end(stage));
-                optimizer = std::max(optimizer, static_cast<double>(graph_.optimizer_s[stage]) * persistent_factor(stage));
+                optimizer = std::max(optimizer, static_cast<double>(graph_.optimizer_s[stage]) *
+                                                    persistent_factor(stage));
             }
         }
         return last_gradient + optimizer + static_cast<double>(graph_.outer_s);
     }
 
 private:
-    std::array<std::uint32_t, 4> words(std::uint32_t step, std::uint32_t replica, std::uint32_t event, Stream stream,
-                                       std::uint32_t kind = 0) const
+    std::array<std::uint32_t, 4> words(std::uint32_t step, std::uint32_t replica, std::uint32_t event,
+                                       Stream stream, std::uint32_t kind = 0) const
     {
-        return philox(options_.seed, {fleet_, step_replica(step, replica), event, use(stream, options_.purpose, kind)});
+        return philox(options_.seed,
+                      {fleet_, step_replica(step, replica), event, use(stream, options_.purpose, kind)});
     }
-    std::array<std::uint32_t, 4> strata(std::uint32_t step, std::uint32_t replica, std::uint32_t event, Stream stream) const
+    std::array<std::uint32_t, 4> strata(std::uint32_t step, std::uint32_t replica, std::uint32_t event,
+                                        Stream stream) const
     {
         auto w = words(step, replica, event, stream);
         if (options_.sampling == Sampling::stratified) {
             const auto kind = static_cast<std::uint32_t>(stream);
-            const auto keys = philox(options_.seed, {fleet_ / block_fleets, step_replica(step, replica), event,
-                                                     use(Stream::strata, options_.purpose, kind)});
+            const auto keys = philox(options_.seed, {fleet_ / block_fleets, step_replica(step, replica),
+                                                     event, use(Stream::strata, options_.purpose, kind)});
             for (std::size_t i = 0; i < w.size(); ++i) {
                 w[i] = stratified(w[i], keys[i], fleet_ % block_fleets);
             }
@@ -81,7 +84,8 @@ private:
         const int last = (at.gpu(replica_, stage) + at.tp - 1) / at.gpus_per_node;
         double slowest = 0.0;
         for (int node = first; node <= last; ++node) {
-            slowest = std::max(slowest, graph_.drawn(node) ? gpus * node_factor(node) : static_cast<double>(graph_.node[node]));
+            slowest = std::max(slowest, graph_.drawn(node) ? gpus * node_factor(node)
+                                                           : static_cast<double>(graph_.node[node]));
         }
         return slowest * common_compute_;
     }
@@ -91,18 +95,20 @@ private:
     {
         const MicrobatchPowers& powers = noise_.microbatch_powers;
         const ScheduleShape& shape = graph_.program->shape;
-        return powers.tables.empty()
-                   ? noise_.microbatch
-                   : powers.tables[powers.index(is_forward(task.pass), part_of_network(shape, {stage, task.chunk}),
-                                                shape.stages * shape.chunks)];
+        return powers.tables.empty() ? noise_.microbatch
+                                     : powers.tables[powers.index(is_forward(task.pass),
+                                                                  part_of_network(shape, {stage, task.chunk}),
+                                                                  shape.stages * shape.chunks)];
     }
 
     double compute_factor(int stage, const Task& task) const
     {
         const auto s = static_cast<std::uint32_t>(stage);
         const auto mb = static_cast<std::uint32_t>(task.microbatch);
-        return persistent_factor(stage) * static_cast<double>(noise_.stage(strata(step_, own(), s / 4, Stream::stage)[s % 4])) *
-               static_cast<double>(microbatch_table(stage, task)(strata(step_, own(), mb / 4, Stream::microbatch)[mb % 4]));
+        return persistent_factor(stage) *
+               static_cast<double>(noise_.stage(strata(step_, own(), s / 4, Stream::stage)[s % 4])) *
+               static_cast<double>(
+                   microbatch_table(stage, task)(strata(step_, own(), mb / 4, Stream::microbatch)[mb % 4]));
     }
 
     std::array<double, 2> collectives(int part) const
@@ -155,11 +161,13 @@ private:
             start = std::max(start, parameters_gathered(stage, task.chunk));
         }
         const auto w =
-            words(step_, own(), (static_cast<std::uint32_t>(task.microbatch) << 16) | graph_.first_slot[part], Stream::residual,
+            words(step_, own(), (static_cast<std::uint32_t>(task.microbatch) << 16) | graph_.first_slot[part],
+                  Stream::residual,
                   task.pass == Pass::forward           ? 0
                   : task.pass == Pass::weight_gradient ? 2
                                                        : 1);
-        const auto giver = neighbour(graph_.program->shape, {stage, task.chunk}, task.pass == Pass::forward ? -1 : 1);
+        const auto giver =
+            neighbour(graph_.program->shape, {stage, task.chunk}, task.pass == Pass::forward ? -1 : 1);
         if (giver && task.pass != Pass::weight_gradient) {
             const int from_stage = giver->stage;
             const auto& order = orders_[from_stage];
@@ -168,7 +176,8 @@ private:
             });
             const double transfer = static_cast<double>(distribution.transfer_s) * common_communication_ *
                                     static_cast<double>(noise_.transfer_factor(w[2]));
-            start = std::max(start, end(from_stage, static_cast<std::size_t>(feeder - order.begin())) + transfer);
+            start =
+                std::max(start, end(from_stage, static_cast<std::size_t>(feeder - order.begin())) + transfer);
         }
         const double compute = duration(distribution.compute, w[0]) * compute_factor(stage, task);
         const double communication = duration(distribution.communication, w[1]) * common_communication_;
@@ -185,7 +194,9 @@ private:
             const bool last_backward =
                 gives_weight_gradient(task.pass) &&
                 std::none_of(order.begin() + static_cast<std::ptrdiff_t>(place) + 1, order.end(),
-                             [&](const Task& t) { return gives_weight_gradient(t.pass) && t.chunk == task.chunk; });
+                             [&](const Task& t) {
+                                 return gives_weight_gradient(t.pass) && t.chunk == task.chunk;
+                             });
             if (!last_backward) {
                 continue;
             }

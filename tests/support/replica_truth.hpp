@@ -25,7 +25,8 @@ public:
 
     std::vector<double> brute(const DrawRange& range) const
     {
-        return sample_steps(graph_, noise_, range, {.seed = 1000, .replicas_simulated = graph_.placement.replicas});
+        return sample_steps(graph_, noise_, range,
+                            {.seed = 1000, .replicas_simulated = graph_.placement.replicas});
     }
     std::vector<double> ranked(const DrawRange& range, std::uint64_t seed = 1000) const
     {
@@ -69,7 +70,8 @@ struct BiasByFleet {
     double furthest = 0.0;
 };
 
-inline BiasByFleet bias_given_fleet(const std::vector<double>& ranked, const std::vector<double>& brute, int steps)
+inline BiasByFleet bias_given_fleet(const std::vector<double>& ranked, const std::vector<double>& brute,
+                                    int steps)
 {
     BiasByFleet result;
     std::vector<double> biases;

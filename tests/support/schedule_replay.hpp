@@ -17,7 +17,8 @@ namespace prismopt {
 using TaskSeconds = std::function<double(int stage, const Task& task)>;
 
 /// Stages with the given speeds, each chunk an equal share of its stage; DualPipe's chunks are whole stages.
-inline TaskSeconds stage_seconds(const ScheduleShape& shape, const StageTimes& times, std::vector<double> slowness = {})
+inline TaskSeconds stage_seconds(const ScheduleShape& shape, const StageTimes& times,
+                                 std::vector<double> slowness = {})
 {
     const double share = chunk_map(shape.schedule) == ChunkMap::both_ways ? 1.0 : 1.0 / shape.chunks;
     return [=](int stage, const Task& t) {
@@ -74,7 +75,8 @@ public:
                     const bool opens = t.pass == Pass::paired_forward;
                     const bool closes = t.pass == Pass::paired_backward;
                     const Task* forward = closes ? &orders_[stage][ends.size() - 1] : nullptr;
-                    const double duration = (opens ? 0.0 : seconds(stage, t)) + (closes ? seconds(stage, *forward) : 0.0);
+                    const double duration =
+                        (opens ? 0.0 : seconds(stage, t)) + (closes ? seconds(stage, *forward) : 0.0);
                     first[stage] = first[stage] < 0.0 ? start : first[stage];
                     free[stage] = start + duration;
                     if (!opens) {
@@ -131,7 +133,8 @@ public:
     }
 
 private:
-    using Key = std::tuple<int, int, int, int>;  // 0 forward, 1 input gradient, 2 weight gradient; stage, chunk, microbatch
+    using Key = std::tuple<int, int, int,
+                           int>;  // 0 forward, 1 input gradient, 2 weight gradient; stage, chunk, microbatch
     struct Event {
         int partner = -1;  // stage that a message goes to or comes from; -1: a task
         Key message{};
@@ -149,7 +152,8 @@ private:
         }
         if (t.pass != Pass::weight_gradient) {
             if (const auto from = neighbour(shape_, {stage, t.chunk}, is_forward(t.pass) ? -1 : 1)) {
-                list.push_back({{kind(t.pass), from->stage, from->chunk, t.microbatch}, from->stage != stage});
+                list.push_back(
+                    {{kind(t.pass), from->stage, from->chunk, t.microbatch}, from->stage != stage});
             }
         }
         return list;
@@ -168,7 +172,8 @@ private:
                 }
                 const Task& t = orders_[stage][next[stage]];
                 const auto needs = inputs(stage, t);
-                if (!std::all_of(needs.begin(), needs.end(), [&](const auto& need) { return done.count(need.first) > 0; })) {
+                if (!std::all_of(needs.begin(), needs.end(),
+                                 [&](const auto& need) { return done.count(need.first) > 0; })) {
                     continue;
                 }
                 ++next[stage];

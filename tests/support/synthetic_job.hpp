@@ -24,14 +24,14 @@ struct SyntheticJob {
     double stage = 0.0;
     double microbatch = 0.0;
     double residual = 0.01;
-    double communication = 0.0;               // of each transfer and collective
-    double communication_step = 0.0;          // shared by all transfers and collectives of a step
-    double position = 0.0;                    // relative increase of a microbatch's transfers over those of the one before
-    double slow_clip = 0.0;                   // relative increase of the optimizer in every third step, on all workers
-    double drift = 0.0;                       // of an autoregressive part of the step's factor
-    double drift_steps = 100.0;               // its correlation time in steps
-    double slow_worker = 0.0;                 // relative slowness of replica 1's stage 1
-    double slow_backward = 0.0;               // the same of its backward passes alone, in addition
+    double communication = 0.0;       // of each transfer and collective
+    double communication_step = 0.0;  // shared by all transfers and collectives of a step
+    double position = 0.0;       // relative increase of a microbatch's transfers over those of the one before
+    double slow_clip = 0.0;      // relative increase of the optimizer in every third step, on all workers
+    double drift = 0.0;          // of an autoregressive part of the step's factor
+    double drift_steps = 100.0;  // its correlation time in steps
+    double slow_worker = 0.0;    // relative slowness of replica 1's stage 1
+    double slow_backward = 0.0;  // the same of its backward passes alone, in addition
     std::vector<double> forward_exponent{};   // of the microbatch's factor, by stage; empty: one
     std::vector<double> backward_exponent{};  // ... of backward passes
     double long_stage = 0.0;                  // relative additional work of the last stage
@@ -47,7 +47,8 @@ public:
         for (int dp = 0; dp < job.replicas; ++dp) {
             for (int stage = 0; stage < job.stages; ++stage) {
                 trace_.worker_index({dp, stage});
-                gpu_.push_back(job.gpu * normal() + (dp == 1 && stage == 1 ? std::log1p(job.slow_worker) : 0.0));
+                gpu_.push_back(job.gpu * normal() +
+                               (dp == 1 && stage == 1 ? std::log1p(job.slow_worker) : 0.0));
             }
         }
     }
@@ -66,7 +67,8 @@ public:
 private:
     std::size_t place(int dp, int stage) const
     {
-        return static_cast<std::size_t>(dp) * static_cast<std::size_t>(job_.stages) + static_cast<std::size_t>(stage);
+        return static_cast<std::size_t>(dp) * static_cast<std::size_t>(job_.stages) +
+               static_cast<std::size_t>(stage);
     }
     double normal() { return normal_(generator_); }
     static double exponent(const std::vector<double>& exponents, int stage)
@@ -75,7 +77,8 @@ private:
     }
     double& clock(int dp, int stage) { return clock_[place(dp, stage)]; }
 
-    void add(int dp, int stage, const std::string& kind, int sequence, int microbatch, double start, double duration)
+    void add(int dp, int stage, const std::string& kind, int sequence, int microbatch, double start,
+             double duration)
     {
         TraceOp op;
         op.step = step_now_;
@@ -89,7 +92,10 @@ private:
         trace_.ops.push_back(op);
     }
 
-    double communication(double mean) { return mean * std::exp(job_.communication * normal() + communication_step_); }
+    double communication(double mean)
+    {
+        return mean * std::exp(job_.communication * normal() + communication_step_);
+    }
 
     void compute(int dp, int stage, const std::string& kind, double mean, int microbatch, double effect)
     {
@@ -113,7 +119,8 @@ private:
         step_now_ = step;
         clock_.assign(place(job_.replicas, 0), 0.0);
         const double memory = std::exp(-1.0 / job_.drift_steps);
-        drift_ = step == 0 ? job_.drift * normal() : memory * drift_ + job_.drift * std::sqrt(1.0 - memory * memory) * normal();
+        drift_ = step == 0 ? job_.drift * normal()
+                           : memory * drift_ + job_.drift * std::sqrt(1.0 - memory * memory) * normal();
         const double common = job_.step * normal() + drift_;
         communication_step_ = job_.communication_step > 0.0 ? job_.communication_step * normal() : 0.0;
         for (int dp = 0; dp < job_.replicas; ++dp) {
@@ -128,7 +135,8 @@ private:
             for (int dp = 0; dp < job_.replicas; ++dp) {
                 add(dp, stage, "grads-reduce-scatter", 0, -1, start, duration);
                 clock(dp, stage) = start + duration;
-                add(dp, stage, "optimizer", 0, -1, clock(dp, stage), 0.01 * (step % 3 == 0 ? 1.0 + job_.slow_clip : 1.0));
+                add(dp, stage, "optimizer", 0, -1, clock(dp, stage),
+                    0.01 * (step % 3 == 0 ? 1.0 + job_.slow_clip : 1.0));
             }
         }
     }
@@ -151,7 +159,8 @@ private:
             for (int stage = 0; stage < job_.stages; ++stage) {
                 compute(dp, stage, "forward-compute", 0.05 * work(stage), m,
                         stage_effect[static_cast<std::size_t>(stage)] +
-                            exponent(job_.forward_exponent, stage) * microbatch_effect[static_cast<std::size_t>(m)]);
+                            exponent(job_.forward_exponent, stage) *
+                                microbatch_effect[static_cast<std::size_t>(m)]);
                 if (stage + 1 < job_.stages) {
                     exchange(dp, stage, stage + 1, "forward", m);
                 }
@@ -162,7 +171,8 @@ private:
                 const double slow = dp == 1 && stage == 1 ? std::log1p(job_.slow_backward) : 0.0;
                 compute(dp, stage, "backward-compute", 0.1 * work(stage), m,
                         stage_effect[static_cast<std::size_t>(stage)] + slow +
-                            exponent(job_.backward_exponent, stage) * microbatch_effect[static_cast<std::size_t>(m)]);
+                            exponent(job_.backward_exponent, stage) *
+                                microbatch_effect[static_cast<std::size_t>(m)]);
                 if (stage > 0) {
                     exchange(dp, stage, stage - 1, "backward", m);
                 }

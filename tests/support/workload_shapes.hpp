@@ -49,7 +49,10 @@ inline LayerCosts layer_costs(const Transformer& transformer, const LayerShape& 
 }
 
 inline double parameters_of(const Workload& workload) { return parameters_of(network_of(workload)); }
-inline double parameters_of(const Transformer& transformer) { return parameters_of(workload_of(transformer)); }
+inline double parameters_of(const Transformer& transformer)
+{
+    return parameters_of(workload_of(transformer));
+}
 
 /// Changes a decoder by the keys that describe it whole.
 template <class Change>

@@ -98,8 +98,8 @@ void add_prediction(ModelConfig& config, std::string_view key, Workload& workloa
 enum class ExpertGroups { devices, nodes };
 /// Experts, dense layers and prediction module as DeepSeek's fields name them. The biases that correct the router's choice, one
 /// number per expert, are not counted.
-void add_deepseek_layers(ModelConfig& config, const std::function<BlockDescription(int)>& mixer, ExpertGroups groups,
-                         Workload& workload);
+void add_deepseek_layers(ModelConfig& config, const std::function<BlockDescription(int)>& mixer,
+                         ExpertGroups groups, Workload& workload);
 /// Layers with experts are the last of each `decoder_sparse_step`, but those of `mlp_only_layers`. `shared`: an expert for all tokens.
 void add_qwen_layers(ModelConfig& config, const AttentionBlock& attention, bool shared, Workload& workload);
 

@@ -28,18 +28,19 @@ struct DecoderClass {
     std::string_view name;
     Normalisation normalisation = Normalisation::rms_norm;
     NormPlace norms = NormPlace::pre;
-    bool tied = false;                               // tie_word_embeddings
-    int head = 0;                                    // head_dim; 0: hidden_size / num_attention_heads
-    Biases biases = Biases::none;                    // of projections, where `bias_field` says that there are some
+    bool tied = false;             // tie_word_embeddings
+    int head = 0;                  // head_dim; 0: hidden_size / num_attention_heads
+    Biases biases = Biases::none;  // of projections, where `bias_field` says that there are some
     std::string_view bias_field = "attention_bias";  // empty: always
     bool biased = false;                             // its default
     QueryKeyNorm query_key_norm = QueryKeyNorm::none;
     std::string_view query_key_field = {};  // says whether there is one; empty: always
     std::string_view query_rank_field = {};
     Windows windows = Windows::none;
-    int window = 4096;        // sliding_window
-    int full_every = 2;       // with Windows::but_each
-    int unrotated_every = 0;  // each such layer has no rotary positions, unless no_rope_layers lists others; 0: all have
+    int window = 4096;   // sliding_window
+    int full_every = 2;  // with Windows::but_each
+    int unrotated_every =
+        0;  // each such layer has no rotary positions, unless no_rope_layers lists others; 0: all have
     std::string_view activation_field = "hidden_act";
     std::string_view activation = "silu";
     bool gated = true;  // the MLP has three products
@@ -171,16 +172,20 @@ std::vector<AttentionBlock> attentions_of(ModelConfig& config, const DecoderClas
     const bool upper = of.windows == Windows::upper_where_used;
     const int first = upper && window > 0 ? config.count("max_window_layers", 28) : 0;
     const bool listed = upper || of.windows == Windows::but_each;
-    const std::vector<std::string> types = listed ? config.texts("layer_types", layers) : std::vector<std::string>{};
+    const std::vector<std::string> types =
+        listed ? config.texts("layer_types", layers) : std::vector<std::string>{};
     config.ignore({"layer_types"});
     const bool all_rotate = of.unrotated_every == 0;
     const std::vector<int> rotary = all_rotate ? std::vector<int>{} : config.counts("no_rope_layers", layers);
-    const int every = all_rotate || !rotary.empty() ? 1 : std::max(1, config.count("no_rope_layer_interval", of.unrotated_every));
+    const int every = all_rotate || !rotary.empty()
+                          ? 1
+                          : std::max(1, config.count("no_rope_layer_interval", of.unrotated_every));
     config.ignore({"no_rope_layer_interval"});
     const AttentionBlock windowed = windowed_of(config, full);
     std::vector<AttentionBlock> all(layers, full);
     for (int layer = 0; layer < layers; ++layer) {
-        const bool usual = layer >= first && (of.windows != Windows::but_each || (layer + 1) % of.full_every != 0);
+        const bool usual =
+            layer >= first && (of.windows != Windows::but_each || (layer + 1) % of.full_every != 0);
         const bool slides = types.empty() ? usual : types[layer] == "sliding_attention";
         const bool rotates = all_rotate || (rotary.empty() ? (layer + 1) % every != 0 : rotary[layer] == 1);
         all[layer] = slides && window > 0 ? windowed : full;

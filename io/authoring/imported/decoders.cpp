@@ -65,7 +65,8 @@ std::string free_name(const Workload& workload, const LayerDescription& layer)
             return {letter};
         }
     }
-    throw InputError("the config.json gives more than 50 kinds of layers; describe the network by its layers");
+    throw InputError(
+        "the config.json gives more than 50 kinds of layers; describe the network by its layers");
 }
 
 }  // namespace
@@ -74,7 +75,8 @@ void refuse_layers(int layers)
 {
     constexpr int most = 10'000;
     if (layers > most) {
-        throw InputError(fmt::format("the config.json gives more than {} layers; correct their number", most));
+        throw InputError(
+            fmt::format("the config.json gives more than {} layers; correct their number", most));
     }
 }
 
@@ -96,7 +98,8 @@ AttentionBlock attention_fields(ModelConfig& config, int head)
     attention.kv_heads = key_heads == attention.heads ? 0 : key_heads;
     const int hidden = config.positive("hidden_size");
     if (head == 0 && !config.has("head_dim") && hidden % attention.heads != 0) {
-        config.fail("hidden_size", fmt::format("is {}, which {} heads do not divide", hidden, attention.heads),
+        config.fail("hidden_size",
+                    fmt::format("is {}, which {} heads do not divide", hidden, attention.heads),
                     "correct it or num_attention_heads, or add head_dim");
     }
     attention.head = config.positive("head_dim", head > 0 ? head : hidden / attention.heads);
@@ -105,11 +108,15 @@ AttentionBlock attention_fields(ModelConfig& config, int head)
 
 Activation activation_named(ModelConfig& config, std::string_view key, const std::string& given, bool gated)
 {
-    const auto* const found = std::find_if(activation_names.begin(), activation_names.end(),
-                                           [&given](const ActivationName& known) { return known.name == given; });
-    const auto activation = found == activation_names.end() ? std::nullopt : gated ? found->gated : found->plain;
+    const auto* const found =
+        std::find_if(activation_names.begin(), activation_names.end(),
+                     [&given](const ActivationName& known) { return known.name == given; });
+    const auto activation = found == activation_names.end() ? std::nullopt
+                            : gated                         ? found->gated
+                                                            : found->plain;
     if (!activation) {
-        config.fail(key, fmt::format("is \"{}\", an activation function that is not known here", printable(given)),
+        config.fail(key,
+                    fmt::format("is \"{}\", an activation function that is not known here", printable(given)),
                     "write gelu or silu, whichever reads and writes as much");
     }
     return *activation;
@@ -128,8 +135,9 @@ Activation gated_activation_field(ModelConfig& config, std::string_view key, std
 void add_layer(Workload& workload, const LayerDescription& kind)
 {
     refuse_layers(workload.layers() + 1);
-    const auto found = std::find_if(workload.kinds.begin(), workload.kinds.end(),
-                                    [&kind](const LayerDescription& known) { return known.name == kind.name; });
+    const auto found =
+        std::find_if(workload.kinds.begin(), workload.kinds.end(),
+                     [&kind](const LayerDescription& known) { return known.name == kind.name; });
     const int index = static_cast<int>(found - workload.kinds.begin());
     if (found == workload.kinds.end()) {
         workload.kinds.push_back(kind);
@@ -150,9 +158,12 @@ void add_layers(Workload& workload, int layers, const std::function<BlockDescrip
     for (int layer = 0; layer < layers; ++layer) {
         all.emplace_back(mixer(layer), feed_forward(layer));
     }
-    const auto has_experts = [](const auto& layer) { return std::holds_alternative<ExpertsBlock>(layer.second); };
+    const auto has_experts = [](const auto& layer) {
+        return std::holds_alternative<ExpertsBlock>(layer.second);
+    };
     const bool experts = std::any_of(all.begin(), all.end(), has_experts);
-    const bool same = std::all_of(all.begin(), all.end(), [&all](const auto& layer) { return layer.first == all.front().first; });
+    const bool same = std::all_of(all.begin(), all.end(),
+                                  [&all](const auto& layer) { return layer.first == all.front().first; });
     for (const auto& layer : all) {
         const std::string name = !same                ? letter(layer.first, experts && !has_experts(layer))
                                  : has_experts(layer) ? "moe"
@@ -167,8 +178,8 @@ void add_prediction(ModelConfig& config, std::string_view key, Workload& workloa
 {
     if (config.has(key) && config.count(key) > 0 && !workload.sequence.empty()) {
         workload.prediction = {{workload.sequence.back().kind, 1}};
-        config.assume(
-            fmt::format("the module of {} is described by prediction, and trained where predictions = 1 is added", key));
+        config.assume(fmt::format(
+            "the module of {} is described by prediction, and trained where predictions = 1 is added", key));
     }
 }
 
@@ -195,7 +206,8 @@ ImportedFields gemma3(ModelConfig& config)
         workload, layers,
         [&](int layer) {
             AttentionBlock own = attention;
-            const bool slides = types.empty() ? (layer + 1) % period != 0 : types.at(layer) == "sliding_attention";
+            const bool slides =
+                types.empty() ? (layer + 1) % period != 0 : types.at(layer) == "sliding_attention";
             own.window = slides ? window : 0;
             return own;
         },
@@ -211,8 +223,10 @@ ImportedFields gemma4(ModelConfig& config)
     workload.norms = NormPlace::sandwich;
     for (const std::string_view key : {"hidden_size_per_layer_input", "num_kv_shared_layers"}) {
         if (config.count(key, key == "hidden_size_per_layer_input" ? 256 : 0) > 0) {
-            config.fail(key, "gives layers embeddings of their own, or keys of other layers, which no block describes",
-                        "describe the network by its layers, without these");
+            config.fail(
+                key,
+                "gives layers embeddings of their own, or keys of other layers, which no block describes",
+                "describe the network by its layers, without these");
         }
     }
     AttentionBlock slides = attention_fields(config, 256);
@@ -267,7 +281,8 @@ MlpBlock fla_mlp(ModelConfig& config)
     }
     constexpr int multiple = 256;
     const int hidden = config.positive("hidden_size", 2048);
-    const int wide = config.product("hidden_ratio", config.has("hidden_ratio") ? config.count("hidden_ratio") : 4, hidden);
+    const int wide =
+        config.product("hidden_ratio", config.has("hidden_ratio") ? config.count("hidden_ratio") : 4, hidden);
     return {(wide * 2 / 3 + multiple - 1) / multiple * multiple, activation};
 }
 
@@ -280,12 +295,14 @@ ImportedFields fla_transformer(ModelConfig& config)
     attention.kv_heads = key_heads == attention.heads ? 0 : key_heads;
     attention.head = workload.hidden / attention.heads;
     attention.bias = config.has("qkv_bias") && config.flag("qkv_bias") ? Biases::qkv : Biases::none;
-    attention.query_key_norm = config.has("qk_norm") && config.flag("qk_norm") ? QueryKeyNorm::head : QueryKeyNorm::none;
+    attention.query_key_norm =
+        config.has("qk_norm") && config.flag("qk_norm") ? QueryKeyNorm::head : QueryKeyNorm::none;
     attention.window = config.has("window_size") ? config.count("window_size") : 0;
     config.ignore({"elementwise_affine"});
     const MlpBlock mlp = fla_mlp(config);
     add_layers(
-        workload, config.positive("num_hidden_layers", 24), [&](int) { return attention; }, [&](int) { return mlp; });
+        workload, config.positive("num_hidden_layers", 24), [&](int) { return attention; },
+        [&](int) { return mlp; });
     return {workload};
 }
 
@@ -302,14 +319,16 @@ ImportedFields deci_lm(ModelConfig& config)
         const ModelConfig mlp = layer.object("ffn");
         for (const ModelConfig* part : {&mixer, &mlp}) {
             if (part->has("replace_with_linear") && part->flag("replace_with_linear")) {
-                part->fail("replace_with_linear", "is true, for which there is no block", "describe the network by its layers");
+                part->fail("replace_with_linear", "is true, for which there is no block",
+                           "describe the network by its layers");
             }
         }
         if (!mixer.has("no_op") || !mixer.flag("no_op")) {
             AttentionBlock attention = whole;
             const int group = mixer.positive("n_heads_in_group");
             if (whole.heads % group != 0) {
-                mixer.fail("n_heads_in_group", fmt::format("is {}, which does not divide {} heads", group, whole.heads),
+                mixer.fail("n_heads_in_group",
+                           fmt::format("is {}, which does not divide {} heads", group, whole.heads),
                            "correct the field");
             }
             attention.kv_heads = whole.heads / group;
@@ -321,7 +340,8 @@ ImportedFields deci_lm(ModelConfig& config)
             kind.blocks.emplace_back(MlpBlock{(inner + multiple - 1) / multiple * multiple, activation});
         }
         if (!kind.blocks.empty()) {
-            kind.name = free_name(workload, {.name = kind.blocks.size() == 2 ? "F" : "P", .blocks = kind.blocks});
+            kind.name =
+                free_name(workload, {.name = kind.blocks.size() == 2 ? "F" : "P", .blocks = kind.blocks});
             add_layer(workload, kind);
         }
     }
@@ -335,16 +355,19 @@ ImportedFields chat_glm(ModelConfig& config)
     Workload workload;
     workload.hidden = config.positive("hidden_size");
     workload.vocabulary = config.count("padded_vocab_size");
-    workload.normalisation = config.flag("rmsnorm", true) ? Normalisation::rms_norm : Normalisation::layer_norm;
+    workload.normalisation =
+        config.flag("rmsnorm", true) ? Normalisation::rms_norm : Normalisation::layer_norm;
     workload.tied_embedding = config.flag("tie_word_embeddings", false);
     AttentionBlock attention;
     attention.heads = config.positive("num_attention_heads");
-    attention.kv_heads = config.flag("multi_query_attention", false) ? config.count("multi_query_group_num", 1) : 0;
+    attention.kv_heads =
+        config.flag("multi_query_attention", false) ? config.count("multi_query_group_num", 1) : 0;
     attention.head = config.count("kv_channels", 128);
     attention.bias = config.flag("add_bias_linear", false) ? Biases::all
                      : config.flag("add_qkv_bias", false)  ? Biases::qkv
                                                            : Biases::none;
-    const MlpBlock mlp{config.count("ffn_hidden_size"), Activation::swiglu, config.flag("add_bias_linear", false)};
+    const MlpBlock mlp{config.count("ffn_hidden_size"), Activation::swiglu,
+                       config.flag("add_bias_linear", false)};
     add_layers(
         workload, config.positive("num_layers"), [&](int) { return attention; }, [&](int) { return mlp; });
     return {workload};
@@ -366,8 +389,8 @@ ImportedFields falcon(ModelConfig& config)
     if (config.flag("alibi", false)) {
         attention.positions = Positions::none;
     }
-    const MlpBlock mlp{config.count("ffn_hidden_size", 4 * workload.hidden), activation_field(config, "activation", "gelu"),
-                       bias};
+    const MlpBlock mlp{config.count("ffn_hidden_size", 4 * workload.hidden),
+                       activation_field(config, "activation", "gelu"), bias};
     const bool parallel = newer || config.flag("parallel_attn", true);
     const int layers = config.positive("num_hidden_layers");
     for (int layer = 0; layer < layers; ++layer) {
@@ -384,7 +407,8 @@ ImportedFields gpt_neox(ModelConfig& config)
     attention.heads = config.positive("num_attention_heads");
     attention.head = workload.hidden / attention.heads;
     attention.bias = config.flag("attention_bias", true) ? Biases::all : Biases::none;
-    const MlpBlock mlp{config.count("intermediate_size"), activation_field(config, "hidden_act", "gelu"), true};
+    const MlpBlock mlp{config.count("intermediate_size"), activation_field(config, "hidden_act", "gelu"),
+                       true};
     const bool parallel = config.flag("use_parallel_residual", true);
     const int layers = config.positive("num_hidden_layers");
     for (int layer = 0; layer < layers; ++layer) {
@@ -402,9 +426,10 @@ ImportedFields gpt2(ModelConfig& config)
     config.ignore({"n_ctx"});  // the same
     workload.normalisation = Normalisation::layer_norm;
     workload.tied_embedding = config.flag("tie_word_embeddings", true);
-    const AttentionBlock attention{.heads = config.positive("n_head"), .positions = Positions::none, .bias = Biases::all};
-    const MlpBlock mlp{config.count("n_inner", 4 * workload.hidden), activation_field(config, "activation_function", "gelu_new"),
-                       true};
+    const AttentionBlock attention{
+        .heads = config.positive("n_head"), .positions = Positions::none, .bias = Biases::all};
+    const MlpBlock mlp{config.count("n_inner", 4 * workload.hidden),
+                       activation_field(config, "activation_function", "gelu_new"), true};
     add_layers(
         workload, config.positive("n_layer"), [&](int) { return attention; }, [&](int) { return mlp; });
     return {workload};

@@ -22,7 +22,8 @@ MlpBlock t5_mlp(ModelConfig& config)
     const std::string activation = config.text("feed_forward_proj", "relu");
     const bool gated = activation.starts_with(gated_prefix);
     return {config.count("d_ff"),
-            activation_named(config, "feed_forward_proj", gated ? activation.substr(gated_prefix.size()) : activation, gated)};
+            activation_named(config, "feed_forward_proj",
+                             gated ? activation.substr(gated_prefix.size()) : activation, gated)};
 }
 
 }  // namespace
@@ -33,9 +34,12 @@ ImportedFields bert(ModelConfig& config)
     Workload workload = decoder_ends(config, Normalisation::layer_norm, true);
     workload.positions = config.count("max_position_embeddings", 512) + config.count("type_vocab_size", 2);
     workload.norms = NormPlace::post;
-    const AttentionBlock attention{
-        .heads = config.positive("num_attention_heads"), .causal = false, .positions = Positions::none, .bias = Biases::all};
-    const MlpBlock mlp{config.count("intermediate_size"), activation_field(config, "hidden_act", "gelu"), true};
+    const AttentionBlock attention{.heads = config.positive("num_attention_heads"),
+                                   .causal = false,
+                                   .positions = Positions::none,
+                                   .bias = Biases::all};
+    const MlpBlock mlp{config.count("intermediate_size"), activation_field(config, "hidden_act", "gelu"),
+                       true};
     repeat(workload, {.name = "dense", .blocks = {attention, mlp}}, config.positive("num_hidden_layers"));
     return {workload, config.count("max_position_embeddings", 512)};
 }
@@ -60,9 +64,11 @@ ImportedFields t5(ModelConfig& config)
     const MlpBlock mlp = t5_mlp(config);
     const int layers = config.positive("num_layers");
     repeat(workload, {.name = "encoder", .blocks = {own, mlp}}, layers);
-    repeat(workload, {.name = "decoder", .blocks = {causal, cross, mlp}}, config.count("num_decoder_layers", layers));
+    repeat(workload, {.name = "decoder", .blocks = {causal, cross, mlp}},
+           config.count("num_decoder_layers", layers));
     config.assume(
-        fmt::format("encoder and decoder read sequences of {} tokens each; context is the encoder's number", usual_tokens));
+        fmt::format("encoder and decoder read sequences of {} tokens each; context is the encoder's number",
+                    usual_tokens));
     return {workload, usual_tokens};
 }
 
@@ -75,8 +81,9 @@ ImportedFields decoder_only_t5(ModelConfig& config)
     workload.vocabulary = config.count("vocab_size");
     workload.normalisation = Normalisation::rms_norm;
     workload.tied_embedding = config.flag("tie_word_embeddings", true);
-    const AttentionBlock attention{
-        .heads = config.positive("num_heads"), .head = config.positive("d_kv", 64), .positions = Positions::none};
+    const AttentionBlock attention{.heads = config.positive("num_heads"),
+                                   .head = config.positive("d_kv", 64),
+                                   .positions = Positions::none};
     const MlpBlock mlp = t5_mlp(config);
     config.ignore({"relative_attention_num_buckets", "n_positions"});
     repeat(workload, {.name = "decoder", .blocks = {attention, mlp}}, config.positive("num_layers"));
@@ -97,7 +104,8 @@ ImportedFields modern_bert(ModelConfig& config)
     AttentionBlock local = full;
     local.window = config.positive("local_attention", 128);
     const int every = config.positive("global_attn_every_n_layers", 3);
-    const MlpBlock mlp{config.count("intermediate_size", 1152), gated_activation_field(config, "hidden_activation", "gelu"),
+    const MlpBlock mlp{config.count("intermediate_size", 1152),
+                       gated_activation_field(config, "hidden_activation", "gelu"),
                        config.flag("mlp_bias", false)};
     const int layers = config.positive("num_hidden_layers", 22);
     for (int layer = 0; layer < layers; ++layer) {
@@ -105,9 +113,11 @@ ImportedFields modern_bert(ModelConfig& config)
         add_layer(workload, {.name = whole ? "F" : "S", .blocks = {whole ? full : local, mlp}});
     }
     add_layer(workload, {.name = "H", .blocks = {LinearBlock{.bias = false}}});
-    config.ignore({"classifier_pooling", "decoder_bias", "sparse_prediction", "classifier_activation", "norm_bias",
-                   "position_embedding_type"});
-    config.assume("the norm before the head is the network's last, and that of the dense layer before it is not counted");
+    config.ignore({"classifier_pooling", "decoder_bias", "sparse_prediction", "classifier_activation",
+                   "norm_bias", "position_embedding_type"});
+    config.assume(
+        "the norm before the head is the network's last, and that of the dense layer before it is not "
+        "counted");
     return {workload, 1024};  // arXiv 2412.13663, section 2.2.2: most of the training
 }
 
@@ -121,12 +131,16 @@ ImportedFields clip_text(ModelConfig& config)
     workload.positions = config.count("max_position_embeddings", 77);
     workload.normalisation = Normalisation::layer_norm;
     workload.tied_embedding = true;
-    const AttentionBlock attention{
-        .heads = config.positive("num_attention_heads", 8), .positions = Positions::none, .bias = Biases::all};
-    const MlpBlock mlp{config.count("intermediate_size", 2048), activation_field(config, "hidden_act", "quick_gelu"), true};
+    const AttentionBlock attention{.heads = config.positive("num_attention_heads", 8),
+                                   .positions = Positions::none,
+                                   .bias = Biases::all};
+    const MlpBlock mlp{config.count("intermediate_size", 2048),
+                       activation_field(config, "hidden_act", "quick_gelu"), true};
     repeat(workload, {.name = "dense", .blocks = {attention, mlp}}, config.positive("num_hidden_layers", 12));
     config.ignore({"tie_word_embeddings", "projection_dim"});
-    config.assume("products with the vocabulary follow, which the text tower of CLIP lacks; its projection is not described");
+    config.assume(
+        "products with the vocabulary follow, which the text tower of CLIP lacks; its projection is not "
+        "described");
     return {workload, workload.positions};
 }
 
@@ -143,7 +157,8 @@ ImportedFields whisper(ModelConfig& config)
     const int sound = config.positive("max_source_positions", 1500);
     const double share = static_cast<double>(sound) / workload.positions;
     const auto attention_of = [&](std::string_view heads) {
-        return AttentionBlock{.heads = config.positive(heads), .positions = Positions::none, .bias = Biases::all};
+        return AttentionBlock{
+            .heads = config.positive(heads), .positions = Positions::none, .bias = Biases::all};
     };
     AttentionBlock own = attention_of("encoder_attention_heads");
     own.causal = false;
@@ -160,11 +175,12 @@ ImportedFields whisper(ModelConfig& config)
     for (int layer = 0; layer < layers; ++layer) {
         add_layer(workload, {.name = "encoder", .blocks = {own, mlp("encoder_ffn_dim")}, .tokens = share});
     }
-    repeat(workload, {.name = "decoder", .blocks = {causal, cross, mlp("decoder_ffn_dim")}}, config.positive("decoder_layers"));
-    config.ignore({"num_hidden_layers", "max_length", "suppress_tokens", "begin_suppress_tokens", "forced_decoder_ids",
-                   "scale_embedding", "median_filter_width", "apply_spec_augment"});
-    config.assume(
-        fmt::format("{} tokens of sound for {} of text; the encoder's last norm is not described", sound, workload.positions));
+    repeat(workload, {.name = "decoder", .blocks = {causal, cross, mlp("decoder_ffn_dim")}},
+           config.positive("decoder_layers"));
+    config.ignore({"num_hidden_layers", "max_length", "suppress_tokens", "begin_suppress_tokens",
+                   "forced_decoder_ids", "scale_embedding", "median_filter_width", "apply_spec_augment"});
+    config.assume(fmt::format("{} tokens of sound for {} of text; the encoder's last norm is not described",
+                              sound, workload.positions));
     return {workload, workload.positions};
 }
 
@@ -178,12 +194,14 @@ ImportedFields vit(ModelConfig& config)
     const int side = patch > 0 ? config.count("image_size", 224) / patch : 0;
     const int pixels = config.product("patch_size", patch, patch);
     const int tokens = config.product("image_size", side, side);
-    const LinearBlock patches{.from = config.product("num_channels", config.count("num_channels", 3), pixels)};
+    const LinearBlock patches{.from =
+                                  config.product("num_channels", config.count("num_channels", 3), pixels)};
     const AttentionBlock attention{.heads = config.positive("num_attention_heads"),
                                    .causal = false,
                                    .positions = Positions::none,
                                    .bias = config.flag("qkv_bias", true) ? Biases::all : Biases::none};
-    const MlpBlock mlp{config.count("intermediate_size"), activation_field(config, "hidden_act", "gelu"), true};
+    const MlpBlock mlp{config.count("intermediate_size"), activation_field(config, "hidden_act", "gelu"),
+                       true};
     add_layer(workload, {.name = "patches", .blocks = {patches, position_table(tokens + 1)}});
     repeat(workload, {.name = "dense", .blocks = {attention, mlp}}, config.positive("num_hidden_layers"));
     config.assume("a classification head, if any, is not described");
@@ -208,17 +226,21 @@ ImportedFields dit(ModelConfig& config)
                                    .causal = false,
                                    .positions = Positions::none,
                                    .bias = config.flag("attention_bias", true) ? Biases::all : Biases::none};
-    const MlpBlock mlp{4 * workload.hidden, activation_field(config, "activation_fn", "gelu-approximate"), true};
+    const MlpBlock mlp{4 * workload.hidden, activation_field(config, "activation_fn", "gelu-approximate"),
+                       true};
     add_layer(workload, {.name = "condition",
                          .blocks = {LinearBlock{.from = time_frequencies, .rows = 1}, LinearBlock{.rows = 1},
                                     LinearBlock{.from = classes, .bias = false, .rows = 1}}});
-    add_layer(workload, {.name = "patches", .blocks = {LinearBlock{.from = config.product("in_channels", in, numbers)}}});
-    repeat(workload, {.name = "dense", .blocks = {ModulationBlock{}, attention, mlp}}, config.positive("num_layers", 28));
+    add_layer(workload, {.name = "patches",
+                         .blocks = {LinearBlock{.from = config.product("in_channels", in, numbers)}}});
+    repeat(workload, {.name = "dense", .blocks = {ModulationBlock{}, attention, mlp}},
+           config.positive("num_layers", 28));
     const int out = config.count("out_channels", in);
-    add_layer(workload,
-              {.name = "last",
-               .blocks = {ModulationBlock{.vectors = 2}, LinearBlock{.to = config.product("out_channels", out, numbers)}}});
-    config.assume("the vectors of time and class are computed once, as in facebookresearch/DiT, not in every block");
+    add_layer(workload, {.name = "last",
+                         .blocks = {ModulationBlock{.vectors = 2},
+                                    LinearBlock{.to = config.product("out_channels", out, numbers)}}});
+    config.assume(
+        "the vectors of time and class are computed once, as in facebookresearch/DiT, not in every block");
     return {workload, config.product("sample_size", side, side)};
 }
 

@@ -55,16 +55,17 @@ json parsed(const std::string& text, const std::string& path)
 {
     json result = json::parse(with_nulls(text), nullptr, false);
     if (!result.is_object()) {
-        throw InputError(
-            fmt::format("{}: is not a JSON object; give the config.json of a model, as on the Hugging Face hub", path));
+        throw InputError(fmt::format(
+            "{}: is not a JSON object; give the config.json of a model, as on the Hugging Face hub", path));
     }
     return result;
 }
 
 /// Objects of a composite that hold its decoder's fields (transformers, the configuration classes of composites; thinker_config holds
 /// a text_config in turn).
-constexpr auto decoder_parts = std::to_array<std::string_view>(
-    {"text_config", "llm_config", "language_config", "thinker_config", "language_model_config", "decoder_config", "lm_config"});
+constexpr auto decoder_parts =
+    std::to_array<std::string_view>({"text_config", "llm_config", "language_config", "thinker_config",
+                                     "language_model_config", "decoder_config", "lm_config"});
 
 /// The class that the file names: `architectures`, or `_class_name` of diffusers; or empty.
 std::string named_class(const json& file)
@@ -98,10 +99,11 @@ Decoder decoder_of(const json& file)
     constexpr std::size_t most = 3;  // levels
     while (result.levels.size() < most) {
         const json& outer = result.levels.back();
-        const auto* const part = std::find_if(decoder_parts.begin(), decoder_parts.end(), [&outer](std::string_view name) {
-            const auto found = outer.find(name);
-            return found != outer.end() && found->is_object() && !found->empty();
-        });
+        const auto* const part =
+            std::find_if(decoder_parts.begin(), decoder_parts.end(), [&outer](std::string_view name) {
+                const auto found = outer.find(name);
+                return found != outer.end() && found->is_object() && !found->empty();
+            });
         if (part == decoder_parts.end()) {
             break;
         }
@@ -124,8 +126,9 @@ const ModelClass* class_of(const Decoder& decoder, const FieldNames& names)
     if (!names.model_class.empty()) {
         const ModelClass* given = class_named(names.model_class);
         if (given == nullptr) {
-            throw InputError(fmt::format("--model-class {} is not known{}; prismopt init --help lists the classes",
-                                         printable(names.model_class), guess_of(names.model_class, importable_architectures())));
+            throw InputError(fmt::format(
+                "--model-class {} is not known{}; prismopt init --help lists the classes",
+                printable(names.model_class), guess_of(names.model_class, importable_architectures())));
         }
         return given;
     }
@@ -198,7 +201,8 @@ Renamed rename(std::string_view fields, json& file)
             }
             file[name] = *value;
             result.objects.push_back(other.substr(0, other.find('.')));
-        } else if (const json given = json::parse(other, nullptr, false); !given.is_discarded() && !file.contains(name)) {
+        } else if (const json given = json::parse(other, nullptr, false);
+                   !given.is_discarded() && !file.contains(name)) {
             file[name] = given;
             result.usual.push_back(fmt::format("{} = {}", name, other));
         }
@@ -211,9 +215,11 @@ void rename_given(const FieldNames& names, const std::string& path, json& file)
 {
     for (const std::string& pair : names.fields) {
         const std::size_t equals = pair.find('=');
-        if (equals == std::string::npos || equals == 0 || equals + 1 == pair.size() || pair.find(' ') != std::string::npos) {
-            throw InputError(fmt::format("--field {} is not NAME=OTHER; write for example --field num_experts=n_routed_experts",
-                                         printable(pair)));
+        if (equals == std::string::npos || equals == 0 || equals + 1 == pair.size() ||
+            pair.find(' ') != std::string::npos) {
+            throw InputError(fmt::format(
+                "--field {} is not NAME=OTHER; write for example --field num_experts=n_routed_experts",
+                printable(pair)));
         }
         const std::string other = pair.substr(equals + 1);
         if (value_at(file, other) == nullptr && json::parse(other, nullptr, false).is_discarded()) {
@@ -221,9 +227,9 @@ void rename_given(const FieldNames& names, const std::string& path, json& file)
             for (const auto& [key, value] : file.items()) {
                 known.push_back(key);
             }
-            throw InputError(
-                fmt::format("--field {}: {} has no field {}{}; name a field of the file, or give a number, true or false",
-                            printable(pair), path, printable(other), guess_of(other, known)));
+            throw InputError(fmt::format(
+                "--field {}: {} has no field {}{}; name a field of the file, or give a number, true or false",
+                printable(pair), path, printable(other), guess_of(other, known)));
         }
         const json* value = value_at(file, other);
         json given = value != nullptr ? *value : json::parse(other, nullptr, false);
@@ -253,8 +259,8 @@ std::string nearest_class(const json& fields, const std::string& path, const std
         } catch (const InputError&) {
             continue;
         }
-        const int score =
-            2 * (config.fields_read() - static_cast<int>(config.assumptions().size())) + (known.name == spelt ? 1 : 0);
+        const int score = 2 * (config.fields_read() - static_cast<int>(config.assumptions().size())) +
+                          (known.name == spelt ? 1 : 0);
         if (best == nullptr || score > best_score) {
             best = &known;
             best_score = score;
@@ -263,7 +269,8 @@ std::string nearest_class(const json& fields, const std::string& path, const std
     }
     return best == nullptr ? ""
                            : fmt::format(
-                                 "; {} of its fields are those of {}: --model-class {} reads it so, and --field NAME=OTHER "
+                                 "; {} of its fields are those of {}: --model-class {} reads it so, and "
+                                 "--field NAME=OTHER "
                                  "names fields that are called otherwise; check the number of parameters",
                                  best_read, best->name, best->name);
 }
@@ -278,20 +285,22 @@ std::string nearest_class(const json& fields, const std::string& path, const std
     const std::string called = name.empty() ? type : name;
     if (called.empty()) {
         const std::string near = nearest_class(decoder.fields, path, "");
-        throw InputError(
-            fmt::format("{}: names no class, in architectures, _class_name or model_type{}", path,
-                        near.empty() ? "; add \"architectures\": [\"LlamaForCausalLM\"] with the class of the model" : near));
+        throw InputError(fmt::format(
+            "{}: names no class, in architectures, _class_name or model_type{}", path,
+            near.empty() ? "; add \"architectures\": [\"LlamaForCausalLM\"] with the class of the model"
+                         : near));
     }
     std::string_view part = undescribed_part(called);
     for (const json& level : decoder.levels) {
         part = part.empty() ? undescribed_part(model_type(level)) : part;
     }
-    throw InputError(fmt::format(
-        "{}: {} {} cannot be imported{}; or describe the network by its layers (docs/networks.md, \"A network that cannot be "
-        "imported\"), or capture it from its PyTorch code (docs/captured-networks.md)",
-        path, name.empty() ? "model_type" : "architecture", called,
-        part.empty() ? nearest_class(decoder.fields, path, called)
-                     : fmt::format(": no block describes its {}; leave it out", part)));
+    throw InputError(
+        fmt::format("{}: {} {} cannot be imported{}; or describe the network by its layers "
+                    "(docs/networks.md, \"A network that cannot be "
+                    "imported\"), or capture it from its PyTorch code (docs/captured-networks.md)",
+                    path, name.empty() ? "model_type" : "architecture", called,
+                    part.empty() ? nearest_class(decoder.fields, path, called)
+                                 : fmt::format(": no block describes its {}; leave it out", part)));
 }
 
 /// Whether an object of that name describes a tower: any configuration beside the decoder, or one that says what it reads.
@@ -299,8 +308,8 @@ bool names_tower(std::string_view key, bool beside_decoder)
 {
     constexpr auto beginnings =
         std::to_array<std::string_view>({"audio", "image", "speech", "talker", "video", "vision", "visual"});
-    const bool reads =
-        std::any_of(beginnings.begin(), beginnings.end(), [key](std::string_view part) { return key.starts_with(part); });
+    const bool reads = std::any_of(beginnings.begin(), beginnings.end(),
+                                   [key](std::string_view part) { return key.starts_with(part); });
     const bool decoder = std::find(decoder_parts.begin(), decoder_parts.end(), key) != decoder_parts.end();
     return key.ends_with("_config") && !decoder && key != "quantization_config" && (reads || beside_decoder);
 }
@@ -369,17 +378,18 @@ ImportedNetwork imported_network(const std::string& text, const std::string& pat
     }
     note_towers(decoder, config);
     if (read.workload.sequence.empty()) {
-        throw InputError(fmt::format("{}: describes a network without layers; correct the number of layers", path));
+        throw InputError(
+            fmt::format("{}: describes a network without layers; correct the number of layers", path));
     }
     read.workload.name = network_name(path, name);
     ImportedNetwork network{read.workload, name, config.assumptions(), read.tokens};
     network.omitted = config.omitted();
     const bool modules = !network.workload.prediction.empty();
-    const std::string warning =
-        weights_warning(path, decoder.levels.front(), parameters_of(network_of(network.workload)),
-                        decoder.part.empty() && !modules
-                            ? "Compare the fields that the scenario names as omitted with the model card"
-                            : "Towers and modules of multi-token prediction, which are omitted, count among the former");
+    const std::string warning = weights_warning(
+        path, decoder.levels.front(), parameters_of(network_of(network.workload)),
+        decoder.part.empty() && !modules
+            ? "Compare the fields that the scenario names as omitted with the model card"
+            : "Towers and modules of multi-token prediction, which are omitted, count among the former");
     if (!warning.empty()) {
         network.warnings.push_back(warning);
     }

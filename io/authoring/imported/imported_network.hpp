@@ -32,7 +32,8 @@ std::vector<std::string> importable_architectures();
 
 /// Reads a network from the text of a config.json. `path`: of the file, for messages and the network's name. Throws InputError if
 /// the class is not known, or a field is missing or wrong.
-ImportedNetwork imported_network(const std::string& text, const std::string& path, const FieldNames& names = {});
+ImportedNetwork imported_network(const std::string& text, const std::string& path,
+                                 const FieldNames& names = {});
 
 /// [workload] of a scenario with this network, its assumptions as comments.
 std::string workload_text(const ImportedNetwork& network);

@@ -22,7 +22,8 @@ ExpertsBlock qwen_experts(ModelConfig& config)
 
 MlpBlock dense_mlp(ModelConfig& config)
 {
-    return {.inner = config.count("intermediate_size"), .activation = gated_activation_field(config, "hidden_act", "silu")};
+    return {.inner = config.count("intermediate_size"),
+            .activation = gated_activation_field(config, "hidden_act", "silu")};
 }
 
 /// Of `n_group` groups of experts a token chooses the best `topk_group`. Where each lies on a node, it is sent to so many nodes
@@ -36,13 +37,15 @@ int node_limit_of(ModelConfig& config, ExpertGroups on)
     }
     if (on == ExpertGroups::devices) {
         config.assume(
-            fmt::format("a token may be sent to any node: n_group = {} and topk_group = {} limit its devices, which no key "
+            fmt::format("a token may be sent to any node: n_group = {} and topk_group = {} limit its "
+                        "devices, which no key "
                         "describes",
                         groups, chosen));
         return 0;
     }
     config.assume(
-        fmt::format("node_limit = topk_group = {}: each of n_group = {} groups of experts is within a node", chosen, groups));
+        fmt::format("node_limit = topk_group = {}: each of n_group = {} groups of experts is within a node",
+                    chosen, groups));
     return chosen;
 }
 
@@ -94,7 +97,8 @@ int shared_width(ModelConfig& config)
         config.ignore({"n_shared_experts"});
         return config.count(width);
     }
-    return config.product("n_shared_experts", config.has("n_shared_experts") ? config.count("n_shared_experts") : 0,
+    return config.product("n_shared_experts",
+                          config.has("n_shared_experts") ? config.count("n_shared_experts") : 0,
                           config.count("moe_intermediate_size"));
 }
 
@@ -154,8 +158,8 @@ void add_qwen_layers(ModelConfig& config, const AttentionBlock& attention, bool 
         });
 }
 
-void add_deepseek_layers(ModelConfig& config, const std::function<BlockDescription(int)>& mixer, ExpertGroups groups,
-                         Workload& workload)
+void add_deepseek_layers(ModelConfig& config, const std::function<BlockDescription(int)>& mixer,
+                         ExpertGroups groups, Workload& workload)
 {
     const ExpertsBlock experts{.count = config.count("n_routed_experts"),
                                .active = config.count("num_experts_per_tok"),
@@ -209,12 +213,15 @@ ImportedFields kimi_linear(ModelConfig& config)
     const ModelConfig own = config.object("linear_attn_config");
     const int heads = own.positive("num_heads");
     const int head = own.positive("head_dim");
-    GatedDeltaBlock linear{.key_heads = heads, .value_heads = heads, .key = head, .value = head, .by_channel = true};
+    GatedDeltaBlock linear{
+        .key_heads = heads, .value_heads = heads, .key = head, .value = head, .by_channel = true};
     linear.convolution = own.positive("short_conv_kernel_size");
     const std::vector<int> listed = own.counts("full_attn_layers");
-    for (const std::string_view key : {"attn_res_block_size", "mla_use_output_gate", "routed_expert_hidden_size"}) {
+    for (const std::string_view key :
+         {"attn_res_block_size", "mla_use_output_gate", "routed_expert_hidden_size"}) {
         if (config.has(key)) {
-            config.fail(key, "is in the file, for which there is no block in this class", "describe the network by its layers");
+            config.fail(key, "is in the file, for which there is no block in this class",
+                        "describe the network by its layers");
         }
     }
     config.ignore({"mla_use_nope", "linear_attn_config"});
@@ -241,15 +248,17 @@ ImportedFields longcat_flash(ModelConfig& config)
     const int count = config.positive("n_routed_experts");
     const int idle = config.count("zero_expert_num", 0);
     const int chosen = config.positive("moe_topk");
-    const ExpertsBlock experts{.count = count,
-                               .active = std::max(1, static_cast<int>(std::lround(1.0 * chosen * count / (1.0 * count + idle)))),
-                               .inner = config.count("expert_ffn_hidden_size"),
-                               .activation = activation};
+    const ExpertsBlock experts{
+        .count = count,
+        .active = std::max(1, static_cast<int>(std::lround(1.0 * chosen * count / (1.0 * count + idle)))),
+        .inner = config.count("expert_ffn_hidden_size"),
+        .activation = activation};
     config.ignore({"zero_expert_type"});
     if (idle > 0) {
-        config.assume(fmt::format(
-            "of {} experts per token {} compute, as {} of {} do; the router's {} columns for the others are not counted", chosen,
-            experts.active, count, 1.0 * count + idle, idle));
+        config.assume(
+            fmt::format("of {} experts per token {} compute, as {} of {} do; the router's {} columns for the "
+                        "others are not counted",
+                        chosen, experts.active, count, 1.0 * count + idle, idle));
     }
     const int layers = config.positive("num_layers");
     for (int layer = 0; layer < layers; ++layer) {
@@ -267,7 +276,9 @@ ImportedFields mimo_v2(ModelConfig& config)
     full.bias = config.flag("attention_bias", false) ? Biases::qkv : Biases::none;
     full.sinks = config.has("add_full_attention_sink_bias") && config.flag("add_full_attention_sink_bias");
     AttentionBlock slides = full;
-    const auto own = [&config](std::string_view key, int usual) { return config.has(key) ? config.positive(key) : usual; };
+    const auto own = [&config](std::string_view key, int usual) {
+        return config.has(key) ? config.positive(key) : usual;
+    };
     slides.heads = own("swa_num_attention_heads", full.heads);
     slides.kv_heads = own("swa_num_key_value_heads", full.kv_heads);
     slides.head = own("swa_head_dim", full.head);
@@ -282,7 +293,9 @@ ImportedFields mimo_v2(ModelConfig& config)
         config,
         [&](int layer) {
             const bool usual = layer == 0 || (layer + 1) % 6 == 0;  // the default
-            const bool whole = !pattern.empty() ? pattern[layer] == 0 : !types.empty() ? types[layer] == "full_attention" : usual;
+            const bool whole = !pattern.empty() ? pattern[layer] == 0
+                               : !types.empty() ? types[layer] == "full_attention"
+                                                : usual;
             return whole ? full : slides;
         },
         ExpertGroups::nodes, workload);
@@ -300,14 +313,16 @@ ImportedFields minimax_m3(ModelConfig& config)
     sparse.index_head = config.positive("index_head_dim", 128);
     const int block = config.positive("index_block_size", 128);
     sparse.index_keys = config.product("index_topk_blocks", config.positive("index_topk_blocks", 16), block);
-    config.ignore({"index_local_blocks", "use_routing_bias", "use_qk_norm", "qk_norm_type", "swiglu_alpha", "swiglu_limit"});
+    config.ignore({"index_local_blocks", "use_routing_bias", "use_qk_norm", "qk_norm_type", "swiglu_alpha",
+                   "swiglu_limit"});
     const int layers = config.positive("num_hidden_layers");
     const std::vector<std::string> types = config.texts("layer_types", layers);
     const std::vector<int> chosen = config.counts("sparse_attention_freq", layers);
     add_deepseek_layers(
         config,
         [&](int layer) {
-            const bool chooses = !types.empty() ? types[layer] == "minimax_m3_sparse" : !chosen.empty() && chosen[layer] != 0;
+            const bool chooses =
+                !types.empty() ? types[layer] == "minimax_m3_sparse" : !chosen.empty() && chosen[layer] != 0;
             return chooses ? sparse : full;
         },
         ExpertGroups::nodes, workload);
@@ -345,8 +360,8 @@ ImportedFields llama4(ModelConfig& config)
             return attention;
         },
         [&](int layer) -> BlockDescription {
-            const bool routed =
-                given.empty() ? (layer + 1) % step == 0 : std::find(given.begin(), given.end(), layer) != given.end();
+            const bool routed = given.empty() ? (layer + 1) % step == 0
+                                              : std::find(given.begin(), given.end(), layer) != given.end();
             if (routed) {
                 return experts;
             }

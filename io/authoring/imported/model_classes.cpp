@@ -49,9 +49,12 @@ constexpr auto readers = std::to_array<Reader>({
 });
 
 constexpr std::string_view minimax_m3_fields =
-    "n_routed_experts=num_local_experts moe_intermediate_size=intermediate_size intermediate_size=dense_intermediate_size "
-    "shared_expert_intermediate_size=shared_intermediate_size index_n_heads=sparse_attention_config.sparse_num_index_heads "
-    "index_head_dim=sparse_attention_config.sparse_index_dim index_block_size=sparse_attention_config.sparse_block_size "
+    "n_routed_experts=num_local_experts moe_intermediate_size=intermediate_size "
+    "intermediate_size=dense_intermediate_size "
+    "shared_expert_intermediate_size=shared_intermediate_size "
+    "index_n_heads=sparse_attention_config.sparse_num_index_heads "
+    "index_head_dim=sparse_attention_config.sparse_index_dim "
+    "index_block_size=sparse_attention_config.sparse_block_size "
     "index_topk_blocks=sparse_attention_config.sparse_topk_blocks "
     "sparse_attention_freq=sparse_attention_config.sparse_attention_freq "
     "num_nextn_predict_layers=num_mtp_modules";
@@ -69,7 +72,8 @@ constexpr auto equal_classes = std::to_array<ModelClass>({
     {"CLIPModel", "CLIPTextModel"},
     {"ChatGLMForConditionalGeneration", "ChatGLMModel"},
     {"DbrxForCausalLM", "MixtralForCausalLM",
-     "hidden_size=d_model num_hidden_layers=n_layers num_attention_heads=n_heads num_key_value_heads=attn_config.kv_n_heads "
+     "hidden_size=d_model num_hidden_layers=n_layers num_attention_heads=n_heads "
+     "num_key_value_heads=attn_config.kv_n_heads "
      "num_local_experts=ffn_config.moe_num_experts num_experts_per_tok=ffn_config.moe_top_k "
      "intermediate_size=ffn_config.ffn_hidden_size"},
     {"Ernie4_5_MoeForCausalLM", "Glm4MoeForCausalLM",
@@ -86,10 +90,12 @@ constexpr auto equal_classes = std::to_array<ModelClass>({
     {"GraniteMoeForCausalLM", "MixtralForCausalLM", "tie_word_embeddings=true"},
     {"HunYuanDenseV1ForCausalLM", "Qwen3ForCausalLM", "head_dim=attention_head_dim"},
     {"HunYuanMoEV1ForCausalLM", "Glm4MoeForCausalLM",
-     "head_dim=attention_head_dim n_routed_experts=num_experts num_experts_per_tok=moe_topk n_shared_experts=num_shared_expert"},
+     "head_dim=attention_head_dim n_routed_experts=num_experts num_experts_per_tok=moe_topk "
+     "n_shared_experts=num_shared_expert"},
     {"KimiK2ForCausalLM", "DeepseekV3ForCausalLM"},
     {"KimiLinearForCausalLM", "KimiLinearForCausalLM",
-     "n_routed_experts=num_experts num_experts_per_tok=num_experts_per_token n_shared_experts=num_shared_experts "
+     "n_routed_experts=num_experts num_experts_per_tok=num_experts_per_token "
+     "n_shared_experts=num_shared_experts "
      "n_group=num_expert_group"},
     {"Llama4ForConditionalGeneration", "Llama4ForCausalLM"},
     {"MiMoForCausalLM", "Qwen2ForCausalLM"},
@@ -134,7 +140,8 @@ std::vector<ModelClass> all_classes()
 {
     std::vector<ModelClass> all(equal_classes.begin(), equal_classes.end());
     const auto add = [&all](std::string_view name) {
-        if (std::none_of(all.begin(), all.end(), [name](const ModelClass& known) { return known.name == name; })) {
+        if (std::none_of(all.begin(), all.end(),
+                         [name](const ModelClass& known) { return known.name == name; })) {
             all.push_back({name, name});
         }
     };
@@ -144,7 +151,8 @@ std::vector<ModelClass> all_classes()
     for (const std::string_view name : decoder_class_names()) {
         add(name);
     }
-    std::sort(all.begin(), all.end(), [](const ModelClass& a, const ModelClass& b) { return a.name < b.name; });
+    std::sort(all.begin(), all.end(),
+              [](const ModelClass& a, const ModelClass& b) { return a.name < b.name; });
     return all;
 }
 
@@ -175,7 +183,8 @@ const std::vector<ModelClass>& model_classes()
 const ModelClass* class_named(std::string_view name)
 {
     const auto& all = model_classes();
-    const auto found = std::find_if(all.begin(), all.end(), [name](const ModelClass& known) { return known.name == name; });
+    const auto found =
+        std::find_if(all.begin(), all.end(), [name](const ModelClass& known) { return known.name == name; });
     return found == all.end() ? nullptr : &*found;
 }
 
@@ -183,8 +192,8 @@ const ModelClass* class_of_type(std::string_view type)
 {
     const auto& all = model_classes();
     const std::string stem = stem_of(type);
-    const auto found =
-        std::find_if(all.begin(), all.end(), [&stem](const ModelClass& known) { return stem_of(known.name) == stem; });
+    const auto found = std::find_if(all.begin(), all.end(),
+                                    [&stem](const ModelClass& known) { return stem_of(known.name) == stem; });
     return found == all.end() || stem.empty() ? nullptr : &*found;
 }
 
@@ -198,8 +207,8 @@ std::string_view undescribed_part(std::string_view name)
 
 ImportedFields read_as(std::string_view as, ModelConfig& config)
 {
-    const auto* const found =
-        std::find_if(readers.begin(), readers.end(), [as](const Reader& reader) { return reader.name == as; });
+    const auto* const found = std::find_if(readers.begin(), readers.end(),
+                                           [as](const Reader& reader) { return reader.name == as; });
     return found == readers.end() ? imported_decoder(as, config) : found->read(config);
 }
 

@@ -19,13 +19,17 @@ using nlohmann::json;
 
 constexpr double largest = 1e8;  // of a count
 
-std::string shown(const json& value) { return printable(value.dump(-1, ' ', true, json::error_handler_t::replace), 40); }
+std::string shown(const json& value)
+{
+    return printable(value.dump(-1, ' ', true, json::error_handler_t::replace), 40);
+}
 
 /// The entry of a list whose entries are equal; else the value.
 const json& without_list(const json& value)
 {
     const bool equal = value.is_array() && !value.empty() &&
-                       std::all_of(value.begin(), value.end(), [&value](const json& entry) { return entry == value.front(); });
+                       std::all_of(value.begin(), value.end(),
+                                   [&value](const json& entry) { return entry == value.front(); });
     return equal ? value.front() : value;
 }
 
@@ -73,12 +77,12 @@ constexpr auto silent_names = std::to_array<std::string_view>({"_class_name",
                                                                "use_cache",
                                                                "use_routing_bias",
                                                                "z_loss_coefficient"});
-constexpr auto silent_beginnings =
-    std::to_array<std::string_view>({"_attn_implementation", "aux_loss", "fused_", "fuse_", "init_", "initializer_", "output_",
-                                     "return_dict", "rope_", "rotary_", "use_return_dict"});
-constexpr auto silent_ends =
-    std::to_array<std::string_view>({"_coef", "_dropout", "_eps", "_id", "_ids", "_index", "_init", "_prob", "_token", "_std",
-                                     "_multiplier", "_multipliers", "logits_scaling", "_theta", "_layerdrop", "dropout_rate"});
+constexpr auto silent_beginnings = std::to_array<std::string_view>(
+    {"_attn_implementation", "aux_loss", "fused_", "fuse_", "init_", "initializer_", "output_", "return_dict",
+     "rope_", "rotary_", "use_return_dict"});
+constexpr auto silent_ends = std::to_array<std::string_view>(
+    {"_coef", "_dropout", "_eps", "_id", "_ids", "_index", "_init", "_prob", "_token", "_std", "_multiplier",
+     "_multipliers", "logits_scaling", "_theta", "_layerdrop", "dropout_rate"});
 
 bool silent(std::string_view key)
 {
@@ -131,7 +135,8 @@ void ModelConfig::fail(std::string_view key, const std::string& problem, const s
 const json& ModelConfig::at(std::string_view key) const
 {
     if (!has(key)) {
-        fail(key, fmt::format("is not in the file, and {} has no default that could be assumed", architecture_),
+        fail(key,
+             fmt::format("is not in the file, and {} has no default that could be assumed", architecture_),
              "add the field to the file");
     }
     return *fields_.find(key);
@@ -143,7 +148,8 @@ int ModelConfig::count(std::string_view key) const
     const double number = value.is_number() ? value.get<double>() : -1.0;
     if (!(number >= 0.0 && number <= largest) || number != std::floor(number)) {
         fail(key, fmt::format("is {}, not a whole number from 0 to {:g}", shown(value), largest),
-             value.is_array() ? "only equal entries can be read; describe the network by its layers" : "correct the field");
+             value.is_array() ? "only equal entries can be read; describe the network by its layers"
+                              : "correct the field");
     }
     return static_cast<int>(number);
 }
@@ -166,7 +172,10 @@ int ModelConfig::positive(std::string_view key) const
     return number;
 }
 
-int ModelConfig::positive(std::string_view key, int usual) { return has(key) ? positive(key) : count(key, usual); }
+int ModelConfig::positive(std::string_view key, int usual)
+{
+    return has(key) ? positive(key) : count(key, usual);
+}
 
 int ModelConfig::product(std::string_view key, double a, double b) const
 {
@@ -220,7 +229,8 @@ const json& ModelConfig::list(std::string_view key, int entries) const
         fail(key, fmt::format("is {}, not a list", shown(value)), "correct the field");
     }
     if (entries > 0 && !value.empty() && static_cast<int>(value.size()) != entries) {
-        fail(key, fmt::format("has {} entries for {} layers", value.size(), entries), "give one entry per layer");
+        fail(key, fmt::format("has {} entries for {} layers", value.size(), entries),
+             "give one entry per layer");
     }
     return value;
 }
@@ -245,7 +255,8 @@ std::vector<int> ModelConfig::counts(std::string_view key, int entries) const
     if (has(key)) {
         for (const json& value : list(key, entries)) {
             if (!value.is_number_unsigned() || value.get<double>() > largest) {
-                fail(key, fmt::format("holds {}, not a whole number from 0 to {:g}", shown(value), largest), "correct the field");
+                fail(key, fmt::format("holds {}, not a whole number from 0 to {:g}", shown(value), largest),
+                     "correct the field");
             }
             result.push_back(value.get<int>());
         }
@@ -258,7 +269,8 @@ double ModelConfig::number(std::string_view key) const
     const json& value = at(key);
     const double number = value.is_number() ? value.get<double>() : -1.0;
     if (!(number >= 0.0 && number <= largest)) {
-        fail(key, fmt::format("is {}, not a number from 0 to {:g}", shown(value), largest), "correct the field");
+        fail(key, fmt::format("is {}, not a number from 0 to {:g}", shown(value), largest),
+             "correct the field");
     }
     return number;
 }
@@ -286,7 +298,10 @@ std::vector<ModelConfig> ModelConfig::objects(std::string_view key) const
 
 bool ModelConfig::lists(std::string_view key) const { return has(key) && at(key).is_array(); }
 
-bool ModelConfig::says(std::string_view key, std::string_view text) const { return has(key) && at(key) == text; }
+bool ModelConfig::says(std::string_view key, std::string_view text) const
+{
+    return has(key) && at(key) == text;
+}
 
 void ModelConfig::ignore(std::initializer_list<std::string_view> keys) const
 {
@@ -308,8 +323,8 @@ std::vector<std::string> ModelConfig::omitted() const
 
 int ModelConfig::fields_read() const
 {
-    return static_cast<int>(
-        std::count_if(read_.begin(), read_.end(), [this](const std::string& key) { return fields_.contains(key); }));
+    return static_cast<int>(std::count_if(read_.begin(), read_.end(),
+                                          [this](const std::string& key) { return fields_.contains(key); }));
 }
 
 void ModelConfig::assume(const std::string& what)

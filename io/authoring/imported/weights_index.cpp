@@ -22,7 +22,8 @@ struct StoredType {
     std::string_view name;  // torch_dtype
     double bytes;
 };
-constexpr std::array stored_types{StoredType{"bfloat16", 2.0}, StoredType{"float16", 2.0}, StoredType{"float32", 4.0}};
+constexpr std::array stored_types{StoredType{"bfloat16", 2.0}, StoredType{"float16", 2.0},
+                                  StoredType{"float32", 4.0}};
 
 constexpr double tolerance = 1e-3;  // biases and norms that are not described
 
@@ -51,7 +52,8 @@ std::optional<double> bytes_of(const json& config)
 
 }  // namespace
 
-std::string weights_warning(const std::string& config_path, const json& config, double parameters, const std::string& described)
+std::string weights_warning(const std::string& config_path, const json& config, double parameters,
+                            const std::string& described)
 {
     constexpr const char* name = "model.safetensors.index.json";
     const std::filesystem::path index = std::filesystem::path(config_path).replace_filename(name);
@@ -74,9 +76,10 @@ std::string weights_warning(const std::string& config_path, const json& config, 
     if (!stored || std::abs(parameters - *stored) <= tolerance * *stored) {
         return "";
     }
-    return fmt::format("{} beside the file has {:.0f} parameters ({}), the imported network {:.0f}: {:.2g} % {}. {}", name,
-                       *stored, from, parameters, 100.0 * std::abs(parameters / *stored - 1.0),
-                       parameters < *stored ? "fewer" : "more", described);
+    return fmt::format(
+        "{} beside the file has {:.0f} parameters ({}), the imported network {:.0f}: {:.2g} % {}. {}", name,
+        *stored, from, parameters, 100.0 * std::abs(parameters / *stored - 1.0),
+        parameters < *stored ? "fewer" : "more", described);
 }
 
 }  // namespace prismopt

@@ -28,8 +28,9 @@ std::string toml_text(std::string_view text)
 /// A key of TOML, in quotes unless it consists of letters, digits, - and _.
 std::string key_text(const std::string& name)
 {
-    const bool bare = !name.empty() && std::all_of(name.begin(), name.end(),
-                                                   [](unsigned char c) { return std::isalnum(c) != 0 || c == '-' || c == '_'; });
+    const bool bare = !name.empty() && std::all_of(name.begin(), name.end(), [](unsigned char c) {
+        return std::isalnum(c) != 0 || c == '-' || c == '_';
+    });
     return bare && name != "-" ? name : toml_text(name);
 }
 
@@ -69,7 +70,8 @@ std::string block_inline(const BlockDescription& block)
 
 bool single_characters(const Workload& w, const std::vector<LayerRun>& runs)
 {
-    return std::all_of(runs.begin(), runs.end(), [&w](const LayerRun& run) { return w.kinds[run.kind].name.size() == 1; });
+    return std::all_of(runs.begin(), runs.end(),
+                       [&w](const LayerRun& run) { return w.kinds[run.kind].name.size() == 1; });
 }
 
 std::string pattern_of(const Workload& w, const std::vector<LayerRun>& runs)
@@ -87,8 +89,8 @@ std::string pattern_of(const Workload& w, const std::vector<LayerRun>& runs)
 std::size_t period_of(const std::string& pattern)
 {
     std::size_t period = 1;
-    while (period < pattern.size() &&
-           !std::equal(pattern.begin() + static_cast<std::ptrdiff_t>(period), pattern.end(), pattern.begin())) {
+    while (period < pattern.size() && !std::equal(pattern.begin() + static_cast<std::ptrdiff_t>(period),
+                                                  pattern.end(), pattern.begin())) {
         ++period;
     }
     return period;
@@ -105,13 +107,14 @@ std::string sequence_text(const Workload& w)
             return fmt::format("pattern = {}\n", toml_text(pattern));
         }
         const std::string rest = pattern.substr(pattern.size() / period * period);
-        text = fmt::format("{{ pattern = {}, count = {} }}", toml_text(pattern.substr(0, period)), pattern.size() / period);
+        text = fmt::format("{{ pattern = {}, count = {} }}", toml_text(pattern.substr(0, period)),
+                           pattern.size() / period);
         text += rest.empty() ? "" : fmt::format(", {{ pattern = {} }}", toml_text(rest));
         return fmt::format("sequence = [{}]\n", text);
     }
     for (const LayerRun& run : w.sequence) {
-        text +=
-            fmt::format("{}{{ layer = {}, count = {} }}", text.empty() ? "" : ", ", toml_text(w.kinds[run.kind].name), run.count);
+        text += fmt::format("{}{{ layer = {}, count = {} }}", text.empty() ? "" : ", ",
+                            toml_text(w.kinds[run.kind].name), run.count);
     }
     return fmt::format("sequence = [{}]\n", text);
 }
@@ -122,7 +125,8 @@ std::string prediction_text(const Workload& w)
         return "";
     }
     const bool one = w.prediction.size() == 1 && w.prediction.front().count == 1;
-    return one ? fmt::format("prediction = {{ layer = {} }}\n", toml_text(w.kinds[w.prediction.front().kind].name))
+    return one ? fmt::format("prediction = {{ layer = {} }}\n",
+                             toml_text(w.kinds[w.prediction.front().kind].name))
                : fmt::format("prediction = {{ pattern = {} }}\n", toml_text(pattern_of(w, w.prediction)));
 }
 
@@ -150,8 +154,8 @@ std::string layer_text(const LayerDescription& layer)
 std::string workload_text(const ImportedNetwork& network)
 {
     const Workload& w = network.workload;
-    std::string text =
-        fmt::format("[workload]                           # from {} of {}\n", network.origin, network.architecture);
+    std::string text = fmt::format("[workload]                           # from {} of {}\n", network.origin,
+                                   network.architecture);
     for (const std::string& assumption : network.assumptions) {
         text += fmt::format("# assumed: {}\n", assumption);
     }

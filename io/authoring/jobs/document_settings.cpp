@@ -42,14 +42,16 @@ struct Flattening {
 
 std::string scalar_text(const yaml_node_t& node)
 {
-    return {reinterpret_cast<const char*>(node.data.scalar.value), node.data.scalar.length};  // NOLINT: bytes of a C library
+    return {reinterpret_cast<const char*>(node.data.scalar.value),
+            node.data.scalar.length};  // NOLINT: bytes of a C library
 }
 
 int line_of(const yaml_node_t& node) { return static_cast<int>(node.start_mark.line) + 1; }
 
 void refuse_size(const Flattening& f, int line)
 {
-    throw InputError({f.path, line}, "has more values than a description of a job", "give the file that starts the training");
+    throw InputError({f.path, line}, "has more values than a description of a job",
+                     "give the file that starts the training");
 }
 
 void flatten(const Flattening& f, const yaml_node_t& node, const std::string& name, int depth);
@@ -58,7 +60,9 @@ void flatten_list(const Flattening& f, const yaml_node_t& node, const std::strin
 {
     const auto* begin = node.data.sequence.items.start;
     const auto* end = node.data.sequence.items.top;
-    const auto plain = [&f](yaml_node_item_t item) { return yaml_document_get_node(f.document, item)->type == YAML_SCALAR_NODE; };
+    const auto plain = [&f](yaml_node_item_t item) {
+        return yaml_document_get_node(f.document, item)->type == YAML_SCALAR_NODE;
+    };
     if (std::all_of(begin, end, plain)) {
         JobSetting& setting = f.settings.emplace_back(JobSetting{name, {}, {}, {f.path, line_of(node)}});
         for (const auto* item = begin; item != end; ++item) {
@@ -68,7 +72,8 @@ void flatten_list(const Flattening& f, const yaml_node_t& node, const std::strin
         return;
     }
     for (const auto* item = begin; item != end; ++item) {
-        flatten(f, *yaml_document_get_node(f.document, *item), fmt::format("{}.{}", name, item - begin), depth);
+        flatten(f, *yaml_document_get_node(f.document, *item), fmt::format("{}.{}", name, item - begin),
+                depth);
     }
 }
 
@@ -85,7 +90,11 @@ void flatten(const Flattening& f, const yaml_node_t& node, const std::string& na
             const yaml_node_t& value = *yaml_document_get_node(f.document, pair->value);
             const std::string own = key.type == YAML_SCALAR_NODE ? scalar_text(key) : "?";
             const bool merged = own == "<<";
-            flatten(f, value, merged ? name : name.empty() ? own : fmt::format("{}.{}", name, own), depth + 1);
+            flatten(f, value,
+                    merged         ? name
+                    : name.empty() ? own
+                                   : fmt::format("{}.{}", name, own),
+                    depth + 1);
         }
     } else {
         f.settings.push_back({name, {scalar_text(node)}, {}, {f.path, line_of(node)}});
@@ -112,7 +121,8 @@ void flatten(const TomlNode& node, const std::string& name, const std::string& p
         if (child.kind == TomlNode::Kind::list) {  // of lists: the texts of each in one value
             std::string all;
             for (const TomlNode& inner : child.children) {
-                all += (all.empty() ? "" : ",") + (inner.kind == TomlNode::Kind::text ? inner.text : inner.shown);
+                all += (all.empty() ? "" : ",") +
+                       (inner.kind == TomlNode::Kind::text ? inner.text : inner.shown);
             }
             setting.values.push_back(all);
         } else {
@@ -138,7 +148,8 @@ JobSettingList document_settings(const std::string& text, const std::string& pat
     if (yaml_parser_load(&parser.parser, &document.document) == 0) {
         const char* problem = parser.parser.problem;
         throw InputError({path, static_cast<int>(parser.parser.problem_mark.line) + 1},
-                         fmt::format("is not valid YAML or JSON: {}", problem == nullptr ? "it cannot be read" : problem),
+                         fmt::format("is not valid YAML or JSON: {}",
+                                     problem == nullptr ? "it cannot be read" : problem),
                          "correct this line, or give another file of the job");
     }
     JobSettingList settings;
@@ -162,12 +173,14 @@ namespace {
 /// The value of a setting of that path, of the last one; nothing: there is none.
 const JobSetting* setting_named(const JobSettingList& settings, std::string_view name)
 {
-    const auto found = std::find_if(settings.rbegin(), settings.rend(), [name](const JobSetting& s) { return s.name == name; });
+    const auto found = std::find_if(settings.rbegin(), settings.rend(),
+                                    [name](const JobSetting& s) { return s.name == name; });
     return found == settings.rend() ? nullptr : &*found;
 }
 
 /// What ${inner} stands for in the setting; nothing: unknown.
-std::optional<std::string> referred(const std::string& inner, const JobSetting& from, const JobSettingList& settings,
+std::optional<std::string> referred(const std::string& inner, const JobSetting& from,
+                                    const JobSettingList& settings,
                                     const std::map<std::string, std::string>& given)
 {
     std::string name = inner;
@@ -188,7 +201,8 @@ std::optional<std::string> referred(const std::string& inner, const JobSetting& 
         name = (dot == std::string::npos ? "" : from.name.substr(0, dot + 1)) + name.substr(1);
     }
     const JobSetting* found = colon == std::string::npos ? setting_named(settings, name) : nullptr;
-    if (found != nullptr && found->values.size() == 1 && found->values.front().find("${") == std::string::npos) {
+    if (found != nullptr && found->values.size() == 1 &&
+        found->values.front().find("${") == std::string::npos) {
         return found->values.front();
     }
     return usual;

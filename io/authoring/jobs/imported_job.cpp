@@ -23,7 +23,8 @@ enum class FileKind { shell, arguments, document, toml, python, model };
 
 bool ends_with_any(const std::string& path, std::initializer_list<std::string_view> endings)
 {
-    return std::any_of(endings.begin(), endings.end(), [&path](std::string_view ending) { return path.ends_with(ending); });
+    return std::any_of(endings.begin(), endings.end(),
+                       [&path](std::string_view ending) { return path.ends_with(ending); });
 }
 
 /// The first line that is no comment.
@@ -47,7 +48,8 @@ bool is_override(std::string_view line)
     const std::size_t equals = line.find('=');
     const std::size_t dot = line.find('.');
     return dot != std::string_view::npos && equals != std::string_view::npos && dot < equals &&
-           line.substr(0, equals).find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.+~") ==
+           line.substr(0, equals).find_first_not_of(
+               "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.+~") ==
                std::string_view::npos;
 }
 
@@ -58,8 +60,10 @@ FileKind kind_of(const JobFile& file)
         return FileKind::python;
     }
     if (ends_with_any(file.path, {".json"}) || line.starts_with('{')) {
-        const bool model = file.text.find("\"architectures\"") != std::string::npos || file.path.ends_with("config.json");
-        return model && file.text.find("\"zero_optimization\"") == std::string::npos ? FileKind::model : FileKind::document;
+        const bool model =
+            file.text.find("\"architectures\"") != std::string::npos || file.path.ends_with("config.json");
+        return model && file.text.find("\"zero_optimization\"") == std::string::npos ? FileKind::model
+                                                                                     : FileKind::document;
     }
     if (ends_with_any(file.path, {".toml"}) ||
         (line.starts_with('[') && line.find(']') != std::string_view::npos && !file.text.starts_with("#!"))) {
@@ -68,7 +72,8 @@ FileKind kind_of(const JobFile& file)
     if (line.starts_with("--") || is_override(line)) {
         return FileKind::arguments;
     }
-    const bool script = ends_with_any(file.path, {".sh", ".bash", ".sbatch", ".slurm"}) || file.text.starts_with("#!");
+    const bool script =
+        ends_with_any(file.path, {".sh", ".bash", ".sbatch", ".slurm"}) || file.text.starts_with("#!");
     return ends_with_any(file.path, {".yaml", ".yml"}) && !script ? FileKind::document : FileKind::shell;
 }
 
@@ -91,11 +96,13 @@ bool states(const JobSettingList& settings, std::string_view name)
 }
 bool states_any(const JobSettingList& settings, std::initializer_list<std::string_view> names)
 {
-    return std::any_of(names.begin(), names.end(), [&settings](std::string_view name) { return states(settings, name); });
+    return std::any_of(names.begin(), names.end(),
+                       [&settings](std::string_view name) { return states(settings, name); });
 }
 bool has_section(const JobSettingList& settings, std::string_view section)
 {
-    return std::any_of(settings.begin(), settings.end(), [section](const JobSetting& s) { return s.name.starts_with(section); });
+    return std::any_of(settings.begin(), settings.end(),
+                       [section](const JobSetting& s) { return s.name.starts_with(section); });
 }
 
 std::optional<std::string> sourced(const std::string& name, const void* from)
@@ -109,8 +116,8 @@ int known_settings(const LaunchCommand& command)
 {
     const auto known = [](const JobSetting& setting) {
         for (const TrainerSettings* table :
-             {&slime_settings(), &megatron_deepspeed_settings(), &bridge_settings(), &torchtitan_settings(), &swift_settings(),
-              &llama_factory_settings(), &maxtext_settings(), &verl_settings()}) {
+             {&slime_settings(), &megatron_deepspeed_settings(), &bridge_settings(), &torchtitan_settings(),
+              &swift_settings(), &llama_factory_settings(), &maxtext_settings(), &verl_settings()}) {
             const KnownSetting own = known_setting(*table, setting.name);
             if (own.row != nullptr && own.row->effect == SettingEffect::read) {
                 return true;
@@ -137,25 +144,28 @@ void read_script(const JobFile& file, FoundFiles& job)
     }
     job.why.insert(script.why.begin(), script.why.end());
     for (const std::string& name : script.not_sourced) {
-        job.problems.push_back(
-            fmt::format("{} sources {}, which is not there: give it as one more FILE", file.path, printable(name)));
+        job.problems.push_back(fmt::format("{} sources {}, which is not there: give it as one more FILE",
+                                           file.path, printable(name)));
     }
     if (commands.empty()) {
         return;
     }
-    std::stable_sort(commands.begin(), commands.end(),
-                     [](const LaunchCommand& a, const LaunchCommand& b) { return known_settings(a) > known_settings(b); });
+    std::stable_sort(commands.begin(), commands.end(), [](const LaunchCommand& a, const LaunchCommand& b) {
+        return known_settings(a) > known_settings(b);
+    });
     LaunchCommand& command = commands.front();
     constexpr int some = 2;
     if (commands.size() > 1 && known_settings(commands[1]) > some) {
-        job.problems.push_back(
-            fmt::format("{} starts several programs; the one in line {} is taken", file.path, command.place.line));
+        job.problems.push_back(fmt::format("{} starts several programs; the one in line {} is taken",
+                                           file.path, command.place.line));
     }
-    const bool better = !job.sources.command || job.sources.command->program.empty() ||
-                        (!command.program.empty() && known_settings(command) > known_settings(*job.sources.command));
+    const bool better =
+        !job.sources.command || job.sources.command->program.empty() ||
+        (!command.program.empty() && known_settings(command) > known_settings(*job.sources.command));
     for (const char* name : {"NNODES", "NPROC_PER_NODE", "NGPU", "CONFIG_FILE", "MODULE", "CONFIG"}) {
         const auto variable = script.variables.find(name);
-        if (variable != script.variables.end() && variable->second.size() == 1 && variable->second.front().known()) {
+        if (variable != script.variables.end() && variable->second.size() == 1 &&
+            variable->second.front().known()) {
             command.environment.emplace(name, variable->second.front().text);
         }
     }
@@ -168,15 +178,18 @@ void read_script(const JobFile& file, FoundFiles& job)
 JobSettingList named_document(const JobFile& file)
 {
     JobSettingList settings = document_settings(file.text, file.path);
-    const bool json = states_any(settings, {"zero_optimization.stage", "train_micro_batch_size_per_gpu", "train_batch_size"}) ||
+    const bool json = states_any(settings, {"zero_optimization.stage", "train_micro_batch_size_per_gpu",
+                                            "train_batch_size"}) ||
                       has_section(settings, "zero_optimization");
     const bool accelerate = states_any(settings, {"distributed_type", "compute_environment", "num_machines"});
     for (JobSetting& setting : settings) {
         if (json) {
             setting.name = "deepspeed_json." + setting.name;
         } else if (accelerate) {
-            for (const std::string_view section : {"fsdp_config.", "deepspeed_config.", "parallelism_config."}) {
-                setting.name = setting.name.starts_with(section) ? setting.name.substr(section.size()) : setting.name;
+            for (const std::string_view section :
+                 {"fsdp_config.", "deepspeed_config.", "parallelism_config."}) {
+                setting.name =
+                    setting.name.starts_with(section) ? setting.name.substr(section.size()) : setting.name;
             }
             setting.name = "accelerate." + setting.name;
         }
@@ -212,14 +225,16 @@ void read_named_files(FoundFiles& job)
     }
     for (const std::string& name : names) {
         const bool configuration = ends_with_any(name, {".json", ".yaml", ".yml", ".toml"});
-        const bool given =
-            std::any_of(job.sources.request.files.begin(), job.sources.request.files.end(), [&name](const JobFile& file) {
-                return file.path == name || file.path.ends_with("/" + name.substr(name.find_last_of('/') + 1)) ||
+        const bool given = std::any_of(
+            job.sources.request.files.begin(), job.sources.request.files.end(), [&name](const JobFile& file) {
+                return file.path == name ||
+                       file.path.ends_with("/" + name.substr(name.find_last_of('/') + 1)) ||
                        name.ends_with("/" + file.path);
             });
         const auto file = configuration && !given ? job_file(job.sources, name) : std::nullopt;
         if (file) {
-            append(job.documents, file->path.ends_with(".toml") ? toml_settings(file->text, file->path) : named_document(*file));
+            append(job.documents, file->path.ends_with(".toml") ? toml_settings(file->text, file->path)
+                                                                : named_document(*file));
         }
     }
 }
@@ -244,8 +259,14 @@ struct Format {
     ImportedJob (*read)(const JobSources&, JobSettingList);
 };
 
-std::string program_of(const FoundFiles& job) { return job.sources.command ? job.sources.command->program : ""; }
-bool runs(const FoundFiles& job, std::string_view program) { return program_of(job).find(program) != std::string::npos; }
+std::string program_of(const FoundFiles& job)
+{
+    return job.sources.command ? job.sources.command->program : "";
+}
+bool runs(const FoundFiles& job, std::string_view program)
+{
+    return program_of(job).find(program) != std::string::npos;
+}
 bool says(const FoundFiles& job, std::initializer_list<std::string_view> names)
 {
     return states_any(job.words, names) || states_any(job.documents, names);
@@ -258,7 +279,9 @@ const std::vector<Format>& formats()
          [](const FoundFiles& job) {
              return says(job, {"actor_num_nodes", "rollout_batch_size", "actor_num_gpus_per_node"});
          },
-         [](const JobSources& sources, JobSettingList s) { return megatron_job(sources, slime_settings(), std::move(s)); }},
+         [](const JobSources& sources, JobSettingList s) {
+             return megatron_job(sources, slime_settings(), std::move(s));
+         }},
         {"Megatron-DeepSpeed",
          [](const FoundFiles& job) {
              return says(job, {"deepspeed_config", "zero_stage"}) && says(job, {"num_layers"});
@@ -267,16 +290,24 @@ const std::vector<Format>& formats()
              return megatron_job(sources, megatron_deepspeed_settings(), std::move(s));
          }},
         {"Primus", [](const FoundFiles& job) { return has_section(job.documents, "modules.pre_trainer"); },
-         [](const JobSources& sources, JobSettingList s) { return megatron_job(sources, primus_settings(), std::move(s)); }},
+         [](const JobSources& sources, JobSettingList s) {
+             return megatron_job(sources, primus_settings(), std::move(s));
+         }},
         {"NeMo 1",
-         [](const FoundFiles& job) { return has_section(job.documents, "trainer.") && has_section(job.documents, "model."); },
-         [](const JobSources& sources, JobSettingList s) { return megatron_job(sources, nemo1_settings(), std::move(s)); }},
+         [](const FoundFiles& job) {
+             return has_section(job.documents, "trainer.") && has_section(job.documents, "model.");
+         },
+         [](const JobSources& sources, JobSettingList s) {
+             return megatron_job(sources, nemo1_settings(), std::move(s));
+         }},
         {"Megatron-Bridge",
          [](const FoundFiles& job) {
-             return says(job, {"recipe", "mixed_precision", "model.tensor_model_parallel_size", "train.global_batch_size",
-                               "train.micro_batch_size"});
+             return says(job, {"recipe", "mixed_precision", "model.tensor_model_parallel_size",
+                               "train.global_batch_size", "train.micro_batch_size"});
          },
-         [](const JobSources& sources, JobSettingList s) { return megatron_job(sources, bridge_settings(), std::move(s)); }},
+         [](const JobSources& sources, JobSettingList s) {
+             return megatron_job(sources, bridge_settings(), std::move(s));
+         }},
         {"nanotron",
          [](const FoundFiles& job) {
              return has_section(job.documents, "parallelism.dp") && has_section(job.documents, "tokens.");
@@ -288,19 +319,26 @@ const std::vector<Format>& formats()
                     runs(job, "run_train.sh") || runs(job, "torchtitan");
          },
          torchtitan_job},
-        {"verl", [](const FoundFiles& job) { return has_section(job.words, "actor_rollout_ref."); }, verl_job},
+        {"verl", [](const FoundFiles& job) { return has_section(job.words, "actor_rollout_ref."); },
+         verl_job},
         {"MaxText",
          [](const FoundFiles& job) {
-             return says(job, {"per_device_batch_size", "base_emb_dim", "ici_fsdp_parallelism"}) || runs(job, "maxtext");
+             return says(job, {"per_device_batch_size", "base_emb_dim", "ici_fsdp_parallelism"}) ||
+                    runs(job, "maxtext");
          },
          maxtext_job},
         {"Megatron-LM",
          [](const FoundFiles& job) {
-             return says(job, {"num_layers", "micro_batch_size", "tensor_model_parallel_size"}) && !says(job, {"base_model"});
+             return says(job, {"num_layers", "micro_batch_size", "tensor_model_parallel_size"}) &&
+                    !says(job, {"base_model"});
          },
-         [](const JobSources& sources, JobSettingList s) { return megatron_job(sources, megatron_settings(), std::move(s)); }},
+         [](const JobSources& sources, JobSettingList s) {
+             return megatron_job(sources, megatron_settings(), std::move(s));
+         }},
         {"ms-swift", [](const FoundFiles& job) { return runs(job, "swift "); },
-         [](const JobSources& sources, JobSettingList s) { return transformers_job(sources, swift_settings(), std::move(s)); }},
+         [](const JobSources& sources, JobSettingList s) {
+             return transformers_job(sources, swift_settings(), std::move(s));
+         }},
         {"LLaMA-Factory",
          [](const FoundFiles& job) {
              return runs(job, "llamafactory") || says(job, {"finetuning_type", "cutoff_len"});
@@ -312,14 +350,18 @@ const std::vector<Format>& formats()
          [](const FoundFiles& job) {
              return runs(job, "axolotl") || says(job, {"base_model", "sample_packing"});
          },
-         [](const JobSources& sources, JobSettingList s) { return transformers_job(sources, axolotl_settings(), std::move(s)); }},
+         [](const JobSources& sources, JobSettingList s) {
+             return transformers_job(sources, axolotl_settings(), std::move(s));
+         }},
         {"TRL", [](const FoundFiles& job) { return runs(job, "trl "); },
-         [](const JobSources& sources, JobSettingList s) { return transformers_job(sources, trl_settings(), std::move(s)); }},
+         [](const JobSources& sources, JobSettingList s) {
+             return transformers_job(sources, trl_settings(), std::move(s));
+         }},
         {"Hugging Face Trainer",
          [](const FoundFiles& job) {
-             return says(job,
-                         {"per_device_train_batch_size", "model_name_or_path", "deepspeed_json.train_micro_batch_size_per_gpu",
-                          "deepspeed_json.train_batch_size", "deepspeed_json.zero_optimization.stage"});
+             return says(job, {"per_device_train_batch_size", "model_name_or_path",
+                               "deepspeed_json.train_micro_batch_size_per_gpu",
+                               "deepspeed_json.train_batch_size", "deepspeed_json.zero_optimization.stage"});
          },
          [](const JobSources& sources, JobSettingList s) {
              return transformers_job(sources, transformers_settings(), std::move(s));
@@ -345,10 +387,11 @@ void refuse_questions(const FoundFiles& job)
     for (const std::string& name : command.loose) {
         names.push_back(explained(job, name));
     }
-    throw InputError(command.place, fmt::format("{} may hold arguments, but has no value here", listed(names)),
-                     fmt::format("add --set '{}=ARGUMENTS', empty if it has none, or the FILE that sets it{}{}",
-                                 command.loose.front(), job.problems.empty() ? "" : "; ",
-                                 job.problems.empty() ? "" : job.problems.front()));
+    throw InputError(
+        command.place, fmt::format("{} may hold arguments, but has no value here", listed(names)),
+        fmt::format("add --set '{}=ARGUMENTS', empty if it has none, or the FILE that sets it{}{}",
+                    command.loose.front(), job.problems.empty() ? "" : "; ",
+                    job.problems.empty() ? "" : job.problems.front()));
 }
 
 /// Whether a name that the user sets stands in some file.
@@ -358,8 +401,8 @@ bool names_variable(const ImportRequest& request, const std::string& name)
     const auto names = [&](const std::string& text) {
         return text.find(name) != std::string::npos || text.find(braced) != std::string::npos;
     };
-    return names(request.command) ||
-           std::any_of(request.files.begin(), request.files.end(), [&](const JobFile& file) { return names(file.text); });
+    return names(request.command) || std::any_of(request.files.begin(), request.files.end(),
+                                                 [&](const JobFile& file) { return names(file.text); });
 }
 
 /// Says beside the names of missing values why they have none.
@@ -379,7 +422,8 @@ void refuse_binary(const JobFile& file)
     };
     constexpr std::ptrdiff_t share = 20;  // one character in so many may be a control character
     const std::ptrdiff_t controls = std::count_if(file.text.begin(), file.text.end(), is_control);
-    if (file.text.find('\0') != std::string::npos || controls * share > static_cast<std::ptrdiff_t>(file.text.size())) {
+    if (file.text.find('\0') != std::string::npos ||
+        controls * share > static_cast<std::ptrdiff_t>(file.text.size())) {
         throw InputError(InputPlace{file.path, 0}, "is a binary file",
                          "give the script or configuration that starts the training");
     }
@@ -425,7 +469,8 @@ ImportedJob imported_job(const ImportRequest& request, const Catalog& catalog)
     for (const auto& [name, value] : request.set) {
         job.words.push_back({name, {value}, {}, {"--set", 0}});
     }
-    const auto format = std::find_if(formats().begin(), formats().end(), [&job](const Format& known) { return known.is(job); });
+    const auto format = std::find_if(formats().begin(), formats().end(),
+                                     [&job](const Format& known) { return known.is(job); });
     if (format == formats().end()) {
         std::vector<std::string> names;
         for (const Format& known : formats()) {
@@ -434,22 +479,25 @@ ImportedJob imported_job(const ImportRequest& request, const Catalog& catalog)
         const std::string path = request.files.empty() ? "" : request.files.front().path;
         if (has_section(job.documents, "workload.") &&
             (has_section(job.documents, "cluster.") || has_section(job.documents, "space."))) {
-            throw InputError(
-                InputPlace{path, 0}, "is a scenario of prismopt, not a job",
-                fmt::format("predict a plan of it: prismopt predict {0} --design \"...\", or search it: prismopt search {0}",
-                            printable(path)));
+            throw InputError(InputPlace{path, 0}, "is a scenario of prismopt, not a job",
+                             fmt::format("predict a plan of it: prismopt predict {0} --design \"...\", or "
+                                         "search it: prismopt search {0}",
+                                         printable(path)));
         }
-        const bool empty =
-            request.command.empty() && std::all_of(request.files.begin(), request.files.end(), [](const JobFile& file) {
-                return file.text.find_first_not_of(" \t\r\n") == std::string::npos;
-            });
+        const bool empty = request.command.empty() &&
+                           std::all_of(request.files.begin(), request.files.end(), [](const JobFile& file) {
+                               return file.text.find_first_not_of(" \t\r\n") == std::string::npos;
+                           });
         if (empty) {
-            throw InputError(InputPlace{path, 0}, "is empty", "give the script or configuration that starts the training");
+            throw InputError(InputPlace{path, 0}, "is empty",
+                             "give the script or configuration that starts the training");
         }
         throw InputError(
-            fmt::format("{}{}no file states settings of a known trainer; known are: {}. Give the script or configuration that "
+            fmt::format("{}{}no file states settings of a known trainer; known are: {}. Give the script or "
+                        "configuration that "
                         "starts the training{}",
-                        path, path.empty() ? "" : ": ", listed(names), job.problems.empty() ? "" : "; " + job.problems.front()));
+                        path, path.empty() ? "" : ": ", listed(names),
+                        job.problems.empty() ? "" : "; " + job.problems.front()));
     }
     JobSettingList settings = job.documents;
     append(settings, job.words);

@@ -27,7 +27,10 @@ struct FoundSetting {
     std::size_t end = 0;          // behind its value
 };
 
-bool in_name(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '-' || c == '.'; }
+bool in_name(char c)
+{
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '-' || c == '.';
+}
 bool is_blank(char c) { return c == ' ' || c == '\t'; }
 
 std::string plain(std::string name)
@@ -57,7 +60,8 @@ std::size_t word_end(const std::string& text, std::size_t at)
     for (; at < text.size() && text[at] != '\n'; ++at) {
         const char c = text[at];
         depth += c == '{' || c == '(' ? 1 : 0;
-        if (depth == 0 && (is_blank(c) || c == '"' || c == '\'' || c == ')' || c == '\\' || c == '\r' || c == ';')) {
+        if (depth == 0 &&
+            (is_blank(c) || c == '"' || c == '\'' || c == ')' || c == '\\' || c == '\r' || c == ';')) {
             break;
         }
         depth -= c == '}' || c == ')' ? 1 : 0;
@@ -148,8 +152,8 @@ std::optional<FoundSetting> find_entry(const std::string& text, std::size_t from
 
 std::optional<FoundSetting> find_setting(const std::vector<JobFile>& files, const ImportedValue& value)
 {
-    const auto file =
-        std::find_if(files.begin(), files.end(), [&value](const JobFile& each) { return each.path == value.place.file; });
+    const auto file = std::find_if(files.begin(), files.end(),
+                                   [&value](const JobFile& each) { return each.path == value.place.file; });
     if (file == files.end() || value.place.line < 1) {
         return std::nullopt;
     }
@@ -200,7 +204,8 @@ std::vector<std::size_t> uses_of(const std::string& text, const std::string& nam
 {
     std::vector<std::size_t> places;
     const auto in_word = [&text](std::size_t at) {
-        return at < text.size() && (std::isalnum(static_cast<unsigned char>(text[at])) != 0 || text[at] == '_');
+        return at < text.size() &&
+               (std::isalnum(static_cast<unsigned char>(text[at])) != 0 || text[at] == '_');
     };
     for (std::size_t at = text.find(name); at != std::string::npos; at = text.find(name, at + 1)) {
         if ((at == 0 || !in_word(at - 1)) && !in_word(at + name.size())) {
@@ -211,8 +216,8 @@ std::vector<std::size_t> uses_of(const std::string& text, const std::string& nam
 }
 
 /// The value of a variable that is assigned once and used once, and not elsewhere: "4" of TP=4, TP="4" or TP=${TP:-4}.
-std::optional<Edit> edit_of_variable(const std::vector<JobFile>& files, const FoundSetting& setting, const std::string& name,
-                                     const std::string& value)
+std::optional<Edit> edit_of_variable(const std::vector<JobFile>& files, const FoundSetting& setting,
+                                     const std::string& name, const std::string& value)
 {
     const std::string& text = files[setting.file].text;
     std::optional<Edit> edit;
@@ -267,10 +272,11 @@ void remove_setting(std::string& text, std::size_t begin, std::size_t end)
     const std::size_t line_end = std::min(text.find('\n', end), text.size());
     const std::string before = text.substr(line, begin - line);
     std::string after = text.substr(end, line_end - end);
-    const bool continues = after.find_last_not_of(" \t\r") != std::string::npos && after[after.find_last_not_of(" \t\r")] == '\\';
-    const bool alone =
-        before.find_first_not_of(" \t") == std::string::npos &&
-        (after.find_first_not_of(" \t\r") == std::string::npos || after.find_first_not_of(" \t\r\\") == std::string::npos);
+    const bool continues = after.find_last_not_of(" \t\r") != std::string::npos &&
+                           after[after.find_last_not_of(" \t\r")] == '\\';
+    const bool alone = before.find_first_not_of(" \t") == std::string::npos &&
+                       (after.find_first_not_of(" \t\r") == std::string::npos ||
+                        after.find_first_not_of(" \t\r\\") == std::string::npos);
     if (!alone) {
         const std::size_t blank = begin > line && is_blank(text[begin - 1]) ? 1 : 0;
         text.erase(begin - blank, end - begin + blank);
@@ -300,8 +306,10 @@ Edit added_behind(const std::string& text, const FoundSetting& anchor, const std
         return {anchor.file, line_end, line_end, "\n" + indent + added};
     }
     if (alone && after.find_first_not_of(" \t\\\r") == std::string::npos) {
-        const bool last_of_command = after.find('\\') == std::string::npos && line > 1 && text[line - 2] == '\\';
-        return {anchor.file, anchor.end, anchor.end, (last_of_command ? " \\" : after) + "\n" + indent + added};
+        const bool last_of_command =
+            after.find('\\') == std::string::npos && line > 1 && text[line - 2] == '\\';
+        return {anchor.file, anchor.end, anchor.end,
+                (last_of_command ? " \\" : after) + "\n" + indent + added};
     }
     return {anchor.file, anchor.end, anchor.end, " " + added};
 }
@@ -309,7 +317,8 @@ Edit added_behind(const std::string& text, const FoundSetting& anchor, const std
 std::vector<JobFile> applied(std::vector<JobFile> files, std::vector<Edit> edits)
 {
     std::stable_sort(edits.begin(), edits.end(), [](const Edit& a, const Edit& b) {
-        return std::pair(a.file, a.begin) > std::pair(b.file, b.begin);  // from the end, so that places before stay
+        return std::pair(a.file, a.begin) >
+               std::pair(b.file, b.begin);  // from the end, so that places before stay
     });
     for (const Edit& edit : edits) {
         std::string& text = files[edit.file].text;
@@ -324,7 +333,9 @@ std::vector<JobFile> applied(std::vector<JobFile> files, std::vector<Edit> edits
 
 char separator_of(const std::string& text, const FoundSetting& found)
 {
-    return text.substr(found.name_end, found.value_begin - found.name_end).find(':') == std::string::npos ? '=' : ':';
+    return text.substr(found.name_end, found.value_begin - found.name_end).find(':') == std::string::npos
+               ? '='
+               : ':';
 }
 
 std::string section_of(const std::string& name)
@@ -335,16 +346,19 @@ std::string section_of(const std::string& name)
 
 }  // namespace
 
-std::optional<std::vector<JobFile>> with_settings(const std::vector<JobFile>& files, const std::vector<ImportedValue>& read,
-                                                  const std::vector<WantedSetting>& wanted, const std::set<std::string>& keys)
+std::optional<std::vector<JobFile>> with_settings(const std::vector<JobFile>& files,
+                                                  const std::vector<ImportedValue>& read,
+                                                  const std::vector<WantedSetting>& wanted,
+                                                  const std::set<std::string>& keys)
 {
     std::vector<Edit> edits;
     std::vector<bool> placed(wanted.size(), false);
     const auto is_wanted = [&](const ImportedValue& value) {
-        return static_cast<std::size_t>(
-            std::find_if(wanted.begin(), wanted.end(),
-                         [&](const WantedSetting& setting) { return plain(setting.name) == plain(value.name); }) -
-            wanted.begin());
+        return static_cast<std::size_t>(std::find_if(wanted.begin(), wanted.end(),
+                                                     [&](const WantedSetting& setting) {
+                                                         return plain(setting.name) == plain(value.name);
+                                                     }) -
+                                        wanted.begin());
     };
     for (const ImportedValue& value : read) {  // values that change where they stand
         const std::size_t k = keys.contains(value.key) ? is_wanted(value) : wanted.size();
@@ -360,11 +374,15 @@ std::optional<std::vector<JobFile>> with_settings(const std::vector<JobFile>& fi
             return std::nullopt;
         }
         const std::string& text = files[found->file].text;
-        const std::string variable = variable_of(text.substr(found->value_begin, found->end - found->value_begin));
-        const auto of_variable = variable.empty() ? std::nullopt : edit_of_variable(files, *found, variable, wanted[k].value);
-        edits.push_back(of_variable ? *of_variable : Edit{found->file, found->value_begin, found->end, wanted[k].value});
+        const std::string variable =
+            variable_of(text.substr(found->value_begin, found->end - found->value_begin));
+        const auto of_variable =
+            variable.empty() ? std::nullopt : edit_of_variable(files, *found, variable, wanted[k].value);
+        edits.push_back(of_variable ? *of_variable
+                                    : Edit{found->file, found->value_begin, found->end, wanted[k].value});
     }
-    for (const ImportedValue& value : read) {  // what no wanted setting keeps: replaced by those of its key, or removed
+    for (const ImportedValue& value :
+         read) {  // what no wanted setting keeps: replaced by those of its key, or removed
         if (!keys.contains(value.key) || is_wanted(value) != wanted.size()) {
             continue;
         }
@@ -374,12 +392,13 @@ std::optional<std::vector<JobFile>> with_settings(const std::vector<JobFile>& fi
         }
         std::string text;
         for (std::size_t k = 0; k < wanted.size(); ++k) {
-            const bool in_section = found->style != Style::entry || section_of(wanted[k].name) == section_of(value.name);
+            const bool in_section =
+                found->style != Style::entry || section_of(wanted[k].name) == section_of(value.name);
             const bool replaces = !placed[k] && !wanted[k].usual && wanted[k].key == value.key && in_section;
             if (replaces && (found->style != Style::entry || text.empty())) {
                 placed[k] = true;
-                text +=
-                    (text.empty() ? "" : " ") + written(wanted[k], found->style, separator_of(files[found->file].text, *found));
+                text += (text.empty() ? "" : " ") +
+                        written(wanted[k], found->style, separator_of(files[found->file].text, *found));
             }
         }
         edits.push_back({found->file, found->begin, found->end, text, text.empty()});
@@ -391,10 +410,12 @@ std::optional<std::vector<JobFile>> with_settings(const std::vector<JobFile>& fi
         std::optional<FoundSetting> anchor;
         for (auto value = read.rbegin(); value != read.rend() && !anchor; ++value) {
             const auto found = find_setting(files, *value);
-            const bool free = found && std::none_of(edits.begin(), edits.end(), [&found](const Edit& edit) {
-                                  return edit.removes && edit.file == found->file && edit.begin == found->begin;
-                              });
-            if (free && (found->style != Style::entry || section_of(value->name) == section_of(wanted[k].name))) {
+            const bool free =
+                found && std::none_of(edits.begin(), edits.end(), [&found](const Edit& edit) {
+                    return edit.removes && edit.file == found->file && edit.begin == found->begin;
+                });
+            if (free &&
+                (found->style != Style::entry || section_of(value->name) == section_of(wanted[k].name))) {
                 anchor = found;
             }
         }
@@ -402,7 +423,8 @@ std::optional<std::vector<JobFile>> with_settings(const std::vector<JobFile>& fi
             return std::nullopt;
         }
         const std::string& text = files[anchor->file].text;
-        edits.push_back(added_behind(text, *anchor, written(wanted[k], anchor->style, separator_of(text, *anchor))));
+        edits.push_back(
+            added_behind(text, *anchor, written(wanted[k], anchor->style, separator_of(text, *anchor))));
     }
     return applied(files, std::move(edits));
 }

@@ -13,7 +13,8 @@ namespace prismopt {
 
 /// A setting that a job is to have.
 struct WantedSetting {
-    std::string name;    // as the trainer spells it, without dashes: "tensor-model-parallel-size", "model.seq_length"
+    std::string
+        name;  // as the trainer spells it, without dashes: "tensor-model-parallel-size", "model.seq_length"
     std::string value;   // empty: a flag
     std::string key;     // axis of the plan that it gives
     bool usual = false;  // the trainer's default: need not be written
@@ -23,7 +24,9 @@ struct WantedSetting {
 /// the script assigns the variable that it comes from, if nothing else uses that; a setting that no wanted one replaces is removed, and
 /// one that is not there stands behind the last of its kind. Nothing: a setting is not found where the report has it, or has no place in
 /// these files. What is returned is a proposal: import it to see whether it means what was wanted.
-std::optional<std::vector<JobFile>> with_settings(const std::vector<JobFile>& files, const std::vector<ImportedValue>& read,
-                                                  const std::vector<WantedSetting>& wanted, const std::set<std::string>& keys);
+std::optional<std::vector<JobFile>> with_settings(const std::vector<JobFile>& files,
+                                                  const std::vector<ImportedValue>& read,
+                                                  const std::vector<WantedSetting>& wanted,
+                                                  const std::set<std::string>& keys);
 
 }  // namespace prismopt

@@ -28,7 +28,8 @@ std::optional<std::string> text_of_file(const std::filesystem::path& path)
 {
     constexpr std::uintmax_t largest = 8'000'000;
     std::error_code wrong;
-    if (!std::filesystem::is_regular_file(path, wrong) || std::filesystem::file_size(path, wrong) > largest || wrong) {
+    if (!std::filesystem::is_regular_file(path, wrong) || std::filesystem::file_size(path, wrong) > largest ||
+        wrong) {
         return std::nullopt;
     }
     std::ifstream file(path, std::ios::binary);
@@ -64,7 +65,8 @@ std::vector<std::string> accelerators_like(const std::string& word, const Catalo
     return names;
 }
 
-void take_accelerator(const JobSources& sources, const JobMachine& machine, ImportedJob& job, JobSettings& settings)
+void take_accelerator(const JobSources& sources, const JobMachine& machine, ImportedJob& job,
+                      JobSettings& settings)
 {
     if (!sources.request.instance.empty() || !sources.request.accelerator.empty()) {
         job.accelerator = sources.request.accelerator;
@@ -78,14 +80,14 @@ void take_accelerator(const JobSources& sources, const JobMachine& machine, Impo
     }
     if (names.empty()) {
         job.accelerator = job.accelerator.empty() ? "h100-sxm" : job.accelerator;
-        settings.assume(
-            fmt::format("accelerator {}: no file names it; --accelerator or --instance gives yours", job.accelerator));
+        settings.assume(fmt::format(
+            "accelerator {}: no file names it; --accelerator or --instance gives yours", job.accelerator));
         return;
     }
     job.accelerator = names.front();
     std::vector<std::string> others(names.begin() + 1, names.end());
-    settings.assume(fmt::format("accelerator {} for \"{}\", {}{}; --accelerator gives another", job.accelerator,
-                                printable(hint.word), hint.from,
+    settings.assume(fmt::format("accelerator {} for \"{}\", {}{}; --accelerator gives another",
+                                job.accelerator, printable(hint.word), hint.from,
                                 others.empty() ? "" : fmt::format(" (also: {})", listed(others))));
 }
 
@@ -124,15 +126,17 @@ void take_machine(const JobSources& sources, JobMachine machine, ImportedJob& jo
     job.gpus = sources.request.gpus > 0 ? sources.request.gpus : machine.gpus;
     job.node_gpus = sources.request.node_gpus > 0 ? sources.request.node_gpus : machine.node_gpus;
     if (sources.request.gpus > 0 && machine.gpus > 0 && machine.gpus != sources.request.gpus) {
-        settings.assume(fmt::format("{} GPUs as --gpus says; the files start {} processes", sources.request.gpus, machine.gpus));
+        settings.assume(fmt::format("{} GPUs as --gpus says; the files start {} processes",
+                                    sources.request.gpus, machine.gpus));
         job.node_gpus = sources.request.node_gpus;
     }
     if (job.gpus == 0) {
-        const std::string why = machine.missing.empty()
-                                    ? "no file says on how many GPUs the job runs"
-                                    : fmt::format("the number of GPUs depends on {}", listed(machine.missing));
-        throw InputError(fmt::format("{}; add --gpus N{}", why,
-                                     machine.missing.empty() ? "" : fmt::format(", or --set {}=VALUE", machine.missing.front())));
+        const std::string why = machine.missing.empty() ? "no file says on how many GPUs the job runs"
+                                                        : fmt::format("the number of GPUs depends on {}",
+                                                                      listed(machine.missing));
+        throw InputError(fmt::format(
+            "{}; add --gpus N{}", why,
+            machine.missing.empty() ? "" : fmt::format(", or --set {}=VALUE", machine.missing.front())));
     }
     if (job.node_gpus == 0 || job.node_gpus > job.gpus) {
         job.node_gpus = sources.request.node_gpus;
@@ -164,8 +168,8 @@ void take_model(const JobSources& sources, const std::string& named, ImportedJob
     }
     if (!config) {
         for (const JobFile& file : request.files) {
-            const bool is_config =
-                last_name(file.path) == "config.json" || file.text.find("\"architectures\"") != std::string::npos;
+            const bool is_config = last_name(file.path) == "config.json" ||
+                                   file.text.find("\"architectures\"") != std::string::npos;
             config = is_config ? std::optional(file) : config;
         }
     }
@@ -190,10 +194,12 @@ void take_model(const JobSources& sources, const std::string& named, ImportedJob
         }
     }
     const std::vector<std::string> near = nearest_names(name, sources.catalog.names(workloads_kind));
-    throw InputError(fmt::format(
-        "the network {} is not described in the files; add its config.json (--model-config FILE), or name one of the catalog: "
-        "--workload NAME{}",
-        named.empty() ? "of the job" : printable(named), near.empty() ? "" : fmt::format(" ({} ?)", listed(near))));
+    throw InputError(
+        fmt::format("the network {} is not described in the files; add its config.json (--model-config "
+                    "FILE), or name one of the catalog: "
+                    "--workload NAME{}",
+                    named.empty() ? "of the job" : printable(named),
+                    near.empty() ? "" : fmt::format(" ({} ?)", listed(near))));
 }
 
 void take_replicas(ImportedJob& job)
@@ -201,8 +207,9 @@ void take_replicas(ImportedJob& job)
     ParallelPlan& plan = job.plan;
     const int replica = plan.tp * plan.pp * plan.cp;
     if (replica <= 0 || job.gpus % replica != 0) {
-        throw InputError(fmt::format("tp*pp*cp = {}*{}*{} = {} does not divide {} GPUs; correct the degrees, or give --gpus N",
-                                     plan.tp, plan.pp, plan.cp, replica, job.gpus));
+        throw InputError(fmt::format(
+            "tp*pp*cp = {}*{}*{} = {} does not divide {} GPUs; correct the degrees, or give --gpus N",
+            plan.tp, plan.pp, plan.cp, replica, job.gpus));
     }
     plan.dp = job.gpus / replica;
 }
@@ -212,11 +219,13 @@ void check_batch(const ImportedJob& job)
     const ParallelPlan& plan = job.plan;
     if (job.sequence <= 0 || job.global_batch <= 0 || plan.microbatch <= 0) {
         throw InputError(
-            "the batch or the length of sequences is not positive; correct it, or override it with --set NAME=VALUE");
+            "the batch or the length of sequences is not positive; correct it, or override it with --set "
+            "NAME=VALUE");
     }
     if (job.global_batch % (plan.dp * plan.microbatch) != 0) {
         throw InputError(
-            fmt::format("a batch of {} sequences does not fill microbatches of {} on {} replicas ({} GPUs, tp {}, pp {}, cp {}); "
+            fmt::format("a batch of {} sequences does not fill microbatches of {} on {} replicas ({} GPUs, "
+                        "tp {}, pp {}, cp {}); "
                         "correct the batch, or "
                         "the number of GPUs (--gpus)",
                         job.global_batch, plan.microbatch, plan.dp, job.gpus, plan.tp, plan.pp, plan.cp));

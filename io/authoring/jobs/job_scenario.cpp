@@ -80,7 +80,8 @@ std::vector<std::string> workload_keys(const Workload& w, const Workload& withou
     set(o.states != usual.states, "states", axis_value(o.states));
     set(o.master != usual.master, "master", axis_value(o.master));
     set(o.gradients != usual.gradients, "gradients", axis_value(o.gradients));
-    set(o.reduction && o.reduction != usual.reduction, "reduction", axis_value(o.reduction.value_or(NumberType::fp32)));
+    set(o.reduction && o.reduction != usual.reduction, "reduction",
+        axis_value(o.reduction.value_or(NumberType::fp32)));
     set(o.fused != usual.fused, "fused", "true");
     set(o.paged != usual.paged, "paged", "true");
     set(o.in_backward != usual.in_backward, "in_backward", "true");
@@ -93,7 +94,8 @@ std::string with_plan(std::string text, const std::string& path, const ImportedJ
 {
     const Scenario starter = parse_scenario(with_catalog_files(text, path, {}).text, path);
     const auto set = [&](std::string_view axis, const std::vector<std::string>& values) {
-        text = with_value(text, path, fmt::format("space.{}", axis), fmt::format("[{}]", fmt::join(values, ", ")));
+        text = with_value(text, path, fmt::format("space.{}", axis),
+                          fmt::format("[{}]", fmt::join(values, ", ")));
     };
     const SpaceSettings& space = starter.space;
     if (std::find(space.gpus.begin(), space.gpus.end(), job.gpus) == space.gpus.end()) {
@@ -124,8 +126,9 @@ std::string with_plan(std::string text, const std::string& path, const ImportedJ
     }
     const Workload& w = job.network.workload;
     if (w.wide.first + w.wide.last > 0) {
-        set("precision", {fmt::format("{{ name = \"as-trained\", precision = {}, bf16_first = {}, bf16_last = {} }}",
-                                      axis_value(w.precision), w.wide.first, w.wide.last)});
+        set("precision",
+            {fmt::format("{{ name = \"as-trained\", precision = {}, bf16_first = {}, bf16_last = {} }}",
+                         axis_value(w.precision), w.wide.first, w.wide.last)});
         text = with_value(text, path, "numerics.accept_numerics", "true");
     }
     return text;
@@ -156,8 +159,9 @@ std::string job_scenario(const ImportedJob& job, const ImportRequest& request, c
     choice.global_batch = job.global_batch;
     choice.tokens = 1.0;  // not written
     constexpr double some_steps = 1000;
-    choice.amount = job.steps > 0.0 ? fmt::format("steps = {:.0f}", job.steps)
-                                    : fmt::format("steps = {:.0f}   # assumed: no file states it", some_steps);
+    choice.amount = job.steps > 0.0
+                        ? fmt::format("steps = {:.0f}", job.steps)
+                        : fmt::format("steps = {:.0f}   # assumed: no file states it", some_steps);
     std::string text = starter_scenario(choice, catalog);
     const std::string by = "Written by prismopt init";
     if (const std::size_t at = text.find(by); at != std::string::npos) {

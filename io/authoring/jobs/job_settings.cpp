@@ -37,8 +37,9 @@ std::optional<double> number_in(std::string text)
     std::erase(text, '_');
     double number = 0.0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-    return error == std::errc{} && end == text.data() + text.size() && std::isfinite(number) ? std::optional(number)
-                                                                                             : std::nullopt;
+    return error == std::errc{} && end == text.data() + text.size() && std::isfinite(number)
+               ? std::optional(number)
+               : std::nullopt;
 }
 
 /// Of a list as YAML, Python or a command line writes it.
@@ -70,11 +71,13 @@ bool says_true(std::string_view text)
     return std::find(yes.begin(), yes.end(), text) != yes.end();
 }
 
-JobSettings::JobSettings(const TrainerSettings& table, const JobSettingList& given, bool prefixes) : table_(table)
+JobSettings::JobSettings(const TrainerSettings& table, const JobSettingList& given, bool prefixes)
+    : table_(table)
 {
     for (const JobSetting& setting : given) {
         Entry entry{known_setting(table, setting.name, prefixes), setting};
-        if (entry.known.dialect != nullptr && entry.known.dialect->inverse && entry.setting.values.size() == 1) {
+        if (entry.known.dialect != nullptr && entry.known.dialect->inverse &&
+            entry.setting.values.size() == 1) {
             std::string& value = entry.setting.values.front();
             value = says_true(value) ? "false" : says_false(value) ? "true" : value;
         }
@@ -131,7 +134,8 @@ void JobSettings::refuse_missing() const
         if (needed && !entry.setting.missing.empty()) {
             place = lines.empty() ? entry.setting.place : place;
             const std::vector<std::string> names = names_once(entry.setting.missing);
-            lines.push_back(fmt::format("{}{} needs {}", lines.empty() ? "" : entry.setting.place.text() + ": ",
+            lines.push_back(fmt::format("{}{} needs {}",
+                                        lines.empty() ? "" : entry.setting.place.text() + ": ",
                                         entry.setting.name, listed(names)));
             missing.insert(missing.end(), names.begin(), names.end());
         }
@@ -143,7 +147,8 @@ void JobSettings::refuse_missing() const
     for (const std::string& name : names_asked_for(missing)) {
         remedy += fmt::format(" --set '{}=VALUE'", name);
     }
-    throw InputError(place, fmt::format("{}: no value is known", fmt::join(lines, "\n  ")), remedy + " (empty for none)");
+    throw InputError(place, fmt::format("{}: no value is known", fmt::join(lines, "\n  ")),
+                     remedy + " (empty for none)");
 }
 
 void JobSettings::refuse_other_values() const
@@ -159,13 +164,14 @@ void JobSettings::refuse_other_values() const
         }
         for (const std::string& word : list_words(entry.setting.text())) {
             const std::string name = word.substr(word.find_last_of('.') + 1);  // AttnBackend.flash
-            const bool known = is_nothing(name) || std::any_of(values.begin(), values.end(), [&name](const std::string& value) {
+            const bool known = is_nothing(name) ||
+                               std::any_of(values.begin(), values.end(), [&name](const std::string& value) {
                                    return same_but_for_case(value, name);
                                });
             if (!known) {
                 throw InputError(entry.setting.place,
-                                 fmt::format("{} = {} is no value that {} takes", entry.setting.name, printable(word),
-                                             table_.program),
+                                 fmt::format("{} = {} is no value that {} takes", entry.setting.name,
+                                             printable(word), table_.program),
                                  fmt::format("use one of {}", listed(values)));
             }
         }
@@ -207,7 +213,8 @@ std::optional<std::string> JobSettings::taken(std::string_view row)
     const auto same = [row](const ImportedValue& value) { return value.name == row; };
     if (!usual.empty() && std::none_of(more_.defaults.begin(), more_.defaults.end(), same)) {
         const KnownSetting known = known_setting(table_, row);
-        more_.defaults.push_back({std::string(row), usual, known.row == nullptr ? "" : std::string(known.row->key), {}});
+        more_.defaults.push_back(
+            {std::string(row), usual, known.row == nullptr ? "" : std::string(known.row->key), {}});
     }
     return usual.empty() ? std::nullopt : std::optional(usual);
 }
@@ -266,16 +273,18 @@ int JobSettings::count(std::string_view row, int usual, const std::string& why)
     }
     taken(row);
     const KnownSetting known = known_setting(table_, row);
-    more_.defaults.push_back(
-        {std::string(row), fmt::format("{} ({})", usual, why), known.row == nullptr ? "" : std::string(known.row->key), {}});
+    more_.defaults.push_back({std::string(row),
+                              fmt::format("{} ({})", usual, why),
+                              known.row == nullptr ? "" : std::string(known.row->key),
+                              {}});
     return usual;
 }
 
 int JobSettings::required(std::string_view row)
 {
     if (!given(row) && usual_value(table_, row).empty()) {
-        throw InputError(
-            fmt::format("{} is not given in the files; add --set {}=NUMBER, or one more FILE that states it", row, row));
+        throw InputError(fmt::format(
+            "{} is not given in the files; add --set {}=NUMBER, or one more FILE that states it", row, row));
     }
     return count(row);
 }
@@ -287,7 +296,8 @@ void JobSettings::fail(std::string_view row, const std::string& reason, const st
         throw InputError(fmt::format("{} {}; {}", row, reason, remedy));
     }
     throw InputError(entry->setting.place,
-                     fmt::format("{} = {} {}", entry->setting.name, printable(entry->setting.text()), reason), remedy);
+                     fmt::format("{} = {} {}", entry->setting.name, printable(entry->setting.text()), reason),
+                     remedy);
 }
 
 void JobSettings::assume(const std::string& what)
@@ -324,7 +334,8 @@ ImportReport JobSettings::report() const
             all.unused.push_back(value);
         }
     }
-    for (std::vector<ImportedValue>* list : {&all.read, &all.no_key, &all.irrelevant, &all.unused, &all.unknown}) {
+    for (std::vector<ImportedValue>* list :
+         {&all.read, &all.no_key, &all.irrelevant, &all.unused, &all.unknown}) {
         std::stable_sort(list->begin(), list->end(), [](const ImportedValue& a, const ImportedValue& b) {
             return std::tie(a.place.file, a.place.line) < std::tie(b.place.file, b.place.line);
         });

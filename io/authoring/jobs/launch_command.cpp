@@ -27,7 +27,8 @@ constexpr std::array<TwoWords, 6> programs{{{"swift", {"sft", "pt", "rlhf"}},
                                             {"axolotl", {"train"}},
                                             {"nemo", {"llm"}}}};
 constexpr std::array<std::string_view, 3> wrappers{"run_train.sh", "train.sh", "run_pretrain.sh"};
-constexpr std::array<std::string_view, 7> launchers{"torchrun", "deepspeed", "accelerate", "srun", "mpirun", "mpiexec", "sbatch"};
+constexpr std::array<std::string_view, 7> launchers{"torchrun", "deepspeed", "accelerate", "srun",
+                                                    "mpirun",   "mpiexec",   "sbatch"};
 
 std::string file_name(std::string_view path)
 {
@@ -58,8 +59,9 @@ Found program_in(const std::vector<ShellWord>& words)
             return {i + 1, name};
         }
         for (const TwoWords& two : programs) {
-            const bool task = i + 1 < words.size() && !words[i + 1].text.empty() &&
-                              std::find(two.tasks.begin(), two.tasks.end(), words[i + 1].text) != two.tasks.end();
+            const bool task =
+                i + 1 < words.size() && !words[i + 1].text.empty() &&
+                std::find(two.tasks.begin(), two.tasks.end(), words[i + 1].text) != two.tasks.end();
             if (name == two.program && task) {
                 return {i + 2, fmt::format("{} {}", name, words[i + 1].text)};
             }
@@ -73,7 +75,8 @@ Found program_in(const std::vector<ShellWord>& words)
 
 bool begins_option(const std::string& word)
 {
-    return word.size() > 1 && word[0] == '-' && (word[1] == '-' || std::isalpha(static_cast<unsigned char>(word[1])) != 0);
+    return word.size() > 1 && word[0] == '-' &&
+           (word[1] == '-' || std::isalpha(static_cast<unsigned char>(word[1])) != 0);
 }
 
 /// Position of "=" in "model.a=1", "+a.b=1"; npos: it is no such word.
@@ -84,17 +87,21 @@ std::size_t override_sign(std::string_view word)
         ++at;
     }
     const std::size_t begin = at;
-    while (at < word.size() && (std::isalnum(static_cast<unsigned char>(word[at])) != 0 || word[at] == '_' || word[at] == '.')) {
+    while (at < word.size() &&
+           (std::isalnum(static_cast<unsigned char>(word[at])) != 0 || word[at] == '_' || word[at] == '.')) {
         ++at;
     }
     const bool named = at > begin && std::isalpha(static_cast<unsigned char>(word[begin])) != 0;
     return named && at < word.size() && word[at] == '=' ? at : std::string_view::npos;
 }
 
-std::string without_dashes(const std::string& word) { return word.substr(std::min(word.find_first_not_of('-'), word.size())); }
+std::string without_dashes(const std::string& word)
+{
+    return word.substr(std::min(word.find_first_not_of('-'), word.size()));
+}
 
-void add_settings(const std::vector<ShellWord>& words, std::size_t first, std::size_t last, const InputPlace& place,
-                  JobSettingList& settings, LaunchCommand& command)
+void add_settings(const std::vector<ShellWord>& words, std::size_t first, std::size_t last,
+                  const InputPlace& place, JobSettingList& settings, LaunchCommand& command)
 {
     bool open = false;  // whether words belong to the last setting
     for (std::size_t i = first; i < std::min(last, words.size()); ++i) {
@@ -110,13 +117,15 @@ void add_settings(const std::vector<ShellWord>& words, std::size_t first, std::s
             open = equals == std::string::npos;
         } else if (const std::size_t equals = override_sign(word.text); equals != std::string_view::npos) {
             const std::size_t begin = word.text.find_first_not_of("+~");
-            settings.push_back({word.text.substr(begin, equals - begin), {word.text.substr(equals + 1)}, word.missing, own});
+            settings.push_back(
+                {word.text.substr(begin, equals - begin), {word.text.substr(equals + 1)}, word.missing, own});
             open = false;
         } else if (word.text.empty() && !word.known() && (!open || !settings.back().values.empty())) {
             command.loose.insert(command.loose.end(), word.missing.begin(), word.missing.end());
         } else if (open) {
             settings.back().values.push_back(word.text);
-            settings.back().missing.insert(settings.back().missing.end(), word.missing.begin(), word.missing.end());
+            settings.back().missing.insert(settings.back().missing.end(), word.missing.begin(),
+                                           word.missing.end());
         } else if (!word.text.empty()) {
             command.files.push_back(word.text);
         }
@@ -149,7 +158,8 @@ std::vector<ShellWord> quoted_words(std::string_view line, const InputPlace& pla
         }
     }
     if (quote != '\0') {
-        throw InputError(place, fmt::format("{} is not closed", quote), fmt::format("close it with {}", quote));
+        throw InputError(place, fmt::format("{} is not closed", quote),
+                         fmt::format("close it with {}", quote));
     }
     return words;
 }
@@ -174,7 +184,8 @@ LaunchCommand launch_of(const ShellCommand& shell, const Found& found)
             command.launcher = "torchrun";
         }
     }
-    add_settings(shell.words, 0, arguments == 0 ? 0 : arguments - 1, shell.place, command.launcher_settings, before);
+    add_settings(shell.words, 0, arguments == 0 ? 0 : arguments - 1, shell.place, command.launcher_settings,
+                 before);
     for (JobSetting& setting : command.launcher_settings) {
         std::replace(setting.name.begin(), setting.name.end(), '-', '_');
     }
@@ -187,11 +198,13 @@ std::optional<int> leading_count(std::string text)
     text = text.substr(0, text.find_first_of(":-"));  // min-max, N:M
     int number = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-    return error == std::errc{} && end == text.data() + text.size() && number > 0 ? std::optional(number) : std::nullopt;
+    return error == std::errc{} && end == text.data() + text.size() && number > 0 ? std::optional(number)
+                                                                                  : std::nullopt;
 }
 
 /// "--nodes=2", "-N 2": the value of an option of Slurm.
-std::string slurm_value(const std::vector<std::string>& directives, std::initializer_list<std::string_view> names)
+std::string slurm_value(const std::vector<std::string>& directives,
+                        std::initializer_list<std::string_view> names)
 {
     std::string value;
     for (const std::string& directive : directives) {
@@ -202,7 +215,8 @@ std::string slurm_value(const std::vector<std::string>& directives, std::initial
                 continue;
             }
             text.remove_prefix(name.size());
-            const bool ends = text.starts_with('=') || text.starts_with(' ') || (name.size() == 2 && !text.empty());
+            const bool ends =
+                text.starts_with('=') || text.starts_with(' ') || (name.size() == 2 && !text.empty());
             if (ends) {
                 text.remove_prefix(std::min(text.find_first_not_of("= \t"), text.size()));
                 value = text.substr(0, text.find_first_of(" \t#"));
@@ -241,7 +255,8 @@ SlurmMachine slurm_machine(const std::vector<std::string>& directives)
     m.nodes = leading_count(slurm_value(directives, {"--nodes", "-N"})).value_or(0);
     m.tasks = leading_count(slurm_value(directives, {"--ntasks", "-n"})).value_or(0);
     m.node_tasks = leading_count(slurm_value(directives, {"--ntasks-per-node"})).value_or(0);
-    for (const std::string& text : {slurm_value(directives, {"--gres"}), slurm_value(directives, {"--gpus-per-node"})}) {
+    for (const std::string& text :
+         {slurm_value(directives, {"--gres"}), slurm_value(directives, {"--gpus-per-node"})}) {
         if (!text.empty()) {
             const auto [count, type] = gpus_of(text);
             m.node_gpus = count > 0 ? count : m.node_gpus;
@@ -260,7 +275,9 @@ SlurmMachine slurm_machine(const std::vector<std::string>& directives)
 
 class LauncherValues {
 public:
-    LauncherValues(const LaunchCommand& command, JobMachine& machine) : command_(command), machine_(machine) {}
+    LauncherValues(const LaunchCommand& command, JobMachine& machine) : command_(command), machine_(machine)
+    {
+    }
 
     /// Returns the value of the last setting with one of these names; zero if there is none.
     int number(std::initializer_list<std::string_view> names)
@@ -268,9 +285,11 @@ public:
         int found = 0;
         for (const JobSetting& setting : command_.launcher_settings) {
             if (std::find(names.begin(), names.end(), setting.name) != names.end()) {
-                found =
-                    setting.missing.empty() ? leading_count(setting.values.empty() ? "" : setting.values.front()).value_or(0) : 0;
-                machine_.missing.insert(machine_.missing.end(), setting.missing.begin(), setting.missing.end());
+                found = setting.missing.empty()
+                            ? leading_count(setting.values.empty() ? "" : setting.values.front()).value_or(0)
+                            : 0;
+                machine_.missing.insert(machine_.missing.end(), setting.missing.begin(),
+                                        setting.missing.end());
             }
         }
         return found;
@@ -303,7 +322,8 @@ LaunchCommand argument_file(const std::string& text, const std::string& path)
         const std::string_view own = std::string_view(text).substr(at, end - at);
         at = end + 1;
         if (!own.starts_with('#')) {
-            add_settings(quoted_words(own, {path, line}), 0, std::string::npos, {path, line}, command.settings, command);
+            add_settings(quoted_words(own, {path, line}), 0, std::string::npos, {path, line},
+                         command.settings, command);
         }
     }
     return command;
@@ -401,7 +421,8 @@ JobMachine job_machine(const LaunchCommand& command, const std::vector<std::stri
     machine.node_gpus = node_gpus;
     const int allocated = slurm.nodes * slurm.node_gpus;
     if (allocated > machine.gpus && machine.gpus > 0) {
-        machine.notes.push_back(fmt::format("the launcher uses {} of the {} GPUs that Slurm allocates", machine.gpus, allocated));
+        machine.notes.push_back(
+            fmt::format("the launcher uses {} of the {} GPUs that Slurm allocates", machine.gpus, allocated));
     }
     machine.accelerators = {{slurm.type, "the type of GPUs that Slurm allocates"},
                             {slurm_value(directives, {"--constraint", "-C"}), "the constraint of Slurm"},

@@ -30,7 +30,8 @@ void describe_maxtext_network(JobSettings& s, Workload& w)
 {
     const int scale = s.count("global_parameter_scale");
     if (scale != 1) {
-        s.fail("global_parameter_scale", "scales several sizes, which import does not do", "state the sizes, and 1 here");
+        s.fail("global_parameter_scale", "scales several sizes, which import does not do",
+               "state the sizes, and 1 here");
     }
     w.hidden = s.count("base_emb_dim");
     w.vocabulary = s.count("vocab_size");
@@ -83,7 +84,8 @@ void describe_maxtext_network(JobSettings& s, Workload& w)
     add_layers(
         w, layers, [&mixer](int) { return mixer; },
         [&](int layer) {
-            return layer >= dense && (layer - dense + 1) % step == 0 ? BlockDescription{experts} : BlockDescription{mlp};
+            return layer >= dense && (layer - dense + 1) % step == 0 ? BlockDescription{experts}
+                                                                     : BlockDescription{mlp};
         });
     w.predictions = s.count("mtp_num_layers");
     if (w.predictions > 0) {
@@ -116,7 +118,9 @@ void take_meshes(JobSettings& s, ImportedJob& job)
     plan.sharding = fsdp == 1 && shards == 1 ? Sharding::none : Sharding::zero3;
     plan.shard_gpus = copies > 1 && shards > 1 ? shards : 0;
     plan.dp_overlap = DataParallelOverlap::on;
-    s.assume("XLA overlaps collectives of parameters and gradients (dp_overlap on), and none of tensor parallelism");
+    s.assume(
+        "XLA overlaps collectives of parameters and gradients (dp_overlap on), and none of tensor "
+        "parallelism");
     if (plan.cp > 1) {
         const std::string strategy = s.text("context_parallel_strategy");
         plan.context_exchange = strategy == "ring" ? ContextExchange::ring : ContextExchange::all_gather;
@@ -148,8 +152,9 @@ ImportedJob maxtext_job(const JobSources& sources, JobSettingList settings)
     job.software = "maxtext";
     JobMachine machine;
     const std::string topology = s.text("compile_topology");
-    const int slices = std::max(1, std::max(s.count("num_slices"),
-                                            s.given("compile_topology_num_slices") ? s.count("compile_topology_num_slices") : 1));
+    const int slices = std::max(
+        1, std::max(s.count("num_slices"),
+                    s.given("compile_topology_num_slices") ? s.count("compile_topology_num_slices") : 1));
     machine.gpus = slice_devices(topology) * slices;
     if (topology.empty()) {
         job.accelerator = "tpu-v5p";
@@ -184,12 +189,15 @@ ImportedJob maxtext_job(const JobSources& sources, JobSettingList settings)
     job.sequence = s.count("max_target_length");
     job.steps = s.number("steps");
     ParallelPlan& plan = job.plan;
-    const int passes = plan.pp > 1 ? (s.given("num_pipeline_microbatches") ? s.count("num_pipeline_microbatches") : plan.pp) : 1;
+    const int passes =
+        plan.pp > 1 ? (s.given("num_pipeline_microbatches") ? s.count("num_pipeline_microbatches") : plan.pp)
+                    : 1;
     plan.microbatch = std::max(1, batch / passes / plan.dp);
     if (plan.pp > 1) {
-        const int repeats = s.given("num_pipeline_repeats")
-                                ? s.count("num_pipeline_repeats")
-                                : w.layers() / plan.pp / std::max(1, s.count("num_layers_per_pipeline_stage"));
+        const int repeats =
+            s.given("num_pipeline_repeats")
+                ? s.count("num_pipeline_repeats")
+                : w.layers() / plan.pp / std::max(1, s.count("num_layers_per_pipeline_stage"));
         plan.chunks = std::max(1, repeats);
         plan.schedule = plan.chunks > 1 ? usual_schedule_of_chunks : usual_schedule;
     }
@@ -214,7 +222,8 @@ void describe_nanotron_network(JobSettings& s, Workload& w)
     w.vocabulary = (s.count(field("vocab_size")) + multiple - 1) / multiple * multiple;
     AttentionBlock attention;
     attention.heads = s.count(field("num_attention_heads"));
-    const int keys = s.given(field("num_key_value_heads")) ? s.count(field("num_key_value_heads")) : attention.heads;
+    const int keys =
+        s.given(field("num_key_value_heads")) ? s.count(field("num_key_value_heads")) : attention.heads;
     attention.kv_heads = keys < attention.heads ? keys : 0;
     const MlpBlock mlp{s.count(field("intermediate_size")), Activation::swiglu, false};
     const bool mixture = s.given(field("moe_config.num_experts"));
@@ -227,12 +236,14 @@ void describe_nanotron_network(JobSettings& s, Workload& w)
         experts.shared = shares ? s.count(field("moe_config.shared_expert_intermediate_size")) : 0;
         experts.shared_gate = shares;
     }
-    const std::vector<std::string> listed = mixture ? s.texts(field("moe_config.layers")) : std::vector<std::string>{};
+    const std::vector<std::string> listed =
+        mixture ? s.texts(field("moe_config.layers")) : std::vector<std::string>{};
     const bool all = listed.size() == 1 && listed.front() == "-1";
     add_layers(
         w, s.count(field("num_hidden_layers")), [&attention](int) { return attention; },
         [&](int layer) {
-            const bool own = all || std::find(listed.begin(), listed.end(), std::to_string(layer)) != listed.end();
+            const bool own =
+                all || std::find(listed.begin(), listed.end(), std::to_string(layer)) != listed.end();
             return mixture && own ? BlockDescription{experts} : BlockDescription{mlp};
         });
 }
@@ -245,7 +256,9 @@ ImportedJob nanotron_job(const JobSources& sources, JobSettingList settings)
     ImportedJob job;
     job.format = "nanotron";
     job.software = "megatron-lm:local";
-    s.assume("software megatron-lm:local: no fitted software is nanotron; this is eager Megatron without Transformer Engine");
+    s.assume(
+        "software megatron-lm:local: no fitted software is nanotron; this is eager Megatron without "
+        "Transformer Engine");
     ParallelPlan& plan = job.plan;
     plan.tp = s.count("parallelism.tp");
     plan.pp = s.count("parallelism.pp");

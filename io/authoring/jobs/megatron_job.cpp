@@ -42,7 +42,8 @@ std::string layout_of(const std::vector<int>& layers, int predictions)
 std::vector<int> with_one_end(JobSettings& s, int layers, int parts, bool embedding)
 {
     if ((layers + 1) % parts != 0) {
-        s.fail("num-layers", fmt::format("with one end does not divide among {} chunks", parts), "correct the pipeline");
+        s.fail("num-layers", fmt::format("with one end does not divide among {} chunks", parts),
+               "correct the pipeline");
     }
     std::vector<int> each(static_cast<std::size_t>(parts), (layers + 1) / parts);
     --(embedding ? each.front() : each.back());
@@ -68,7 +69,8 @@ void take_degrees(JobSettings& s, bool mixture, ImportedJob& job)
         plan.etp = s.count("expert-tensor-parallel-size", plan.tp, "tensor-model-parallel-size");
     }
     if (plan.tp < 1 || plan.pp < 1 || plan.cp < 1 || plan.ep < 1 || plan.etp < 1) {
-        throw InputError("a degree of parallelism is not positive; correct it, or override it with --set NAME=VALUE");
+        throw InputError(
+            "a degree of parallelism is not positive; correct it, or override it with --set NAME=VALUE");
     }
     take_replicas(job);
 }
@@ -94,7 +96,8 @@ void take_context_exchange(JobSettings& s, ParallelPlan& plan)
 void take_partition(JobSettings& s, int layers, ImportedJob& job)
 {
     ParallelPlan& plan = job.plan;
-    const bool ends = s.given("pp-partition-method") && s.text("pp-partition-method").find("embedding") != std::string::npos;
+    const bool ends = s.given("pp-partition-method") &&
+                      s.text("pp-partition-method").find("embedding") != std::string::npos;
     const int units = layers + (ends ? 2 : 0);
     if (units % plan.pp == 0) {
         plan.split = ends ? LayerSplit::slots : LayerSplit::layers;
@@ -127,7 +130,8 @@ void take_pipeline(JobSettings& s, ImportedJob& job)
         }
         const int parts = static_cast<int>(std::get<std::vector<Chunk>>(chunks).size());
         if (parts % plan.pp != 0) {
-            s.fail("pipeline-model-parallel-layout", fmt::format("has {} chunks for {} stages", parts, plan.pp), "correct it");
+            s.fail("pipeline-model-parallel-layout",
+                   fmt::format("has {} chunks for {} stages", parts, plan.pp), "correct it");
         }
         plan.chunks = parts / plan.pp;
         plan.split = LayerSplit::given;
@@ -135,13 +139,14 @@ void take_pipeline(JobSettings& s, ImportedJob& job)
         const int each = s.count("num-layers-per-virtual-pipeline-stage");
         const int all = layers + (embedding ? 1 : 0) + (head ? 1 : 0);
         if (each < 1 || all % (plan.pp * each) != 0) {
-            s.fail("num-layers-per-virtual-pipeline-stage", fmt::format("does not divide {} layers on {} stages", all, plan.pp),
-                   "correct it");
+            s.fail("num-layers-per-virtual-pipeline-stage",
+                   fmt::format("does not divide {} layers on {} stages", all, plan.pp), "correct it");
         }
         plan.chunks = all / plan.pp / each;
     } else {
         const bool usual = s.given("num-virtual-stages-per-pipeline-rank");
-        const char* row = usual ? "num-virtual-stages-per-pipeline-rank" : "virtual-pipeline-model-parallel-size";
+        const char* row =
+            usual ? "num-virtual-stages-per-pipeline-rank" : "virtual-pipeline-model-parallel-size";
         plan.chunks = s.given(row) ? std::max(1, s.count(row)) : 1;
     }
     if (plan.pp == 1) {
@@ -150,13 +155,18 @@ void take_pipeline(JobSettings& s, ImportedJob& job)
         job.layout.clear();
         return;
     }
-    const bool uneven = s.given("decoder-first-pipeline-num-layers") || s.given("decoder-last-pipeline-num-layers");
+    const bool uneven =
+        s.given("decoder-first-pipeline-num-layers") || s.given("decoder-last-pipeline-num-layers");
     if (plan.split != LayerSplit::given && uneven) {
-        const int first = s.given("decoder-first-pipeline-num-layers") ? s.count("decoder-first-pipeline-num-layers") : 0;
-        const int last = s.given("decoder-last-pipeline-num-layers") ? s.count("decoder-last-pipeline-num-layers") : 0;
+        const int first =
+            s.given("decoder-first-pipeline-num-layers") ? s.count("decoder-first-pipeline-num-layers") : 0;
+        const int last =
+            s.given("decoder-last-pipeline-num-layers") ? s.count("decoder-last-pipeline-num-layers") : 0;
         const int others = plan.pp - (first > 0 ? 1 : 0) - (last > 0 ? 1 : 0);
-        if (plan.chunks > 1 || others < 1 || (layers - first - last) % others != 0 || first + last >= layers) {
-            s.fail("num-layers", "does not divide among the stages between the first and the last", "correct the pipeline");
+        if (plan.chunks > 1 || others < 1 || (layers - first - last) % others != 0 ||
+            first + last >= layers) {
+            s.fail("num-layers", "does not divide among the stages between the first and the last",
+                   "correct the pipeline");
         }
         std::vector<int> each(static_cast<std::size_t>(plan.pp), (layers - first - last) / others);
         each.front() = first > 0 ? first : each.front();
@@ -196,9 +206,11 @@ void take_deepspeed(const JobSources& sources, JobSettings& s, ParallelPlan& pla
     }
     const std::string given = document_value(config, "zero_optimization.stage");
     stage = given.empty() ? stage : std::atoi(given.c_str());
-    if (stage == 0 && s.flag("bf16")) {  // deepspeed/runtime/bf16_optimizer.py divides states and masters among replicas
+    if (stage == 0 &&
+        s.flag("bf16")) {  // deepspeed/runtime/bf16_optimizer.py divides states and masters among replicas
         stage = 1;
-        s.assume("states sharded over replicas (zero1), as DeepSpeed's optimizer for bf16 has them at stage 0");
+        s.assume(
+            "states sharded over replicas (zero1), as DeepSpeed's optimizer for bf16 has them at stage 0");
     }
     const std::string overlap = document_value(config, "zero_optimization.overlap_comm");
     overlaps = overlap.empty() ? stage == 3 : says_true(overlap);
@@ -235,7 +247,8 @@ void take_data_parallelism(JobSettings& s, ParallelPlan& plan)
     const bool sharded = plan.sharding != Sharding::none;
     plan.dp_overlap = gradients ? DataParallelOverlap::on : DataParallelOverlap::off;
     if (gradients && sharded && !parameters) {
-        s.no_key("overlap-grad-reduce", "only gradients overlap, the all-gather of parameters does not; the plan takes both");
+        s.no_key("overlap-grad-reduce",
+                 "only gradients overlap, the all-gather of parameters does not; the plan takes both");
     }
     if (is(s, "NeMo 1")) {  // its distributed Adam overlaps both by default
         plan.dp_overlap = states ? DataParallelOverlap::on : DataParallelOverlap::off;
@@ -283,15 +296,17 @@ void take_experts(JobSettings& s, ParallelPlan& plan)
     const std::string type = s.text("moe-token-dispatcher-type");
     const bool deepep = s.flag("moe-enable-deepep");
     if (type == "flex") {
-        const bool hybrid =
-            s.given("moe-flex-dispatcher-backend") && s.text("moe-flex-dispatcher-backend") == "hybridep" && !deepep;
+        const bool hybrid = s.given("moe-flex-dispatcher-backend") &&
+                            s.text("moe-flex-dispatcher-backend") == "hybridep" && !deepep;
         plan.dispatch = hybrid ? Dispatch::hybridep : Dispatch::deepep;
     } else {
         plan.dispatch = type == "allgather" ? Dispatch::all_gather : Dispatch::all_to_all;
     }
     const bool shared = s.flag("moe-shared-expert-overlap");
     const bool others = s.flag("overlap-moe-expert-parallel-comm");
-    plan.expert_overlap = others ? ExpertOverlap::microbatches : shared ? ExpertOverlap::shared_experts : ExpertOverlap::off;
+    plan.expert_overlap = others   ? ExpertOverlap::microbatches
+                          : shared ? ExpertOverlap::shared_experts
+                                   : ExpertOverlap::off;
     if (!plan.exchanges_tokens()) {
         plan.dispatch = Dispatch::of_stack;
         plan.expert_overlap = ExpertOverlap::off;
@@ -317,19 +332,22 @@ void take_graphs(JobSettings& s, const Workload& w, ParallelPlan& plan)
 void take_batch(JobSettings& s, ImportedJob& job)
 {
     job.plan.microbatch = s.required("micro-batch-size");
-    job.global_batch = s.count("global-batch-size", job.plan.microbatch * job.plan.dp, "micro-batch-size times replicas");
+    job.global_batch =
+        s.count("global-batch-size", job.plan.microbatch * job.plan.dp, "micro-batch-size times replicas");
     const bool encoder = s.given("encoder-seq-length") || is(s, "NeMo 1");
     job.sequence = s.required(encoder && !s.given("seq-length") ? "encoder-seq-length" : "seq-length");
     if (s.given("train-samples")) {
         job.steps = std::floor(s.number("train-samples") / job.global_batch);
     } else if (is(s, "Megatron-DeepSpeed") && s.given("train-tokens")) {
-        job.steps = std::floor(s.number("train-tokens") / (static_cast<double>(job.global_batch) * job.sequence));
+        job.steps =
+            std::floor(s.number("train-tokens") / (static_cast<double>(job.global_batch) * job.sequence));
     } else if (s.given("train-iters") || is(s, "Megatron-Bridge")) {
         job.steps = s.number("train-iters");
     }
     for (const char* grows : {"rampup-batch-size", "step-batch-size-schedule"}) {
         if (s.given(grows)) {
-            s.assume(fmt::format("the batch is {} from the beginning; {} lets it grow", job.global_batch, grows));
+            s.assume(
+                fmt::format("the batch is {} from the beginning; {} lets it grow", job.global_batch, grows));
         }
     }
     check_batch(job);
@@ -340,18 +358,21 @@ void take_rollouts(JobSettings& s, ImportedJob& job)
 {
     const int samples = s.required("rollout-batch-size") * s.count("n-samples-per-prompt");
     job.plan.microbatch = s.given("micro-batch-size") ? s.count("micro-batch-size") : 1;
-    job.global_batch = s.given("num-steps-per-rollout") ? samples / std::max(1, s.count("num-steps-per-rollout"))
-                                                        : s.count("global-batch-size", samples, "samples of a roll-out");
-    const int longest =
-        s.required("rollout-max-response-len") + (s.given("rollout-max-prompt-len") ? s.count("rollout-max-prompt-len") : 0);
+    job.global_batch = s.given("num-steps-per-rollout")
+                           ? samples / std::max(1, s.count("num-steps-per-rollout"))
+                           : s.count("global-batch-size", samples, "samples of a roll-out");
+    const int longest = s.required("rollout-max-response-len") +
+                        (s.given("rollout-max-prompt-len") ? s.count("rollout-max-prompt-len") : 0);
     job.sequence = s.given("seq-length") ? s.count("seq-length") : longest;
-    s.assume(fmt::format("mean length = the maximum, {}: an upper bound; [data] can state lengths", job.sequence));
+    s.assume(
+        fmt::format("mean length = the maximum, {}: an upper bound; [data] can state lengths", job.sequence));
     s.assume("only the training part is described, not the roll-out");
     if (s.given("num-rollout") && job.global_batch > 0) {
         job.steps = s.number("num-rollout") * (samples / job.global_batch);
     }
     if (s.flag("use-dynamic-batch-size")) {
-        s.no_key("use-dynamic-batch-size", "microbatches of as many samples as fit: [data] batching = \"tokens\" with lengths");
+        s.no_key("use-dynamic-batch-size",
+                 "microbatches of as many samples as fit: [data] batching = \"tokens\" with lengths");
     }
     check_batch(job);
 }
@@ -369,9 +390,10 @@ void take_recipe(const JobSources& sources, JobSettings& s, ImportedJob& job)
         name = at == std::string::npos ? name : name.substr(0, at);
     }
     take_model(sources, name, job, s);
-    s.assume(fmt::format(
-        "recipe {} is Python, which is not run: what no override names has the value of Bridge's base recipe (see the defaults)",
-        printable(s.text("recipe"))));
+    s.assume(
+        fmt::format("recipe {} is Python, which is not run: what no override names has the value of Bridge's "
+                    "base recipe (see the defaults)",
+                    printable(s.text("recipe"))));
 }
 
 JobMachine machine_of(const JobSources& sources, JobSettings& s)
@@ -410,8 +432,9 @@ std::string software_for(JobSettings& s)
 
 ImportedJob megatron_job(const JobSources& sources, const TrainerSettings& table, JobSettingList settings)
 {
-    std::erase_if(settings,
-                  [](const JobSetting& setting) { return setting.name.starts_with("deepspeed_json."); });  // take_deepspeed()
+    std::erase_if(settings, [](const JobSetting& setting) {
+        return setting.name.starts_with("deepspeed_json.");
+    });  // take_deepspeed()
     JobSettings s(table, settings, true);
     ImportedJob job;
     job.format = std::string(table.program);
@@ -422,11 +445,14 @@ ImportedJob megatron_job(const JobSources& sources, const TrainerSettings& table
     job.software = software_for(s);
     s.assume(fmt::format("software {}: its release is not in the files", job.software));
     take_machine(sources, machine_of(sources, s), job, s);
-    const bool described = s.given("num-layers") && s.given("hidden-size") && sources.request.workload.empty();
+    const bool described =
+        s.given("num-layers") && s.given("hidden-size") && sources.request.workload.empty();
     if (!described) {
         take_recipe(sources, s, job);
     }
-    take_degrees(s, described ? s.given("num-experts") && s.count("num-experts") > 1 : job.network.workload.mixture(), job);
+    take_degrees(
+        s, described ? s.given("num-experts") && s.count("num-experts") > 1 : job.network.workload.mixture(),
+        job);
     Workload& w = job.network.workload;
     if (described) {
         describe_megatron_network(s, job.plan.tp, w);
@@ -461,7 +487,9 @@ ImportedJob megatron_job(const JobSources& sources, const TrainerSettings& table
         s.text("peft");
         w.method = Method::lora;
         w.adapter_rank = s.count("peft.dim");
-        s.no_key("peft", "adapters beside fused projections (qkv, fc1); the scenario has them beside each projection");
+        s.no_key(
+            "peft",
+            "adapters beside fused projections (qkv, fc1); the scenario has them beside each projection");
     }
     if (is(s, "slime")) {
         take_rollouts(s, job);

@@ -22,7 +22,8 @@ std::optional<std::vector<bool>> list_of(std::string_view& text, int depth);
 int leading_number(std::string_view& text)
 {
     int number = 0;
-    while (!text.empty() && std::isdigit(static_cast<unsigned char>(text.front())) != 0 && number < most_layers) {
+    while (!text.empty() && std::isdigit(static_cast<unsigned char>(text.front())) != 0 &&
+           number < most_layers) {
         number = 10 * number + (text.front() - '0');
         text.remove_prefix(1);
     }
@@ -104,8 +105,8 @@ std::vector<bool> layers_with_experts(JobSettings& s, int layers)
         return has;
     }
     std::string_view rest = text;
-    const bool number =
-        !text.empty() && std::all_of(text.begin(), text.end(), [](unsigned char c) { return std::isdigit(c) != 0; });
+    const bool number = !text.empty() && std::all_of(text.begin(), text.end(),
+                                                     [](unsigned char c) { return std::isdigit(c) != 0; });
     if (number) {  // the first layer of each period (megatron/core/models/gpt/gpt_layer_specs.py)
         const int period = leading_number(rest);
         for (int layer = 0; layer < layers; ++layer) {
@@ -118,7 +119,8 @@ std::vector<bool> layers_with_experts(JobSettings& s, int layers)
         s.fail("moe-layer-freq", "is neither a number nor a list such as ([0]*1+[1]*23)", "correct it");
     }
     if (list->size() != has.size()) {
-        s.fail("moe-layer-freq", fmt::format("has {} entries for {} layers", list->size(), layers), "give one entry per layer");
+        s.fail("moe-layer-freq", fmt::format("has {} entries for {} layers", list->size(), layers),
+               "give one entry per layer");
     }
     return *list;
 }
@@ -136,13 +138,17 @@ Activation activation_of(JobSettings& s)
     const bool swiglu = s.flag("swiglu");
     const bool squared = s.flag("squared-relu");
     const bool geglu = s.flag("quick-geglu");
-    return swiglu ? Activation::swiglu : squared ? Activation::squared_relu : geglu ? Activation::geglu : Activation::gelu;
+    return swiglu    ? Activation::swiglu
+           : squared ? Activation::squared_relu
+           : geglu   ? Activation::geglu
+                     : Activation::gelu;
 }
 
 /// megatron/training/arguments.py: four times the hidden size, with SwiGLU two thirds of that in multiples of 64.
 int usual_feed_forward(int hidden, Activation activation)
 {
-    return activation == Activation::swiglu ? static_cast<int>(4.0 * hidden * 2.0 / 3.0 / 64.0) * 64 : 4 * hidden;
+    return activation == Activation::swiglu ? static_cast<int>(4.0 * hidden * 2.0 / 3.0 / 64.0) * 64
+                                            : 4 * hidden;
 }
 
 /// Rows of the embedding: the vocabulary, in equal parts of whole multiples.
@@ -156,7 +162,8 @@ int padded_vocabulary(JobSettings& s, int tp)
     }
     if (!s.given("vocab-size")) {
         throw InputError(
-            "no file states the size of the vocabulary, which comes from the tokenizer; add --set vocab-size=NUMBER");
+            "no file states the size of the vocabulary, which comes from the tokenizer; add --set "
+            "vocab-size=NUMBER");
     }
     const int vocabulary = s.count("vocab-size");
     if (s.table().program == "Megatron-Bridge") {
@@ -205,7 +212,8 @@ BlockDescription attention(JobSettings& s, const Workload& w, const std::string&
     AttentionBlock block;
     block.heads = heads;
     block.kernel = kernel;
-    const bool flag = s.table().program == "NeMo 1" || s.table().program == "Megatron-DeepSpeed";  // no flag beside the number
+    const bool flag = s.table().program == "NeMo 1" ||
+                      s.table().program == "Megatron-DeepSpeed";  // no flag beside the number
     const bool grouped = (flag || s.flag("group-query-attention")) && s.given("num-query-groups");
     const int groups = grouped ? s.count("num-query-groups") : heads;
     block.kv_heads = groups < heads ? groups : 0;
@@ -216,7 +224,8 @@ BlockDescription attention(JobSettings& s, const Workload& w, const std::string&
     block.query_key_norm = s.flag("qk-layernorm") ? QueryKeyNorm::head : QueryKeyNorm::none;
     if (s.given("window-size")) {
         const std::vector<std::string> ends = s.texts("window-size");
-        const std::string first = ends.empty() ? "" : ends.front().substr(ends.front().find_first_not_of('('));
+        const std::string first =
+            ends.empty() ? "" : ends.front().substr(ends.front().find_first_not_of('('));
         block.window = std::max(0, std::atoi(first.c_str())) + 1;
     }
     return block;
@@ -228,13 +237,14 @@ BlockDescription experts(JobSettings& s, Activation activation, int feed_forward
     block.count = s.count("num-experts");
     block.active = s.count("moe-router-topk");
     block.inner = s.count("moe-ffn-hidden-size", feed_forward, "ffn-hidden-size");
-    block.shared = s.given("moe-shared-expert-intermediate-size") ? s.count("moe-shared-expert-intermediate-size") : 0;
+    block.shared =
+        s.given("moe-shared-expert-intermediate-size") ? s.count("moe-shared-expert-intermediate-size") : 0;
     block.shared_gate = s.flag("moe-shared-expert-gate");
     block.latent = s.given("moe-latent-size") ? s.count("moe-latent-size") : 0;
     block.activation = activation;
     block.bias = !s.flag("disable-bias-linear");
-    const bool drops =
-        s.table().program == "Megatron-DeepSpeed" ? !s.flag("disable-moe-token-dropping") : s.given("moe-expert-capacity-factor");
+    const bool drops = s.table().program == "Megatron-DeepSpeed" ? !s.flag("disable-moe-token-dropping")
+                                                                 : s.given("moe-expert-capacity-factor");
     block.capacity = drops ? s.number("moe-expert-capacity-factor") : 0.0;
     if (s.given("moe-router-num-groups") && s.given("moe-router-group-topk")) {
         s.count("moe-router-num-groups");
@@ -251,15 +261,18 @@ void describe_megatron_network(JobSettings& s, int tp, Workload& w)
     w.hidden = s.required("hidden-size");
     const int layers = s.required("num-layers");
     if (layers < 1 || layers > most_layers || w.hidden < 1) {
-        s.fail("num-layers", fmt::format("or hidden-size is not between 1 and {}", most_layers), "correct it");
+        s.fail("num-layers", fmt::format("or hidden-size is not between 1 and {}", most_layers),
+               "correct it");
     }
     if (s.given("hybrid-layer-pattern") || s.given("hybrid-override-pattern")) {
         throw InputError(
-            "hybrid-layer-pattern describes layers of several kinds, which import does not read; describe the network in "
+            "hybrid-layer-pattern describes layers of several kinds, which import does not read; describe "
+            "the network in "
             "[workload] (docs/networks.md), and give its plan by --design");
     }
     const Activation activation = activation_of(s);
-    const int feed_forward = s.count("ffn-hidden-size", usual_feed_forward(w.hidden, activation), "from hidden-size");
+    const int feed_forward =
+        s.count("ffn-hidden-size", usual_feed_forward(w.hidden, activation), "from hidden-size");
     const std::string given = s.text("position-embedding-type");
     const std::string positions =
         s.flag("use-rotary-position-embeddings") || given == "mrope" || given == "yarn" ? "rope" : given;
@@ -279,7 +292,9 @@ void describe_megatron_network(JobSettings& s, int tp, Workload& w)
     const BlockDescription routed = mixture ? experts(s, activation, feed_forward) : BlockDescription{mlp};
     add_layers(
         w, layers, [&mixer](int) { return mixer; },
-        [&](int layer) { return has_experts[static_cast<std::size_t>(layer)] ? routed : BlockDescription{mlp}; });
+        [&](int layer) {
+            return has_experts[static_cast<std::size_t>(layer)] ? routed : BlockDescription{mlp};
+        });
     if (s.given("mtp-num-layers") && s.count("mtp-num-layers") > 0) {
         w.predictions = s.count("mtp-num-layers");
         w.prediction = {{w.sequence.back().kind, 1}};
@@ -297,7 +312,8 @@ void take_megatron_precision(JobSettings& s, Workload& w)
                       : name.find("subchannel") != std::string::npos ? Precision::fp8_blockwise
                       : name.find("nvfp4") != std::string::npos      ? Precision::nvfp4
                                                                      : Precision::bf16;
-        if (w.precision == Precision::fp8_current) {  // FP8 recipes with current scaling keep the first and the last layer
+        if (w.precision ==
+            Precision::fp8_current) {  // FP8 recipes with current scaling keep the first and the last layer
             w.wide.first = w.wide.last = 1;
         }
         return;
@@ -346,7 +362,9 @@ void take_megatron_optimizer(JobSettings& s, Workload& w)
     }
     const auto type = [&s](const char* row) {
         const std::string name = s.text(row);
-        return name == "bf16" || name == "fp16" ? NumberType::bf16 : name == "fp8" ? NumberType::int8 : NumberType::fp32;
+        return name == "bf16" || name == "fp16" ? NumberType::bf16
+               : name == "fp8"                  ? NumberType::int8
+                                                : NumberType::fp32;
     };
     o.gradients = type("main-grads-dtype");
     o.states = type("exp-avg-dtype");

@@ -14,12 +14,13 @@ namespace prismopt {
 namespace {
 
 /// Classes of torchtitan, and the sections that they configure (torchtitan/config/configs.py).
-constexpr std::array<std::pair<std::string_view, std::string_view>, 6> sections{{{"TrainingConfig", "training"},
-                                                                                 {"ParallelismConfig", "parallelism"},
-                                                                                 {"CompileConfig", "compile"},
-                                                                                 {"CheckpointConfig", "checkpoint"},
-                                                                                 {"Training", "training"},
-                                                                                 {"Parallelism", "parallelism"}}};
+constexpr std::array<std::pair<std::string_view, std::string_view>, 6> sections{
+    {{"TrainingConfig", "training"},
+     {"ParallelismConfig", "parallelism"},
+     {"CompileConfig", "compile"},
+     {"CheckpointConfig", "checkpoint"},
+     {"Training", "training"},
+     {"Parallelism", "parallelism"}}};
 
 struct Assignment {
     std::string name;   // "config.training.steps", or an argument of a call
@@ -28,12 +29,17 @@ struct Assignment {
     int line = 0;
 };
 
-bool in_identifier(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '.'; }
+bool in_identifier(char c)
+{
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '.';
+}
 
 std::string trimmed(std::string_view text)
 {
     const std::size_t first = text.find_first_not_of(" \t\r\n");
-    return first == std::string_view::npos ? "" : std::string(text.substr(first, text.find_last_not_of(" \t\r\n") - first + 1));
+    return first == std::string_view::npos
+               ? ""
+               : std::string(text.substr(first, text.find_last_not_of(" \t\r\n") - first + 1));
 }
 
 /// The text without comments; strings stay.
@@ -82,7 +88,8 @@ std::vector<Assignment> assignments_of(const std::string& text)
         } else if (c == ')' && !calls.empty()) {
             calls.pop_back();
         }
-        const bool equal = c == '=' && i + 1 < text.size() && text[i + 1] != '=' && !word.empty() && i > 0 && text[i - 1] != '=';
+        const bool equal = c == '=' && i + 1 < text.size() && text[i + 1] != '=' && !word.empty() && i > 0 &&
+                           text[i - 1] != '=';
         for (const std::size_t at : open) {
             all[at].value += c;
         }
@@ -101,12 +108,14 @@ std::vector<Assignment> assignments_of(const std::string& text)
 }
 
 /// A literal, a constant, or a product of such; nothing: something else.
-std::optional<std::string> literal(const std::string& value, const std::map<std::string, ShellValue>& constants)
+std::optional<std::string> literal(const std::string& value,
+                                   const std::map<std::string, ShellValue>& constants)
 {
     if (value == "True" || value == "False" || value == "None") {
         return value == "True" ? "true" : value == "False" ? "false" : "null";
     }
-    if (value.size() >= 2 && (value.front() == '"' || value.front() == '\'') && value.back() == value.front()) {
+    if (value.size() >= 2 && (value.front() == '"' || value.front() == '\'') &&
+        value.back() == value.front()) {
         return value.substr(1, value.size() - 2);
     }
     std::string number = value;
@@ -128,8 +137,9 @@ JobSettingList python_settings(const std::string& text, const std::string& path)
         const std::string value = trimmed(a.value);
         std::string name = a.name;
         if (!a.call.empty()) {
-            const auto section =
-                std::find_if(sections.begin(), sections.end(), [&a](const auto& known) { return a.call.ends_with(known.first); });
+            const auto section = std::find_if(sections.begin(), sections.end(), [&a](const auto& known) {
+                return a.call.ends_with(known.first);
+            });
             if (section == sections.end()) {
                 continue;
             }
@@ -140,7 +150,8 @@ JobSettingList python_settings(const std::string& text, const std::string& path)
             if (const auto constant = literal(value, {})) {
                 constants[name] = {shell_word_of(*constant)};
             } else if (value.ends_with("()") && value.find('.') == std::string::npos) {
-                settings.push_back({"recipe_function", {value.substr(0, value.size() - 2)}, {}, {path, a.line}});
+                settings.push_back(
+                    {"recipe_function", {value.substr(0, value.size() - 2)}, {}, {path, a.line}});
             }
             continue;
         }

@@ -24,8 +24,8 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 2> flavors{
 
 void take_flavor(const JobSources& sources, JobSettings& s, ImportedJob& job)
 {
-    std::string name =
-        s.given("recipe_function") ? s.text("recipe_function") : s.text("model.name") + "_" + s.text("model.flavor");
+    std::string name = s.given("recipe_function") ? s.text("recipe_function")
+                                                  : s.text("model.name") + "_" + s.text("model.flavor");
     for (const auto& [flavor, network] : flavors) {
         name = same_name(name, flavor) ? std::string(network) : name;
     }
@@ -56,10 +56,11 @@ void take_degrees_of_mesh(JobSettings& s, const JobSources& sources, ImportedJob
     take_replicas(job);
     const int own = shards > 0 ? shards : plan.dp / std::max(1, copies);
     if (copies < 1 || own * copies != plan.dp) {
-        throw InputError(fmt::format(
-            "data_parallel_replicate_degree {} times data_parallel_shard_degree {} is not {}, what tp*pp*cp leaves of "
-            "{} GPUs; correct the degrees, or give --gpus N",
-            copies, own, plan.dp, job.gpus));
+        throw InputError(
+            fmt::format("data_parallel_replicate_degree {} times data_parallel_shard_degree {} is not {}, "
+                        "what tp*pp*cp leaves of "
+                        "{} GPUs; correct the degrees, or give --gpus N",
+                        copies, own, plan.dp, job.gpus));
     }
     const std::string reshard = s.text("parallelism.fsdp_reshard_after_forward");
     const bool keeps = reshard == "never" || (reshard == "default" && plan.pp > 1);
@@ -102,7 +103,8 @@ std::vector<int> layers_of_parts(JobSettings& s)
     std::vector<int> layers;
     for (const std::string& part : parts) {
         int count = 0;
-        for (std::size_t at = part.find("layers."); at != std::string::npos; at = part.find("layers.", at + 1)) {
+        for (std::size_t at = part.find("layers."); at != std::string::npos;
+             at = part.find("layers.", at + 1)) {
             ++count;
         }
         layers.push_back(count);
@@ -136,10 +138,12 @@ void take_stages(JobSettings& s, ImportedJob& job)
     const bool multi = known == torch_schedules.end();
     plan.schedule = multi ? usual_schedule : known->first;
     if (multi) {
-        s.no_key("parallelism.pipeline_parallel_schedule",
-                 "an order of tasks of its own; the plan has 1F1B, and predict --orders FILE reads the order");
+        s.no_key(
+            "parallelism.pipeline_parallel_schedule",
+            "an order of tasks of its own; the plan has 1F1B, and predict --orders FILE reads the order");
     }
-    const int usual_chunks = std::max(facts_of(plan.schedule).chunks, facts_of(plan.schedule).chunks == 0 ? 2 : 1);
+    const int usual_chunks =
+        std::max(facts_of(plan.schedule).chunks, facts_of(plan.schedule).chunks == 0 ? 2 : 1);
     std::vector<int> each = layers_of_parts(s);
     const int layers = job.network.workload.layers();
     if (each.empty()) {
@@ -159,18 +163,22 @@ void take_stages(JobSettings& s, ImportedJob& job)
     const int parts = static_cast<int>(each.size());
     if (std::accumulate(each.begin(), each.end(), 0) != layers || parts % plan.pp != 0 ||
         *std::min_element(each.begin(), each.end()) < 0) {
-        throw InputError(fmt::format("{} parts of the network do not hold its {} layers on {} stages; correct the pipeline",
-                                     parts, layers, plan.pp));
+        throw InputError(fmt::format(
+            "{} parts of the network do not hold its {} layers on {} stages; correct the pipeline", parts,
+            layers, plan.pp));
     }
     plan.chunks = parts / plan.pp;
     std::vector<int> units = each;
     ++units.front();
     ++units.back();
     const auto equal = [](const std::vector<int>& counts) {
-        return std::all_of(counts.begin(), counts.end(), [&counts](int count) { return count == counts.front(); });
+        return std::all_of(counts.begin(), counts.end(),
+                           [&counts](int count) { return count == counts.front(); });
     };
     plan.split = equal(each) ? LayerSplit::layers : equal(units) ? LayerSplit::slots : LayerSplit::given;
-    job.layout = plan.split == LayerSplit::given ? layout_text(chunks_of_units(units), job.network.workload.predictions) : "";
+    job.layout = plan.split == LayerSplit::given
+                     ? layout_text(chunks_of_units(units), job.network.workload.predictions)
+                     : "";
 }
 
 void take_steps(JobSettings& s, ImportedJob& job)
@@ -182,7 +190,8 @@ void take_steps(JobSettings& s, ImportedJob& job)
         const double tokens = s.number("training.num_tokens_per_microbatch_per_dp_rank");
         plan.microbatch = static_cast<int>(tokens / job.sequence);
         const double all = s.number("training.num_tokens_per_train_step");
-        job.global_batch = all > 0.0 ? static_cast<int>(all / job.sequence) : plan.microbatch * passes * plan.dp;
+        job.global_batch =
+            all > 0.0 ? static_cast<int>(all / job.sequence) : plan.microbatch * passes * plan.dp;
     } else {
         job.sequence = s.count("training.seq_len");
         const int local = s.count("training.local_batch_size");
@@ -198,7 +207,9 @@ void take_checkpointing(JobSettings& s, ImportedJob& job)
 {
     ParallelPlan& plan = job.plan;
     const std::string mode = s.text("activation_checkpoint.mode");
-    plan.recompute = mode == "full" ? Recompute::full : mode == "selective" ? Recompute::selective : Recompute::none;
+    plan.recompute = mode == "full"        ? Recompute::full
+                     : mode == "selective" ? Recompute::selective
+                                           : Recompute::none;
     if (plan.recompute != Recompute::selective) {
         return;
     }
@@ -228,7 +239,8 @@ ImportedJob torchtitan_job(const JobSources& sources, JobSettingList settings)
     job.plan.tp_overlap = overlaps ? TensorParallelOverlap::on : TensorParallelOverlap::off;
     take_checkpointing(s, job);
     Workload& w = job.network.workload;
-    w.precision = s.text("model.converters").find("float8") != std::string::npos ? Precision::fp8_current : Precision::bf16;
+    w.precision = s.text("model.converters").find("float8") != std::string::npos ? Precision::fp8_current
+                                                                                 : Precision::bf16;
     if (s.text("training.dtype") == "bfloat16") {
         w.optimizer.states = NumberType::bf16;
         w.optimizer.master = MasterCopy::none;

@@ -21,7 +21,10 @@ std::string lower(std::string text)
 }
 
 /// A row of DeepSpeed's JSON that is neither absent nor "auto".
-bool stated(const JobSettings& s, const char* row, JobSettings& reading) { return s.given(row) && reading.text(row) != "auto"; }
+bool stated(const JobSettings& s, const char* row, JobSettings& reading)
+{
+    return s.given(row) && reading.text(row) != "auto";
+}
 
 /// What makes the replicas share their states.
 enum class Sharer { none, deepspeed, fsdp };
@@ -44,7 +47,8 @@ int stage_in(const std::string& name)
 Sharer take_deepspeed_stage(JobSettings& s, ParallelPlan& plan)
 {
     const bool json = s.given("deepspeed_json.zero_optimization.stage");
-    const bool accelerate = lower(s.text("accelerate.distributed_type")) == "deepspeed" || s.flag("accelerate.use_deepspeed");
+    const bool accelerate =
+        lower(s.text("accelerate.distributed_type")) == "deepspeed" || s.flag("accelerate.use_deepspeed");
     if (!json && !accelerate && !s.given("deepspeed")) {
         return Sharer::none;
     }
@@ -56,8 +60,8 @@ Sharer take_deepspeed_stage(JobSettings& s, ParallelPlan& plan)
         const std::string name = s.text("deepspeed");
         stage = stage_in(name);
         if (stage < 0) {
-            throw InputError(
-                fmt::format("the configuration of DeepSpeed {} is not there; give it as one more FILE", printable(name)));
+            throw InputError(fmt::format(
+                "the configuration of DeepSpeed {} is not there; give it as one more FILE", printable(name)));
         }
         s.assume(fmt::format("ZeRO stage {} by the name {}", stage, printable(name)));
         plan.offload = name.find("offload") != std::string::npos ? Offload::optimizer : Offload::none;
@@ -74,8 +78,8 @@ Sharer take_deepspeed_stage(JobSettings& s, ParallelPlan& plan)
     const auto device = [&s](const char* json_row, const char* flag) {
         return s.given(json_row) ? s.text(json_row) : s.text(flag);
     };
-    const std::string states =
-        device("deepspeed_json.zero_optimization.offload_optimizer.device", "accelerate.offload_optimizer_device");
+    const std::string states = device("deepspeed_json.zero_optimization.offload_optimizer.device",
+                                      "accelerate.offload_optimizer_device");
     const std::string parameters =
         device("deepspeed_json.zero_optimization.offload_param.device", "accelerate.offload_param_device");
     plan.offload = parameters == "cpu" ? Offload::parameters
@@ -92,27 +96,33 @@ Sharer take_deepspeed_stage(JobSettings& s, ParallelPlan& plan)
 Sharding sharding_named(const std::string& name)
 {
     const std::string strategy = lower(name);
-    const bool gradients = strategy.find("grad_op") != std::string::npos || strategy == "2" || strategy == "5";
+    const bool gradients =
+        strategy.find("grad_op") != std::string::npos || strategy == "2" || strategy == "5";
     const bool nothing = strategy.find("no_shard") != std::string::npos || strategy == "3";
     return nothing ? Sharding::none : gradients ? Sharding::zero2 : Sharding::zero3;
 }
 
 Sharer take_fsdp(JobSettings& s, const ImportedJob& job, ParallelPlan& plan)
 {
-    const bool accelerate = lower(s.text("accelerate.distributed_type")) == "fsdp" || s.flag("accelerate.use_fsdp");
-    const bool trainer = s.given("fsdp") || s.given("fsdp_config.fsdp_version") || s.given("fsdp_config.reshard_after_forward");
+    const bool accelerate =
+        lower(s.text("accelerate.distributed_type")) == "fsdp" || s.flag("accelerate.use_fsdp");
+    const bool trainer = s.given("fsdp") || s.given("fsdp_config.fsdp_version") ||
+                         s.given("fsdp_config.reshard_after_forward");
     if (!accelerate && !trainer) {
         return Sharer::none;
     }
     const char* version_row = accelerate ? "accelerate.fsdp_version" : "fsdp_config.fsdp_version";
-    const char* reshard_row = accelerate ? "accelerate.fsdp_reshard_after_forward" : "fsdp_config.reshard_after_forward";
+    const char* reshard_row =
+        accelerate ? "accelerate.fsdp_reshard_after_forward" : "fsdp_config.reshard_after_forward";
     std::string strategy = accelerate ? "" : s.text("fsdp");
     if (s.count(version_row) >= 2) {
         const std::string reshard = s.text(reshard_row);
-        plan.sharding = says_true(reshard) || sharding_named(reshard) == Sharding::zero3 ? Sharding::zero3 : Sharding::zero2;
+        plan.sharding = says_true(reshard) || sharding_named(reshard) == Sharding::zero3 ? Sharding::zero3
+                                                                                         : Sharding::zero2;
         plan.sharding = reshard == "false" || reshard == "False" ? Sharding::zero2 : plan.sharding;
     } else {
-        strategy = strategy.empty() ? s.text(accelerate ? "accelerate.fsdp_sharding_strategy" : "fsdp_config.sharding_strategy")
+        strategy = strategy.empty() ? s.text(accelerate ? "accelerate.fsdp_sharding_strategy"
+                                                        : "fsdp_config.sharding_strategy")
                                     : strategy;
         plan.sharding = sharding_named(strategy);
         if (lower(strategy).find("hybrid") != std::string::npos || strategy == "4") {
@@ -135,23 +145,25 @@ void take_degrees_beside(JobSettings& s, ParallelPlan& plan)
     } else if (of(s, "ms-swift")) {
         plan.cp = plan.ulysses = s.count("sequence_parallel_size");
     }
-    plan.tp = std::max(
-        {plan.tp, s.count("accelerate.parallelism_config_tp_size"), s.count("deepspeed_json.tensor_parallel.autotp_size")});
+    plan.tp = std::max({plan.tp, s.count("accelerate.parallelism_config_tp_size"),
+                        s.count("deepspeed_json.tensor_parallel.autotp_size")});
     plan.cp = std::max(plan.cp, s.count("accelerate.parallelism_config_cp_size"));
-    const int heads =
-        std::max(s.count("deepspeed_json.sequence_parallel_size"), s.count("accelerate.parallelism_config_sp_size"));
+    const int heads = std::max(s.count("deepspeed_json.sequence_parallel_size"),
+                               s.count("accelerate.parallelism_config_sp_size"));
     if (heads > 1) {
         plan.cp = plan.ulysses = heads;
     }
     if (plan.tp > 1) {
-        plan.sequence_parallel = SequenceParallel::off;  // transformers, tensor_parallel: whole activations on each GPU
+        plan.sequence_parallel =
+            SequenceParallel::off;  // transformers, tensor_parallel: whole activations on each GPU
     }
 }
 
 bool checkpoints_activations(JobSettings& s, Sharer sharer)
 {
     const bool model = s.flag("gradient_checkpointing");
-    const bool wrapped = s.flag("accelerate.fsdp_activation_checkpointing") || s.flag("fsdp_config.activation_checkpointing");
+    const bool wrapped =
+        s.flag("accelerate.fsdp_activation_checkpointing") || s.flag("fsdp_config.activation_checkpointing");
     return model || (sharer == Sharer::fsdp && wrapped);
 }
 
@@ -168,7 +180,8 @@ int sequence_length(JobSettings& s, const ImportedJob& job)
     if (of(s, "ms-swift") && job.network.tokens > 0) {
         return job.network.tokens;
     }
-    throw InputError("no file states the length of sequences (max_length, block_size); add --set max_length=NUMBER");
+    throw InputError(
+        "no file states the length of sequences (max_length, block_size); add --set max_length=NUMBER");
 }
 
 void take_batch_of_devices(JobSettings& s, ImportedJob& job)
@@ -207,12 +220,14 @@ void take_batch_of_devices(JobSettings& s, ImportedJob& job)
 /// Batches of unequal samples.
 void take_samples(JobSettings& s, ImportedJob& job)
 {
-    const bool packs = s.given("packing") ? s.flag("packing") : of(s, "LLaMA-Factory") && s.text("stage") == "pt";
+    const bool packs =
+        s.given("packing") ? s.flag("packing") : of(s, "LLaMA-Factory") && s.text("stage") == "pt";
     if (!packs && !s.given("block_size")) {
-        s.assume(fmt::format(
-            "every sample has the maximum length, {}, which is an upper bound: batches are padded to their longest sample; "
-            "[data] can state the lengths",
-            job.sequence));
+        s.assume(
+            fmt::format("every sample has the maximum length, {}, which is an upper bound: batches are "
+                        "padded to their longest sample; "
+                        "[data] can state the lengths",
+                        job.sequence));
     }
 }
 
@@ -224,8 +239,9 @@ void take_job_steps(JobSettings& s, ImportedJob& job)
         return;
     }
     const double epochs = s.number("num_train_epochs");
-    s.assume(
-        fmt::format("{} epochs of a data set whose size no file states: give --set max_steps=NUMBER, or edit [[phase]]", epochs));
+    s.assume(fmt::format(
+        "{} epochs of a data set whose size no file states: give --set max_steps=NUMBER, or edit [[phase]]",
+        epochs));
 }
 
 /// Trained parameters of adapters beside each projection, as PEFT has them: rank times inputs and outputs. 0: other blocks than these.
@@ -238,7 +254,8 @@ double adapter_parameters(const Workload& w)
             if (const auto* a = std::get_if<AttentionBlock>(&block)) {
                 const double head = a->head > 0 ? a->head : w.hidden / a->heads;
                 columns += 2.0 * (w.hidden + a->heads * head) + 2.0 * (w.hidden + a->key_heads() * head);
-            } else if (const auto* m = std::get_if<MlpBlock>(&block); m != nullptr && w.adapter_targets == AdapterTargets::all) {
+            } else if (const auto* m = std::get_if<MlpBlock>(&block);
+                       m != nullptr && w.adapter_targets == AdapterTargets::all) {
                 columns += (gated(m->activation) ? 3.0 : 2.0) * (w.hidden + m->inner);
             } else if (w.adapter_targets == AdapterTargets::all) {
                 return 0.0;
@@ -277,13 +294,16 @@ void take_adapters(JobSettings& s, ImportedJob& job)
     w.adapter_rank = s.count("lora_r");
     const std::string targets = lower(s.text("lora_target_modules"));
     const bool linear = of(s, "Axolotl") && s.flag("lora_target_linear");
-    const bool all = linear || targets.find("all") != std::string::npos || targets.find("gate") != std::string::npos ||
+    const bool all = linear || targets.find("all") != std::string::npos ||
+                     targets.find("gate") != std::string::npos ||
                      targets.find("up_proj") != std::string::npos;
-    const bool some = targets.find("_proj") != std::string::npos && targets.find("k_proj") == std::string::npos;
+    const bool some =
+        targets.find("_proj") != std::string::npos && targets.find("k_proj") == std::string::npos;
     w.adapter_targets = all ? AdapterTargets::all : AdapterTargets::attention;
     if (!all && (some || targets.empty())) {
         s.no_key("lora_target_modules",
-                 "adapters on some projections of attention only (by default of queries and values); the scenario has them on "
+                 "adapters on some projections of attention only (by default of queries and values); the "
+                 "scenario has them on "
                  "all four");
     }
     const int bits = (of(s, "LLaMA-Factory") && s.given("quantization_bit")) ? s.count("quantization_bit")
@@ -293,10 +313,11 @@ void take_adapters(JobSettings& s, ImportedJob& job)
                                                                              : 16;
     job.adapter_parameters = adapter_parameters(w);
     if (job.adapter_parameters > 0.0) {
-        s.assume(fmt::format(
-            "adapters beside each projection have {:.0f} parameters; the scenario has them beside fused ones (qkv, gate and up), "
-            "with fewer parameters",
-            job.adapter_parameters));
+        s.assume(
+            fmt::format("adapters beside each projection have {:.0f} parameters; the scenario has them "
+                        "beside fused ones (qkv, gate and up), "
+                        "with fewer parameters",
+                        job.adapter_parameters));
     }
     const bool twice = s.flag("use_bnb_nested_quant");
     w.frozen_storage = bits == 4   ? (twice ? FrozenStorage::nf4_double : FrozenStorage::nf4)
@@ -308,17 +329,22 @@ void take_adapters(JobSettings& s, ImportedJob& job)
 void take_types(JobSettings& s, Sharer sharer, Workload& w)
 {
     const std::string mixed = lower(s.text("accelerate.mixed_precision"));
-    const auto on = [&s](const char* row) { return s.given(row) ? s.text(row) != "auto" && s.flag(row) : s.flag(row); };
-    const bool sixteen = on("bf16") || on("fp16") || mixed == "bf16" || mixed == "fp16" || on("deepspeed_json.bf16.enabled") ||
-                         on("deepspeed_json.fp16.enabled") || (of(s, "LLaMA-Factory") && s.flag("pure_bf16"));
+    const auto on = [&s](const char* row) {
+        return s.given(row) ? s.text(row) != "auto" && s.flag(row) : s.flag(row);
+    };
+    const bool sixteen = on("bf16") || on("fp16") || mixed == "bf16" || mixed == "fp16" ||
+                         on("deepspeed_json.bf16.enabled") || on("deepspeed_json.fp16.enabled") ||
+                         (of(s, "LLaMA-Factory") && s.flag("pure_bf16"));
     std::string type = lower(s.given("torch_dtype") ? s.text("torch_dtype") : s.text("dtype"));
     const bool loaded = type == "bfloat16" || type == "float16" || type == "bf16";
-    w.precision = mixed == "fp8" ? Precision::fp8_current : sixteen || loaded ? Precision::bf16 : Precision::fp32;
+    w.precision = mixed == "fp8"      ? Precision::fp8_current
+                  : sixteen || loaded ? Precision::bf16
+                                      : Precision::fp32;
     if (mixed == "fp16" || on("fp16")) {
         s.assume("fp16 costs what bf16 costs");
     }
-    const bool pure =
-        (of(s, "LLaMA-Factory") && s.flag("pure_bf16")) || (loaded && sharer != Sharer::deepspeed && w.method == Method::full);
+    const bool pure = (of(s, "LLaMA-Factory") && s.flag("pure_bf16")) ||
+                      (loaded && sharer != Sharer::deepspeed && w.method == Method::full);
     if (pure) {
         w.optimizer.states = NumberType::bf16;
         w.optimizer.master = MasterCopy::none;
@@ -333,18 +359,21 @@ void take_types(JobSettings& s, Sharer sharer, Workload& w)
              : optimizer.find("galore") != std::string::npos  ? Optimizer::galore
              : optimizer.find("muon") != std::string::npos    ? Optimizer::muon
                                                               : Optimizer::adamw;
-    const bool eight = optimizer.find("8bit") != std::string::npos || optimizer.find("bnb") != std::string::npos;
+    const bool eight =
+        optimizer.find("8bit") != std::string::npos || optimizer.find("bnb") != std::string::npos;
     o.states = eight ? NumberType::int8 : o.states;
     o.paged = optimizer.find("paged") != std::string::npos;
     o.fused = optimizer.find("fused") != std::string::npos && !pure;
     if (stated(s, "deepspeed_json.communication_data_type", s)) {
-        o.reduction = lower(s.text("deepspeed_json.communication_data_type")).find("32") != std::string::npos ? NumberType::fp32
-                                                                                                              : NumberType::bf16;
-    }
-    if (stated(s, "deepspeed_json.data_types.grad_accum_dtype", s)) {
-        o.gradients = lower(s.text("deepspeed_json.data_types.grad_accum_dtype")).find("32") != std::string::npos
+        o.reduction = lower(s.text("deepspeed_json.communication_data_type")).find("32") != std::string::npos
                           ? NumberType::fp32
                           : NumberType::bf16;
+    }
+    if (stated(s, "deepspeed_json.data_types.grad_accum_dtype", s)) {
+        o.gradients =
+            lower(s.text("deepspeed_json.data_types.grad_accum_dtype")).find("32") != std::string::npos
+                ? NumberType::fp32
+                : NumberType::bf16;
     }
     const std::string kernel = lower(s.text("attn_implementation"));
     if (kernel == "eager" || kernel == "disabled") {
@@ -383,7 +412,8 @@ ImportedJob transformers_job(const JobSources& sources, const TrainerSettings& t
     if (s.given("accelerate.num_processes")) {  // of all machines
         machine.gpus = s.count("accelerate.num_processes");
         machine.nodes = s.given("accelerate.num_machines") ? s.count("accelerate.num_machines") : 1;
-        machine.node_gpus = machine.nodes > 0 && machine.gpus % machine.nodes == 0 ? machine.gpus / machine.nodes : 0;
+        machine.node_gpus =
+            machine.nodes > 0 && machine.gpus % machine.nodes == 0 ? machine.gpus / machine.nodes : 0;
     }
     take_machine(sources, machine, job, s);
     take_model(sources, s.text("model_name_or_path"), job, s);
@@ -433,7 +463,8 @@ ImportedJob verl_job(const JobSources& sources, JobSettingList settings)
     take_model(sources, s.text("actor_rollout_ref.model.path"), job, s);
     if (s.text(actor("strategy")) == "megatron") {
         throw InputError(
-            "verl with actor.strategy=megatron is not imported; give the settings of Megatron as arguments of their own");
+            "verl with actor.strategy=megatron is not imported; give the settings of Megatron as arguments "
+            "of their own");
     }
     ParallelPlan& plan = job.plan;
     plan.cp = plan.ulysses = s.count(actor("ulysses_sequence_parallel_size"));
@@ -442,21 +473,28 @@ ImportedJob verl_job(const JobSources& sources, JobSettingList settings)
     const int shards = s.count(actor("fsdp_config.fsdp_size"));
     plan.shard_gpus = shards > 0 && shards < plan.gradient_gpus() ? shards : 0;
     const bool states = s.flag(actor("fsdp_config.optimizer_offload"));
-    plan.offload = s.flag(actor("fsdp_config.param_offload")) ? Offload::parameters : states ? Offload::optimizer : Offload::none;
-    plan.recompute = s.flag("actor_rollout_ref.model.enable_gradient_checkpointing") ? Recompute::full : Recompute::none;
+    plan.offload = s.flag(actor("fsdp_config.param_offload")) ? Offload::parameters
+                   : states                                   ? Offload::optimizer
+                                                              : Offload::none;
+    plan.recompute =
+        s.flag("actor_rollout_ref.model.enable_gradient_checkpointing") ? Recompute::full : Recompute::none;
     const int answers = s.count("actor_rollout_ref.rollout.n");
     const int prompts = s.count(actor("ppo_mini_batch_size"));
     job.global_batch = prompts * answers;
-    plan.microbatch = s.given(actor("ppo_micro_batch_size_per_gpu")) ? s.count(actor("ppo_micro_batch_size_per_gpu")) : 1;
+    plan.microbatch =
+        s.given(actor("ppo_micro_batch_size_per_gpu")) ? s.count(actor("ppo_micro_batch_size_per_gpu")) : 1;
     job.sequence = s.count("data.max_prompt_length") + s.count("data.max_response_length");
-    const int updates = s.count("data.train_batch_size") / std::max(1, prompts) * s.count(actor("ppo_epochs"));
+    const int updates =
+        s.count("data.train_batch_size") / std::max(1, prompts) * s.count(actor("ppo_epochs"));
     if (s.given("trainer.total_training_steps")) {
         job.steps = s.number("trainer.total_training_steps") * updates;
     }
     if (s.flag(actor("use_dynamic_bsz"))) {
-        s.no_key(actor("use_dynamic_bsz"), "microbatches of as many samples as fit: [data] batching = \"tokens\" with lengths");
+        s.no_key(actor("use_dynamic_bsz"),
+                 "microbatches of as many samples as fit: [data] batching = \"tokens\" with lengths");
     }
-    s.assume(fmt::format("mean length = the maximum, {}: an upper bound; [data] can state lengths", job.sequence));
+    s.assume(
+        fmt::format("mean length = the maximum, {}: an upper bound; [data] can state lengths", job.sequence));
     s.assume("only the training part of the actor is described, not the roll-out");
     Workload& w = job.network.workload;
     const int rank = s.count("actor_rollout_ref.model.lora_rank");

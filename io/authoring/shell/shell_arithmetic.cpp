@@ -48,7 +48,8 @@ std::optional<long> number_of(std::string_view text)
 std::string_view leading_word(std::string_view text)
 {
     std::size_t length = 0;
-    while (length < text.size() && (std::isalnum(static_cast<unsigned char>(text[length])) != 0 || text[length] == '_')) {
+    while (length < text.size() &&
+           (std::isalnum(static_cast<unsigned char>(text[length])) != 0 || text[length] == '_')) {
         ++length;
     }
     return text.substr(0, length);
@@ -84,7 +85,8 @@ long operand(Expression& e)
         } else if (variable == e.variables.end() || variable->second.size() != 1) {
             e.missing.emplace_back(word);
         } else if (!variable->second.front().known()) {
-            e.missing.insert(e.missing.end(), variable->second.front().missing.begin(), variable->second.front().missing.end());
+            e.missing.insert(e.missing.end(), variable->second.front().missing.begin(),
+                             variable->second.front().missing.end());
         } else if (const auto own = number_of(variable->second.front().text)) {
             value = *own;
         } else {
@@ -126,13 +128,15 @@ long sum(Expression& e)
             return value;
         }
         const long right = product(e);
-        e.wrong = e.wrong || (plus ? __builtin_add_overflow(value, right, &value) : __builtin_sub_overflow(value, right, &value));
+        e.wrong = e.wrong || (plus ? __builtin_add_overflow(value, right, &value)
+                                   : __builtin_sub_overflow(value, right, &value));
     }
 }
 
 }  // namespace
 
-std::optional<long> shell_arithmetic(const std::string& expression, const std::map<std::string, ShellValue>& variables,
+std::optional<long> shell_arithmetic(const std::string& expression,
+                                     const std::map<std::string, ShellValue>& variables,
                                      std::vector<std::string>& missing)
 {
     std::vector<std::string> lacks;

@@ -23,7 +23,9 @@ Status either_or_both(const Status& first, bool either, const Status& second)
 /// Whether a file that a test names is there. That it is not there decides nothing: the job may run elsewhere.
 std::optional<bool> is_there(const Reader& r, const std::string& file)
 {
-    return r.inputs.read != nullptr && !file.empty() && r.inputs.read(file, r.inputs.from) ? std::optional(true) : std::nullopt;
+    return r.inputs.read != nullptr && !file.empty() && r.inputs.read(file, r.inputs.from)
+               ? std::optional(true)
+               : std::nullopt;
 }
 
 std::optional<bool> compared(std::string_view op, long a, long b)
@@ -46,7 +48,9 @@ std::optional<bool> decided(const Reader& r, const std::vector<std::string>& w, 
     if (w.size() == 2) {
         const bool of_file = w[0] == "-f" || w[0] == "-e" || w[0] == "-r" || w[0] == "-s";
         const bool of_text = w[0] == "-z" || w[0] == "-n";
-        return of_text ? std::optional(w[1].empty() == (w[0] == "-z")) : of_file ? is_there(r, w[1]) : std::nullopt;
+        return of_text   ? std::optional(w[1].empty() == (w[0] == "-z"))
+               : of_file ? is_there(r, w[1])
+                         : std::nullopt;
     }
     if (w.size() != 3) {
         return std::nullopt;
@@ -111,8 +115,9 @@ Status test_status(const Reader& r, const std::vector<ShellWord>& words)
     if (w.back() == "]" || w.back() == "]]") {
         w.pop_back();
     }
-    const bool grouped = patterns && std::find_if(w.begin(), w.end(),
-                                                  [](const std::string& word) { return word == "(" || word == ")"; }) != w.end();
+    const bool grouped = patterns && std::find_if(w.begin(), w.end(), [](const std::string& word) {
+                                         return word == "(" || word == ")";
+                                     }) != w.end();
     if (!status.missing.empty() || grouped || w.empty()) {
         return status;
     }
@@ -120,9 +125,10 @@ Status test_status(const Reader& r, const std::vector<ShellWord>& words)
 }
 
 /// Commands that a job relies on, so that what stands behind && runs and what stands behind || does not.
-constexpr std::array<std::string_view, 19> succeeding{"true",   ":",     "cd",    "pushd", "popd",   "mkdir", "echo",
-                                                      "printf", "set",   "shopt", "unset", "source", ".",     "module",
-                                                      "ulimit", "sleep", "date",  "umask", "trap"};
+constexpr std::array<std::string_view, 19> succeeding{"true",  ":",      "cd",     "pushd",  "popd",
+                                                      "mkdir", "echo",   "printf", "set",    "shopt",
+                                                      "unset", "source", ".",      "module", "ulimit",
+                                                      "sleep", "date",   "umask",  "trap"};
 
 }  // namespace
 

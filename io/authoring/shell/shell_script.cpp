@@ -121,14 +121,16 @@ void source(Reader& r, const Text& in, const ShellWord& file, const When& when)
 {
     const std::size_t slash = file.text.find_last_of('/');
     const std::string name = file.text.substr(slash == std::string::npos ? 0 : slash + 1);
-    const auto text =
-        r.inputs.read == nullptr || name.empty() ? std::nullopt : r.inputs.read(file.known() ? file.text : name, r.inputs.from);
+    const auto text = r.inputs.read == nullptr || name.empty()
+                          ? std::nullopt
+                          : r.inputs.read(file.known() ? file.text : name, r.inputs.from);
     if (!text) {
         r.script.not_sourced.push_back(name.empty() ? "a file" : name);
         return;
     }
     if (++r.depth > deepest_nesting) {
-        refuse(in, in.line, fmt::format("{} is sourced again and again", printable(name)), "remove the circle");
+        refuse(in, in.line, fmt::format("{} is sourced again and again", printable(name)),
+               "remove the circle");
     }
     grow(r, in, text->size());
     std::string own = *text;
@@ -146,7 +148,8 @@ std::size_t text_of_commands(const std::vector<ShellWord>& words)
     for (std::size_t i = 0; i + 2 < words.size(); ++i) {
         const std::string& shell = words[i].text;
         const std::string& option = words[i + 1].text;
-        const bool is_shell = shell == "bash" || shell == "sh" || shell.ends_with("/bash") || shell.ends_with("/sh");
+        const bool is_shell =
+            shell == "bash" || shell == "sh" || shell.ends_with("/bash") || shell.ends_with("/sh");
         if (is_shell && option.starts_with('-') && !option.starts_with("--") && option.ends_with('c')) {
             return i + 2;
         }
@@ -166,10 +169,14 @@ std::vector<std::string> names_that_get_values(const std::vector<ShellWord>& wor
         std::string_view name;
         std::string_view options;  // with a value of their own
     };
-    constexpr std::array<Command, 5> commands{
-        {{"read", "dnNptui"}, {"mapfile", "dnOsucC"}, {"readarray", "dnOsucC"}, {"getopts", ""}, {"printf", ""}}};
-    const auto known = std::find_if(commands.begin(), commands.end(),
-                                    [&words](const Command& command) { return command.name == words.front().text; });
+    constexpr std::array<Command, 5> commands{{{"read", "dnNptui"},
+                                               {"mapfile", "dnOsucC"},
+                                               {"readarray", "dnOsucC"},
+                                               {"getopts", ""},
+                                               {"printf", ""}}};
+    const auto known = std::find_if(commands.begin(), commands.end(), [&words](const Command& command) {
+        return command.name == words.front().text;
+    });
     if (known == commands.end()) {
         return {};
     }
@@ -195,14 +202,15 @@ void unset(Reader& r, const std::vector<ShellWord>& words, int line, const When&
         if (when.runs == Runs::yes && !r.inputs.given.contains(word.text)) {
             r.script.variables.erase(word.text);
         } else if (when.runs == Runs::maybe && r.script.variables.contains(word.text)) {
-            give_unknown(r, word.text, fmt::format("depends on a condition in or before line {}", line), when);
+            give_unknown(r, word.text, fmt::format("depends on a condition in or before line {}", line),
+                         when);
         }
     }
 }
 
 /// `words`: expanded. `inner`: when what it does reaches the script.
-void run_command(Reader& r, const Text& in, std::vector<ShellWord> words, std::map<std::string, ShellWord> environment, int line,
-                 const When& when, const When& inner)
+void run_command(Reader& r, const Text& in, std::vector<ShellWord> words,
+                 std::map<std::string, ShellWord> environment, int line, const When& when, const When& inner)
 {
     if (words.empty() || when.runs == Runs::no) {
         return;
@@ -241,7 +249,8 @@ void run_command(Reader& r, const Text& in, std::vector<ShellWord> words, std::m
     r.script.commands.push_back({{in.path, line}, std::move(words), std::move(environment)});
 }
 
-constexpr std::array<std::string_view, 6> declaring{"export", "declare", "local", "readonly", "typeset", "let"};
+constexpr std::array<std::string_view, 6> declaring{"export",   "declare", "local",
+                                                    "readonly", "typeset", "let"};
 
 /// Without blanks at its ends, as `read` takes a text.
 std::string trimmed(const std::string& text)
@@ -251,7 +260,10 @@ std::string trimmed(const std::string& text)
 }
 
 /// Whether a command is run whose output is a value.
-bool substitutes(const std::string& word) { return word.find("$(") != std::string::npos || word.find('`') != std::string::npos; }
+bool substitutes(const std::string& word)
+{
+    return word.find("$(") != std::string::npos || word.find('`') != std::string::npos;
+}
 
 /// Runs a simple command; returns its status. `piped`: it is a process of its own, whose variables do not reach the script.
 Status run_simple(Reader& r, Text& in, const Simple& command, const When& when, bool piped)
@@ -263,8 +275,9 @@ Status run_simple(Reader& r, Text& in, const Simple& command, const When& when, 
     while (first < command.words.size() && assigned_name(command.words[first].text) > 0) {
         assignments.push_back(first++);
     }
-    const bool declares = first < command.words.size() &&
-                          std::find(declaring.begin(), declaring.end(), command.words[first].text) != declaring.end();
+    const bool declares =
+        first < command.words.size() &&
+        std::find(declaring.begin(), declaring.end(), command.words[first].text) != declaring.end();
     if (first == command.words.size() || declares) {
         bool succeeds = true;
         for (const RawWord& word : command.words) {
@@ -296,9 +309,11 @@ Status run_simple(Reader& r, Text& in, const Simple& command, const When& when, 
         for (const char c : body) {
             escaped += c == '"' ? "\\\"" : std::string(1, c);
         }
-        const ShellWord text = document.literal ? shell_word_of(body) : expand_whole(r, in, fmt::format("\"{}\"", escaped));
+        const ShellWord text =
+            document.literal ? shell_word_of(body) : expand_whole(r, in, fmt::format("\"{}\"", escaped));
         if (takes) {
-            give(r, words.back().text, {shell_word_of(trimmed(text.marked), text.place)}, inner, command.line);
+            give(r, words.back().text, {shell_word_of(trimmed(text.marked), text.place)}, inner,
+                 command.line);
         } else if (!command.output.empty() && when.runs != Runs::no) {
             r.script.files[command.output] = text.text;
         }
@@ -330,7 +345,8 @@ std::string read_simple(Reader& r, Text& in, Simple& command)
             }
         } else if (c == '\n' && !in_test) {
             return "\n";
-        } else if (in_test && (c == '&' || c == '|' || c == '<' || c == '>' || c == '(' || c == ')' || c == '\n')) {
+        } else if (in_test &&
+                   (c == '&' || c == '|' || c == '<' || c == '>' || c == '(' || c == ')' || c == '\n')) {
             std::string op(1, c == '\n' ? ' ' : c);
             in.next();
             if (in.peek() == c && (c == '&' || c == '|')) {
@@ -357,7 +373,8 @@ std::string read_simple(Reader& r, Text& in, Simple& command)
                 command.line = in.line;
             }
             RawWord word = raw_word(in);
-            const bool digit = word.text.size() == 1 && std::isdigit(static_cast<unsigned char>(word.text[0])) != 0;
+            const bool digit =
+                word.text.size() == 1 && std::isdigit(static_cast<unsigned char>(word.text[0])) != 0;
             if (digit && (in.peek() == '>' || in.peek() == '<')) {
                 continue;  // 2>&1
             }
@@ -619,7 +636,8 @@ private:
     {
         const std::string text = read_arithmetic(in_);
         for (const std::string& name : names_that_arithmetic_changes(text)) {
-            give_unknown(r_, name, fmt::format("is what (({})) gives in line {}", printable(text), in_.line), when());
+            give_unknown(r_, name, fmt::format("is what (({})) gives in line {}", printable(text), in_.line),
+                         when());
         }
         status_ = joined_status(before_, before_joint_, {});
         closed_ = true;
@@ -637,7 +655,9 @@ private:
                 defines_ = false;
             }
         } else if (op.front() == ')') {
-            for (std::size_t i = 0; i < op.size() && !branches_.empty() && branches_.back().kind == Branch::Kind::subshell; ++i) {
+            for (std::size_t i = 0;
+                 i < op.size() && !branches_.empty() && branches_.back().kind == Branch::Kind::subshell;
+                 ++i) {
                 close("");
             }
         }
@@ -724,7 +744,8 @@ std::vector<std::string> sbatch_directives(const std::string& text)
         }
         if (line.starts_with("#SBATCH ")) {
             directives.push_back(line.substr(8));
-        } else if (!line.empty() && line.front() != '#' && line.find_first_not_of(" \t") != std::string::npos) {
+        } else if (!line.empty() && line.front() != '#' &&
+                   line.find_first_not_of(" \t") != std::string::npos) {
             break;
         }
     }

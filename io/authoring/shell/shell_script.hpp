@@ -58,7 +58,8 @@ ShellScript read_shell_script(const std::string& text, const std::string& path, 
 std::vector<std::string> sbatch_directives(const std::string& text);
 
 /// The value of an arithmetic expression over numbers and variables; nothing: a variable has no number, which `missing` then names.
-std::optional<long> shell_arithmetic(const std::string& expression, const std::map<std::string, ShellValue>& variables,
+std::optional<long> shell_arithmetic(const std::string& expression,
+                                     const std::map<std::string, ShellValue>& variables,
                                      std::vector<std::string>& missing);
 
 }  // namespace prismopt

@@ -120,7 +120,8 @@ void add_argument(Reader& r, const std::string& name, bool quoted, Fields& field
         return;
     }
     if (all || std::isdigit(static_cast<unsigned char>(name[1])) != 0) {
-        r.script.why[name] = all ? "the arguments of the script" : fmt::format("argument {} of the script", name);
+        r.script.why[name] =
+            all ? "the arguments of the script" : fmt::format("argument {} of the script", name);
     }
     fields.missing({name});
 }
@@ -161,7 +162,8 @@ void add_expansion(Reader& r, const Text& in, std::string_view inner, bool quote
     const bool colon = rest.starts_with(":");
     const char form = rest.size() > (colon ? 1U : 0U) ? rest[colon ? 1 : 0] : '\0';
     const bool empty =
-        value != nullptr && (value->empty() || (value->size() == 1 && value->front().known() && value->front().text.empty()));
+        value != nullptr &&
+        (value->empty() || (value->size() == 1 && value->front().known() && value->front().text.empty()));
     const bool set = value != nullptr && !(colon && empty);
     if (rest.empty()) {
         if (value == nullptr) {
@@ -171,7 +173,8 @@ void add_expansion(Reader& r, const Text& in, std::string_view inner, bool quote
         }
         return;
     }
-    const std::string_view other = rest.substr(std::min(rest.size(), colon ? std::size_t{2} : std::size_t{1}));
+    const std::string_view other =
+        rest.substr(std::min(rest.size(), colon ? std::size_t{2} : std::size_t{1}));
     if (form == '-' || form == '=') {
         if (set) {
             fields.add(value->empty() ? ShellWord{} : value->front(), quoted);
@@ -228,9 +231,12 @@ void add_dollar(Reader& r, const Text& in, std::string_view raw, std::size_t& at
         const std::string_view inner = nested('(', ')');
         if (inner.starts_with('(') && inner.ends_with(')') && inner.size() >= 2) {
             Names missing;
-            const ShellWord expression = expand_whole(r, in, fmt::format("\"{}\"", inner.substr(1, inner.size() - 2)));
+            const ShellWord expression =
+                expand_whole(r, in, fmt::format("\"{}\"", inner.substr(1, inner.size() - 2)));
             missing = expression.missing;
-            const auto number = missing.empty() ? shell_arithmetic(expression.text, r.script.variables, missing) : std::nullopt;
+            const auto number = missing.empty()
+                                    ? shell_arithmetic(expression.text, r.script.variables, missing)
+                                    : std::nullopt;
             if (number) {
                 fields.text(std::to_string(*number));
             } else {
@@ -294,7 +300,8 @@ std::vector<ShellWord> expand(Reader& r, const Text& in, std::string_view raw, b
             add_dollar(r, in, raw, at, quoted || !splits, fields);
         } else if (c == '`') {
             const std::size_t end = std::min(raw.find('`', at + 1), raw.size());
-            add_substitution(r, fmt::format("$({})", raw.substr(at + 1, end - at - 1)), fields, quoted || !splits);
+            add_substitution(r, fmt::format("$({})", raw.substr(at + 1, end - at - 1)), fields,
+                             quoted || !splits);
             at = end + 1;
         } else {
             fields.text(raw.substr(at, 1));
@@ -372,7 +379,9 @@ std::string depending(std::string_view value, const Names& names)
 bool same_words(const ShellValue& a, const ShellValue& b)
 {
     return std::equal(a.begin(), a.end(), b.begin(), b.end(),
-                      [](const ShellWord& one, const ShellWord& other) { return one.marked == other.marked; });
+                      [](const ShellWord& one, const ShellWord& other) {
+                          return one.marked == other.marked;
+                      });
 }
 
 /// A value that a branch may give: what it adds to the old one depends on the condition, or all of it does.
@@ -382,10 +391,12 @@ void assign_perhaps(ShellValue& variable, ShellValue own, bool adds, const Names
         return;
     }
     const bool longer = !adds && variable.size() == 1 && own.size() == 1 &&
-                        own.front().marked.starts_with(variable.front().marked) && !variable.front().marked.empty();
+                        own.front().marked.starts_with(variable.front().marked) &&
+                        !variable.front().marked.empty();
     if (longer) {
         const std::string more = own.front().marked.substr(variable.front().marked.size());
-        variable.front() = shell_word_of(variable.front().marked + depending(more, names), variable.front().place);
+        variable.front() =
+            shell_word_of(variable.front().marked + depending(more, names), variable.front().place);
     } else if (adds) {
         for (const ShellWord& word : own) {
             variable.push_back(shell_word_of(depending(word.marked, names), word.place));
@@ -408,7 +419,8 @@ std::size_t assigned_name(std::string_view word)
         ++length;
     }
     const std::string_view rest = word.substr(length);
-    return length > 0 && begins_name(word[0]) && (rest.starts_with('=') || rest.starts_with("+=")) ? length : 0;
+    return length > 0 && begins_name(word[0]) && (rest.starts_with('=') || rest.starts_with("+=")) ? length
+                                                                                                   : 0;
 }
 
 void give(Reader& r, const std::string& name, ShellValue value, const When& when, int line, bool adds)
@@ -447,8 +459,8 @@ void assign(Reader& r, const Text& in, const RawWord& word, std::size_t length, 
     const bool adds = word.text[length] == '+';
     const std::string_view value = std::string_view(word.text).substr(length + (adds ? 2 : 1));
     const bool array = value.starts_with('(');
-    ShellValue own =
-        array ? array_words(r, in, value.substr(1, value.size() - 2), word.line) : ShellValue{expand_whole(r, in, value)};
+    ShellValue own = array ? array_words(r, in, value.substr(1, value.size() - 2), word.line)
+                           : ShellValue{expand_whole(r, in, value)};
     if (when.runs == Runs::maybe) {
         give(r, name, std::move(own), when, word.line, adds);
         return;
@@ -459,10 +471,12 @@ void assign(Reader& r, const Text& in, const RawWord& word, std::size_t length, 
     } else if (array) {
         variable.insert(variable.end(), own.begin(), own.end());
     } else {
-        variable.front() = shell_word_of(variable.front().marked + own.front().marked, variable.front().place);
+        variable.front() =
+            shell_word_of(variable.front().marked + own.front().marked, variable.front().place);
     }
     // A value that is not run has no name by which the user could give it, but that of the variable.
-    const bool whole = !array && variable.size() == 1 && variable.front().text.empty() && variable.front().missing.size() == 1;
+    const bool whole = !array && variable.size() == 1 && variable.front().text.empty() &&
+                       variable.front().missing.size() == 1;
     if (whole && variable.front().missing.front().starts_with('$')) {
         const std::string& value_name = variable.front().missing.front();
         const auto why = r.script.why.find(value_name);

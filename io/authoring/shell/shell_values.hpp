@@ -38,7 +38,8 @@ ShellWord expand_whole(Reader& r, const Text& in, std::string_view raw);
 std::size_t assigned_name(std::string_view word);
 void assign(Reader& r, const Text& in, const RawWord& word, std::size_t length, const When& when);
 /// Gives a variable a value, unless the user gives one.
-void give(Reader& r, const std::string& name, ShellValue value, const When& when, int line, bool adds = false);
+void give(Reader& r, const std::string& name, ShellValue value, const When& when, int line,
+          bool adds = false);
 /// The same of a value that is not known; `why` stands behind the name: "is read in line 3".
 void give_unknown(Reader& r, const std::string& name, const std::string& why, const When& when);
 

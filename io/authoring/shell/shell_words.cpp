@@ -47,7 +47,8 @@ void skip_nested(Text& in, char open, char close, int depth)
         const char c = in.peek();
         if (c == '\\') {
             in.next();
-        } else if (c == '#' && open == '(' && in.at > 0 && std::isspace(static_cast<unsigned char>(in.all[in.at - 1])) != 0) {
+        } else if (c == '#' && open == '(' && in.at > 0 &&
+                   std::isspace(static_cast<unsigned char>(in.all[in.at - 1])) != 0) {
             while (!in.ends() && in.peek() != '\n') {
                 in.next();
             }
@@ -85,7 +86,8 @@ RawWord raw_word(Text& in)
     const std::size_t begin = in.at;
     while (!in.ends()) {
         const char c = in.peek();
-        if (is_blank(c) || c == '\n' || c == ';' || c == '&' || c == '|' || c == '<' || c == '>' || c == '(' || c == ')') {
+        if (is_blank(c) || c == '\n' || c == ';' || c == '&' || c == '|' || c == '<' || c == '>' ||
+            c == '(' || c == ')') {
             const bool array = c == '(' && in.at > begin && in.all[in.at - 1] == '=';
             if (!array) {
                 break;

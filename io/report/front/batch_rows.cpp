@@ -24,7 +24,8 @@ std::vector<BatchRow> rows_of(const Learning& learning, int global_batch)
 {
     const double factor = factor_of(learning);
     const std::vector<Phase> phases = phases_of(learning, global_batch);
-    const std::vector<Phase> less = phases_of(with_larger_critical_batches(learning, 1.0 / factor), global_batch);
+    const std::vector<Phase> less =
+        phases_of(with_larger_critical_batches(learning, 1.0 / factor), global_batch);
     const std::vector<Phase> more = phases_of(with_larger_critical_batches(learning, factor), global_batch);
     std::vector<BatchRow> rows;
     for (std::size_t i = 0; i < phases.size(); ++i) {
@@ -50,7 +51,8 @@ std::string tokens_of_row(const BatchRow& row)
 {
     return row.tokens_low == row.tokens_high
                ? short_count(row.tokens)
-               : fmt::format("{} ({} to {})", short_count(row.tokens), short_count(row.tokens_low), short_count(row.tokens_high));
+               : fmt::format("{} ({} to {})", short_count(row.tokens), short_count(row.tokens_low),
+                             short_count(row.tokens_high));
 }
 
 std::string critical_text(const Learning& learning)
@@ -58,14 +60,15 @@ std::string critical_text(const Learning& learning)
     const double factor = factor_of(learning);
     std::string text;
     for (const CriticalBatch& at : learning.critical) {
-        const std::string batch = fmt::format("{} tokens ({} to {})", short_count(at.batch), short_count(at.batch / factor),
-                                              short_count(at.batch * factor));
+        const std::string batch = fmt::format("{} tokens ({} to {})", short_count(at.batch),
+                                              short_count(at.batch / factor), short_count(at.batch * factor));
         text += learning.critical.size() == 1
                     ? batch
                     : fmt::format("{}{} after {}", text.empty() ? "" : ", ", batch, short_count(at.tokens));
     }
-    return fmt::format("{}; {}{}", text, learning.source,
-                       learning.extrapolated > 1.0 ? fmt::format("; extrapolated by x{:.3g}", learning.extrapolated) : "");
+    return fmt::format(
+        "{}; {}{}", text, learning.source,
+        learning.extrapolated > 1.0 ? fmt::format("; extrapolated by x{:.3g}", learning.extrapolated) : "");
 }
 
 /// Choices whose tokens come on top: "the precision and local updates".
@@ -87,9 +90,11 @@ std::string without_ramp_text(Learning learning, const std::vector<BatchRow>& ro
     }
     learning.ramp.clear();
     const Phase alone = phases_of(learning, learning.as_given.global_batch).front();
-    return fmt::format("Together {} tokens in {} steps; batches of {} sequences from the start need {} tokens in {} steps.\n",
-                       short_count(tokens), short_count(steps), alone.global_batch, short_count(alone.tokens),
-                       short_count(alone.steps()));
+    return fmt::format(
+        "Together {} tokens in {} steps; batches of {} sequences from the start need {} tokens in {} "
+        "steps.\n",
+        short_count(tokens), short_count(steps), alone.global_batch, short_count(alone.tokens),
+        short_count(alone.steps()));
 }
 
 }  // namespace
@@ -104,10 +109,12 @@ std::vector<BatchRow> batch_rows(const Scenario& scenario, const Results& result
         return rows_of(learning, learning.as_given.global_batch);
     }
     const std::vector<VariantChoice> choices = variant_choices(results);
-    const auto batch =
-        std::find_if(choices.begin(), choices.end(), [](const VariantChoice& choice) { return choice.name == "global_batch"; });
-    const std::map<std::string, BestPlan> best =
-        best_plans(results, [&](const Point& point) { return batch == choices.end() ? "" : batch->at(point); });
+    const auto batch = std::find_if(choices.begin(), choices.end(), [](const VariantChoice& choice) {
+        return choice.name == "global_batch";
+    });
+    const std::map<std::string, BestPlan> best = best_plans(results, [&](const Point& point) {
+        return batch == choices.end() ? "" : batch->at(point);
+    });
     std::vector<BatchRow> rows;
     for (const int of : std::set<int>(learning.global_batch.begin(), learning.global_batch.end())) {
         rows.push_back(rows_of(learning, of).front());
@@ -128,11 +135,12 @@ ChoiceTable batch_table(const Scenario& scenario, const Results& results)
     const bool ramp = !learning.ramp.empty();
     const bool judged = !results.objectives.empty();
     ChoiceTable table;
-    table.title = fmt::format("{}: tokens to the loss of {} tokens in batches of {} tokens; critical batch {}",
-                              ramp ? "Batch ramp" : "Global batch", short_count(learning.as_given.tokens),
-                              short_count(learning.reference_batch), critical_text(learning));
-    std::vector<std::string>& head = table.cells.emplace_back(
-        std::vector<std::string>{"batch", "tokens each", "tokens (95 % limits of the critical batch)", "steps"});
+    table.title =
+        fmt::format("{}: tokens to the loss of {} tokens in batches of {} tokens; critical batch {}",
+                    ramp ? "Batch ramp" : "Global batch", short_count(learning.as_given.tokens),
+                    short_count(learning.reference_batch), critical_text(learning));
+    std::vector<std::string>& head = table.cells.emplace_back(std::vector<std::string>{
+        "batch", "tokens each", "tokens (95 % limits of the critical batch)", "steps"});
     if (!ramp) {
         add_best_head(results, head);
     }
@@ -140,7 +148,8 @@ ChoiceTable batch_table(const Scenario& scenario, const Results& results)
     const double other_tokens = tokens_of(scenario.phases) - given;
     for (const BatchRow& row : rows) {
         std::vector<std::string>& line = table.cells.emplace_back(std::vector<std::string>{
-            fmt::format("{}", row.global_batch), short_count(static_cast<double>(row.global_batch) * learning.as_given.sequence),
+            fmt::format("{}", row.global_batch),
+            short_count(static_cast<double>(row.global_batch) * learning.as_given.sequence),
             tokens_of_row(row), short_count(row.steps)});
         if (!ramp) {
             add_best(row.best, results, line, interval_of(row, other_tokens));
@@ -149,11 +158,13 @@ ChoiceTable batch_table(const Scenario& scenario, const Results& results)
     if (ramp) {
         table.note = without_ramp_text(learning, rows);
     } else if (judged) {
-        table.note = fmt::format("{} Intervals of times and costs are those of the tokens: the limits of the critical batch.\n",
-                                 best_plans_note);
+        table.note = fmt::format(
+            "{} Intervals of times and costs are those of the tokens: the limits of the critical batch.\n",
+            best_plans_note);
     }
     const std::string unpriced = choices_outside_text(scenario);
-    table.note += unpriced.empty() ? "" : fmt::format("Tokens are without those that make up for {}.\n", unpriced);
+    table.note +=
+        unpriced.empty() ? "" : fmt::format("Tokens are without those that make up for {}.\n", unpriced);
     const std::string stability = batch_stability_text(scenario);
     table.note += stability.empty() ? "" : fmt::format("Note: {}.\n", stability);
     return table;
@@ -168,8 +179,8 @@ std::string learning_text(const Scenario& scenario, const std::vector<Phase>& ph
     std::string text;
     for (std::size_t i = 0; i <= learning.ramp.size(); ++i) {
         const Phase& phase = phases[learning.phase + i];
-        text += fmt::format("{}{} tokens in {} steps of {} sequences", text.empty() ? "" : ", then ", short_count(phase.tokens),
-                            short_count(phase.steps()), phase.global_batch);
+        text += fmt::format("{}{} tokens in {} steps of {} sequences", text.empty() ? "" : ", then ",
+                            short_count(phase.tokens), short_count(phase.steps()), phase.global_batch);
     }
     return fmt::format("{}, to the loss of {} tokens in batches of {} tokens ([learning])", text,
                        short_count(learning.as_given.tokens), short_count(learning.reference_batch));

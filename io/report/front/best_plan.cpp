@@ -26,13 +26,15 @@ std::string line_of(const Contest& contest)
     constexpr std::size_t most_named = 5;
     const std::size_t named = std::min(points.size(), most_named);
     const std::string list =
-        points.size() < 2 ? ""
-                          : fmt::format("; one of {} plans with probability {}: {}{}", points.size(),
-                                        chance_text(contest.shortlist.back()->cover),
-                                        fmt::join(points.begin(), points.begin() + static_cast<std::ptrdiff_t>(named), ", "),
-                                        named < points.size() ? fmt::format(" and {} more", points.size() - named) : "");
-    return fmt::format("  {:>6} GPUs: plan {} with probability {} (expected regret {}){}\n", contest.gpus, first.index,
-                       chance_text(first.best), percent_text(first.regret), list);
+        points.size() < 2
+            ? ""
+            : fmt::format("; one of {} plans with probability {}: {}{}", points.size(),
+                          chance_text(contest.shortlist.back()->cover),
+                          fmt::join(points.begin(), points.begin() + static_cast<std::ptrdiff_t>(named),
+                                    ", "),
+                          named < points.size() ? fmt::format(" and {} more", points.size() - named) : "");
+    return fmt::format("  {:>6} GPUs: plan {} with probability {} (expected regret {}){}\n", contest.gpus,
+                       first.index, chance_text(first.best), percent_text(first.regret), list);
 }
 
 }  // namespace
@@ -82,14 +84,16 @@ std::string best_plan_section(const Results& results, WorkloadTask task)
     std::string stay;
     for (const FrontPoint& point : results.front) {
         if (std::isfinite(point.chance_on_front)) {
-            stay += fmt::format("{}{} {}", stay.empty() ? "" : ", ", point.index, chance_text(point.chance_on_front));
+            stay += fmt::format("{}{} {}", stay.empty() ? "" : ", ", point.index,
+                                chance_text(point.chance_on_front));
         }
     }
     if (!lines.empty() && !stay.empty()) {
         lines += fmt::format("  Probability of staying on the front: {}\n", stay);
     }
     if (!differ.empty()) {
-        lines += fmt::format("  Not on the front, which ignores the model error: those for {} GPUs.\n", fmt::join(differ, ", "));
+        lines += fmt::format("  Not on the front, which ignores the model error: those for {} GPUs.\n",
+                             fmt::join(differ, ", "));
     }
     if (lines.empty()) {
         return "";
@@ -99,8 +103,9 @@ std::string best_plan_section(const Results& results, WorkloadTask task)
     if (const std::size_t at = objective.find(usual); at != std::string::npos) {
         objective.replace(at, usual.size(), run_words(task).time);
     }
-    return fmt::format("Best plans by {}, given the model error (prismopt shortlist lists the plans to measure):\n{}\n",
-                       objective, lines);
+    return fmt::format(
+        "Best plans by {}, given the model error (prismopt shortlist lists the plans to measure):\n{}\n",
+        objective, lines);
 }
 
 }  // namespace prismopt

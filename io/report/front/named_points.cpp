@@ -11,12 +11,14 @@ namespace {
 
 bool may_be_named(const FrontPoint& point)
 {
-    return !point.dominated && std::all_of(point.objectives.begin(), point.objectives.end(),
-                                           [](const Estimate& objective) { return std::isfinite(objective.value); });
+    return !point.dominated &&
+           std::all_of(point.objectives.begin(), point.objectives.end(),
+                       [](const Estimate& objective) { return std::isfinite(objective.value); });
 }
 
 /// Distance from the best of every objective, squared, in the box of `members`.
-double distance(const FrontPoint& point, const std::vector<FrontPoint>& front, const std::vector<std::size_t>& members)
+double distance(const FrontPoint& point, const std::vector<FrontPoint>& front,
+                const std::vector<std::size_t>& members)
 {
     double sum = 0.0;
     for (std::size_t k = 0; k < point.objectives.size(); ++k) {
@@ -43,9 +45,10 @@ NamedPoints named_points(const Results& results)
         }
     }
     const auto least = [&](const std::function<double(const FrontPoint&)>& of) -> std::optional<std::size_t> {
-        const auto found = std::min_element(members.begin(), members.end(), [&](std::size_t a, std::size_t b) {
-            return of(results.front[a]) < of(results.front[b]);
-        });
+        const auto found =
+            std::min_element(members.begin(), members.end(), [&](std::size_t a, std::size_t b) {
+                return of(results.front[a]) < of(results.front[b]);
+            });
         return found == members.end() ? std::nullopt : std::optional(*found);
     };
     return {least([](const FrontPoint& p) { return p.objectives.front().value; }),

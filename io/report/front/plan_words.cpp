@@ -27,14 +27,17 @@ int degree(const Results& results, const FrontPoint& point, std::string_view axi
 /// In the first phase: a later one may have more GPUs.
 int data_parallel(const Results& results, const FrontPoint& point)
 {
-    const int gpus = axis_label(results, point.point, "gpus") ? degree(results, point, "gpus") : point.prediction.gpus;
-    return gpus / (degree(results, point, "tp") * degree(results, point, "cp") * degree(results, point, "pp"));
+    const int gpus =
+        axis_label(results, point.point, "gpus") ? degree(results, point, "gpus") : point.prediction.gpus;
+    return gpus /
+           (degree(results, point, "tp") * degree(results, point, "cp") * degree(results, point, "pp"));
 }
 
 /// Whether the axis has an effect on the plan; its label means nothing where it has none.
 bool has_effect(const Results& results, const FrontPoint& point, std::string_view axis)
 {
-    const std::optional<Schedule> schedule = parse<Schedule>(axis_label(results, point.point, "schedule").value_or("1f1b"));
+    const std::optional<Schedule> schedule =
+        parse<Schedule>(axis_label(results, point.point, "schedule").value_or("1f1b"));
     if (axis == "group") {
         return schedule && facts_of(*schedule).groups;
     }
@@ -58,9 +61,10 @@ std::optional<std::string> axis_label(const Results& results, const Point& point
 
 std::string plan_words(const Results& results, const FrontPoint& point, std::string_view except)
 {
-    std::string text = fmt::format("tp {} pp {} dp {}", degree(results, point, "tp"), degree(results, point, "pp"),
-                                   data_parallel(results, point));
-    for (const auto& [axis, word] : {std::pair{"v", " v "}, std::pair{"microbatch", " mb "}, std::pair{"schedule", " "}}) {
+    std::string text = fmt::format("tp {} pp {} dp {}", degree(results, point, "tp"),
+                                   degree(results, point, "pp"), data_parallel(results, point));
+    for (const auto& [axis, word] :
+         {std::pair{"v", " v "}, std::pair{"microbatch", " mb "}, std::pair{"schedule", " "}}) {
         if (const auto found = axis_label(results, point.point, axis)) {
             text += word + *found;
         }
@@ -80,8 +84,8 @@ std::string plan_words(const Results& results, const FrontPoint& point, std::str
 std::vector<VariantChoice> variant_choices(const Results& results)
 {
     std::vector<VariantChoice> choices;
-    const auto axis =
-        std::find_if(results.axes.begin(), results.axes.end(), [](const Axis& one) { return one.name == variant_axis; });
+    const auto axis = std::find_if(results.axes.begin(), results.axes.end(),
+                                   [](const Axis& one) { return one.name == variant_axis; });
     if (axis == results.axes.end()) {
         return choices;
     }
@@ -90,8 +94,8 @@ std::vector<VariantChoice> variant_choices(const Results& results)
         for (std::string word; words >> word;) {
             const std::size_t equals = word.find('=');
             const std::string name = word.substr(0, equals);
-            auto choice =
-                std::find_if(choices.begin(), choices.end(), [&name](const VariantChoice& one) { return one.name == name; });
+            auto choice = std::find_if(choices.begin(), choices.end(),
+                                       [&name](const VariantChoice& one) { return one.name == name; });
             if (choice == choices.end()) {
                 choice = choices.insert(choice, {name, std::vector<std::string>(axis->labels.size()),
                                                  static_cast<std::size_t>(axis - results.axes.begin())});

@@ -26,7 +26,10 @@ struct VariantChoice {
     std::vector<std::string> of_variant;  // [label of the axis]
     std::size_t axis = 0;                 // position
 
-    const std::string& at(const Point& point) const { return of_variant.at(static_cast<std::size_t>(point.at(axis))); }
+    const std::string& at(const Point& point) const
+    {
+        return of_variant.at(static_cast<std::size_t>(point.at(axis)));
+    }
 };
 /// From "global_batch=512 precision=fp8", the labels of that axis; empty without it.
 std::vector<VariantChoice> variant_choices(const Results& results);

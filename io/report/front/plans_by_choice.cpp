@@ -31,21 +31,24 @@ std::string value_text(double value, const ObjectiveInfo& objective)
 std::string interval_text(double value, const TokensInterval& tokens, const ObjectiveInfo& objective)
 {
     const ReadingUnit unit = reading_unit(objective.units, value);
-    return fmt::format("{:.4g} {} ({:.3g} to {:.3g})", value / unit.size, unit.name, value * tokens.low / unit.size,
-                       value * tokens.high / unit.size);
+    return fmt::format("{:.4g} {} ({:.3g} to {:.3g})", value / unit.size, unit.name,
+                       value * tokens.low / unit.size, value * tokens.high / unit.size);
 }
 
 std::vector<double> values_of(const std::vector<Estimate>& objectives)
 {
     std::vector<double> values(objectives.size());
-    std::transform(objectives.begin(), objectives.end(), values.begin(), [](const Estimate& of) { return of.value; });
+    std::transform(objectives.begin(), objectives.end(), values.begin(),
+                   [](const Estimate& of) { return of.value; });
     return values;
 }
 
-ChoiceTable table_of(const Results& results, const std::string& title, const std::function<std::string(const Point&)>& choice)
+ChoiceTable table_of(const Results& results, const std::string& title,
+                     const std::function<std::string(const Point&)>& choice)
 {
     ChoiceTable table{title, {}, {}};
-    const std::map<std::string, BestPlan> best = title.empty() ? std::map<std::string, BestPlan>{} : best_plans(results, choice);
+    const std::map<std::string, BestPlan> best =
+        title.empty() ? std::map<std::string, BestPlan>{} : best_plans(results, choice);
     if (best.empty()) {
         return table;
     }
@@ -59,7 +62,8 @@ ChoiceTable table_of(const Results& results, const std::string& title, const std
 
 }  // namespace
 
-std::map<std::string, BestPlan> best_plans(const Results& results, const std::function<std::string(const Point&)>& choice)
+std::map<std::string, BestPlan> best_plans(const Results& results,
+                                           const std::function<std::string(const Point&)>& choice)
 {
     std::map<std::string, BestPlan> best;
     std::map<std::string, double> least;  // of the search; the front was drawn again
@@ -104,7 +108,8 @@ void add_best_head(const Results& results, std::vector<std::string>& cells)
     cells.emplace_back("");
 }
 
-void add_best(const BestPlan& best, const Results& results, std::vector<std::string>& cells, const TokensInterval& tokens)
+void add_best(const BestPlan& best, const Results& results, std::vector<std::string>& cells,
+              const TokensInterval& tokens)
 {
     for (std::size_t k = 0; k < results.objectives.size(); ++k) {
         const ObjectiveInfo& objective = results.objectives[k];
@@ -116,7 +121,9 @@ void add_best(const BestPlan& best, const Results& results, std::vector<std::str
     if (!results.objectives.empty()) {
         cells.push_back(value_text(best.bound, results.objectives.front()));
     }
-    cells.emplace_back(best.on_front ? "on the front" : best.some_on_front ? "another plan on the front" : "");
+    cells.emplace_back(best.on_front        ? "on the front"
+                       : best.some_on_front ? "another plan on the front"
+                                            : "");
 }
 
 std::string choices_text(const ChoiceTable& table)
@@ -124,13 +131,16 @@ std::string choices_text(const ChoiceTable& table)
     if (table.cells.empty()) {
         return table.title.empty() ? "" : table.title + "\n";
     }
-    return fmt::format("{}\n{}{}", table.title, aligned(table.cells, table.cells.front().size() - 1), table.note);
+    return fmt::format("{}\n{}{}", table.title, aligned(table.cells, table.cells.front().size() - 1),
+                       table.note);
 }
 
 ChoiceTable numerics_table(const Results& results, const std::string& title)
 {
     std::vector<VariantChoice> choices = variant_choices(results);
-    std::erase_if(choices, [](const VariantChoice& one) { return one.name != "precision" && one.name != "attention_kernel"; });
+    std::erase_if(choices, [](const VariantChoice& one) {
+        return one.name != "precision" && one.name != "attention_kernel";
+    });
     return table_of(results, title, [&choices](const Point& point) {
         std::string chosen;
         for (const VariantChoice& choice : choices) {

@@ -26,8 +26,8 @@ Discrepancy read_discrepancy(Table table)
                        .repeat = deviation("repeat"),
                        .memory = deviation("memory"),
                        .memory_of_plan = deviation("memory_of_plan")};
-    Table stacks =
-        table.at("memory_of_stack", "memory_of_stack = {}").table("{ megatron-core = { rows = 40, deviation = 0.06 } }");
+    Table stacks = table.at("memory_of_stack", "memory_of_stack = {}")
+                       .table("{ megatron-core = { rows = 40, deviation = 0.06 } }");
     for (const std::string& stack : stacks.keys()) {
         Table own = stacks.at(stack.c_str(), stack + " = {}").table("{ rows = 40, deviation = 0.06 }");
         result.memory_of_stack[stack] = {own.at("rows", "rows = 40").count(groups_range),
@@ -61,7 +61,9 @@ MachineCorrelations catalog_correlations()
         own.at("families", "families = 6").count(groups_range);
         return own.at("correlation", "correlation = 0.8").number(correlation_range);
     };
-    return {.accelerator = correlation("accelerator"), .software = correlation("software"), .gpus = correlation("gpus")};
+    return {.accelerator = correlation("accelerator"),
+            .software = correlation("software"),
+            .gpus = correlation("gpus")};
 }
 
 MemoryLimit with_error(MemoryLimit limit, const std::string& stack, const MemoryError& learned)
@@ -69,34 +71,40 @@ MemoryLimit with_error(MemoryLimit limit, const std::string& stack, const Memory
     const bool measured = learned.mean != 0.0;
     static const Discrepancy of_catalog = catalog_discrepancy();
     limit.bias = learned.mean;
-    limit.deviation = measured ? std::hypot(learned.deviation, learned.own) : of_catalog.memory_on(stack).deviation;
+    limit.deviation =
+        measured ? std::hypot(learned.deviation, learned.own) : of_catalog.memory_on(stack).deviation;
     return limit;
 }
 
 std::string discrepancy_text(const Discrepancy& discrepancy, const std::string& date)
 {
     std::string text = fmt::format(
-        "# Written by jobs/fit_constants: by how much measured step times deviate from predicted ones, beyond the uncertainty of "
+        "# Written by jobs/fit_constants: by how much measured step times deviate from predicted ones, "
+        "beyond the uncertainty of "
         "the\n"
         "# fitted constants. docs/methods/posterior.md. Standard deviations are of natural logarithms.\n\n"
         "groups = {}  # of measured plans of one job, left out of the fit of the constants, {}\n"
         "deviation = {:.4f}  # of the part that differs between plans\n"
         "source = {:.4f}  # of the part that all plans of a job on a cluster share\n"
         "repeat = {:.4f}  # of repeated measurements of one plan\n"
-        "memory = {:.4f}  # of measured over predicted peak memory: the part that is common to the plans of a source\n"
+        "memory = {:.4f}  # of measured over predicted peak memory: the part that is common to the plans of "
+        "a source\n"
         "memory_of_plan = {:.4f}  # the part that differs between plans\n"
-        "# How far plans may differ until their errors are independent (by a factor of e): octaves of degrees, changes of "
+        "# How far plans may differ until their errors are independent (by a factor of e): octaves of "
+        "degrees, changes of "
         "kinds.\n"
         "lengths = {{",
-        discrepancy.groups, date, discrepancy.deviation, discrepancy.source, discrepancy.repeat, discrepancy.memory,
-        discrepancy.memory_of_plan);
+        discrepancy.groups, date, discrepancy.deviation, discrepancy.source, discrepancy.repeat,
+        discrepancy.memory, discrepancy.memory_of_plan);
     for (std::size_t k = 0; k < PlanTraits::count; ++k) {
         text += fmt::format("{} {} = {:.2f}", k == 0 ? "" : ",", PlanTraits::name(k), discrepancy.lengths[k]);
     }
-    text += " }  # of the same fit\n# Of measured over predicted peak memory, by software stack.\nmemory_of_stack = {";
+    text +=
+        " }  # of the same fit\n# Of measured over predicted peak memory, by software "
+        "stack.\nmemory_of_stack = {";
     for (const auto& [stack, scatter] : discrepancy.memory_of_stack) {
-        text += fmt::format("{} {} = {{ rows = {}, deviation = {:.4f} }}", text.ends_with('{') ? "" : ",", stack, scatter.rows,
-                            scatter.deviation);
+        text += fmt::format("{} {} = {{ rows = {}, deviation = {:.4f} }}", text.ends_with('{') ? "" : ",",
+                            stack, scatter.rows, scatter.deviation);
     }
     return text + " }\n";
 }

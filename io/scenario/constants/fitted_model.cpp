@@ -31,7 +31,8 @@ FittedConstant read_constant(const Value& name, const Value& entries, const Valu
     FittedConstant constant{text.substr(text.rfind('.') + 1), {}, rows.count(rows_range)};
     if (!is_constant(constant.key)) {
         name.fail({fmt::format("names \"{}\"", constant.key),
-                   "no accelerator, link, stack or library has a constant of that name", "run jobs/fit_constants"});
+                   "no accelerator, link, stack or library has a constant of that name",
+                   "run jobs/fit_constants"});
     }
     for (const Value& entry : entries.list("[\"h100-sxm\"]")) {
         constant.entries.push_back(entry.text("h100-sxm"));
@@ -53,7 +54,8 @@ FamilyErrors read_errors(Table& table, const char* key)
     const Value value = table.at(key, std::string(key) + " = " + example);
     const std::vector<Value> numbers = value.list(example);
     if (numbers.size() != 3) {
-        value.fail({"does not have three numbers", "mean error, share inside, mean half-width", "run jobs/fit_constants"});
+        value.fail({"does not have three numbers", "mean error, share inside, mean half-width",
+                    "run jobs/fit_constants"});
     }
     return {numbers[0].number(error_range), numbers[1].number(error_range), numbers[2].number(error_range)};
 }
@@ -66,7 +68,8 @@ LeftOutErrors read_left_out(Table table)
     const Value kind = table.at("kind", "kind = \"dense\"");
     const auto found = std::find(std::begin(kind_keys), std::end(kind_keys), kind.text("dense"));
     if (found == std::end(kind_keys)) {
-        kind.fail({"is unknown", fmt::format("choose from {}", fmt::join(kind_keys, ", ")), "run jobs/fit_constants"});
+        kind.fail({"is unknown", fmt::format("choose from {}", fmt::join(kind_keys, ", ")),
+                   "run jobs/fit_constants"});
     }
     errors.kind = static_cast<RunKind>(found - std::begin(kind_keys));
     errors.known = table.at("known", "known = true").boolean();
@@ -118,7 +121,8 @@ FittedModel read_fit(Table table)
     const Value all_counts = table.at("constant_rows", "constant_rows = [...]");
     const std::vector<Value> counts = all_counts.list("[123]");
     const std::size_t n = names.size();
-    const Complaint complaint{"does not have one row per name", "the file is generated as a whole", "run jobs/fit_constants"};
+    const Complaint complaint{"does not have one row per name", "the file is generated as a whole",
+                              "run jobs/fit_constants"};
     if (entries.size() != n) {
         all_entries.fail(complaint);
     }
@@ -164,14 +168,18 @@ FittedModel read_fit(Table table)
 int rows_of(const FittedModel& model, const std::string& key, const std::string& entry)
 {
     for (const FittedConstant& constant : model.constants) {
-        if (constant.key == key && std::find(constant.entries.begin(), constant.entries.end(), entry) != constant.entries.end()) {
+        if (constant.key == key &&
+            std::find(constant.entries.begin(), constant.entries.end(), entry) != constant.entries.end()) {
             return constant.rows;
         }
     }
     return 0;
 }
 
-int rows_on(const FittedModel& model, const std::string& accelerator) { return rows_of(model, "gemm", accelerator); }
+int rows_on(const FittedModel& model, const std::string& accelerator)
+{
+    return rows_of(model, "gemm", accelerator);
+}
 
 RunKind kind_of(const Workload& workload, const Cluster& cluster)
 {
@@ -186,7 +194,8 @@ RunKind kind_of(const Workload& workload, const Cluster& cluster)
     workload.for_blocks([&](const BlockDescription& block) {
         const auto* attention = std::get_if<AttentionBlock>(&block);
         encoder = encoder || (attention != nullptr && !attention->causal);
-        hybrid = hybrid || std::holds_alternative<Mamba2Block>(block) || std::holds_alternative<GatedDeltaBlock>(block) ||
+        hybrid = hybrid || std::holds_alternative<Mamba2Block>(block) ||
+                 std::holds_alternative<GatedDeltaBlock>(block) ||
                  (attention != nullptr && attention->window > 0);
     });
     if (encoder) {
@@ -229,11 +238,13 @@ std::string mixtures_text(const FittedModel& model, const std::vector<const Work
     for (const Cluster* cluster : clusters) {
         int rows = 0;
         for (const FittedMixtures& mixtures : model.mixtures) {
-            const bool same = mixtures.accelerator == cluster->accelerator.name && mixtures.stack == cluster->stack.name;
+            const bool same =
+                mixtures.accelerator == cluster->accelerator.name && mixtures.stack == cluster->stack.name;
             rows += same ? mixtures.rows : 0;
         }
-        std::string text = fmt::format("{}{} on {} with {}", rows > 0 ? std::to_string(rows) : "none",
-                                       alike.empty() ? " of them" : "", cluster->accelerator.name, cluster->stack.name);
+        std::string text =
+            fmt::format("{}{} on {} with {}", rows > 0 ? std::to_string(rows) : "none",
+                        alike.empty() ? " of them" : "", cluster->accelerator.name, cluster->stack.name);
         if (std::find(alike.begin(), alike.end(), text) == alike.end()) {
             alike.push_back(std::move(text));
         }

@@ -45,7 +45,10 @@ constexpr std::array<Degree, 6> degrees{{{"tp", &ParallelPlan::tp},
                                          {"ep", &ParallelPlan::ep},
                                          {"microbatch", &ParallelPlan::microbatch}}};
 
-std::string text_of(Table& table, const char* key) { return table.at(key, fmt::format("{} = \"...\"", key)).text("..."); }
+std::string text_of(Table& table, const char* key)
+{
+    return table.at(key, fmt::format("{} = \"...\"", key)).text("...");
+}
 
 double number_of(Table& table, const char* key, const Range& range)
 {
@@ -70,7 +73,8 @@ std::vector<LearnedFactor> read_factors(Table& table, const char* key)
         for (const Value& value : list->list("[[...]]")) {
             Table row = value.table("{ name = \"...\" }");
             factors.push_back({text_of(row, "name"), number_of(row, "factor", factor_range),
-                               number_of(row, "before", deviation_range), number_of(row, "after", deviation_range)});
+                               number_of(row, "before", deviation_range),
+                               number_of(row, "after", deviation_range)});
             row.refuse_unknown_keys();
         }
     }
@@ -103,7 +107,8 @@ LearnedStep read_step(Table row)
     if (const auto apart = row.find("apart")) {
         step.apart = apart->boolean();
     }
-    Table gradient = row.at("gradient", "gradient = { \"h100-sxm.gemm\" = -0.5 }").table("{ \"h100-sxm.gemm\" = -0.5 }");
+    Table gradient =
+        row.at("gradient", "gradient = { \"h100-sxm.gemm\" = -0.5 }").table("{ \"h100-sxm.gemm\" = -0.5 }");
     for (const std::string& name : gradient.keys()) {
         step.gradient.emplace_back(name, gradient.at(name, "").number(gradient_range));
     }
@@ -153,30 +158,32 @@ std::string factors_text(const char* key, const std::vector<LearnedFactor>& fact
 {
     std::string text;
     for (const LearnedFactor& of : factors) {
-        text += fmt::format("\n[[{}]]\nname = {}\nfactor = {}\nbefore = {}\nafter = {}\n", key, toml_string(of.name), of.factor,
-                            of.before, of.after);
+        text += fmt::format("\n[[{}]]\nname = {}\nfactor = {}\nbefore = {}\nafter = {}\n", key,
+                            toml_string(of.name), of.factor, of.before, of.after);
     }
     return text;
 }
 
 std::string step_text(const LearnedStep& step)
 {
-    std::string text = fmt::format("\n[[step]]\nnetwork = {}\nplan = {}\n", toml_string(step.network), toml_string(step.design));
+    std::string text = fmt::format("\n[[step]]\nnetwork = {}\nplan = {}\n", toml_string(step.network),
+                                   toml_string(step.design));
     for (const Degree& degree : degrees) {
         text += fmt::format("{} = {}\n", degree.key, step.plan.*degree.of);
     }
-    text += fmt::format("schedule = \"{}\"\nrecompute = \"{}\"\nsharding = \"{}\"\n", name(step.plan.schedule),
-                        name(step.plan.recompute), name(step.plan.sharding));
+    text += fmt::format("schedule = \"{}\"\nrecompute = \"{}\"\nsharding = \"{}\"\n",
+                        name(step.plan.schedule), name(step.plan.recompute), name(step.plan.sharding));
     if (!step.hardware.empty()) {
         text += fmt::format("hardware = {}\n", toml_string(step.hardware));
     }
     if (step.global_batch > 0) {
         text += fmt::format("sequence_length = {}\nglobal_batch = {}\n", step.sequence, step.global_batch);
     }
-    text += fmt::format("measured_s = {}\nlog_ratio = {}\ndeviation = {}\n{}gradient = {{", step.measured_s, step.log_ratio,
-                        step.deviation, step.apart ? "apart = true\n" : "");
+    text += fmt::format("measured_s = {}\nlog_ratio = {}\ndeviation = {}\n{}gradient = {{", step.measured_s,
+                        step.log_ratio, step.deviation, step.apart ? "apart = true\n" : "");
     for (std::size_t k = 0; k < step.gradient.size(); ++k) {
-        text += fmt::format("{} {} = {}", k == 0 ? "" : ",", toml_string(step.gradient[k].first), step.gradient[k].second);
+        text += fmt::format("{} {} = {}", k == 0 ? "" : ",", toml_string(step.gradient[k].first),
+                            step.gradient[k].second);
     }
     return text + " }\n";
 }
@@ -184,15 +191,18 @@ std::string step_text(const LearnedStep& step)
 std::string origin_text(const LearnedOrigin& origin)
 {
     return fmt::format(
-        "\n[[origin]]\nprogram = {}\ndate = {}\nstudy = {}\nresults = {}\nmeasured = {}\nmeasured_digest = {}  # CRC-64 of that "
+        "\n[[origin]]\nprogram = {}\ndate = {}\nstudy = {}\nresults = {}\nmeasured = {}\nmeasured_digest = "
+        "{}  # CRC-64 of that "
         "file\nrows = {}\n",
-        toml_string(origin.program), toml_string(origin.date), toml_string(origin.study), toml_string(origin.results),
-        toml_string(origin.measured), toml_string(origin.measured_digest), origin.rows);
+        toml_string(origin.program), toml_string(origin.date), toml_string(origin.study),
+        toml_string(origin.results), toml_string(origin.measured), toml_string(origin.measured_digest),
+        origin.rows);
 }
 
 std::string memory_text(const MemoryError& memory)
 {
-    return fmt::format("\n[memory]\nmean = {}\ndeviation = {}\nown = {}\n", memory.mean, memory.deviation, memory.own);
+    return fmt::format("\n[memory]\nmean = {}\ndeviation = {}\nown = {}\n", memory.mean, memory.deviation,
+                       memory.own);
 }
 
 std::string trial_text(const LearnedTrial& trial)
@@ -232,12 +242,15 @@ void refuse_unknown_constants(const Learned& learned, const TomlFile& file)
 
 double Learned::time_of(const std::string& network) const
 {
-    const auto found =
-        std::find_if(times.begin(), times.end(), [&network](const LearnedFactor& time) { return time.name == network; });
+    const auto found = std::find_if(times.begin(), times.end(),
+                                    [&network](const LearnedFactor& time) { return time.name == network; });
     return found == times.end() ? 1.0 : found->factor;
 }
 
-std::string digest_of(const std::string& text) { return fmt::format("{:016x}", crc64_of(std::as_bytes(std::span(text)))); }
+std::string digest_of(const std::string& text)
+{
+    return fmt::format("{:016x}", crc64_of(std::as_bytes(std::span(text))));
+}
 
 std::string fit_digest()
 {
@@ -256,13 +269,15 @@ std::string name_of(const FittedConstant& constant) { return constant.entries.fr
 std::string learned_text(const Learned& learned)
 {
     std::string text =
-        "# What measured plans say of a cluster, by `prismopt learn`. Use it with: [cluster] learned = \"FILE\".\n"
+        "# What measured plans say of a cluster, by `prismopt learn`. Use it with: [cluster] learned = "
+        "\"FILE\".\n"
         "# docs/shortlist.md. Deviations are of natural logarithms.\n\n"
         "version = 2\n";
     text += fmt::format(
         "fit = {}  # CRC-64 of the catalog's fit, to whose constants all factors refer\n\n"
         "[cluster]\naccelerator = {}\nstack = {}\ndomain = {}  # GPUs of the innermost tier\n",
-        toml_string(learned.fit), toml_string(learned.accelerator), toml_string(learned.stack), learned.domain);
+        toml_string(learned.fit), toml_string(learned.accelerator), toml_string(learned.stack),
+        learned.domain);
     for (const LearnedOrigin& origin : learned.origins) {
         text += origin_text(origin);
     }
@@ -327,8 +342,9 @@ std::string identity_of(const Accelerator& accelerator)
         return accelerator.name;
     }
     const std::string figures =
-        fmt::format("{} {} {} {} {} {}", accelerator.peak_bf16.si, accelerator.peak_fp8.si, accelerator.peak_fp4.si,
-                    accelerator.memory.si, accelerator.memory_bandwidth.si, accelerator.multiprocessors);
+        fmt::format("{} {} {} {} {} {}", accelerator.peak_bf16.si, accelerator.peak_fp8.si,
+                    accelerator.peak_fp4.si, accelerator.memory.si, accelerator.memory_bandwidth.si,
+                    accelerator.multiprocessors);
     return fmt::format("{} ({})", accelerator.name, digest_of(figures));
 }
 
@@ -338,8 +354,9 @@ std::string not_of(const Learned& learned, const Cluster& cluster)
         return fmt::format("its {} is {}, that of [cluster] is {}", what, there, here);
     };
     const std::string accelerator = identity_of(cluster.accelerator);
-    return learned.accelerator != accelerator    ? differs("accelerator", learned.accelerator, accelerator)
-           : learned.stack != cluster.stack.name ? differs("software stack", learned.stack, cluster.stack.name)
+    return learned.accelerator != accelerator ? differs("accelerator", learned.accelerator, accelerator)
+           : learned.stack != cluster.stack.name
+               ? differs("software stack", learned.stack, cluster.stack.name)
            : learned.domain != cluster.gpus_per_node()
                ? differs("innermost tier of GPUs", learned.domain, cluster.gpus_per_node())
                : "";
@@ -359,7 +376,8 @@ std::string with_learned_file(const std::string& text, const std::string& path)
     if (!learned || !learned->is_text() || is_learned_text(learned->document("learned.toml"))) {
         return text;
     }
-    const std::string overlay = (std::filesystem::path(path).parent_path() / learned->text("learned.toml")).string();
+    const std::string overlay =
+        (std::filesystem::path(path).parent_path() / learned->text("learned.toml")).string();
     if (!std::filesystem::is_regular_file(overlay)) {
         learned->fail({"does not exist", fmt::format("{} is not a file", overlay),
                        "give a file written by prismopt learn --out, as a path relative to the scenario"});

@@ -26,16 +26,17 @@ struct LearnedFactor {
 /// A measured step and how the catalog's prediction depends on the constants.
 struct LearnedStep {
     std::string network;
-    std::string design;                                    // of the plan in the first phase, in words
-    ParallelPlan plan;                                     // what PlanTraits are made from
-    std::string hardware;                                  // of the study's variant, as hardware_text(); empty: it had none
-    int sequence = 0;                                      // tokens, of the first phase; 0: an earlier version did not write it
-    int global_batch = 0;                                  // sequences; 0: as above
-    double measured_s = 0.0;                               // mean
-    double log_ratio = 0.0;                                // of measured over predicted time, by the catalog's constants
-    double deviation = 0.0;                                // of its noise
-    bool apart = false;                                    // contradicts other plans, and says nothing of them
-    std::vector<std::pair<std::string, double>> gradient;  // of log(step time), by the logarithm of a constant, where not zero
+    std::string design;       // of the plan in the first phase, in words
+    ParallelPlan plan;        // what PlanTraits are made from
+    std::string hardware;     // of the study's variant, as hardware_text(); empty: it had none
+    int sequence = 0;         // tokens, of the first phase; 0: an earlier version did not write it
+    int global_batch = 0;     // sequences; 0: as above
+    double measured_s = 0.0;  // mean
+    double log_ratio = 0.0;   // of measured over predicted time, by the catalog's constants
+    double deviation = 0.0;   // of its noise
+    bool apart = false;       // contradicts other plans, and says nothing of them
+    std::vector<std::pair<std::string, double>>
+        gradient;  // of log(step time), by the logarithm of a constant, where not zero
 };
 
 /// Measurements that were learned, and of which study.
@@ -54,7 +55,8 @@ struct LearnedTrial {
     std::string network;
     std::string design;  // of the whole plan, in words
     bool ran = false;
-    double limit = std::numeric_limits<double>::quiet_NaN();  // log(capacity / predicted peak); NaN: the peak was measured
+    double limit = std::numeric_limits<
+        double>::quiet_NaN();  // log(capacity / predicted peak); NaN: the peak was measured
 };
 
 struct Learned {

@@ -32,18 +32,23 @@ constexpr double rounding = 1e-9;                  // of sums of counts
 constexpr const char* again = "write the file again with jobs/capture_network.py";
 
 /// What every operator may have, beside the counts of its kind.
-constexpr std::array common_keys{"op",          "name",          "module",           "dtype",           "understood",
-                                 "parameters",  "frozen",        "tied_parameters",  "forward_flops",   "saved_numbers",
-                                 "saved_bytes", "forward_bytes", "backward_numbers", "forward_numbers", "backward_bytes"};
+constexpr std::array common_keys{
+    "op",          "name",          "module",           "dtype",           "understood",
+    "parameters",  "frozen",        "tied_parameters",  "forward_flops",   "saved_numbers",
+    "saved_bytes", "forward_bytes", "backward_numbers", "forward_numbers", "backward_bytes"};
 
 /// A value of the file, and where it is: "layers.Block.operators[3].m".
 class Node {
 public:
-    Node(const json& value, std::string place, const std::string& path) : value_(value), place_(std::move(place)), path_(path) {}
+    Node(const json& value, std::string place, const std::string& path)
+        : value_(value), place_(std::move(place)), path_(path)
+    {
+    }
 
     [[noreturn]] void fail(const std::string& problem, const std::string& remedy = again) const
     {
-        throw InputError(fmt::format("{}: {} {}; {}", path_, place_.empty() ? "the file" : place_, problem, remedy));
+        throw InputError(
+            fmt::format("{}: {} {}; {}", path_, place_.empty() ? "the file" : place_, problem, remedy));
     }
     bool has(const char* key) const { return object().contains(key); }
     Node at(const char* key) const
@@ -126,7 +131,10 @@ private:
         }
         return value_;
     }
-    std::string shown() const { return printable(value_.dump(-1, ' ', true, json::error_handler_t::replace), 40); }
+    std::string shown() const
+    {
+        return printable(value_.dump(-1, ' ', true, json::error_handler_t::replace), 40);
+    }
 
     const json& value_;
     std::string place_;
@@ -143,7 +151,8 @@ double all_of(const Node& numbers)
 }
 
 struct Read {
-    std::variant<Recorded::Traffic, Recorded::Product, Recorded::Scores, Recorded::Heads, Recorded::Rows> work;
+    std::variant<Recorded::Traffic, Recorded::Product, Recorded::Scores, Recorded::Heads, Recorded::Rows>
+        work;
     double flops = 0.0;  // forward
 };
 
@@ -201,8 +210,10 @@ Read read_lookup(const Node& node)
 
 Read read_traffic(const Node& node)
 {
-    return {Recorded::Traffic{element_bytes * node.count_or_zero("forward_numbers") + node.count_or_zero("forward_bytes"),
-                              element_bytes * node.count_or_zero("backward_numbers") + node.count_or_zero("backward_bytes")},
+    return {Recorded::Traffic{element_bytes * node.count_or_zero("forward_numbers") +
+                                  node.count_or_zero("forward_bytes"),
+                              element_bytes * node.count_or_zero("backward_numbers") +
+                                  node.count_or_zero("backward_bytes")},
             0.0};
 }
 
@@ -217,7 +228,9 @@ const std::vector<Kind>& kinds()
     static const std::vector<Kind> all{
         {"product", read_product, {"groups", "m", "n", "k", "bias"}},
         {"batched_product", read_scores, {"groups", "m", "n", "k"}},
-        {"attention", read_attention, {"heads", "key_heads", "queries", "keys", "key_size", "value_size", "causal", "kernel"}},
+        {"attention",
+         read_attention,
+         {"heads", "key_heads", "queries", "keys", "key_size", "value_size", "causal", "kernel"}},
         {"convolution",
          read_convolution,
          {"in", "out", "kernel", "stride", "groups", "positions", "input_positions", "transposed", "bias"}},
@@ -261,7 +274,8 @@ ModuleSet recomputed_as(const std::string& op, const Recorded& recorded)
 Operator read_operator(const Node& node, Totals& totals)
 {
     const Node op = node.at("op");
-    const auto kind = std::find_if(kinds().begin(), kinds().end(), [&](const Kind& known) { return known.name == op.text(); });
+    const auto kind = std::find_if(kinds().begin(), kinds().end(),
+                                   [&](const Kind& known) { return known.name == op.text(); });
     if (kind == kinds().end()) {
         std::vector<std::string> names;
         for (const Kind& known : kinds()) {
@@ -272,7 +286,8 @@ Operator read_operator(const Node& node, Totals& totals)
     for (const std::string& key : node.keys()) {
         if (std::find(common_keys.begin(), common_keys.end(), key) == common_keys.end() &&
             std::find(kind->keys.begin(), kind->keys.end(), key) == kind->keys.end()) {
-            node.fail(fmt::format("has the key '{}', which does not belong to {}", printable(key), kind->name));
+            node.fail(
+                fmt::format("has the key '{}', which does not belong to {}", printable(key), kind->name));
         }
     }
     const Read read = kind->read(node);
@@ -319,7 +334,8 @@ public:
             if (found == known.end()) {
                 layer.fail(fmt::format("is '{}', which layers does not define", layer.text()));
             }
-            const int count = entry.at("count").integer(1.0, most_layers - static_cast<double>(network.layers.size()));
+            const int count =
+                entry.at("count").integer(1.0, most_layers - static_cast<double>(network.layers.size()));
             const auto& [index, own] = found->second;
             network.layers.insert(network.layers.end(), count, index);
             totals_.add(own, count);
@@ -373,7 +389,8 @@ private:
         const auto check = [&](const char* key, double sum) {
             const Node given = totals.at(key);
             if (!equal(given.count(), sum)) {
-                given.fail(fmt::format("is {:.12g}, but the operators add up to {:.12g}", given.count(), sum));
+                given.fail(
+                    fmt::format("is {:.12g}, but the operators add up to {:.12g}", given.count(), sum));
             }
         };
         check("parameters", totals_.parameters);
@@ -408,7 +425,8 @@ CapturedNetwork parse_captured_network(const std::string& text, const std::strin
     CapturedNetwork captured = Reader(root).network();
     const auto empty = [](const LayerKind& kind) { return kind.operators.empty(); };
     if (std::all_of(captured.network.kinds.begin(), captured.network.kinds.end(), empty)) {
-        throw InputError(fmt::format("{}: the network has no operators; capture a network that computes something", path));
+        throw InputError(
+            fmt::format("{}: the network has no operators; capture a network that computes something", path));
     }
     return captured;
 }
@@ -428,13 +446,15 @@ std::string with_captured_network(const std::string& text, const std::string& pa
     const std::string name = captured->text("gpt.json");
     const std::string network = (std::filesystem::path(path).parent_path() / name).string();
     if (!std::filesystem::is_regular_file(network)) {
-        captured->fail({"does not exist", fmt::format("{} is not a file", network),
-                        "give a file written by jobs/capture_network.py, as a path relative to the scenario"});
+        captured->fail(
+            {"does not exist", fmt::format("{} is not a file", network),
+             "give a file written by jobs/capture_network.py, as a path relative to the scenario"});
     }
     const std::string json_text = read_text(network);
     parse_captured_network(json_text, network);  // whose messages name the file
     // A text of TOML in single quotes has no escapes and cannot hold one; in JSON they only stand in texts.
-    const std::string written = std::regex_replace(json::parse(json_text).dump(-1, ' ', true), std::regex("'"), "\\u0027");
+    const std::string written =
+        std::regex_replace(json::parse(json_text).dump(-1, ' ', true), std::regex("'"), "\\u0027");
     return with_content(text, *captured, "captured", "'" + written + "'");
 }
 

@@ -27,26 +27,29 @@ std::optional<Number> parsed(const std::string& text)
 
 std::string part_of_node_text(const Cluster& cluster)
 {
-    return fmt::format("gpus = {} fills the last node of {} in part, and a job may use any of them", cluster.gpus,
-                       cluster.gpus_per_node());
+    return fmt::format("gpus = {} fills the last node of {} in part, and a job may use any of them",
+                       cluster.gpus, cluster.gpus_per_node());
 }
 
 std::string whole_nodes_remedy(const Cluster& cluster)
 {
-    return fmt::format("write gpus = {} in [cluster], and gpus = [{}] in [space]", cluster.nodes() * cluster.gpus_per_node(),
-                       cluster.gpus);
+    return fmt::format("write gpus = {} in [cluster], and gpus = [{}] in [space]",
+                       cluster.nodes() * cluster.gpus_per_node(), cluster.gpus);
 }
 
-std::vector<double> parse_node_factors(const std::string& text, const std::string& path, const Cluster& cluster)
+std::vector<double> parse_node_factors(const std::string& text, const std::string& path,
+                                       const Cluster& cluster)
 {
     if (!cluster.whole_nodes()) {
-        throw InputError(fmt::format("{}: {}; {}", path, part_of_node_text(cluster), whole_nodes_remedy(cluster)));
+        throw InputError(
+            fmt::format("{}: {}; {}", path, part_of_node_text(cluster), whole_nodes_remedy(cluster)));
     }
     const std::vector<CsvRow> rows = parse_csv(text, path);
     const auto nodes = static_cast<std::size_t>(cluster.nodes());
     if (rows.size() > nodes) {
         throw InputError(
-            fmt::format("{}: describes another cluster: it has {} nodes, [cluster] has {} ({} GPUs, {} per node); give at most "
+            fmt::format("{}: describes another cluster: it has {} nodes, [cluster] has {} ({} GPUs, {} per "
+                        "node); give at most "
                         "one line per node",
                         path, rows.size(), nodes, cluster.gpus, cluster.gpus_per_node()));
     }
@@ -56,13 +59,15 @@ std::vector<double> parse_node_factors(const std::string& text, const std::strin
         const std::string place = fmt::format("{}:{}", path, row + 2);
         const auto node = parsed<std::size_t>(rows[row].text("node"));
         if (!node || *node >= nodes || listed[*node]) {
-            throw InputError(fmt::format("{}: node '{}' does not exist or is listed twice; number the {} nodes from 0", place,
-                                         rows[row].text("node"), nodes));
+            throw InputError(
+                fmt::format("{}: node '{}' does not exist or is listed twice; number the {} nodes from 0",
+                            place, rows[row].text("node"), nodes));
         }
         const auto factor = parsed<double>(rows[row].text("factor"));
         if (!factor || !(*factor >= least_factor && *factor <= largest_factor)) {
             throw InputError(
-                fmt::format("{}: factor '{}' is not between {:g} and {:g}; write 1.2 for a node that takes 1.2 times as long",
+                fmt::format("{}: factor '{}' is not between {:g} and {:g}; write 1.2 for a node that takes "
+                            "1.2 times as long",
                             place, rows[row].text("factor"), least_factor, largest_factor));
         }
         factors[*node] = *factor;

@@ -17,6 +17,7 @@ std::string whole_nodes_remedy(const Cluster& cluster);
 /// Factors by node. Throws InputError for an invalid table, and for one of another cluster.
 std::vector<double> read_node_factors(const std::string& path, const Cluster& cluster);
 /// The same from text already in memory (`path` is for messages).
-std::vector<double> parse_node_factors(const std::string& text, const std::string& path, const Cluster& cluster);
+std::vector<double> parse_node_factors(const std::string& text, const std::string& path,
+                                       const Cluster& cluster);
 
 }  // namespace prismopt

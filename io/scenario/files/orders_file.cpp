@@ -17,7 +17,8 @@ namespace prismopt {
 
 namespace {
 
-constexpr std::array<std::string_view, 7> not_tasks{"SEND_F", "RECV_F", "SEND_B", "RECV_B", "UNSHARD", "RESHARD", "REDUCE_GRAD"};
+constexpr std::array<std::string_view, 7> not_tasks{"SEND_F",  "RECV_F",  "SEND_B",     "RECV_B",
+                                                    "UNSHARD", "RESHARD", "REDUCE_GRAD"};
 constexpr std::string_view overlap = ")OVERLAP_F_B";
 
 struct NamedPass {
@@ -55,11 +56,13 @@ std::optional<Cell> single(std::string_view text)
     if (!part || !text.empty()) {
         return std::nullopt;
     }
-    const auto* const kind = std::find_if(passes.begin(), passes.end(), [name](const NamedPass& k) { return k.name == name; });
+    const auto* const kind =
+        std::find_if(passes.begin(), passes.end(), [name](const NamedPass& k) { return k.name == name; });
     if (kind != passes.end() && microbatch) {
         return Cell{{kind->pass, *part, *microbatch}};
     }
-    return std::find(not_tasks.begin(), not_tasks.end(), name) == not_tasks.end() ? std::nullopt : std::optional(Cell{});
+    return std::find(not_tasks.begin(), not_tasks.end(), name) == not_tasks.end() ? std::nullopt
+                                                                                  : std::optional(Cell{});
 }
 
 std::optional<Cell> pair(std::string_view text)
@@ -71,8 +74,8 @@ std::optional<Cell> pair(std::string_view text)
     }
     const auto forward = single(trimmed(text.substr(0, middle)));
     const auto backward = single(trimmed(text.substr(middle + 1)));
-    if (!forward || !backward || forward->size() != 1 || backward->size() != 1 || forward->front().pass != Pass::forward ||
-        backward->front().pass != Pass::backward) {
+    if (!forward || !backward || forward->size() != 1 || backward->size() != 1 ||
+        forward->front().pass != Pass::forward || backward->front().pass != Pass::backward) {
         return std::nullopt;
     }
     Cell both{forward->front(), backward->front()};
@@ -92,11 +95,12 @@ std::optional<Cell> cell(std::string_view text)
 /// No action has bytes outside printable ASCII, and a terminal is not to get them.
 void refuse_bytes(std::string_view field, const std::string& path, std::size_t line, std::size_t column)
 {
-    const auto strange =
-        std::find_if(field.begin(), field.end(), [](char c) { return c != '\t' && c != '\n' && (c < ' ' || c > '~'); });
+    const auto strange = std::find_if(field.begin(), field.end(),
+                                      [](char c) { return c != '\t' && c != '\n' && (c < ' ' || c > '~'); });
     if (strange != field.end()) {
         throw InputError(
-            fmt::format("{}:{}: column {} contains the byte 0x{:02X}, so this is not a table of actions; give a table as written "
+            fmt::format("{}:{}: column {} contains the byte 0x{:02X}, so this is not a table of actions; "
+                        "give a table as written "
                         "by predict --write-orders",
                         path, line, column, static_cast<unsigned char>(*strange)));
     }
@@ -114,7 +118,8 @@ PartOrders parse_orders(const std::string& text, const std::string& path)
             if (!tasks) {
                 refuse_bytes(line[column], path, orders.size(), column + 1);
                 throw InputError(
-                    fmt::format("{}:{}: column {}, '{}', is not an action; write stage, F, B, I or W, and microbatch, for "
+                    fmt::format("{}:{}: column {}, '{}', is not an action; write stage, F, B, I or W, and "
+                                "microbatch, for "
                                 "example 0F0, or (0F4;3B1)OVERLAP_F_B",
                                 path, orders.size(), column + 1, line[column]));
             }

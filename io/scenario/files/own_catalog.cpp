@@ -22,7 +22,8 @@ std::string written(const std::string& name, const std::string& path)
 {
     const std::string text = read_text(path);
     if (parse_toml(text, name).root.children.empty()) {  // whose messages have the lines of the file
-        throw InputError(fmt::format("{} has no entries; give some, such as [accelerators.NAME] (docs/catalog.md)", name));
+        throw InputError(
+            fmt::format("{} has no entries; give some, such as [accelerators.NAME] (docs/catalog.md)", name));
     }
     return fmt::format("{{ file = {}, text = {} }}", toml_string(name), toml_string(text));
 }
@@ -33,10 +34,10 @@ std::vector<std::string> written_files(const std::vector<std::string>& names)
     std::vector<std::string> result;
     for (const std::string& name : names) {
         if (!std::filesystem::is_regular_file(name)) {
-            throw InputError(
-                fmt::format("--catalog {}: there is no file of that name; give a file with entries of the catalog "
-                            "(docs/catalog.md)",
-                            name));
+            throw InputError(fmt::format(
+                "--catalog {}: there is no file of that name; give a file with entries of the catalog "
+                "(docs/catalog.md)",
+                name));
         }
         result.push_back(written(name, name));
     }
@@ -49,21 +50,24 @@ std::string read_beside(const Value& name, const std::string& scenario)
     const std::string path = (std::filesystem::path(scenario).parent_path() / file).string();
     if (!std::filesystem::is_regular_file(path)) {
         name.fail({"does not exist", fmt::format("{} is not a file", path),
-                   "give a file with entries of the catalog (docs/catalog.md), as a path relative to the scenario"});
+                   "give a file with entries of the catalog (docs/catalog.md), as a path relative to the "
+                   "scenario"});
     }
     return written(file, path);
 }
 
 }  // namespace
 
-WrittenOut with_catalog_files(const std::string& text, const std::string& path, const std::vector<std::string>& more)
+WrittenOut with_catalog_files(const std::string& text, const std::string& path,
+                              const std::vector<std::string>& more)
 {
     const TomlFile file = parse_toml(text, path);
     Table top(file.root, file);
     const auto named = top.find("catalog");
     std::vector<std::string> files = written_files(more);
     if (!named) {
-        return files.empty() ? WrittenOut{text} : WrittenOut{fmt::format("catalog = [{}]\n{}", fmt::join(files, ", "), text), 1};
+        return files.empty() ? WrittenOut{text}
+                             : WrittenOut{fmt::format("catalog = [{}]\n{}", fmt::join(files, ", "), text), 1};
     }
     for (const Value& name : named->list(files_example)) {
         if (!name.is_text()) {

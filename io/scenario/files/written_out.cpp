@@ -25,7 +25,8 @@ std::string pattern_of(const Value& value)
 /// The escapes of JSON are among those of TOML.
 std::string toml_string(const std::string& text) { return nlohmann::json(text).dump(); }
 
-std::string with_content(const std::string& text, const Value& value, const std::string& key, const std::string& content)
+std::string with_content(const std::string& text, const Value& value, const std::string& key,
+                         const std::string& content)
 {
     auto line = text.begin();
     for (int i = 1; i < value.line(); ++i) {

@@ -45,7 +45,8 @@ bool sets_any(const StudyChoice& choice, const Predicate& holds)
 
 bool changes_work(const StudyChoice& choice)
 {
-    return sets_any(choice, [](const HardwareParameter& parameter) { return row_of(parameter.target).changes_work; });
+    return sets_any(choice,
+                    [](const HardwareParameter& parameter) { return row_of(parameter.target).changes_work; });
 }
 
 bool follows_work(const Scenario& scenario)
@@ -54,7 +55,8 @@ bool follows_work(const Scenario& scenario)
     return std::any_of(scenario.choices.begin(), scenario.choices.end(), changes_work) ||
            std::any_of(all.begin(), all.end(), [&](const Cluster* cluster) {
                const Accelerator& accelerator = cluster->accelerator;
-               return accelerator.energy != WorkEnergy{} || entry_without_power(scenario, accelerator).has_value();
+               return accelerator.energy != WorkEnergy{} ||
+                      entry_without_power(scenario, accelerator).has_value();
            });
 }
 
@@ -83,7 +85,8 @@ void settle(const Scenario& scenario, Accelerator& accelerator)
 bool changes_links(const StudyChoice& choice)
 {
     return sets_any(choice, [](const HardwareParameter& parameter) {
-        return parameter.target == HardwareTarget::bandwidth || parameter.target == HardwareTarget::link_energy;
+        return parameter.target == HardwareTarget::bandwidth ||
+               parameter.target == HardwareTarget::link_energy;
     });
 }
 
@@ -97,7 +100,8 @@ std::string links_text(const Scenario& scenario)
         text += fmt::format("{}{} {:.3g} pJ/bit", text.empty() ? "" : ", ", scenario.cluster.tiers[tier].name,
                             link_energy(scenario.cluster, tier).si / row_of(HardwareTarget::link_energy).si);
     }
-    return fmt::format("Links draw power in proportion to their bandwidth, beyond those of [cluster]: {}", text);
+    return fmt::format("Links draw power in proportion to their bandwidth, beyond those of [cluster]: {}",
+                       text);
 }
 
 }  // namespace
@@ -119,7 +123,8 @@ std::string energy_note(const Scenario& scenario)
     const Accelerator& accelerator = scenario.cluster.accelerator;
     if (accelerator.energy_follows_work) {
         note = fmt::format(
-            "Energy and carbon follow the work: beyond waiting, {} draws {:.3g} pJ/FLOP in 16 bits and {:.3g} pJ/bit of memory "
+            "Energy and carbon follow the work: beyond waiting, {} draws {:.3g} pJ/FLOP in 16 bits and "
+            "{:.3g} pJ/bit of memory "
             "traffic (docs/methods/hardware-power.md)",
             accelerator.name, accelerator.energy.bf16.si / row_of(HardwareTarget::compute_energy).si,
             accelerator.energy.memory.si / row_of(HardwareTarget::memory_energy).si);

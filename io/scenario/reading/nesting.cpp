@@ -42,7 +42,8 @@ std::vector<GroupSizes> group_sizes(const StudyChoice& choice)
 
 bool sets_groups(const std::vector<GroupSizes>& of_values)
 {
-    return std::any_of(of_values.begin(), of_values.end(), [](const GroupSizes& sizes) { return !sizes.empty(); });
+    return std::any_of(of_values.begin(), of_values.end(),
+                       [](const GroupSizes& sizes) { return !sizes.empty(); });
 }
 
 Cluster with_groups(Cluster cluster, const std::vector<const GroupSizes*>& chosen)
@@ -63,7 +64,8 @@ struct FixedValue {
 
 /// Whether the predicate holds for a combination of values, [choice][value], with this one.
 template <class Predicate>
-bool any_combination(const std::vector<std::vector<GroupSizes>>& sizes, const FixedValue& fixed, Predicate&& holds)
+bool any_combination(const std::vector<std::vector<GroupSizes>>& sizes, const FixedValue& fixed,
+                     Predicate&& holds)
 {
     std::size_t combinations = 1;
     for (std::size_t k = 0; k < sizes.size(); ++k) {
@@ -114,18 +116,22 @@ Complaint complaint_of(const std::vector<NetworkTier>& tiers, const UnnestedTier
 {
     const NetworkTier& inner = tiers[pair.inner];
     const NetworkTier& outer = tiers[pair.outer];
-    const std::string sizes =
-        fmt::format("\"{}\" of {} GPUs and \"{}\" of {}", inner.name, inner.group_gpus, outer.name, outer.group_gpus);
+    const std::string sizes = fmt::format("\"{}\" of {} GPUs and \"{}\" of {}", inner.name, inner.group_gpus,
+                                          outer.name, outer.group_gpus);
     if (pair.outer + 1 == tiers.size()) {
         return {"never nests", fmt::format("{}: a group is larger than the cluster", sizes),
-                fmt::format("choose {} GPUs or fewer for \"{}\", or more gpus in [cluster]", outer.group_gpus, inner.name)};
+                fmt::format("choose {} GPUs or fewer for \"{}\", or more gpus in [cluster]", outer.group_gpus,
+                            inner.name)};
     }
     const std::vector<int> smaller = divisors_near(outer.group_gpus, inner.group_gpus);
     const std::string instead =
-        smaller.empty() ? "" : fmt::format("choose {} for \"{}\", or ", fmt::join(smaller, " or "), inner.name);
-    return {"never nests", fmt::format("{}: the outer size must be a larger multiple of the inner one", sizes),
+        smaller.empty() ? ""
+                        : fmt::format("choose {} for \"{}\", or ", fmt::join(smaller, " or "), inner.name);
+    return {"never nests",
+            fmt::format("{}: the outer size must be a larger multiple of the inner one", sizes),
             fmt::format("{}{} for \"{}\"", instead,
-                        fmt::join(multiples_on_both_sides(inner.group_gpus, outer.group_gpus), " or "), outer.name)};
+                        fmt::join(multiples_on_both_sides(inner.group_gpus, outer.group_gpus), " or "),
+                        outer.name)};
 }
 
 /// The place of a choice in the file: the values of its [[knob]], or its option.
@@ -169,16 +175,18 @@ void refuse_unnested_values(const Scenario& scenario, Table& top)
     for (std::size_t c = 0; c < choices.size(); ++c) {
         for (std::size_t value = 0; value < sizes[c].size(); ++value) {
             std::optional<Complaint> first;
-            const bool possible = any_combination(sizes, {c, value}, [&](const std::vector<const GroupSizes*>& chosen) {
-                const Cluster cluster = with_groups(scenario.cluster, chosen);
-                const auto pair = unnested_tiers(cluster);
-                if (pair && !first) {
-                    first = complaint_of(cluster.tiers, *pair);
-                }
-                return !pair;
-            });
+            const bool possible =
+                any_combination(sizes, {c, value}, [&](const std::vector<const GroupSizes*>& chosen) {
+                    const Cluster cluster = with_groups(scenario.cluster, chosen);
+                    const auto pair = unnested_tiers(cluster);
+                    if (pair && !first) {
+                        first = complaint_of(cluster.tiers, *pair);
+                    }
+                    return !pair;
+                });
             if (!possible) {
-                first->problem = fmt::format("has {}, which {}", text_of_value(scenario, choices[c], value), first->problem);
+                first->problem = fmt::format("has {}, which {}", text_of_value(scenario, choices[c], value),
+                                             first->problem);
                 place_of(scenario, choices[c], value, top).fail(*first);
             }
         }

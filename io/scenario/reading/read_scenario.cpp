@@ -39,11 +39,15 @@ constexpr Range seed_range{"the seed of all random numbers", 0, 9.2e18, "1"};
 constexpr Range headroom_range{"share of the GPU memory that is reserved: not for training", 0, 1, "0.05",
                                Range::Ends::open_high};
 constexpr Range fit_range{
-    "probability with which plans must fit into memory, given the error of predicted peaks; those of 20 % or more "
+    "probability with which plans must fit into memory, given the error of predicted peaks; those of 20 % or "
+    "more "
     "are listed apart",
     0.2, 1, "0.9", Range::Ends::open_high};
 
-void add_warning(const std::string& text, std::string& all) { all += (all.empty() || text.empty() ? "" : "; ") + text; }
+void add_warning(const std::string& text, std::string& all)
+{
+    all += (all.empty() || text.empty() ? "" : "; ") + text;
+}
 
 /// The search minimises what the question does; without objectives of its own, that and the promised time.
 void take_question(Scenario& scenario)
@@ -54,7 +58,8 @@ void take_question(Scenario& scenario)
         asked.emplace_back(objective_of(QuestionAim::time));
     }
     for (const std::string& objective : asked) {
-        if (std::find(scenario.objectives.begin(), scenario.objectives.end(), objective) == scenario.objectives.end()) {
+        if (std::find(scenario.objectives.begin(), scenario.objectives.end(), objective) ==
+            scenario.objectives.end()) {
             scenario.objectives.push_back(objective);
         }
     }
@@ -89,12 +94,14 @@ Learned read_learned(Table cluster_table, const Cluster& cluster)
     }
     const std::string text = value->document("learned.toml");
     if (!is_learned_text(text)) {
-        value->fail({"is the name of a file", "only the scenario's own file may name others", "read the scenario from its file"});
+        value->fail({"is the name of a file", "only the scenario's own file may name others",
+                     "read the scenario from its file"});
     }
     Learned learned = parse_learned(text, "[cluster] learned");
     if (const std::string why = not_of(learned, cluster); !why.empty()) {
         throw InputError(
-            fmt::format("[cluster] learned is of another cluster: {}; give what was learned on this cluster, or remove the "
+            fmt::format("[cluster] learned is of another cluster: {}; give what was learned on this cluster, "
+                        "or remove the "
                         "key",
                         why));
     }
@@ -110,8 +117,9 @@ void apply_learned(Scenario& scenario)
     const FittedModel fitted = fitted_model();
     std::vector<LearnedConstant> constants;
     for (const LearnedFactor& of : scenario.learned.constants) {
-        const auto found = std::find_if(fitted.constants.begin(), fitted.constants.end(),
-                                        [&of](const FittedConstant& constant) { return name_of(constant) == of.name; });
+        const auto found =
+            std::find_if(fitted.constants.begin(), fitted.constants.end(),
+                         [&of](const FittedConstant& constant) { return name_of(constant) == of.name; });
         constants.push_back({found->key, found->entries, of.factor});
     }
     const double time = scenario.workloads.empty() ? scenario.learned.time_of(scenario.workload.name) : 1.0;
@@ -150,8 +158,10 @@ void refuse_unclear_network(Table& top)
     const auto one = top.find("workload");
     const auto several = top.find("networks");
     if (chosen && one) {
-        chosen->fail({fmt::format("cannot be combined with [workload] in line {}", one->line()), "a study uses one of the two",
-                      "move the keys of [workload] to [networks.NAME] and list NAME, or remove one of the two"});
+        chosen->fail(
+            {fmt::format("cannot be combined with [workload] in line {}", one->line()),
+             "a study uses one of the two",
+             "move the keys of [workload] to [networks.NAME] and list NAME, or remove one of the two"});
     }
     if (several && !chosen) {
         const std::vector<std::string> names = several->table("[networks.NAME]").keys();
@@ -208,10 +218,11 @@ void refuse_missing_precision(const Scenario& scenario, Table& top)
     for (const Workload* network : networks(scenario)) {
         if (const Cluster* without = cluster_without(scenario, network->precision)) {
             precision_key(top, *network)
-                .fail({"needs a precision that the accelerator does not support",
-                       fmt::format("{} is trained in {}, and {} has no peak rate for it", network->name, name(network->precision),
-                                   without->accelerator.name),
-                       "choose another precision, or give the peak rate in accelerator_override in [cluster]"});
+                .fail(
+                    {"needs a precision that the accelerator does not support",
+                     fmt::format("{} is trained in {}, and {} has no peak rate for it", network->name,
+                                 name(network->precision), without->accelerator.name),
+                     "choose another precision, or give the peak rate in accelerator_override in [cluster]"});
         }
     }
 }
@@ -229,12 +240,14 @@ void refuse_idle_imbalance(const Scenario& scenario, Table& top)
     }
     if (const auto correlation = top.find("variability")->table("").find("expert_imbalance_correlation");
         correlation && !distribution) {
-        correlation->fail({"has no effect", "expert_imbalance is not given", "add expert_imbalance, or remove it"});
+        correlation->fail(
+            {"has no effect", "expert_imbalance is not given", "add expert_imbalance, or remove it"});
     }
     if (distribution && !uneven) {
-        distribution->fail({"has no effect",
-                            "it varies the load of experts beyond the mean, and no experts block has an imbalance above 1",
-                            "give an experts block an imbalance, as in imbalance = 1.2"});
+        distribution->fail(
+            {"has no effect",
+             "it varies the load of experts beyond the mean, and no experts block has an imbalance above 1",
+             "give an experts block an imbalance, as in imbalance = 1.2"});
     }
 }
 
@@ -270,9 +283,10 @@ void refuse_free_batches(const Scenario& scenario, Table& top)
         top.find("space")
             ->table("")
             .find("global_batch")
-            ->fail({"needs [learning]",
-                    "a larger batch needs more tokens to the same loss, which a search would otherwise ignore",
-                    "add [learning] with reference_batch and a critical batch (docs/learning.md)"});
+            ->fail(
+                {"needs [learning]",
+                 "a larger batch needs more tokens to the same loss, which a search would otherwise ignore",
+                 "add [learning] with reference_batch and a critical batch (docs/learning.md)"});
     }
 }
 
@@ -280,19 +294,22 @@ void refuse_free_batches(const Scenario& scenario, Table& top)
 void refuse_free_local_updates(const Scenario& scenario, Table& top)
 {
     const SpaceSettings& space = scenario.space;
-    if (std::all_of(space.local_steps.begin(), space.local_steps.end(), [](int local) { return local == 1; })) {
+    if (std::all_of(space.local_steps.begin(), space.local_steps.end(),
+                    [](int local) { return local == 1; })) {
         return;
     }
     const Value axis = *top.find("space")->table("").find("local_steps");
     if (std::find(space.crossing.begin(), space.crossing.end(), Crossing::dp) == space.crossing.end() ||
         most_buildings(scenario) == 1) {
         axis.fail({"has no effect",
-                   most_buildings(scenario) == 1 ? "all jobs of the space fit into one building" : "no replicas cross buildings",
+                   most_buildings(scenario) == 1 ? "all jobs of the space fit into one building"
+                                                 : "no replicas cross buildings",
                    "add crossing = [\"dp\"] and numbers of GPUs that need several buildings, or remove it"});
     }
     if (!top.find("local_updates")) {
         axis.fail({"needs [local_updates]",
-                   "replicas that exchange less often learn less from a token, which a search would otherwise ignore",
+                   "replicas that exchange less often learn less from a token, which a search would "
+                   "otherwise ignore",
                    "add [local_updates] with loss_gap or more_tokens (docs/learning.md)"});
     }
 }
@@ -301,7 +318,8 @@ void refuse_free_local_updates(const Scenario& scenario, Table& top)
 void refuse_objectives_of_steps(const Scenario& scenario, Table& top)
 {
     const SpaceSettings& space = scenario.space;
-    const bool apart = std::any_of(space.local_steps.begin(), space.local_steps.end(), [](int local) { return local > 1; });
+    const bool apart =
+        std::any_of(space.local_steps.begin(), space.local_steps.end(), [](int local) { return local > 1; });
     const char* chosen = !space.global_batch.empty()           ? "global_batch"
                          : !scenario.numerics.loss_gap.empty() ? "precision"
                          : apart                               ? "local_steps"
@@ -311,7 +329,8 @@ void refuse_objectives_of_steps(const Scenario& scenario, Table& top)
     if (chosen != nullptr && !counted) {
         top.at("objectives", "an objective of the whole run")
             .fail({"do not count tokens",
-                   fmt::format("{} in [space] changes how many reach the loss, which a search would ignore", chosen),
+                   fmt::format("{} in [space] changes how many reach the loss, which a search would ignore",
+                               chosen),
                    "add an objective of the whole run, such as training_time_p99 or cost"});
     }
 }
@@ -322,14 +341,16 @@ void refuse_other_gpus_of_a_node(const Scenario& scenario, Table& top)
     const Value clusters = *top.find("cluster");
     int given = 0;
     for (const Value& cluster : clusters.is_list() ? clusters.list("") : std::vector{clusters}) {
-        given = std::max(given, cluster.table("").at("gpus", "").count({"GPUs of the cluster", 1, 1e7, "16384"}));
+        given =
+            std::max(given, cluster.table("").at("gpus", "").count({"GPUs of the cluster", 1, 1e7, "16384"}));
     }
     const int most = *std::max_element(scenario.space.gpus.begin(), scenario.space.gpus.end());
     if (most > given) {
         top.find("space")
             ->table("")
             .at("gpus", "")
-            .fail({"exceeds the cluster", fmt::format("[cluster] has {} GPUs of a node of {}", given, scenario.cluster.gpus),
+            .fail({"exceeds the cluster",
+                   fmt::format("[cluster] has {} GPUs of a node of {}", given, scenario.cluster.gpus),
                    fmt::format("write {} or less", given)});
     }
 }
@@ -343,8 +364,10 @@ void take_precisions(Scenario& scenario, Table& top)
     }
     const Value list = *top.find("space")->table("").find("precision");
     if (!scenario.numerics.judged()) {
-        list.fail({"needs [numerics]", "fewer bits are faster, and a search would otherwise ignore what they do to learning",
-                   "add [numerics] with loss_gap, max_deviation or accept_numerics = true (docs/learning.md)"});
+        list.fail(
+            {"needs [numerics]",
+             "fewer bits are faster, and a search would otherwise ignore what they do to learning",
+             "add [numerics] with loss_gap, max_deviation or accept_numerics = true (docs/learning.md)"});
     }
     for (const PrecisionChoice& choice : choices) {
         if (const Cluster* without = cluster_without(scenario, choice.precision)) {
@@ -378,9 +401,10 @@ void take_attention_kernels(Scenario& scenario, Table& top)
         }
     }
     if (!scenario.numerics.judges_kernels()) {
-        list.fail({"needs [numerics] with max_deviation or accept_numerics",
-                   "kernels round differently, and a search would otherwise ignore what that does to learning",
-                   "add one of the two (docs/learning.md)"});
+        list.fail(
+            {"needs [numerics] with max_deviation or accept_numerics",
+             "kernels round differently, and a search would otherwise ignore what that does to learning",
+             "add one of the two (docs/learning.md)"});
     }
     StudyChoice choice{.name = "attention_kernel"};
     for (const AttentionKernel kernel : choices) {
@@ -394,13 +418,15 @@ void take_attention_kernels(Scenario& scenario, Table& top)
 void check_switch_time(const Scenario& scenario, Table reliability)
 {
     const std::vector<Recovery>& choices = scenario.space.recovery;
-    const bool switches = choices.empty() ? scenario.reliability.recovery != Recovery::restart
-                                          : std::any_of(choices.begin(), choices.end(),
-                                                        [](Recovery recovery) { return recovery != Recovery::restart; });
+    const bool switches = choices.empty()
+                              ? scenario.reliability.recovery != Recovery::restart
+                              : std::any_of(choices.begin(), choices.end(),
+                                            [](Recovery recovery) { return recovery != Recovery::restart; });
     if (switches) {
         reliability.at("switch_time", "switch_time = \"2 min\"");
     } else if (const auto switching = reliability.find("switch_time")) {
-        switching->fail({"applies to hot spares and fewer replicas only", "without them a failure costs a restart",
+        switching->fail({"applies to hot spares and fewer replicas only",
+                         "without them a failure costs a restart",
                          "remove it, or write recovery = \"hot_spares\""});
     }
 }
@@ -428,12 +454,14 @@ void refuse_rare_checkpoints(const Scenario& scenario, Table& top)
     const auto check = [longest](const Value& interval, Seconds given) {
         if (given.si > longest) {
             interval.fail({"is longer than any run",
-                           fmt::format("at 1 % of the peak on the fewest GPUs the training takes {:.4g} days", longest / 86400.0),
+                           fmt::format("at 1 % of the peak on the fewest GPUs the training takes {:.4g} days",
+                                       longest / 86400.0),
                            "give a shorter one, or \"0 s\" for Young's formula"});
         }
     };
     if (scenario.reliability.checkpoint_interval.si > 0.0) {
-        check(*top.find("reliability")->table("").find("checkpoint_interval"), scenario.reliability.checkpoint_interval);
+        check(*top.find("reliability")->table("").find("checkpoint_interval"),
+              scenario.reliability.checkpoint_interval);
     }
     if (const auto axis = top.find("space")->table("").find("checkpoint_interval")) {
         for (const Value& interval : axis->list("")) {
@@ -454,8 +482,9 @@ void refuse_idle_price_limit(const Scenario& scenario, Table& top)
                     "add a [[knob]] with a price, or remove the limit"});
     }
     if (scenario.machines.empty() && !has_priced_hardware(scenario)) {
-        limit.fail({"has no effect", "no [[knob]] has a price, so that all hardware variants cost the same",
-                    R"(give a [[knob]] a price, as in price = { per = "100 GB/s", cost = "0.10 USD/h" }, or remove the limit)"});
+        limit.fail(
+            {"has no effect", "no [[knob]] has a price, so that all hardware variants cost the same",
+             R"(give a [[knob]] a price, as in price = { per = "100 GB/s", cost = "0.10 USD/h" }, or remove the limit)"});
     }
 }
 
@@ -464,9 +493,11 @@ std::optional<Complaint> phase_problem(const Phase& phase, const Workload& netwo
 {
     const std::string sequences = fmt::format("has a phase with sequences of {} tokens", phase.sequence);
     if (network.captured && phase.sequence != network.captured_tokens) {
-        return Complaint{
-            sequences, fmt::format("{} was captured with {} tokens per sample", network.name, network.captured_tokens),
-            fmt::format("write sequence_length = {}, or capture the network with other inputs", network.captured_tokens)};
+        return Complaint{sequences,
+                         fmt::format("{} was captured with {} tokens per sample", network.name,
+                                     network.captured_tokens),
+                         fmt::format("write sequence_length = {}, or capture the network with other inputs",
+                                     network.captured_tokens)};
     }
     if (network.captured && phase.lengths) {
         return Complaint{"has samples of different lengths",
@@ -479,27 +510,31 @@ std::optional<Complaint> phase_problem(const Phase& phase, const Workload& netwo
                          "give whole sequences, such as prompts or documents"};
     }
     if (network.positions > 0 && phase.sequence > network.positions) {
-        return Complaint{sequences, fmt::format("{} has {} learned positions", network.name, network.positions),
-                         fmt::format("write positions = {} in [workload], or a shorter sequence_length", phase.sequence)};
+        return Complaint{
+            sequences, fmt::format("{} has {} learned positions", network.name, network.positions),
+            fmt::format("write positions = {} in [workload], or a shorter sequence_length", phase.sequence)};
     }
     for (const LayerDescription& layer : network.kinds) {
         if (layer.second_stream > 0 && layer.second_stream >= layer.tokens * phase.sequence) {
             return Complaint{sequences,
-                             fmt::format("layer \"{}\" has a second stream of {} of them", layer.name, layer.second_stream),
+                             fmt::format("layer \"{}\" has a second stream of {} of them", layer.name,
+                                         layer.second_stream),
                              "count the tokens of both streams in sequence_length, or lower second_stream"};
         }
     }
     if (phase.own.tp > 0) {
-        if (const auto wrong = value_problem(ParallelPlan{.tp = phase.own.tp}, Job{.workload = network, .cluster = cluster})) {
-            return Complaint{fmt::format("has a phase with tp = {}", phase.own.tp), wrong->infeasible.text(), wrong->remedy};
+        if (const auto wrong = value_problem(ParallelPlan{.tp = phase.own.tp},
+                                             Job{.workload = network, .cluster = cluster})) {
+            return Complaint{fmt::format("has a phase with tp = {}", phase.own.tp), wrong->infeasible.text(),
+                             wrong->remedy};
         }
     }
     return std::nullopt;
 }
 
 /// `networks`: those that train in these phases.
-void refuse_phases(const Scenario& scenario, const std::vector<Phase>& given, const std::vector<const Workload*>& networks,
-                   const Value& phases)
+void refuse_phases(const Scenario& scenario, const std::vector<Phase>& given,
+                   const std::vector<const Workload*>& networks, const Value& phases)
 {
     for (const Phase& phase : given) {
         std::optional<Complaint> first;
@@ -507,7 +542,8 @@ void refuse_phases(const Scenario& scenario, const std::vector<Phase>& given, co
         for (const Cluster* cluster : clusters(scenario)) {
             if (phase.own.gpus > cluster->gpus) {
                 phases.fail({fmt::format("has a phase on {} GPUs", phase.own.gpus),
-                             fmt::format("[cluster] has {} GPUs", cluster->gpus), "give that phase fewer GPUs"});
+                             fmt::format("[cluster] has {} GPUs", cluster->gpus),
+                             "give that phase fewer GPUs"});
             }
             for (const Workload* network : networks) {
                 const auto problem = phase_problem(phase, *network, *cluster);
@@ -529,7 +565,8 @@ void refuse_phases(const Scenario& scenario, Table& top)
     }
     const std::vector<Value> served = top.find("workloads")->list("");
     for (std::size_t i = 0; i < served.size(); ++i) {
-        refuse_phases(scenario, scenario.served.phases[i], {&scenario.workloads[i]}, *served[i].table("").find("phase"));
+        refuse_phases(scenario, scenario.served.phases[i], {&scenario.workloads[i]},
+                      *served[i].table("").find("phase"));
     }
 }
 
@@ -544,7 +581,8 @@ KeyInfo networks_key()
 KeyInfo catalog_key()
 {
     return {"catalog",
-            "files with accelerators, links, stacks, networks and other entries beside those of the program, as paths relative "
+            "files with accelerators, links, stacks, networks and other entries beside those of the program, "
+            "as paths relative "
             "to the "
             "scenario (docs/catalog.md)",
             R"(["site.toml"])",
@@ -571,14 +609,16 @@ void refuse_unclear_machine(Table& table, const std::vector<std::string>& known)
     const Value value = table.at("name", example);
     const std::string name = value.text("four-racks");
     if (!is_word(name)) {
-        value.fail({"is more than a word", "reports and --design need names of one word", "choose a name without spaces or ="});
+        value.fail({"is more than a word", "reports and --design need names of one word",
+                    "choose a name without spaces or ="});
     }
     if (std::find(known.begin(), known.end(), name) != known.end()) {
         value.fail({"is listed twice", "each cluster has a name of its own", "choose another name"});
     }
     for (const char* key : {"learned", "slow_nodes", "unlisted_nodes"}) {
         if (const auto of_one = table.find(key)) {
-            of_one->fail({"belongs to one cluster", "it is known of its nodes, and this study compares several",
+            of_one->fail({"belongs to one cluster",
+                          "it is known of its nodes, and this study compares several",
                           "search the clusters separately"});
         }
     }
@@ -597,7 +637,8 @@ void read_clusters(const Value& value, Keys keys, Scenario& scenario)
         for (const Value& element : value.list("[[cluster]]")) {
             Table table = element.table("[[cluster]]");
             refuse_unclear_machine(table, choice.labels);
-            scenario.machines.push_back(read_cluster(table, keys, scenario.software, *networks(scenario).front()));
+            scenario.machines.push_back(
+                read_cluster(table, keys, scenario.software, *networks(scenario).front()));
             add_warnings_of(table, scenario.machines.back(), scenario);
             choice.values.emplace_back(ChosenCluster{choice.values.size()});
             choice.labels.push_back(scenario.machines.back().name);
@@ -621,7 +662,8 @@ std::vector<Distribution> tier_variability_of(const Value& cluster)
     for (const Value& element : cluster.list("")) {
         for (const Value& tier : element.table("").find("tier")->list("")) {
             if (const auto distribution = tier.table("").find("variability")) {
-                distribution->fail({"belongs to one cluster", "the tiers of several clusters differ", "search them separately"});
+                distribution->fail({"belongs to one cluster", "the tiers of several clusters differ",
+                                    "search them separately"});
             }
         }
     }
@@ -632,7 +674,11 @@ KeyInfo section_key(std::string key, const SectionTable& (*table)(), Need need, 
 {
     const SectionTable& section = table();
     ValueShape shape{.kind = ValueShape::Kind::section, .section = table, .list = list};
-    return {std::move(key), section.help(), section.title() + " with " + section.keys().front().line(), {std::move(shape)}, need};
+    return {std::move(key),
+            section.help(),
+            section.title() + " with " + section.keys().front().line(),
+            {std::move(shape)},
+            need};
 }
 
 template <class T, const Fields<T>& (*fields)()>
@@ -644,8 +690,9 @@ const SectionTable& table_of()
 void refuse_several_clusters(const Value& list, std::string_view section, const Scenario& scenario)
 {
     if (!scenario.machines.empty()) {
-        list.list(section).front().table(section).fail({"changes one cluster", "this study chooses from several",
-                                                        fmt::format("search each cluster with its {} separately", section)});
+        list.list(section).front().table(section).fail(
+            {"changes one cluster", "this study chooses from several",
+             fmt::format("search each cluster with its {} separately", section)});
     }
 }
 
@@ -658,31 +705,38 @@ Fields<Scenario> made_scenario_fields()
     all.integer("seed", &Scenario::seed, seed_range);
     all.date("start", &Scenario::start, "2027-01-15", "start date of the training, for dates in reports");
     all.custom(catalog_key(), [](const Value&, Scenario&, Keys) {});  // names refer to it: parsed()
-    all.custom(section_key("workload", workload_table, Need::optional), [in](const Value& value, Scenario& s, Keys) {
-        s.workload = read_workload(in(value));
-        add_warning(older_keys_text(in(value)), s.older_keys);
-    });
-    all.custom(networks_key(), [in](const Value& value, Scenario& s, Keys) { s.workloads = read_networks(in(value)); });
+    all.custom(section_key("workload", workload_table, Need::optional),
+               [in](const Value& value, Scenario& s, Keys) {
+                   s.workload = read_workload(in(value));
+                   add_warning(older_keys_text(in(value)), s.older_keys);
+               });
+    all.custom(networks_key(),
+               [in](const Value& value, Scenario& s, Keys) { s.workloads = read_networks(in(value)); });
     all.custom(section_key("data", data_table, Need::optional),
                [in](const Value& value, Scenario& s, Keys) { s.data = read_data(in(value)); });
     all.custom(section_key("workloads", served_table, Need::optional, true),
                [](const Value& value, Scenario& s, Keys keys) { read_served_networks(value, keys, s); });
     all.custom(section_key("phase", table_of<Phase, phase_fields>, Need::optional, true),
-               [](const Value& value, Scenario& s, Keys keys) { s.phases = read_phases(value, s.data, keys); });
+               [](const Value& value, Scenario& s, Keys keys) {
+                   s.phases = read_phases(value, s.data, keys);
+               });
     all.custom(section_key("software", table_of<SoftwareChoice, software_choice_fields>, Need::optional),
                [in](const Value& value, Scenario& s, Keys) { s.software = read_software_choice(in(value)); });
-    all.custom(clusters_key(), [](const Value& value, Scenario& s, Keys keys) { read_clusters(value, keys, s); });
+    all.custom(clusters_key(),
+               [](const Value& value, Scenario& s, Keys keys) { read_clusters(value, keys, s); });
     all.nested(
         "memory", [](Scenario& s) -> MemoryLimit& { return s.memory_limit; }, memory_fields);
     all.custom(section_key("variability", table_of<Variability, variability_fields>, Need::study),
                [in](const Value& value, Scenario& s, Keys) { s.variability = read_variability(in(value)); });
-    all.custom(section_key("reliability", reliability_table, Need::study), [in](const Value& value, Scenario& s, Keys) {
-        s.reliability = read_reliability(in(value), s.cluster, networks(s).front()->task);
-    });
-    all.custom(section_key("power", table_of<Power, power_fields>, Need::optional), [in](const Value& value, Scenario& s, Keys) {
-        Table table = in(value);
-        power_fields().read_whole(table, Keys::all, s.power);
-    });
+    all.custom(section_key("reliability", reliability_table, Need::study),
+               [in](const Value& value, Scenario& s, Keys) {
+                   s.reliability = read_reliability(in(value), s.cluster, networks(s).front()->task);
+               });
+    all.custom(section_key("power", table_of<Power, power_fields>, Need::optional),
+               [in](const Value& value, Scenario& s, Keys) {
+                   Table table = in(value);
+                   power_fields().read_whole(table, Keys::all, s.power);
+               });
     all.custom(section_key("space", space_table, Need::study),
                [in](const Value& value, Scenario& s, Keys) { read_space(in(value), s); });
     all.custom(section_key("numerics", numerics_table, Need::optional),
@@ -692,7 +746,9 @@ Fields<Scenario> made_scenario_fields()
     all.custom(section_key("learning", learning_table, Need::optional),
                [in](const Value& value, Scenario& s, Keys) { read_learning(in(value), s); });
     all.custom(section_key("objectives", objectives_table, Need::optional),
-               [in](const Value& value, Scenario& s, Keys) { s.objectives = read_objectives(in(value), s.deadline); });
+               [in](const Value& value, Scenario& s, Keys) {
+                   s.objectives = read_objectives(in(value), s.deadline);
+               });
     all.custom(section_key("question", table_of<Question, question_fields>, Need::optional),
                [in](const Value& value, Scenario& s, Keys) {
                    Table table = in(value);
@@ -705,14 +761,16 @@ Fields<Scenario> made_scenario_fields()
                    Table table = in(value);
                    search_fields().read_whole(table, Keys::all, s.search);
                });
-    all.custom(section_key("knob", hardware_parameter_table, Need::optional, true), [](const Value& value, Scenario& s, Keys) {
-        refuse_several_clusters(value, "[[knob]]", s);
-        read_hardware_parameters(value, {s.cluster, s.reliability}, s.choices);
-    });
-    all.custom(section_key("bundle", bundle_table, Need::optional, true), [](const Value& value, Scenario& s, Keys) {
-        refuse_several_clusters(value, "[[bundle]]", s);
-        read_bundles(value, {s.cluster, s.reliability}, s.choices);
-    });
+    all.custom(section_key("knob", hardware_parameter_table, Need::optional, true),
+               [](const Value& value, Scenario& s, Keys) {
+                   refuse_several_clusters(value, "[[knob]]", s);
+                   read_hardware_parameters(value, {s.cluster, s.reliability}, s.choices);
+               });
+    all.custom(section_key("bundle", bundle_table, Need::optional, true),
+               [](const Value& value, Scenario& s, Keys) {
+                   refuse_several_clusters(value, "[[bundle]]", s);
+                   read_bundles(value, {s.cluster, s.reliability}, s.choices);
+               });
     return all;
 }
 
@@ -730,8 +788,8 @@ namespace {
 
 TomlNode* child_of(TomlNode& node, const std::string& key)
 {
-    const auto found =
-        std::find_if(node.children.begin(), node.children.end(), [&key](const TomlNode& child) { return child.key == key; });
+    const auto found = std::find_if(node.children.begin(), node.children.end(),
+                                    [&key](const TomlNode& child) { return child.key == key; });
     return found == node.children.end() ? nullptr : &*found;
 }
 
@@ -810,7 +868,8 @@ Scenario parsed(const WrittenOut& written, const std::string& path, ScenarioUse 
     scenario.percents = percents_of(scenario.objectives);
     yield_to_exports(scenario);
     apply_learned(scenario);
-    scenario.memory_limit = with_error(scenario.memory_limit, scenario.cluster.stack.name, scenario.learned.memory);
+    scenario.memory_limit =
+        with_error(scenario.memory_limit, scenario.cluster.stack.name, scenario.learned.memory);
     scenario.variability.tier = tier_variability_of(*top.find("cluster"));
     refuse_missing_precision(scenario, top);
     take_precisions(scenario, top);
@@ -831,13 +890,17 @@ Scenario parsed(const WrittenOut& written, const std::string& path, ScenarioUse 
 
 }  // namespace
 
-Scenario parse_scenario(const std::string& text, const std::string& path) { return parsed({text}, path, ScenarioUse::study); }
+Scenario parse_scenario(const std::string& text, const std::string& path)
+{
+    return parsed({text}, path, ScenarioUse::study);
+}
 
 Scenario read_scenario(const std::string& path, const std::vector<std::string>& catalogs, ScenarioUse use)
 {
     const auto refuse = [&](const std::string& why) {
         throw InputError(fmt::format(
-            "{}: cannot be read ({}); give the path of a scenario file, such as jobs/scenarios/small.toml", path, why));
+            "{}: cannot be read ({}); give the path of a scenario file, such as jobs/scenarios/small.toml",
+            path, why));
     };
     std::error_code error;
     const auto status = std::filesystem::status(path, error);
@@ -852,7 +915,8 @@ Scenario read_scenario(const std::string& path, const std::vector<std::string>& 
         refuse(std::strerror(errno));
     }
     if (const auto bytes = std::filesystem::file_size(path, error); error || bytes > longest_file) {
-        refuse(error ? error.message() : fmt::format("it has {} bytes; the limit is {}", bytes, longest_file));
+        refuse(error ? error.message()
+                     : fmt::format("it has {} bytes; the limit is {}", bytes, longest_file));
     }
     const std::string text{std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
     if (stream.bad()) {

@@ -47,16 +47,16 @@ Scenario with_trainer(const Scenario& scenario, const std::string& trainer)
 {
     const std::vector<std::string> names = trainer_names();
     if (std::find(names.begin(), names.end(), trainer) == names.end()) {
-        throw InputError(
-            fmt::format("--runnable-by {} is unknown{}; choose from: {}", trainer, guess_of(trainer, names), listed(names)));
+        throw InputError(fmt::format("--runnable-by {} is unknown{}; choose from: {}", trainer,
+                                     guess_of(trainer, names), listed(names)));
     }
     if (scenario.search.runnable_by == trainer) {
         return scenario;
     }
     if (!scenario.search.runnable_by.empty()) {
-        throw InputError(
-            fmt::format("--runnable-by {}: {} has runnable_by = \"{}\" in [search]; change it there, or omit the option", trainer,
-                        scenario.path, scenario.search.runnable_by));
+        throw InputError(fmt::format(
+            "--runnable-by {}: {} has runnable_by = \"{}\" in [search]; change it there, or omit the option",
+            trainer, scenario.path, scenario.search.runnable_by));
     }
     const std::string line = fmt::format("runnable_by = \"{}\"   # --runnable-by", trainer);
     try {
@@ -67,9 +67,9 @@ Scenario with_trainer(const Scenario& scenario, const std::string& trainer)
     } catch (const InputError&) {
         // [search] is written in another way, which the message below is for
     }
-    throw InputError(
-        fmt::format("--runnable-by {}: {} has no line [search] to add it to; write runnable_by = \"{}\" there yourself", trainer,
-                    scenario.path, trainer));
+    throw InputError(fmt::format(
+        "--runnable-by {}: {} has no line [search] to add it to; write runnable_by = \"{}\" there yourself",
+        trainer, scenario.path, trainer));
 }
 
 }  // namespace prismopt

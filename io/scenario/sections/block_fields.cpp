@@ -74,13 +74,13 @@ void check_heads(Table& table, int heads, int key_heads, int head, double hidden
 {
     if (head == 0 && static_cast<int>(hidden) % heads != 0) {
         refuse(table, "heads",
-               {fmt::format("gives {} attention heads for a hidden size of {}", heads, hidden), "heads must divide hidden",
-                "change one of the two, or give the head dimension"});
+               {fmt::format("gives {} attention heads for a hidden size of {}", heads, hidden),
+                "heads must divide hidden", "change one of the two, or give the head dimension"});
     }
     if (heads % key_heads != 0) {
         refuse(table, "kv_heads",
-               {fmt::format("gives {} key/value heads for {} attention heads", key_heads, heads), "kv_heads must divide heads",
-                fmt::format("write kv_heads = {} or a divisor", heads)});
+               {fmt::format("gives {} key/value heads for {} attention heads", key_heads, heads),
+                "kv_heads must divide heads", fmt::format("write kv_heads = {} or a divisor", heads)});
     }
 }
 
@@ -90,17 +90,19 @@ void check(Table& table, const AttentionBlock& block, double hidden)
     for (const auto& [value, key] : {std::pair{block.chunk, "chunk"}, {block.context, "context"}}) {
         if (block.window > 0 && value > 0) {
             refuse(table, key,
-                   {"cannot be combined with window", "a query attends to a window, a chunk, or another sequence",
-                    "remove one of the two"});
+                   {"cannot be combined with window",
+                    "a query attends to a window, a chunk, or another sequence", "remove one of the two"});
         }
     }
     if (block.chunk > 0 && block.context > 0) {
         refuse(table, "chunk",
-               {"cannot be combined with context", "a query attends to a chunk or to another sequence", "remove one of the two"});
+               {"cannot be combined with context", "a query attends to a chunk or to another sequence",
+                "remove one of the two"});
     }
     if (block.context == 0 && block.context_width > 0) {
         refuse(table, "context_width",
-               {"needs context", "it is the hidden size of the other sequence", "give context, or remove it"});
+               {"needs context", "it is the hidden size of the other sequence",
+                "give context, or remove it"});
     }
 }
 
@@ -108,8 +110,8 @@ void check(Table& table, const ExpertsBlock& block, double /*hidden*/)
 {
     if (block.active > block.count) {
         refuse(table, "active",
-               {fmt::format("gives {} active of {} experts", block.active, block.count), "a token is routed to some of them",
-                fmt::format("write active = {} or less", block.count)});
+               {fmt::format("gives {} active of {} experts", block.active, block.count),
+                "a token is routed to some of them", fmt::format("write active = {} or less", block.count)});
     }
     if (block.shared_gate && block.shared == 0) {
         refuse(table, "shared_gate",
@@ -122,8 +124,8 @@ void check(Table& table, const Mamba2Block& block, double /*hidden*/)
 {
     if (block.heads % block.groups != 0) {
         refuse(table, "groups",
-               {fmt::format("gives {} groups for {} heads", block.groups, block.heads), "groups must divide heads",
-                "change one of the two"});
+               {fmt::format("gives {} groups for {} heads", block.groups, block.heads),
+                "groups must divide heads", "change one of the two"});
     }
 }
 
@@ -152,8 +154,10 @@ void check(Table& table, const LinearBlock& block, double /*hidden*/)
                {"has no effect", "no activation function follows this linear layer",
                 "write activated = true as well, or remove activation"});
     }
-    if (block.activated && (block.activation == Activation::swiglu || block.activation == Activation::geglu)) {
-        refuse(table, "activation", {"is gated", "a single linear layer has no gate projection", "use block = \"mlp\""});
+    if (block.activated &&
+        (block.activation == Activation::swiglu || block.activation == Activation::geglu)) {
+        refuse(table, "activation",
+               {"is gated", "a single linear layer has no gate projection", "use block = \"mlp\""});
     }
 }
 

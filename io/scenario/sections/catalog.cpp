@@ -23,7 +23,8 @@ namespace {
 
 /// An entry of the program knows from then on whose numbers it began with.
 template <class Kind>
-Kind traced(std::string_view kind, const std::string& name, const Fields<Kind>& fields, const Catalog& catalog)
+Kind traced(std::string_view kind, const std::string& name, const Fields<Kind>& fields,
+            const Catalog& catalog)
 {
     Kind entry = named_entry(kind, name, fields, catalog);
     entry.catalog_entry = catalog.is_own(kind, name) ? "" : name;
@@ -32,7 +33,8 @@ Kind traced(std::string_view kind, const std::string& name, const Fields<Kind>& 
 
 /// An entry of the user is known to be no measured one.
 template <class Kind>
-Kind marked(std::string_view kind, const std::string& name, const Fields<Kind>& fields, const Catalog& catalog)
+Kind marked(std::string_view kind, const std::string& name, const Fields<Kind>& fields,
+            const Catalog& catalog)
 {
     Kind entry = named_entry(kind, name, fields, catalog);
     entry.own = catalog.is_own(kind, name);
@@ -141,8 +143,8 @@ void read_stack_and_library(const std::string& name, const Catalog& catalog)
 {
     if (name == SoftwareStack{}.name) {
         catalog.entry(stacks_kind, name)
-            .fail(
-                {fmt::format("is called \"{}\"", name), "this is the name of no software in particular", "choose another name"});
+            .fail({fmt::format("is called \"{}\"", name), "this is the name of no software in particular",
+                   "choose another name"});
     }
     catalog_stack(name, catalog);
     if (const auto library = catalog.entry(stacks_kind, name).find("collectives")) {
@@ -158,20 +160,25 @@ void read_software_and_constants(const std::string& name, const Catalog& catalog
 }
 
 constexpr std::array kind_rows{
-    KindRow{accelerators_kind, "an accelerator", keys_of<Accelerator, accelerator_fields>, reads<catalog_accelerator>},
+    KindRow{accelerators_kind, "an accelerator", keys_of<Accelerator, accelerator_fields>,
+            reads<catalog_accelerator>},
     KindRow{links_kind, "a network link", keys_of<NetworkTier, link_fields>, reads<catalog_link>},
     KindRow{stacks_kind, "a software stack", keys_of<SoftwareStack, stack_fields>, read_stack_and_library},
-    KindRow{software_kind, "a training program", keys_of<SoftwareEntry, software_fields>, read_software_and_constants},
-    KindRow{libraries_kind, "a library of collectives", keys_of<CollectiveLibrary, library_fields>, reads<catalog_library>},
+    KindRow{software_kind, "a training program", keys_of<SoftwareEntry, software_fields>,
+            read_software_and_constants},
+    KindRow{libraries_kind, "a library of collectives", keys_of<CollectiveLibrary, library_fields>,
+            reads<catalog_library>},
     KindRow{workloads_kind, "a network", workload_table, read_network_and_sample},
     KindRow{power_kind, "a power profile", keys_of<Power, power_profile_fields>, reads<catalog_power>},
     KindRow{variability_kind, "a profile of variability", keys_of<Variability, variability_profile_fields>,
             reads<catalog_variability>},
-    KindRow{prices_kind, "the list price of an accelerator", keys_of<ListPrice, price_fields>, reads<list_price>},
+    KindRow{prices_kind, "the list price of an accelerator", keys_of<ListPrice, price_fields>,
+            reads<list_price>},
     KindRow{hosts_kind, "the host of an accelerator", keys_of<int, host_fields>, reads<host_gpus>},
-    KindRow{usual_clusters_kind, "the usual cluster of an accelerator", keys_of<UsualCluster, usual_cluster_fields>,
-            read_usual_cluster},
-    KindRow{instances_kind, "an instance of a cloud, or a machine of yours", keys_of<Instance, instance_fields>, read_instance},
+    KindRow{usual_clusters_kind, "the usual cluster of an accelerator",
+            keys_of<UsualCluster, usual_cluster_fields>, read_usual_cluster},
+    KindRow{instances_kind, "an instance of a cloud, or a machine of yours",
+            keys_of<Instance, instance_fields>, read_instance},
 };
 
 }  // namespace
@@ -183,10 +190,11 @@ const SectionTable& catalog_table()
                             "a file that `catalog` or `--catalog` names: entries by kind and name "
                             "([a catalog of your own](catalog.md))");
         for (const KindRow& row : kind_rows) {
-            result.add({.key = std::string(row.kind),
-                        .help = std::string(row.help),
-                        .example = fmt::format("[{}.NAME]", row.kind),
-                        .shapes = {{.kind = ValueShape::Kind::section, .section = row.keys, .by_name = true}}});
+            result.add(
+                {.key = std::string(row.kind),
+                 .help = std::string(row.help),
+                 .example = fmt::format("[{}.NAME]", row.kind),
+                 .shapes = {{.kind = ValueShape::Kind::section, .section = row.keys, .by_name = true}}});
         }
         return result;
     }();

@@ -49,7 +49,8 @@ std::string memory_units_text(const Accelerator& accelerator)
     return card.name.empty()
                ? ""
                : fmt::format(
-                     "memory = \"{:.0f} GB\" of {}: vendors' GB are often GiB, and the driver of {} shows {:.0f} MiB; write "
+                     "memory = \"{:.0f} GB\" of {}: vendors' GB are often GiB, and the driver of {} shows "
+                     "{:.0f} MiB; write "
                      "memory in MiB, as your driver shows it",
                      gigabytes, accelerator.name, card.name, 1024.0 * card.memory.si / gibibyte);
 }

@@ -12,26 +12,30 @@ namespace {
 
 constexpr Range layers_range{"transformer layers", 1, 10'000, "96"};
 constexpr Range heads_range{"attention heads", 1, 10'000, "96"};
-constexpr Range kv_heads_range{"key/value heads; equal to heads without grouped-query attention", 1, 10'000, "8"};
+constexpr Range kv_heads_range{"key/value heads; equal to heads without grouped-query attention", 1, 10'000,
+                               "8"};
 constexpr Range feed_forward_range{"intermediate size of the MLP", 1, 10'000'000, "49152"};
 constexpr Range experts_range{"routed experts per layer", 1, 100'000, "8"};
 constexpr Range active_range{"experts per token (top-k)", 1, 100'000, "2"};
 constexpr Range expert_size_range{"intermediate size of an expert", 1, 10'000'000, "14336"};
 constexpr Range shared_range{"intermediate size of all shared experts together", 1, 10'000'000, "2048"};
 constexpr Range dense_layers_range{"number of leading layers with a dense MLP", 1, 10'000, "3"};
-constexpr Range every_range{"period of layers with experts: after the dense layers, the last layer of each period has experts", 1,
-                            10'000, "2"};
-constexpr Range node_limit_range{"most nodes to which a token is sent (group-limited routing); default: no limit", 1, 100'000,
-                                 "4"};
-constexpr Range capacity_range{"capacity factor: tokens of an expert beyond this multiple of the mean are dropped; default: none",
-                               1, 1000, "1.25"};
-constexpr Range imbalance_range{"load imbalance: tokens of the busiest expert-parallel rank relative to the mean", 1, 1000,
-                                "1.2"};
+constexpr Range every_range{
+    "period of layers with experts: after the dense layers, the last layer of each period has experts", 1,
+    10'000, "2"};
+constexpr Range node_limit_range{
+    "most nodes to which a token is sent (group-limited routing); default: no limit", 1, 100'000, "4"};
+constexpr Range capacity_range{
+    "capacity factor: tokens of an expert beyond this multiple of the mean are dropped; default: none", 1,
+    1000, "1.25"};
+constexpr Range imbalance_range{
+    "load imbalance: tokens of the busiest expert-parallel rank relative to the mean", 1, 1000, "1.2"};
 
 const Fields<Experts>& experts_fields()
 {
     static const auto fields =
-        Fields<Experts>("experts", "mixture of experts in place of the MLP; use block = \"experts\" in new files")
+        Fields<Experts>("experts",
+                        "mixture of experts in place of the MLP; use block = \"experts\" in new files")
             .integer("count", &Experts::count, experts_range)
             .required()
             .integer("active", &Experts::active, active_range)
@@ -45,26 +49,30 @@ const Fields<Experts>& experts_fields()
             .number("capacity", &Experts::capacity, capacity_range)
             .integer("node_limit", &Experts::node_limit, node_limit_range)
             .choice("weights", &Experts::weights, "activations",
-                    "what routing weights multiply: the results of experts, which are then saved, or their activations");
+                    "what routing weights multiply: the results of experts, which are then saved, or their "
+                    "activations");
     return fields;
 }
 
 const Fields<LatentAttention>& latent_fields()
 {
     static const auto fields =
-        Fields<LatentAttention>("latent", "multi-head latent attention; use block = \"latent_attention\" in new files")
+        Fields<LatentAttention>("latent",
+                                "multi-head latent attention; use block = \"latent_attention\" in new files")
             .integer("query_rank", &LatentAttention::query_rank,
                      {"rank of the query compression (q_lora_rank)", 1, 1'000'000, "1536"})
             .integer("key_value_rank", &LatentAttention::key_value_rank,
                      {"rank of the key/value compression (kv_lora_rank)", 1, 1'000'000, "512"})
             .required()
             .integer("rotary", &LatentAttention::rotary,
-                     {"rotary part of the head dimension, shared by all heads (qk_rope_head_dim)", 1, 1'000'000, "64"})
+                     {"rotary part of the head dimension, shared by all heads (qk_rope_head_dim)", 1,
+                      1'000'000, "64"})
             .required()
             .integer("plain", &LatentAttention::plain,
                      {"part of the head dimension without positions (qk_nope_head_dim)", 1, 1'000'000, "128"})
             .required()
-            .integer("value", &LatentAttention::value, {"value head dimension (v_head_dim)", 1, 1'000'000, "128"})
+            .integer("value", &LatentAttention::value,
+                     {"value head dimension (v_head_dim)", 1, 1'000'000, "128"})
             .required();
     return fields;
 }
@@ -97,8 +105,9 @@ void check_older_heads(Table& table, const Transformer& t)
                          "heads must divide hidden", "change one of the two"});
     }
     if (t.heads % t.kv_heads != 0) {
-        refuse("kv_heads", {fmt::format("gives {} key/value heads for {} attention heads", t.kv_heads, t.heads),
-                            "kv_heads must divide heads", fmt::format("write kv_heads = {} or a divisor", t.heads)});
+        refuse("kv_heads",
+               {fmt::format("gives {} key/value heads for {} attention heads", t.kv_heads, t.heads),
+                "kv_heads must divide heads", fmt::format("write kv_heads = {} or a divisor", t.heads)});
     }
 }
 
@@ -116,7 +125,8 @@ const Fields<NetworkReading>& older_fields()
             .choice("attention", of(&Transformer::attention), "flash",
                     "attention kernel: plain writes the score matrix to memory, flash never does")
             .flag("causal", of(&Transformer::causal), "causal mask")
-            .integer("head", of(&Transformer::head), {"head dimension; default: hidden / heads", 1, 1'000'000, "128"})
+            .integer("head", of(&Transformer::head),
+                     {"head dimension; default: hidden / heads", 1, 1'000'000, "128"})
             .nested("experts", of(&Transformer::experts), experts_fields)
             .nested("latent", of(&Transformer::latent), latent_fields);
     return fields;
@@ -124,7 +134,8 @@ const Fields<NetworkReading>& older_fields()
 
 bool is_older_key(std::string_view key)
 {
-    return std::any_of(older_keys.begin(), older_keys.end(), [key](const OlderKey& own) { return own.key == key; });
+    return std::any_of(older_keys.begin(), older_keys.end(),
+                       [key](const OlderKey& own) { return own.key == key; });
 }
 
 std::optional<Value> older_key(Table& table, std::string_view but, std::string_view* now)
@@ -163,7 +174,8 @@ Workload with_older_keys(Table& table, NetworkReading& reading, bool based, bool
         return w;
     }
     if (!based && !older) {
-        table.at("sequence", R"(sequence = [{ layer = "dense", count = 32 }], with layer.dense = { blocks = [...] })");
+        table.at("sequence",
+                 R"(sequence = [{ layer = "dense", count = 32 }], with layer.dense = { blocks = [...] })");
     }
     if (!based) {
         for (const auto& [key, line] : {std::pair{"layers", "layers = 96"},
@@ -202,7 +214,8 @@ std::string older_keys_text(Table table)
     std::string_view now;
     const auto older = older_key(table, table.find("model") ? "layers" : "", &now);
     return older ? fmt::format(
-                       "line {}: this key of [workload] is deprecated and will be rejected by the next release; write {} in "
+                       "line {}: this key of [workload] is deprecated and will be rejected by the next "
+                       "release; write {} in "
                        "layer.NAME = "
                        "{{ blocks = [...] }} (docs/networks.md, Older keys)",
                        older->line(), now)

@@ -17,11 +17,11 @@ namespace {
 constexpr Range gpus_range{"GPUs of the cluster", 1, 10'000'000, "16384"};
 constexpr Range group_range{"GPUs per group of the tier", 1, 10'000'000, "8"};
 constexpr Range multiprocessors_range{"streaming multiprocessors of a GPU", 1, 100'000, "132"};
-constexpr Range clock_range{"clock held in long matrix products over the clock of the peak rates", 0, 2, "0.7",
-                            Range::Ends::open_low};
+constexpr Range clock_range{"clock held in long matrix products over the clock of the peak rates", 0, 2,
+                            "0.7", Range::Ends::open_low};
 constexpr Range error_range{"relative error of the mean model", 0, 1, "0.05", Range::Ends::open_high};
-constexpr Range oversubscription_range{"oversubscription ratio: downlink over uplink bandwidth of the tier below", 1, 10'000,
-                                       "7"};
+constexpr Range oversubscription_range{
+    "oversubscription ratio: downlink over uplink bandwidth of the tier below", 1, 10'000, "7"};
 constexpr Range efficiency_range{"share of the bandwidth that rings of large collectives reach", 0, 1, "0.8",
                                  Range::Ends::open_low};
 constexpr Range axis_range{"GPUs along an axis of a torus", 1, 1'000'000, "16"};
@@ -30,9 +30,11 @@ constexpr Range node_range{"node number", 0, 10'000'000, "3"};
 constexpr Range node_factor_range{"compute time of the node relative to a nominal node", 0.1, 100, "1.2"};
 constexpr Range gradient_range{"bytes per gradient element in its reduction", 1, 8, "4"};
 constexpr Range loss_range{"memory traffic of the loss, in bytes per logit", 0, 1000, "24"};
-constexpr Range share_range{"share of the compute rate that an overlapped collective takes", 0, 1, "0.1", Range::Ends::open_high};
+constexpr Range share_range{"share of the compute rate that an overlapped collective takes", 0, 1, "0.1",
+                            Range::Ends::open_high};
 constexpr std::string_view own_accelerator =
-    "describe your own: name the closest one and give the differences in accelerator_override (docs/accelerators.md), or write "
+    "describe your own: name the closest one and give the differences in accelerator_override "
+    "(docs/accelerators.md), or write "
     "[accelerators.NAME] in a catalog file (docs/catalog.md)";
 constexpr std::string_view tier_example = "[[cluster.tier]] with name, link and group";
 
@@ -46,36 +48,45 @@ const Fields<Efficiency>& efficiency_fields()
     static const auto fields =
         Fields<Efficiency>("efficiency", "shares of the peak rates that kernels reach")
             .number("gemm", &Efficiency::gemm,
-                    {"large matrix products: share of the peak compute rate", 0, 1, "0.8", Range::Ends::open_low})
+                    {"large matrix products: share of the peak compute rate", 0, 1, "0.8",
+                     Range::Ends::open_low})
             .complete()
             .number("attention", &Efficiency::attention,
-                    {"fused attention, forward pass: share of the peak compute rate", 0, 1, "0.55", Range::Ends::open_low})
+                    {"fused attention, forward pass: share of the peak compute rate", 0, 1, "0.55",
+                     Range::Ends::open_low})
             .complete()
             .number("attention_backward", &Efficiency::attention_backward,
-                    {"fused attention, backward pass: share of the peak compute rate", 0, 1, "0.45", Range::Ends::open_low})
+                    {"fused attention, backward pass: share of the peak compute rate", 0, 1, "0.45",
+                     Range::Ends::open_low})
             .complete()
             .number("memory", &Efficiency::memory,
-                    {"elementwise kernels: share of the memory bandwidth", 0, 1, "0.8", Range::Ends::open_low})
+                    {"elementwise kernels: share of the memory bandwidth", 0, 1, "0.8",
+                     Range::Ends::open_low})
             .complete()
             .number("gemm_fp8", &Efficiency::gemm_fp8,
-                    {"8-bit matrix products with a scale for each tensor: share of their peak rate; default: gemm", 0, 1, "0.7",
-                     Range::Ends::open_low})
-            .number("gemm_fp8_block", &Efficiency::gemm_fp8_block,
-                    {"8-bit matrix products with scales for blocks: share of their peak rate; default: gemm_fp8", 0, 1, "0.65",
-                     Range::Ends::open_low})
+                    {"8-bit matrix products with a scale for each tensor: share of their peak rate; default: "
+                     "gemm",
+                     0, 1, "0.7", Range::Ends::open_low})
+            .number(
+                "gemm_fp8_block", &Efficiency::gemm_fp8_block,
+                {"8-bit matrix products with scales for blocks: share of their peak rate; default: gemm_fp8",
+                 0, 1, "0.65", Range::Ends::open_low})
             .number("gemm_mxfp8", &Efficiency::gemm_mxfp8,
-                    {"8-bit matrix products with a scale for 32 numbers (MXFP8): share of their peak rate; default: 0.951 of "
+                    {"8-bit matrix products with a scale for 32 numbers (MXFP8): share of their peak rate; "
+                     "default: 0.951 of "
                      "gemm_fp8",
                      0, 1, "0.65", Range::Ends::open_low})
             .number("gemm_nvfp4", &Efficiency::gemm_nvfp4,
-                    {"4-bit matrix products: share of their peak rate; default: gemm_fp8", 0, 1, "0.45", Range::Ends::open_low})
+                    {"4-bit matrix products: share of their peak rate; default: gemm_fp8", 0, 1, "0.45",
+                     Range::Ends::open_low})
             .number("attention_latent", &Efficiency::attention_latent,
-                    {"fused attention with keys and values of different sizes, forward pass: share of the peak compute rate; "
+                    {"fused attention with keys and values of different sizes, forward pass: share of the "
+                     "peak compute rate; "
                      "default: attention",
                      0, 1, "0.55", Range::Ends::open_low})
             .number("scan", &Efficiency::scan,
-                    {"products of scans: share of the peak compute rate; default: that of 48 TFLOP/s", 0, 1, "0.05",
-                     Range::Ends::open_low})
+                    {"products of scans: share of the peak compute rate; default: that of 48 TFLOP/s", 0, 1,
+                     "0.05", Range::Ends::open_low})
             .custom({std::string(older_share),
                      "deprecated, one share for gemm_fp8, gemm_fp8_block and gemm_nvfp4",
                      "0.7",
@@ -86,12 +97,13 @@ const Fields<Efficiency>& efficiency_fields()
                         share.gemm_mxfp8 = share.gemm_fp8;
                         share.gemm_nvfp4 = share.gemm_fp8;
                     })
-            .number("stream", &Efficiency::stream,
-                    {"operands of products and fused attention: share of the memory bandwidth; default: memory", 0, 1, "0.8",
-                     Range::Ends::open_low})
+            .number(
+                "stream", &Efficiency::stream,
+                {"operands of products and fused attention: share of the memory bandwidth; default: memory",
+                 0, 1, "0.8", Range::Ends::open_low})
             .number("cast", &Efficiency::cast,
-                    {"casts of operands to 8 and 4 bits: share of the memory bandwidth; default: memory", 0, 1, "0.6",
-                     Range::Ends::open_low});
+                    {"casts of operands to 8 and 4 bits: share of the memory bandwidth; default: memory", 0,
+                     1, "0.6", Range::Ends::open_low});
     return fields;
 }
 
@@ -103,14 +115,17 @@ std::string multiples_near(int value, int unit)
 }
 
 /// What a tier joins. `inner`: the tier inside it, if any.
-void check_group(Table& table, bool last, const Value& cluster_gpus, int gpus, const NetworkTier* inner, NetworkTier& tier)
+void check_group(Table& table, bool last, const Value& cluster_gpus, int gpus, const NetworkTier* inner,
+                 NetworkTier& tier)
 {
     const bool torus = tier.topology == Topology::torus;  // its group is the product of its shape
-    const auto group = last || torus ? table.find(torus ? "shape" : "group")
-                                     : std::optional(table.at("group", "group = 8 (GPUs; only the last tier may omit it)"));
+    const auto group =
+        last || torus ? table.find(torus ? "shape" : "group")
+                      : std::optional(table.at("group", "group = 8 (GPUs; only the last tier may omit it)"));
     tier.group_gpus = group ? tier.group_gpus : gpus;
     if (last && tier.group_gpus != gpus) {
-        group->fail({"does not span the whole cluster", fmt::format("the last tier joins all {} GPUs of the cluster", gpus),
+        group->fail({"does not span the whole cluster",
+                     fmt::format("the last tier joins all {} GPUs of the cluster", gpus),
                      torus ? fmt::format("write a shape of {} GPUs, or add an outer tier", gpus)
                            : fmt::format("remove it or write {}", gpus)});
     }
@@ -119,38 +134,44 @@ void check_group(Table& table, bool last, const Value& cluster_gpus, int gpus, c
     }
     // The GPUs of a cluster need not fill its nodes, but a torus, whose links close rings, and buildings, which share a circuit evenly.
     const bool whole_units = !last || inner->topology == Topology::torus || tier.circuit();
-    const bool nests = tier.group_gpus > inner->group_gpus && (!whole_units || tier.group_gpus % inner->group_gpus == 0);
+    const bool nests =
+        tier.group_gpus > inner->group_gpus && (!whole_units || tier.group_gpus % inner->group_gpus == 0);
     if (!nests) {
         (group ? *group : cluster_gpus)
             .fail({fmt::format("of tier \"{}\" does not nest", tier.name),
-                   fmt::format("needs a larger multiple of {}, the group size of the inner tier \"{}\"", inner->group_gpus,
-                               inner->name),
-                   multiples_near(tier.group_gpus, inner->group_gpus) + "; a job may use fewer GPUs: gpus in [space]"});
+                   fmt::format("needs a larger multiple of {}, the group size of the inner tier \"{}\"",
+                               inner->group_gpus, inner->name),
+                   multiples_near(tier.group_gpus, inner->group_gpus) +
+                       "; a job may use fewer GPUs: gpus in [space]"});
     }
 }
 
 const Fields<NetworkTier>& tier_fields()
 {
     static const auto fields =
-        Fields<NetworkTier>("[[cluster.tier]]", "a network tier, innermost first: the links that join groups of GPUs")
+        Fields<NetworkTier>("[[cluster.tier]]",
+                            "a network tier, innermost first: the links that join groups of GPUs")
             .base("link", links_kind, catalog_link, "links in the catalog")
             .text("name", &NetworkTier::name, "node", "name of the tier")
             .required()
             .include(link_fields())
             .choice("topology", &NetworkTier::topology, "full_mesh",
-                    "how the innermost tier joins its GPUs: by switches (switched), by a link between each two, which share the "
+                    "how the innermost tier joins its GPUs: by switches (switched), by a link between each "
+                    "two, which share the "
                     "bandwidth "
                     "(full_mesh), or in a grid (torus), which has keys of its own")
             .integer("group", &NetworkTier::group_gpus, group_range)
             .number("oversubscription", &NetworkTier::oversubscription, oversubscription_range)
             .quantity("aggregate", &NetworkTier::aggregate, "25.6 Tb/s",
-                      "bandwidth of the circuit between buildings, which all GPUs of a group of the tier below share")
+                      "bandwidth of the circuit between buildings, which all GPUs of a group of the tier "
+                      "below share")
             .number("loss", &NetworkTier::loss, loss_of_packets_range)
             .custom({"variability",
                      "per-step factor of the tier's bandwidth",
                      std::string(distribution_example),
                      {distribution_shape()}},
-                    [](const Value&, NetworkTier&, Keys) {});  // of the scenario's variability: read_tier_variability()
+                    [](const Value&, NetworkTier&, Keys) {
+                    });  // of the scenario's variability: read_tier_variability()
     return fields;
 }
 
@@ -158,8 +179,9 @@ const Fields<NetworkTier>& tier_fields()
 const Fields<NetworkTier>& torus_fields()
 {
     static const auto fields =
-        Fields<NetworkTier>("[[cluster.tier]] with topology = \"torus\"",
-                            "an innermost tier without switches: a torus or mesh, each GPU with links to its neighbours")
+        Fields<NetworkTier>(
+            "[[cluster.tier]] with topology = \"torus\"",
+            "an innermost tier without switches: a torus or mesh, each GPU with links to its neighbours")
             .base("link", links_kind, catalog_link, "links in the catalog; bandwidth is that of one link")
             .custom({"topology",
                      "a grid of links",
@@ -189,11 +211,13 @@ const Fields<NetworkTier>& torus_fields()
                     })
             .text("name", &NetworkTier::name, "pod", "name of the tier")
             .required()
-            .quantity("link_bandwidth", &NetworkTier::bandwidth, "90 GB/s", "bandwidth of one link in one direction")
+            .quantity("link_bandwidth", &NetworkTier::bandwidth, "90 GB/s",
+                      "bandwidth of one link in one direction")
             .complete()
             .number("efficiency", &NetworkTier::efficiency, efficiency_range)
             .complete()
-            .quantity("latency", &NetworkTier::latency, "1 us", "latency of a hop to a neighbour", Sign::zero_or_more)
+            .quantity("latency", &NetworkTier::latency, "1 us", "latency of a hop to a neighbour",
+                      Sign::zero_or_more)
             .complete()
             .integer("group", &NetworkTier::group_gpus, group_range)
             .custom({"variability",
@@ -213,16 +237,18 @@ void check_torus(Table& table, bool first, NetworkTier& tier)
                     "make it the first [[cluster.tier]]"});
     }
     if (tier.wrap.size() != tier.shape.size()) {
-        table.find("wrap")->fail({fmt::format("has {} values for {} axes", tier.wrap.size(), tier.shape.size()),
-                                  "each axis of shape is a ring or a line", "give one value per axis"});
+        table.find("wrap")->fail(
+            {fmt::format("has {} values for {} axes", tier.wrap.size(), tier.shape.size()),
+             "each axis of shape is a ring or a line", "give one value per axis"});
     }
     double product = 1.0;
     for (const int length : tier.shape) {
         product *= length;
     }
     if (product > group_range.high) {
-        table.find("shape")->fail(
-            {"has too many GPUs", fmt::format("a tier joins at most {:g}", group_range.high), "give a smaller shape"});
+        table.find("shape")->fail({"has too many GPUs",
+                                   fmt::format("a tier joins at most {:g}", group_range.high),
+                                   "give a smaller shape"});
     }
     const auto group = table.find("group");
     if (group && tier.group_gpus != static_cast<int>(product)) {
@@ -254,7 +280,8 @@ std::vector<NetworkTier> read_tiers(const Value& list, const Value& cluster_gpus
         } else {
             tier_fields().read_whole(table, Keys::all, tier);
             if (const auto topology = table.find("topology"); topology && i > 0) {
-                topology->fail({"belongs to the innermost tier", "outer tiers join whole units of the tier inside",
+                topology->fail({"belongs to the innermost tier",
+                                "outer tiers join whole units of the tier inside",
                                 "remove it, or move it to the first [[cluster.tier]]"});
             }
         }
@@ -270,7 +297,8 @@ std::vector<NetworkTier> read_tiers(const Value& list, const Value& cluster_gpus
         }
         check_group(table, whole || last, cluster_gpus, gpus, tiers.empty() ? nullptr : &tiers.back(), tier);
         if (const auto aggregate = table.find("aggregate"); aggregate && i == 0) {
-            aggregate->fail({"does not apply to the first tier", "it joins single GPUs, each with its own link",
+            aggregate->fail({"does not apply to the first tier",
+                             "it joins single GPUs, each with its own link",
                              "give bandwidth only, or add an inner tier"});
         }
         tiers.push_back(tier);
@@ -297,7 +325,8 @@ std::vector<double> read_slow_nodes(const Value& list, const Cluster& cluster)
 {
     constexpr std::string_view example = "[{ node = 3, factor = 1.2 }]";
     if (!cluster.whole_nodes()) {
-        list.fail({"does not apply to a node in part", part_of_node_text(cluster), whole_nodes_remedy(cluster)});
+        list.fail(
+            {"does not apply to a node in part", part_of_node_text(cluster), whole_nodes_remedy(cluster)});
     }
     std::vector<double> factors(cluster.nodes(), cluster.unlisted_factor());
     std::vector<bool> named(factors.size(), false);
@@ -306,9 +335,10 @@ std::vector<double> read_slow_nodes(const Value& list, const Cluster& cluster)
         SlowNode slow;
         slow_node_fields().read_whole(table, Keys::all, slow);
         if (slow.node >= cluster.nodes() || named[slow.node]) {
-            table.find("node")->fail({slow.node < cluster.nodes() ? "is listed twice" : "is not a node of the cluster",
-                                      fmt::format("its {} nodes are numbered from 0", cluster.nodes()),
-                                      "list each slow node once"});
+            table.find("node")->fail(
+                {slow.node < cluster.nodes() ? "is listed twice" : "is not a node of the cluster",
+                 fmt::format("its {} nodes are numbered from 0", cluster.nodes()),
+                 "list each slow node once"});
         }
         named[slow.node] = true;
         factors[slow.node] = slow.factor;
@@ -322,15 +352,17 @@ namespace {
 
 const Fields<WorkEnergy>& work_energy_fields()
 {
-    constexpr std::string_view by_peaks = "; default: as much power at their peak rate as 16-bit products have";
-    static const auto fields = Fields<WorkEnergy>("energy", "energy of its work beyond waiting; default: from the board limit")
-                                   .quantity("bf16", &WorkEnergy::bf16, "0.8 pJ/FLOP",
-                                             "16-bit products; default: what the board draws in training, at half its peak rate")
-                                   .quantity("fp8", &WorkEnergy::fp8, "0.4 pJ/FLOP", fmt::format("8-bit products{}", by_peaks))
-                                   .quantity("fp4", &WorkEnergy::fp4, "0.2 pJ/FLOP", fmt::format("4-bit products{}", by_peaks))
-                                   .quantity("tf32", &WorkEnergy::tf32, "1.6 pJ/FLOP", fmt::format("TF32 products{}", by_peaks))
-                                   .quantity("fp32", &WorkEnergy::fp32, "12 pJ/FLOP", fmt::format("32-bit products{}", by_peaks))
-                                   .quantity("memory", &WorkEnergy::memory, "5 pJ/bit", "memory traffic; default: 5 pJ/bit");
+    constexpr std::string_view by_peaks =
+        "; default: as much power at their peak rate as 16-bit products have";
+    static const auto fields =
+        Fields<WorkEnergy>("energy", "energy of its work beyond waiting; default: from the board limit")
+            .quantity("bf16", &WorkEnergy::bf16, "0.8 pJ/FLOP",
+                      "16-bit products; default: what the board draws in training, at half its peak rate")
+            .quantity("fp8", &WorkEnergy::fp8, "0.4 pJ/FLOP", fmt::format("8-bit products{}", by_peaks))
+            .quantity("fp4", &WorkEnergy::fp4, "0.2 pJ/FLOP", fmt::format("4-bit products{}", by_peaks))
+            .quantity("tf32", &WorkEnergy::tf32, "1.6 pJ/FLOP", fmt::format("TF32 products{}", by_peaks))
+            .quantity("fp32", &WorkEnergy::fp32, "12 pJ/FLOP", fmt::format("32-bit products{}", by_peaks))
+            .quantity("memory", &WorkEnergy::memory, "5 pJ/bit", "memory traffic; default: 5 pJ/bit");
     return fields;
 }
 
@@ -339,8 +371,10 @@ const Fields<WorkEnergy>& work_energy_fields()
 const Fields<Accelerator>& accelerator_fields()
 {
     static const auto fields =
-        Fields<Accelerator>("accelerator_override", "parameters of the accelerator that differ from the catalog entry")
-            .quantity("peak_bf16", &Accelerator::peak_bf16, "989.4 TFLOP/s", "peak rate of dense 16-bit matrix products")
+        Fields<Accelerator>("accelerator_override",
+                            "parameters of the accelerator that differ from the catalog entry")
+            .quantity("peak_bf16", &Accelerator::peak_bf16, "989.4 TFLOP/s",
+                      "peak rate of dense 16-bit matrix products")
             .complete()
             .quantity("peak_fp32", &Accelerator::peak_fp32, "67 TFLOP/s",
                       "peak rate of dense 32-bit matrix products, if supported")
@@ -352,15 +386,18 @@ const Fields<Accelerator>& accelerator_fields()
                       "peak rate of dense 4-bit matrix products, if supported")
             .number("sustained_clock", &Accelerator::sustained_clock, clock_range)
             .number("softmax_columns", &Accelerator::softmax_columns,
-                    {"columns of a head whose products take as long as the softmax of their scores", 0, 1e4, "120"})
+                    {"columns of a head whose products take as long as the softmax of their scores", 0, 1e4,
+                     "120"})
             .integer("multiprocessors", &Accelerator::multiprocessors, multiprocessors_range)
             .complete()
             .quantity("memory", &Accelerator::memory, "80 GiB", "memory of a GPU")
             .complete()
             .quantity("memory_reserved", &Accelerator::memory_reserved, "3 GiB",
-                      "memory unavailable to the training: context, communication buffers, fragmentation", Sign::zero_or_more)
+                      "memory unavailable to the training: context, communication buffers, fragmentation",
+                      Sign::zero_or_more)
             .complete()
-            .quantity("memory_bandwidth", &Accelerator::memory_bandwidth, "3.35 TB/s", "memory bandwidth of a GPU")
+            .quantity("memory_bandwidth", &Accelerator::memory_bandwidth, "3.35 TB/s",
+                      "memory bandwidth of a GPU")
             .quantity("host_link", &Accelerator::host_link, "64 GB/s",
                       "bandwidth of the link to the host, per GPU and direction, for offload")
             .quantity("host_memory_bandwidth", &Accelerator::host_memory_bandwidth, "64 GB/s",
@@ -369,7 +406,8 @@ const Fields<Accelerator>& accelerator_fields()
                       "what the drives of its node read or write, per GPU, for offload = nvme")
             .quantity("power", &Accelerator::power, "700 W", "power limit of the board")
             .nested("energy", &Accelerator::energy, work_energy_fields)
-            .quantity("launch", &Accelerator::launch, "4 us", "launch gap between consecutive kernels", Sign::zero_or_more)
+            .quantity("launch", &Accelerator::launch, "4 us", "launch gap between consecutive kernels",
+                      Sign::zero_or_more)
             .complete()
             .number("model_error", &Accelerator::model_error, error_range)
             .complete()
@@ -377,7 +415,8 @@ const Fields<Accelerator>& accelerator_fields()
             .complete()
             .check([](Table& table, const Accelerator& accelerator) {
                 if (accelerator.memory_reserved >= accelerator.memory) {
-                    const Complaint complaint{"leaves no memory for the training", "memory_reserved must be less than memory",
+                    const Complaint complaint{"leaves no memory for the training",
+                                              "memory_reserved must be less than memory",
                                               "lower memory_reserved or raise memory"};
                     const auto reserved = table.find("memory_reserved");
                     reserved ? reserved->fail(complaint) : table.fail(complaint);
@@ -395,23 +434,26 @@ const Fields<NetworkTier>& link_fields()
             .number("efficiency", &NetworkTier::efficiency, efficiency_range)
             .complete()
             .number("in_network", &NetworkTier::in_network,
-                    {"half the bus bandwidth of all-reduces in the switches, over the bandwidth; default: no sums in switches", 0,
-                     1, "0.5", Range::Ends::open_low})
+                    {"half the bus bandwidth of all-reduces in the switches, over the bandwidth; default: no "
+                     "sums in switches",
+                     0, 1, "0.5", Range::Ends::open_low})
             .number("point_to_point", &NetworkTier::point_to_point,
-                    {"share of the bandwidth that point-to-point messages reach; default: efficiency", 0, 1, "0.8",
-                     Range::Ends::open_low})
+                    {"share of the bandwidth that point-to-point messages reach; default: efficiency", 0, 1,
+                     "0.8", Range::Ends::open_low})
             .number("all_to_all", &NetworkTier::all_to_all,
-                    {"share of `efficiency` that an all-to-all between all GPUs reaches; default: 1 in nodes, that of the "
+                    {"share of `efficiency` that an all-to-all between all GPUs reaches; default: 1 in "
+                     "nodes, that of the "
                      "library between them",
                      0, 1, "0.6", Range::Ends::open_low})
-            .quantity(
-                "energy", &NetworkTier::energy, "11 pJ/bit",
-                "energy per bit that could be sent, drawn at all times: both directions and all hops of the tier; default: 11 "
-                "pJ/bit in nodes, 112.5 pJ/bit between them. Of interest where a study changes links")
+            .quantity("energy", &NetworkTier::energy, "11 pJ/bit",
+                      "energy per bit that could be sent, drawn at all times: both directions and all hops "
+                      "of the tier; default: 11 "
+                      "pJ/bit in nodes, 112.5 pJ/bit between them. Of interest where a study changes links")
             .choice("kind", &NetworkTier::kind, "network",
-                    "whether the tier joins GPUs of a node or nodes; by-position: the first tier joins GPUs of a node")
-            .quantity("latency", &NetworkTier::latency, "3 us", "latency of a hop of a ring with long messages",
-                      Sign::zero_or_more)
+                    "whether the tier joins GPUs of a node or nodes; by-position: the first tier joins GPUs "
+                    "of a node")
+            .quantity("latency", &NetworkTier::latency, "3 us",
+                      "latency of a hop of a ring with long messages", Sign::zero_or_more)
             .complete();
     return fields;
 }
@@ -420,9 +462,10 @@ const Fields<CollectiveLibrary>& library_fields()
 {
     const auto factor = [](std::string_view meaning) { return Range{meaning, 0, 100, "1.0"}; };
     static const auto fields =
-        Fields<CollectiveLibrary>("a library", "what messages of a library of collectives cost beside their bytes")
-            .quantity("start", &CollectiveLibrary::start, "10 us", "launch of a collective and first exchange of flags",
-                      Sign::zero_or_more)
+        Fields<CollectiveLibrary>("a library",
+                                  "what messages of a library of collectives cost beside their bytes")
+            .quantity("start", &CollectiveLibrary::start, "10 us",
+                      "launch of a collective and first exchange of flags", Sign::zero_or_more)
             .complete()
             .quantity("low_latency_start", &CollectiveLibrary::low_latency_start, "9 us",
                       "the same with the protocol for short messages", Sign::zero_or_more)
@@ -436,8 +479,8 @@ const Fields<CollectiveLibrary>& library_fields()
             .number("low_latency_bandwidth", &CollectiveLibrary::low_latency_bandwidth,
                     {"share of the bandwidth that this protocol has", 0, 1, "0.2", Range::Ends::open_low})
             .complete()
-            .quantity("in_network_start", &CollectiveLibrary::in_network_start, "30 us", "start of sums in switches",
-                      Sign::zero_or_more)
+            .quantity("in_network_start", &CollectiveLibrary::in_network_start, "30 us",
+                      "start of sums in switches", Sign::zero_or_more)
             .complete()
             .integer("in_network_from", &CollectiveLibrary::in_network_from,
                      {"fewest members of a node that use sums in switches", 1, 1e6, "5"})
@@ -465,50 +508,64 @@ const Fields<CollectiveLibrary>& library_fields()
 
 const Fields<SoftwareStack>& stack_fields()
 {
-    const auto factor = [](std::string_view meaning) { return Range{meaning, 0, 100, "1.0", Range::Ends::open_low}; };
+    const auto factor = [](std::string_view meaning) {
+        return Range{meaning, 0, 100, "1.0", Range::Ends::open_low};
+    };
     const auto logit = [](std::string_view meaning) { return Range{meaning, 0, 100, "12"}; };
     const auto rule = [](auto member) {
         return [member](SoftwareStack & stack) -> auto& { return stack.holds.*member; };
     };
     static const auto fields =
-        Fields<SoftwareStack>("a software stack", "how a framework changes the constants of accelerator and network")
+        Fields<SoftwareStack>("a software stack",
+                              "how a framework changes the constants of accelerator and network")
             .number("gemm", &SoftwareStack::gemm, factor("factor on the efficiency of matrix products"))
             .complete()
             .number("attention", &SoftwareStack::attention, factor("factor on the efficiency of attention"))
             .complete()
-            .number("memory", &SoftwareStack::memory, factor("factor on the efficiency of elementwise kernels"))
+            .number("memory", &SoftwareStack::memory,
+                    factor("factor on the efficiency of elementwise kernels"))
             .complete()
-            .number("routing", &SoftwareStack::routing, factor("factor on the memory traffic of routing tokens to experts"))
+            .number("routing", &SoftwareStack::routing,
+                    factor("factor on the memory traffic of routing tokens to experts"))
             .complete()
             .number("network", &SoftwareStack::network, factor("factor on the efficiency of links"))
             .complete()
-            .number("messages", &SoftwareStack::messages, factor("number of collectives that gather the parameters of a layer"))
+            .number("messages", &SoftwareStack::messages,
+                    factor("number of collectives that gather the parameters of a layer"))
             .complete()
-            .quantity("launch", &SoftwareStack::launch, "2 us", "addition to the launch gap between kernels", Sign::zero_or_more)
+            .quantity("launch", &SoftwareStack::launch, "2 us", "addition to the launch gap between kernels",
+                      Sign::zero_or_more)
             .complete()
-            .choice("fp8", &SoftwareStack::fp8, "fp8-current", "kind of 8 bits that precision = \"fp8\" means")
-            .text("collectives", &SoftwareStack::collectives, "nccl-2-17", "library of collectives of its containers")
+            .choice("fp8", &SoftwareStack::fp8, "fp8-current",
+                    "kind of 8 bits that precision = \"fp8\" means")
+            .text("collectives", &SoftwareStack::collectives, "nccl-2-17",
+                  "library of collectives of its containers")
             .flag("sends_once", &SoftwareStack::sends_once,
-                  "whether a token is sent only once to each node, and there to each GPU, that has experts for it (DeepEP)")
+                  "whether a token is sent only once to each node, and there to each GPU, that has experts "
+                  "for it (DeepEP)")
             .number("dispatch_bytes", &SoftwareStack::dispatch_bytes,
-                    {"bytes per element of tokens sent to experts with precision fp8 or nvfp4", 0.5, 2.0, "1"})
+                    {"bytes per element of tokens sent to experts with precision fp8 or nvfp4", 0.5, 2.0,
+                     "1"})
             .flag("waits_for_chunks", &SoftwareStack::waits_for_chunks,
                   "whether a stage of an interleaved schedule waits for the transfers of each chunk")
             .number("loss_traffic", &SoftwareStack::loss_traffic, loss_range)
-            .quantity("host", &SoftwareStack::host, "50 us", "CPU time per kernel that an operator called from Python launches",
-                      Sign::zero_or_more)
+            .quantity("host", &SoftwareStack::host, "50 us",
+                      "CPU time per kernel that an operator called from Python launches", Sign::zero_or_more)
             .complete()
             .quantity("host_native", &SoftwareStack::host_native, "5 us",
-                      "CPU time per kernel of those that one operator launches back to back from C++, as for experts one by one; "
+                      "CPU time per kernel of those that one operator launches back to back from C++, as for "
+                      "experts one by one; "
                       "default: host",
                       Sign::zero_or_more)
             .flag("grouped_experts", &SoftwareStack::grouped_experts,
-                  "whether one kernel multiplies all experts of a GPU, and one casts their operands, rather than one for each")
+                  "whether one kernel multiplies all experts of a GPU, and one casts their operands, rather "
+                  "than one for each")
             .flag("fused_experts", &SoftwareStack::fused_experts,
-                  "whether the kernels of gated experts' products hold their activation and its casts, with mxfp8 in CUDA graphs "
+                  "whether the kernels of gated experts' products hold their activation and its casts, with "
+                  "mxfp8 in CUDA graphs "
                   "of whole iterations")
-            .quantity("step", &SoftwareStack::step, "10 ms", "time per step outside the pipeline schedule: data, loss, logging",
-                      Sign::zero_or_more)
+            .quantity("step", &SoftwareStack::step, "10 ms",
+                      "time per step outside the pipeline schedule: data, loss, logging", Sign::zero_or_more)
             .complete()
             .number("gradient_bytes", &SoftwareStack::gradient_bytes, gradient_range)
             .complete()
@@ -516,37 +573,46 @@ const Fields<SoftwareStack>& stack_fields()
             .complete()
             .number("loss_saved", rule(&MemoryRules::loss_saved),
                     logit("bytes per logit saved from the forward to the backward pass of the loss"))
-            .number("loss_peak", rule(&MemoryRules::loss_peak), logit("bytes per logit in use at the most in the loss"))
+            .number("loss_peak", rule(&MemoryRules::loss_peak),
+                    logit("bytes per logit in use at the most in the loss"))
             .number("loss_peak_divided", rule(&MemoryRules::loss_peak_divided),
                     logit("the same where tensor parallelism divides the vocabulary"))
             .number("loss_cached", rule(&MemoryRules::loss_cached),
-                    logit("bytes per logit in freed blocks of the loss, which the allocator keeps as long as there is room"))
+                    logit("bytes per logit in freed blocks of the loss, which the allocator keeps as long as "
+                          "there is room"))
             .flag("gradient_buffers", rule(&MemoryRules::gradient_buffers),
                   "whether gradients have memory throughout a step, rather than from when they are computed")
             .flag("layer_gradients", rule(&MemoryRules::layer_gradients),
                   "whether divided gradients of a layer are whole while they are reduced")
             .flag("only_masters", rule(&MemoryRules::only_masters),
-                  "whether divided parameters are stored as their master copy only, and cast as they are gathered")
+                  "whether divided parameters are stored as their master copy only, and cast as they are "
+                  "gathered")
             .choice("whole_gradients", rule(&MemoryRules::whole_gradients), "pipelines",
-                    "where divided gradients are whole until the last microbatch: never, in pipelines, or wherever microbatches "
+                    "where divided gradients are whole until the last microbatch: never, in pipelines, or "
+                    "wherever microbatches "
                     "are accumulated")
             .number("update_copies", rule(&MemoryRules::update_copies),
                     {"temporaries of an update of AdamW, in copies of one moment", 0, 10, "1"})
             .number("fragmentation", rule(&MemoryRules::fragmentation),
-                    {"memory that the allocator holds beyond what is allocated on a full accelerator, over what is allocated", 0,
-                     2, "0.05"})
+                    {"memory that the allocator holds beyond what is allocated on a full accelerator, over "
+                     "what is allocated",
+                     0, 2, "0.05"})
             .number("cached", rule(&MemoryRules::cached),
-                    {"freed blocks that the allocator keeps as long as there is room, over what is allocated: in measured peaks, "
+                    {"freed blocks that the allocator keeps as long as there is room, over what is "
+                     "allocated: in measured peaks, "
                      "not needed to fit",
                      0, 2, "0.1"})
             .flag("saves_operands", rule(&MemoryRules::saves_operands),
-                  "whether inputs of products are saved in the precision of the product, rather than in 16 bits")
+                  "whether inputs of products are saved in the precision of the product, rather than in 16 "
+                  "bits")
             .flag("dummy_gradients", rule(&MemoryRules::dummy_gradients),
-                  "whether a 16-bit tensor of each shape of weights stays in memory, which stands for gradients added in place")
+                  "whether a 16-bit tensor of each shape of weights stays in memory, which stands for "
+                  "gradients added in place")
             .check([](Table& table, const SoftwareStack& stack) {
                 if (stack.fp8 == Precision::fp8 || !has_8_bits(stack.fp8)) {
-                    table.find("fp8")->fail({"is no kind of 8 bits", "it is what precision = \"fp8\" means",
-                                             "write \"fp8-delayed\", \"fp8-current\", \"fp8-blockwise\" or \"mxfp8\""});
+                    table.find("fp8")->fail(
+                        {"is no kind of 8 bits", "it is what precision = \"fp8\" means",
+                         "write \"fp8-delayed\", \"fp8-current\", \"fp8-blockwise\" or \"mxfp8\""});
                 }
             });
     return fields;
@@ -556,34 +622,40 @@ namespace {
 
 const Fields<Cluster>& cluster_fields()
 {
-    const ValueShape tiers{
-        .kind = ValueShape::Kind::section, .section = []() -> const SectionTable& { return tier_fields(); }, .list = true};
-    const ValueShape tori{
-        .kind = ValueShape::Kind::section, .section = []() -> const SectionTable& { return torus_fields(); }, .list = true};
-    const ValueShape nodes{
-        .kind = ValueShape::Kind::section, .section = []() -> const SectionTable& { return slow_node_fields(); }, .list = true};
+    const ValueShape tiers{.kind = ValueShape::Kind::section,
+                           .section = []() -> const SectionTable& { return tier_fields(); },
+                           .list = true};
+    const ValueShape tori{.kind = ValueShape::Kind::section,
+                          .section = []() -> const SectionTable& { return torus_fields(); },
+                          .list = true};
+    const ValueShape nodes{.kind = ValueShape::Kind::section,
+                           .section = []() -> const SectionTable& { return slow_node_fields(); },
+                           .list = true};
     const auto later = [](const Value&, Cluster&, Keys) {};  // depends on others: read_cluster()
     static const auto fields =
         Fields<Cluster>("[cluster]", "the machine: accelerator, number of GPUs, network")
-            .custom({"accelerator", "accelerator from the catalog", in_quotes("h100-sxm"), {entry_shape(accelerators_kind)}},
+            .custom({"accelerator",
+                     "accelerator from the catalog",
+                     in_quotes("h100-sxm"),
+                     {entry_shape(accelerators_kind)}},
                     [](const Value& value, Cluster& cluster, Keys) {
                         const Catalog& catalog = value.catalog();
                         const std::vector<std::string> names = catalog.names(accelerators_kind);
-                        cluster.accelerator =
-                            catalog_accelerator(value.choice(names, "accelerators in the catalog", own_accelerator), catalog);
+                        cluster.accelerator = catalog_accelerator(
+                            value.choice(names, "accelerators in the catalog", own_accelerator), catalog);
                     })
             .required()
-            .custom(
-                {"accelerator_override",
-                 accelerator_fields().help(),
-                 "{ memory = \"96 GB\" }",
-                 {{.kind = ValueShape::Kind::section, .section = []() -> const SectionTable& { return accelerator_fields(); }}}},
-                [](const Value& value, Cluster& cluster, Keys) {
-                    Table changes = value.table("{ memory = \"96 GB\" }");
-                    const Accelerator of_catalog = cluster.accelerator;
-                    accelerator_fields().read_whole(changes, Keys::some, cluster.accelerator);
-                    cluster.accelerator.name += cluster.accelerator == of_catalog ? "" : " (changed)";
-                })
+            .custom({"accelerator_override",
+                     accelerator_fields().help(),
+                     "{ memory = \"96 GB\" }",
+                     {{.kind = ValueShape::Kind::section,
+                       .section = []() -> const SectionTable& { return accelerator_fields(); }}}},
+                    [](const Value& value, Cluster& cluster, Keys) {
+                        Table changes = value.table("{ memory = \"96 GB\" }");
+                        const Accelerator of_catalog = cluster.accelerator;
+                        accelerator_fields().read_whole(changes, Keys::some, cluster.accelerator);
+                        cluster.accelerator.name += cluster.accelerator == of_catalog ? "" : " (changed)";
+                    })
             .custom({"software",
                      "what trains on this cluster, if not that of [software]",
                      "{ name = \"maxtext\" }",
@@ -596,7 +668,8 @@ const Fields<Cluster>& cluster_fields()
                      {entry_shape(stacks_kind)}},
                     later)
             .custom({"learned",
-                     "file with the update from step times measured on this cluster, by prismopt learn --out; relative to "
+                     "file with the update from step times measured on this cluster, by prismopt learn "
+                     "--out; relative to "
                      "the scenario",
                      in_quotes("learned.toml"),
                      {{.kind = ValueShape::Kind::text}}},
@@ -608,10 +681,14 @@ const Fields<Cluster>& cluster_fields()
                      in_quotes("2048 GiB"),
                      {{.kind = ValueShape::Kind::quantity, .dimension = Dimension::data}}},
                     [](const Value& value, Cluster& cluster, Keys) {
-                        cluster.accelerator.host_memory = value.quantity<Bytes>("2048 GiB");  // of all its GPUs, so far
+                        cluster.accelerator.host_memory =
+                            value.quantity<Bytes>("2048 GiB");  // of all its GPUs, so far
                     })
-            .quantity("gpu_price", &Cluster::gpu_price, "2.50 USD/h", "price per GPU-hour; default: the accelerator's list price")
-            .custom({"tier", tier_fields().help(), "[[cluster.tier]] with name, link and group", {tiers, tori}}, later)
+            .quantity("gpu_price", &Cluster::gpu_price, "2.50 USD/h",
+                      "price per GPU-hour; default: the accelerator's list price")
+            .custom(
+                {"tier", tier_fields().help(), "[[cluster.tier]] with name, link and group", {tiers, tori}},
+                later)
             .required()
             .custom({"collectives",
                      "library of collectives and its release; default: that of the stack, or nccl",
@@ -620,13 +697,15 @@ const Fields<Cluster>& cluster_fields()
                     [](const Value& value, Cluster& cluster, Keys) {
                         const Catalog& catalog = value.catalog();
                         const std::vector<std::string> names = catalog.names(libraries_kind);
-                        cluster.library = catalog_library(value.choice(names, "libraries in the catalog"), catalog);
+                        cluster.library =
+                            catalog_library(value.choice(names, "libraries in the catalog"), catalog);
                     })
-            .flag("flat_collectives", &Cluster::flat_collectives, "whether collectives ignore the tier hierarchy")
+            .flag("flat_collectives", &Cluster::flat_collectives,
+                  "whether collectives ignore the tier hierarchy")
             .custom({"slow_nodes", "known slow nodes", "[{ node = 3, factor = 1.2 }]", {nodes}}, later)
-            .choice(
-                "unlisted_nodes", &Cluster::unlisted_nodes, "nominal",
-                "speed of the nodes that are not in slow_nodes or the node file: drawn at random, or nominal as in the catalog")
+            .choice("unlisted_nodes", &Cluster::unlisted_nodes, "nominal",
+                    "speed of the nodes that are not in slow_nodes or the node file: drawn at random, or "
+                    "nominal as in the catalog")
             .text("name", &Cluster::name, "my-cluster", "name of the cluster in reports");
     return fields;
 }
@@ -652,11 +731,13 @@ void refuse_missing_figures(Table& table, Keys keys, const Accelerator& accelera
 {
     const bool no_power = keys == Keys::all && accelerator.power.si <= 0.0;
     for (const auto& [missing, key, example] :
-         {std::tuple{accelerator.memory_bandwidth.si <= 0.0, "memory_bandwidth", "4 TB/s"}, {no_power, "power", "700 W"}}) {
+         {std::tuple{accelerator.memory_bandwidth.si <= 0.0, "memory_bandwidth", "4 TB/s"},
+          {no_power, "power", "700 W"}}) {
         if (missing) {
             table.find("accelerator")
-                ->fail({fmt::format("has no {} in the catalog", key), "no public source states it",
-                        fmt::format("give your own: accelerator_override = {{ {} = \"{}\" }}", key, example)});
+                ->fail(
+                    {fmt::format("has no {} in the catalog", key), "no public source states it",
+                     fmt::format("give your own: accelerator_override = {{ {} = \"{}\" }}", key, example)});
         }
     }
 }
@@ -665,23 +746,26 @@ void refuse_nodes_outside_networks(const Value& tiers, const std::vector<Network
 {
     for (std::size_t t = 1; t < read.size(); ++t) {
         if (read[t].kind == TierKind::node && read[t - 1].kind == TierKind::network) {
-            tiers.fail({fmt::format("has tier {} of nodes outside tier {} of a network", read[t].name, read[t - 1].name),
-                        "adapters join whole nodes", "list tiers from the inside out, or give its kind = \"network\""});
+            tiers.fail({fmt::format("has tier {} of nodes outside tier {} of a network", read[t].name,
+                                    read[t - 1].name),
+                        "adapters join whole nodes",
+                        "list tiers from the inside out, or give its kind = \"network\""});
         }
     }
 }
 
 /// What a job may run on whose software nobody chose; a name that is assumed comes first.
-std::vector<PossibleSoftware> possible_software(const SoftwareChoice& choice, Table& cluster, const std::string& accelerator,
-                                                const Workload& workload)
+std::vector<PossibleSoftware> possible_software(const SoftwareChoice& choice, Table& cluster,
+                                                const std::string& accelerator, const Workload& workload)
 {
     std::vector<PossibleSoftware> possible = plausible_software(accelerator, workload, cluster.catalog());
     if (choice.name.empty()) {
         return possible;
     }
     const std::string name = software_of(choice, cluster.catalog()).software.text();
-    const auto found = std::find_if(possible.begin(), possible.end(),
-                                    [&](const PossibleSoftware& software) { return software.software.text() == name; });
+    const auto found = std::find_if(possible.begin(), possible.end(), [&](const PossibleSoftware& software) {
+        return software.software.text() == name;
+    });
     if (found == possible.end()) {
         cluster.fail({fmt::format("has software {}, which [software] marks as assumed", name),
                       "it is not among the plausible programs for this network and accelerator",
@@ -692,7 +776,8 @@ std::vector<PossibleSoftware> possible_software(const SoftwareChoice& choice, Ta
 }
 
 /// Takes the software into the cluster whose accelerator and tiers are as without any.
-void take_software(Cluster& cluster, Table& table, const SoftwareChoice& of_scenario, const Workload& workload)
+void take_software(Cluster& cluster, Table& table, const SoftwareChoice& of_scenario,
+                   const Workload& workload)
 {
     const Catalog& catalog = table.catalog();
     SoftwareChoice choice = of_scenario;
@@ -702,12 +787,15 @@ void take_software(Cluster& cluster, Table& table, const SoftwareChoice& of_scen
     }
     if (const auto older = table.find(older_software)) {
         if (!choice.name.empty()) {
-            older->fail({"stands beside [software]", fmt::format("that names {}", choice.name), "remove stack"});
+            older->fail(
+                {"stands beside [software]", fmt::format("that names {}", choice.name), "remove stack"});
         }
-        software.stack = catalog_stack(older->choice(catalog.names(stacks_kind), "software stacks in the catalog"), catalog);
+        software.stack = catalog_stack(
+            older->choice(catalog.names(stacks_kind), "software stacks in the catalog"), catalog);
         software.library = library_of(software.stack, catalog);
         const auto named = software_with(software.stack.name, catalog);
-        software.software = named ? software_of(*named, catalog).software : Software{.name = software.stack.name};
+        software.software =
+            named ? software_of(*named, catalog).software : Software{.name = software.stack.name};
     } else if (!choice.name.empty() && !choice.assumed) {
         software = software_of(choice, catalog);
     } else {
@@ -734,8 +822,8 @@ void share_host(Cluster& cluster, int gpus, const Catalog& catalog)
 {
     const int of_host = gpus_of_host(cluster.accelerator, catalog);
     const int of_node = std::min(gpus, cluster.gpus_per_node());
-    cluster.accelerator.host_memory =
-        cluster.accelerator.host_memory / static_cast<double>(of_host > 0 ? std::min(of_host, of_node) : of_node);
+    cluster.accelerator.host_memory = cluster.accelerator.host_memory /
+                                      static_cast<double>(of_host > 0 ? std::min(of_host, of_node) : of_node);
 }
 
 }  // namespace
@@ -750,7 +838,8 @@ Cluster read_cluster(Table table, Keys keys, const SoftwareChoice& software, con
         if (!price && keys == Keys::all) {
             table.find("accelerator")
                 ->fail({"has no list price in the catalog", "no public source states one",
-                        "give your own: gpu_price = \"2.50 USD/h\" in [cluster], or [prices.NAME] in a catalog of yours"});
+                        "give your own: gpu_price = \"2.50 USD/h\" in [cluster], or [prices.NAME] in a "
+                        "catalog of yours"});
         }
         cluster.gpu_price = price ? price->price : cluster.gpu_price;
     }
@@ -772,7 +861,8 @@ Cluster read_cluster(Table table, Keys keys, const SoftwareChoice& software, con
 
 std::string older_cluster_text(Table cluster)
 {
-    constexpr std::string_view line = "line {}: {} is deprecated and will be rejected by the next release; write {}";
+    constexpr std::string_view line =
+        "line {}: {} is deprecated and will be rejected by the next release; write {}";
     std::string text;
     const auto changes = cluster.find("accelerator_override");
     const auto shares = changes ? changes->table("{ memory = \"96 GB\" }").find("efficiency") : std::nullopt;
@@ -782,8 +872,9 @@ std::string older_cluster_text(Table cluster)
     if (const auto older = cluster.find(older_software)) {
         const auto named = software_with(older->text("megatron-bridge"), cluster.catalog());
         const std::string instead =
-            named ? fmt::format("[software] with name = \"{}\", release = \"{}\"", named->name, named->release)
-                  : std::string("[software] with its name, and [software.NAME] in a catalog file");
+            named
+                ? fmt::format("[software] with name = \"{}\", release = \"{}\"", named->name, named->release)
+                : std::string("[software] with its name, and [software.NAME] in a catalog file");
         text += (text.empty() ? "" : "\n") + fmt::format(line, older->line(), older_software, instead);
     }
     return text;

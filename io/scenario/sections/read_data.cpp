@@ -13,7 +13,8 @@ enum class LengthFamily { lognormal };
 }  // namespace
 
 template <>
-inline constexpr auto names_of<LengthFamily> = std::to_array<Named<LengthFamily>>({{LengthFamily::lognormal, "lognormal"}});
+inline constexpr auto names_of<LengthFamily> = std::to_array<Named<LengthFamily>>({{LengthFamily::lognormal,
+                                                                                    "lognormal"}});
 
 namespace {
 
@@ -22,20 +23,23 @@ constexpr Range median_range{"median length in tokens (lognormal)", 1, 1e8, "300
 constexpr Range sigma_range{"standard deviation of the logarithm of lengths (lognormal)", 0, 5, "0.9"};
 constexpr Range sample_share_range{"share of the samples that are no longer than this", 0, 1, "0.5"};
 constexpr Range length_range{"length in tokens", 0, 1e8, "300"};
-constexpr Range upto_range{"longest samples of the bin, in tokens; it begins where the bin before ends", 1, 1e8, "512"};
+constexpr Range upto_range{"longest samples of the bin, in tokens; it begins where the bin before ends", 1,
+                           1e8, "512"};
 constexpr Range count_range{"samples in the bin, in any unit", 0, 1e15, "1000"};
 constexpr std::string_view lengths_example = R"({ family = "lognormal", median = 300, sigma = 0.9 })";
 constexpr std::string_view quantiles_example =
     "[{ share = 0, tokens = 20 }, { share = 0.5, tokens = 300 }, { share = 1, tokens = 4096 }]";
-constexpr std::string_view histogram_example = "[{ tokens = 512, samples = 800 }, { tokens = 4096, samples = 200 }]";
+constexpr std::string_view histogram_example =
+    "[{ tokens = 512, samples = 800 }, { tokens = 4096, samples = 200 }]";
 
 const Fields<LengthQuantile>& length_quantile_fields()
 {
-    static const auto fields = Fields<LengthQuantile>("[[data.lengths.quantiles]]", "a point of the quantile function of lengths")
-                                   .number("share", &LengthQuantile::share, sample_share_range)
-                                   .required()
-                                   .number("tokens", &LengthQuantile::tokens, length_range)
-                                   .required();
+    static const auto fields =
+        Fields<LengthQuantile>("[[data.lengths.quantiles]]", "a point of the quantile function of lengths")
+            .number("share", &LengthQuantile::share, sample_share_range)
+            .required()
+            .number("tokens", &LengthQuantile::tokens, length_range)
+            .required();
     return fields;
 }
 
@@ -46,11 +50,12 @@ struct LengthBin {
 
 const Fields<LengthBin>& length_bin_fields()
 {
-    static const auto fields = Fields<LengthBin>("[[data.lengths.histogram]]", "a bin of the histogram of lengths")
-                                   .number("tokens", &LengthBin::tokens, upto_range)
-                                   .required()
-                                   .amount("samples", &LengthBin::samples, count_range)
-                                   .required();
+    static const auto fields =
+        Fields<LengthBin>("[[data.lengths.histogram]]", "a bin of the histogram of lengths")
+            .number("tokens", &LengthBin::tokens, upto_range)
+            .required()
+            .amount("samples", &LengthBin::samples, count_range)
+            .required();
     return fields;
 }
 
@@ -70,12 +75,14 @@ std::vector<LengthQuantile> read_quantiles(const Value& value)
         LengthQuantile point;
         length_quantile_fields().read_whole(table, Keys::all, point);
         if (!points.empty() && (point.share < points.back().share || point.tokens < points.back().tokens)) {
-            table.fail({"is below the point before", "longer samples have larger shares", "sort the points by share"});
+            table.fail({"is below the point before", "longer samples have larger shares",
+                        "sort the points by share"});
         }
         points.push_back(point);
     }
     if (points.front().share != 0.0 || points.back().share != 1.0) {
-        value.fail({"does not reach from share = 0 to share = 1", "the shortest and the longest sample are points, too",
+        value.fail({"does not reach from share = 0 to share = 1",
+                    "the shortest and the longest sample are points, too",
                     fmt::format("write for example {}", quantiles_example)});
     }
     return points;
@@ -89,7 +96,8 @@ std::vector<LengthQuantile> read_histogram(const Value& value)
         LengthBin bin;
         length_bin_fields().read_whole(table, Keys::all, bin);
         if (bin.tokens < points.back().tokens) {
-            table.fail({"ends before the bin before it", "bins are in the order of lengths", "sort them by tokens"});
+            table.fail(
+                {"ends before the bin before it", "bins are in the order of lengths", "sort them by tokens"});
         }
         points.push_back({points.back().share + bin.samples, bin.tokens});
     }
@@ -118,7 +126,8 @@ const Fields<LengthKeys>& length_fields()
                      in_quotes("lognormal"),
                      {choice_shape(enum_names<LengthFamily>)}},
                     [](const Value& value, LengthKeys& keys, Keys) {
-                        keys.family = parse<LengthFamily>(value.choice(enum_names<LengthFamily>(), "families of lengths"));
+                        keys.family = parse<LengthFamily>(
+                            value.choice(enum_names<LengthFamily>(), "families of lengths"));
                     })
             .number("median", &LengthKeys::median, median_range)
             .number("sigma", &LengthKeys::sigma, sigma_range)
@@ -145,7 +154,8 @@ std::vector<LengthQuantile> read_lengths(const Value& value)
         ways += table.find(way) ? 1 : 0;
     }
     if (ways != 1) {
-        value.fail({ways == 0 ? "gives no lengths" : "gives lengths in several ways", "it is a family, quantiles, or a histogram",
+        value.fail({ways == 0 ? "gives no lengths" : "gives lengths in several ways",
+                    "it is a family, quantiles, or a histogram",
                     fmt::format("write for example lengths = {}", lengths_example)});
     }
     if (keys.family) {
@@ -175,17 +185,21 @@ const Fields<DataKeys>& data_fields()
             .custom({"lengths",
                      length_fields().help() + "; default: each sample fills its sequence",
                      std::string(lengths_example),
-                     {{.kind = ValueShape::Kind::section, .section = []() -> const SectionTable& { return length_fields(); }}}},
+                     {{.kind = ValueShape::Kind::section,
+                       .section = []() -> const SectionTable& { return length_fields(); }}}},
                     [](const Value& value, DataKeys& keys, Keys) { keys.lengths = read_lengths(value); })
             .custom({"batching",
-                     "how samples of different lengths become microbatches: padded to the longest sample of the microbatch; "
-                     "flattened: one after the other, without padding; packed into sequences of full length; tokens: as many "
+                     "how samples of different lengths become microbatches: padded to the longest sample of "
+                     "the microbatch; "
+                     "flattened: one after the other, without padding; packed into sequences of full length; "
+                     "tokens: as many "
                      "samples as fill a microbatch's tokens",
 
                      in_quotes("packed"),
                      {choice_shape(enum_names<Batching>)}},
                     [](const Value& value, DataKeys& keys, Keys) {
-                        keys.batching = parse<Batching>(value.choice(enum_names<Batching>(), "ways to make microbatches"));
+                        keys.batching = parse<Batching>(
+                            value.choice(enum_names<Batching>(), "ways to make microbatches"));
                     });
     return fields;
 }

@@ -21,23 +21,30 @@ struct Parameter {
 using Ends = Range::Ends;
 constexpr Parameter cv{"cv", {"standard deviation over mean", 0, 3, "0.02"}};
 constexpr Parameter shift{"shift", {"shortest duration relative to the mean", 0, 1, "0.9", Ends::open_high}};
-constexpr Parameter degrees{"degrees_of_freedom", {"degrees of freedom, not necessarily an integer", 1, 1e6, "1.5"}};
-constexpr Parameter scale{"scale", {"scale of the distribution relative to its median", 0, 10, "0.02", Ends::open_low}};
+constexpr Parameter degrees{"degrees_of_freedom",
+                            {"degrees of freedom, not necessarily an integer", 1, 1e6, "1.5"}};
+constexpr Parameter scale{
+    "scale", {"scale of the distribution relative to its median", 0, 10, "0.02", Ends::open_low}};
 constexpr Parameter shape{"shape",
-                          {"zero: exponential tail; positive: tail as x^(-1/shape); negative: bounded tail", -1, 2, "0.2"}};
-constexpr Parameter tail_probability{"tail_probability", {"probability of the tail", 0, 0.5, "0.05", Ends::open_low}};
-constexpr Parameter tail_scale{"tail_scale",
-                               {"scale of the tail relative to the mean of the core", 0, 1000, "0.05", Ends::open_low}};
+                          {"zero: exponential tail; positive: tail as x^(-1/shape); negative: bounded tail",
+                           -1, 2, "0.2"}};
+constexpr Parameter tail_probability{"tail_probability",
+                                     {"probability of the tail", 0, 0.5, "0.05", Ends::open_low}};
+constexpr Parameter tail_scale{
+    "tail_scale", {"scale of the tail relative to the mean of the core", 0, 1000, "0.05", Ends::open_low}};
 constexpr Parameter weight{"weight", {"probability of the component", 0, 1, "0.1", Ends::open_low}};
-constexpr Parameter place{"at", {"location of the component; 1.5 is 50 % slower", 0, 1000, "1.5", Ends::open_low}};
+constexpr Parameter place{"at",
+                          {"location of the component; 1.5 is 50 % slower", 0, 1000, "1.5", Ends::open_low}};
 constexpr Range probability_range{"a probability", 0, 1, "0.01"};
 constexpr Range excess_range{"slowdown of the slow mode; 0.1 is 10 %", 0, 1000, "0.1", Ends::open_low};
-constexpr Range cap_range{"largest factor relative to the family's mean or median", 1, 1e6, "20", Ends::open_low};
+constexpr Range cap_range{"largest factor relative to the family's mean or median", 1, 1e6, "20",
+                          Ends::open_low};
 constexpr Range duration_range{"a measured duration, in any unit", 0, 1e18, "1.02", Ends::open_low};
 
 double number(Table& table, const Parameter& parameter)
 {
-    return table.at(parameter.key, fmt::format("{} = {}", parameter.key, parameter.range.example)).number(parameter.range);
+    return table.at(parameter.key, fmt::format("{} = {}", parameter.key, parameter.range.example))
+        .number(parameter.range);
 }
 
 Family read_family(Table& table);
@@ -70,8 +77,8 @@ Family read_mixture(Table& table)
     }
     constexpr double rounding = 1e-6;  // of weights with few digits, such as thirds
     if (std::abs(total - 1.0) > rounding) {
-        parts.fail({fmt::format("has weights that sum to {:.6g}", total), "the weights of a mixture must sum to 1",
-                    "change a weight or add a part"});
+        parts.fail({fmt::format("has weights that sum to {:.6g}", total),
+                    "the weights of a mixture must sum to 1", "change a weight or add a part"});
     }
     for (MixtureComponent& part : mixture.parts) {
         part.weight /= total;
@@ -143,7 +150,8 @@ std::vector<std::string> owners_of(std::string_view key)
 std::vector<std::string> family_names()
 {
     std::vector<std::string> names(families.size());
-    std::transform(families.begin(), families.end(), names.begin(), [](const FamilyRow& row) { return row.name; });
+    std::transform(families.begin(), families.end(), names.begin(),
+                   [](const FamilyRow& row) { return row.name; });
     return names;
 }
 
@@ -182,15 +190,18 @@ void refuse_keys_of_others(Table& table, const FamilyRow& family)
             value->fail({fmt::format("does not belong to the family \"{}\"", family.name),
                          one ? fmt::format("'{}' is for {}", key, last)
                              : fmt::format("'{}' is for {} and {}", key, fmt::join(owners, ", "), last),
-                         one ? fmt::format("remove it or write family = \"{}\"", last) : "remove it or change the family"});
+                         one ? fmt::format("remove it or write family = \"{}\"", last)
+                             : "remove it or change the family"});
         }
     }
 }
 
 Family read_family(Table& table)
 {
-    const std::string name = table.at("family", "family = \"lognormal\"").choice(family_names(), "families of distributions");
-    const auto row = std::find_if(families.begin(), families.end(), [&](const FamilyRow& r) { return r.name == name; });
+    const std::string name =
+        table.at("family", "family = \"lognormal\"").choice(family_names(), "families of distributions");
+    const auto row =
+        std::find_if(families.begin(), families.end(), [&](const FamilyRow& r) { return r.name == name; });
     refuse_keys_of_others(table, *row);
     return row->read(table);
 }
@@ -207,10 +218,12 @@ SlowMode read_slow_mode(Table& table)
         slow.excess = excess->number(excess_range);
     }
     if (probability && !excess) {
-        probability->fail({"is given without slow_excess", "a slow mode needs both", "add slow_excess = 0.1"});
+        probability->fail(
+            {"is given without slow_excess", "a slow mode needs both", "add slow_excess = 0.1"});
     }
     if (excess && !probability) {
-        excess->fail({"is given without slow_probability", "a slow mode needs both", "add slow_probability = 0.01"});
+        excess->fail(
+            {"is given without slow_probability", "a slow mode needs both", "add slow_probability = 0.01"});
     }
     return slow;
 }
@@ -231,9 +244,10 @@ void read_cap(Table& table, Distribution& distribution)
         slowest *= part;
     }
     const auto fail = [&](std::string why) {
-        const Complaint complaint{cap ? "cuts off too much"
-                                      : fmt::format("needs a cap above the default of {:.15g}", distribution.cap),
-                                  std::move(why), fmt::format("write for example cap = {:.6g}", 2.0 * std::ceil(slowest))};
+        const Complaint complaint{
+            cap ? "cuts off too much"
+                : fmt::format("needs a cap above the default of {:.15g}", distribution.cap),
+            std::move(why), fmt::format("write for example cap = {:.6g}", 2.0 * std::ceil(slowest))};
         cap ? cap->fail(complaint) : table.fail(complaint);
     };
     if (slowest > distribution.cap) {
@@ -254,28 +268,34 @@ const SectionTable& distribution_table()
             return std::vector<ValueShape>{{.kind = ValueShape::Kind::number, .range = range}};
         };
         const auto quoted = [](std::string_view text) { return std::string(text); };
-        SectionTable distribution("a distribution", "a distribution of factors, by its family; it is scaled to a mean of one");
+        SectionTable distribution("a distribution",
+                                  "a distribution of factors, by its family; it is scaled to a mean of one");
         distribution.add({"family",
                           "family of the distribution, which determines its other keys",
                           in_quotes("lognormal"),
                           {choice_shape(family_names)},
                           Need::required});
         for (const Parameter& parameter : {cv, shift, degrees, scale, shape, tail_probability, tail_scale}) {
-            distribution.add({quoted(parameter.key),
-                              fmt::format("{} ({})", parameter.range.meaning, fmt::join(owners_of(parameter.key), ", ")),
-                              quoted(parameter.range.example), numbers(parameter.range)});
+            distribution.add(
+                {quoted(parameter.key),
+                 fmt::format("{} ({})", parameter.range.meaning, fmt::join(owners_of(parameter.key), ", ")),
+                 quoted(parameter.range.example), numbers(parameter.range)});
         }
         distribution.add({"values",
                           "measured durations, in any unit (empirical)",
                           "[0.98, 1.0, 1.03]",
                           {{.kind = ValueShape::Kind::number, .range = duration_range, .list = true}}});
+        distribution.add({"core",
+                          "distribution below the tail (pareto-tail)",
+                          std::string(distribution_example),
+                          {distribution_shape()}});
         distribution.add(
-            {"core", "distribution below the tail (pareto-tail)", std::string(distribution_example), {distribution_shape()}});
-        distribution.add({"parts",
-                          "components with weight and location (mixture)",
-                          std::string(parts_example),
-                          {{.kind = ValueShape::Kind::section, .section = distribution_part_table, .list = true}}});
-        distribution.add({"slow_probability", "probability of an additional slow mode", "0.01", numbers(probability_range)});
+            {"parts",
+             "components with weight and location (mixture)",
+             std::string(parts_example),
+             {{.kind = ValueShape::Kind::section, .section = distribution_part_table, .list = true}}});
+        distribution.add({"slow_probability", "probability of an additional slow mode", "0.01",
+                          numbers(probability_range)});
         distribution.add({"slow_excess", quoted(excess_range.meaning), "0.1", numbers(excess_range)});
         distribution.add({"cap", quoted(cap_range.meaning), "20", numbers(cap_range), Need::optional,
                           fmt::format("{:g}", Distribution{}.cap)});
@@ -294,8 +314,8 @@ Distribution read_distribution(const Value& value, const std::string& default_so
     distribution.family = read_family(table);
     distribution.slow = read_slow_mode(table);
     read_cap(table, distribution);
-    const auto source =
-        table.find("source", default_source.empty() ? Keys::all : Keys::some, "source = \"measured on our cluster\"");
+    const auto source = table.find("source", default_source.empty() ? Keys::all : Keys::some,
+                                   "source = \"measured on our cluster\"");
     distribution.source = source ? source->text("measured on our cluster") : default_source;
     table.refuse_unknown_keys();
     return distribution;

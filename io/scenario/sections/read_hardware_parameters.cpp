@@ -11,8 +11,8 @@ namespace prismopt {
 namespace {
 
 constexpr Range tier_group_range{"GPUs per group of the tier", 1, 10'000'000, "72"};
-constexpr Range tier_oversubscription_range{"oversubscription ratio: downlink over uplink bandwidth of the tier below", 1, 10'000,
-                                            "2"};
+constexpr Range tier_oversubscription_range{
+    "oversubscription ratio: downlink over uplink bandwidth of the tier below", 1, 10'000, "2"};
 constexpr Range levels_range{"number of values in the range that the discrete search tries", 2, 1000, "3"};
 constexpr std::size_t most_variants = 10'000;
 constexpr std::string_view option_example = "[[bundle.option]] with name and set";
@@ -53,14 +53,17 @@ void read_tier(Table& table, const Cluster& cluster, HardwareParameter& paramete
     const std::string chosen = value.choice(tiers, "tiers in [cluster]");
     parameter.tier = static_cast<std::size_t>(std::find(tiers.begin(), tiers.end(), chosen) - tiers.begin());
     if (parameter.target == HardwareTarget::group && parameter.tier + 1 == tiers.size()) {
-        value.fail({"always spans the whole cluster", "the last tier has no group size to vary", "name an inner tier"});
+        value.fail({"always spans the whole cluster", "the last tier has no group size to vary",
+                    "name an inner tier"});
     }
-    if (parameter.target == HardwareTarget::group && cluster.tiers[parameter.tier].topology == Topology::torus) {
-        value.fail({"is a torus", "its group is the product of its shape", "vary another parameter, or compare two scenarios"});
+    if (parameter.target == HardwareTarget::group &&
+        cluster.tiers[parameter.tier].topology == Topology::torus) {
+        value.fail({"is a torus", "its group is the product of its shape",
+                    "vary another parameter, or compare two scenarios"});
     }
     if (parameter.target == HardwareTarget::aggregate && !cluster.tiers[parameter.tier].circuit()) {
-        value.fail(
-            {"has no shared circuit", "this tier has no `aggregate`", "give the tier an aggregate, or vary its bandwidth"});
+        value.fail({"has no shared circuit", "this tier has no `aggregate`",
+                    "give the tier an aggregate, or vary its bandwidth"});
     }
     parameter.name = chosen + "." + parameter.name;
 }
@@ -69,7 +72,8 @@ void read_tier(Table& table, const Cluster& cluster, HardwareParameter& paramete
 std::vector<std::string> precisions_with_peaks()
 {
     std::vector<std::string> names;
-    for (const Precision precision : {Precision::bf16, Precision::fp8, Precision::nvfp4, Precision::tf32, Precision::fp32}) {
+    for (const Precision precision :
+         {Precision::bf16, Precision::fp8, Precision::nvfp4, Precision::tf32, Precision::fp32}) {
         names.emplace_back(name(precision));
     }
     return names;
@@ -85,10 +89,12 @@ void read_precision(Table& table, const Cluster& cluster, HardwareParameter& par
         value->fail({"has no effect", fmt::format("{} is that of all precisions", name(parameter.target)),
                      "remove it, or write of = \"compute\""});
     }
-    const std::string chosen = value->choice(precisions_with_peaks(), "precisions with peak rates of their own");
+    const std::string chosen =
+        value->choice(precisions_with_peaks(), "precisions with peak rates of their own");
     parameter.precision = parse<Precision>(chosen);
     if (cluster.accelerator.peak(*parameter.precision).si <= 0.0) {
-        value->fail({"has no peak rate to change", fmt::format("{} does not support it", cluster.accelerator.name),
+        value->fail({"has no peak rate to change",
+                     fmt::format("{} does not support it", cluster.accelerator.name),
                      "give the peak rate in accelerator_override in [cluster]"});
     }
     parameter.name += "." + chosen;
@@ -103,11 +109,13 @@ void read_energy(Table& table, HardwareParameter& parameter)
     }
     const std::string_view unit = row_of(parameter.target).energy;
     if (unit.empty()) {
-        value->fail({"has no effect", fmt::format("{} takes no energy for each bit or operation", name(parameter.target)),
+        value->fail({"has no effect",
+                     fmt::format("{} takes no energy for each bit or operation", name(parameter.target)),
                      "remove it, or give power"});
     }
     const bool of_work = parameter.target == HardwareTarget::compute;
-    parameter.energy = of_work ? value->quantity<JoulesPerFlop>("0.5 pJ/FLOP").si : value->quantity<JoulesPerByte>("5 pJ/bit").si;
+    parameter.energy = of_work ? value->quantity<JoulesPerFlop>("0.5 pJ/FLOP").si
+                               : value->quantity<JoulesPerByte>("5 pJ/bit").si;
 }
 
 /// What else the keys of a parameter name.
@@ -126,14 +134,17 @@ void read_place(Table& table, const Hardware& hardware, HardwareParameter& param
 void read_levels(Table& table, StudyChoice& choice)
 {
     const HardwareTarget target = choice.hardware->target;
-    constexpr std::string_view example = R"(values = ["450 GB/s", "900 GB/s"], or range = ["450 GB/s", "1800 GB/s"])";
+    constexpr std::string_view example =
+        R"(values = ["450 GB/s", "900 GB/s"], or range = ["450 GB/s", "1800 GB/s"])";
     if (const auto range = table.find("range")) {
         const std::vector<Value> ends = range->list(R"(["450 GB/s", "1800 GB/s"])");
         if (target == HardwareTarget::group) {
-            range->fail({"cannot be a range", "group sizes are integers and must nest", "list the values: values = [8, 72]"});
+            range->fail({"cannot be a range", "group sizes are integers and must nest",
+                         "list the values: values = [8, 72]"});
         }
         if (ends.size() != 2 || !(si_of(target, ends[0]) < si_of(target, ends[1]))) {
-            range->fail({"is not a range", "needs the lowest and the highest value", R"(write ["450 GB/s", "1800 GB/s"])"});
+            range->fail({"is not a range", "needs the lowest and the highest value",
+                         R"(write ["450 GB/s", "1800 GB/s"])"});
         }
         const auto count = table.find("levels");
         const int levels = count ? count->count(levels_range) : 3;
@@ -166,11 +177,13 @@ double dearer_direction(HardwareTarget target) { return row_of(target).less_cost
 std::vector<ValueShape> value_shapes(bool list)
 {
     std::vector<ValueShape> shapes;
-    for (const Dimension dimension : {Dimension::bandwidth, Dimension::time, Dimension::data, Dimension::work_rate,
-                                      Dimension::power, Dimension::work_energy, Dimension::data_energy, Dimension::rate}) {
+    for (const Dimension dimension :
+         {Dimension::bandwidth, Dimension::time, Dimension::data, Dimension::work_rate, Dimension::power,
+          Dimension::work_energy, Dimension::data_energy, Dimension::rate}) {
         shapes.push_back({.kind = ValueShape::Kind::quantity, .dimension = dimension, .list = list});
     }
-    shapes.push_back({.kind = ValueShape::Kind::number, .range = {"GPUs, or a factor", 0, 1e7, "72"}, .list = list});
+    shapes.push_back(
+        {.kind = ValueShape::Kind::number, .range = {"GPUs, or a factor", 0, 1e7, "72"}, .list = list});
     return shapes;
 }
 
@@ -194,20 +207,21 @@ Fields<ImprovementCost>& with_amount(Fields<ImprovementCost>& fields)
 const Fields<ImprovementCost>& price_fields()
 {
     static auto fields = Fields<ImprovementCost>("price", "price of an improvement");
-    static const auto& all = with_amount(fields)
-                                 .quantity("cost", &ImprovementCost::cost, "0.10 USD/h",
-                                           "increase of gpu_price for this amount of improvement", Sign::zero_or_more)
-                                 .required();
+    static const auto& all =
+        with_amount(fields)
+            .quantity("cost", &ImprovementCost::cost, "0.10 USD/h",
+                      "increase of gpu_price for this amount of improvement", Sign::zero_or_more)
+            .required();
     return all;
 }
 
 const Fields<ImprovementCost>& draw_fields()
 {
     static auto fields = Fields<ImprovementCost>("draw", "power of an improvement, drawn at all times");
-    static const auto& all =
-        with_amount(fields)
-            .quantity("draw", &ImprovementCost::draw, "6 W", "power per GPU for this amount of improvement", Sign::zero_or_more)
-            .required();
+    static const auto& all = with_amount(fields)
+                                 .quantity("draw", &ImprovementCost::draw, "6 W",
+                                           "power per GPU for this amount of improvement", Sign::zero_or_more)
+                                 .required();
     return all;
 }
 
@@ -233,12 +247,14 @@ Fields<T> figure_fields(std::string title, std::string help, Of target)
         .required()
         .custom({"tier", "network tier, for parameters of a tier", in_quotes("node"), {{}}}, later)
         .custom({"precision",
-                 "precision whose peak rate or energy it is, for compute and compute_energy; default: all, given by that of bf16",
+                 "precision whose peak rate or energy it is, for compute and compute_energy; default: all, "
+                 "given by that of bf16",
                  in_quotes("fp8"),
                  {choice_shape(precisions_with_peaks)}},
                 later)
         .custom({"energy",
-                 "energy that comes with its values: of compute per operation, of memory_bandwidth per bit moved, of the "
+                 "energy that comes with its values: of compute per operation, of memory_bandwidth per bit "
+                 "moved, of the "
                  "bandwidth of "
                  "a "
                  "tier per bit that could be sent; default: that of [cluster]",
@@ -253,17 +269,21 @@ const Fields<HardwareParameter>& hardware_parameter_fields()
 {
     const auto later = [](const Value&, HardwareParameter&, Keys) {};  // read together: read_levels()
     static const auto fields =
-        figure_fields<HardwareParameter>("[[knob]]", "a hardware parameter that the search chooses, with its price",
+        figure_fields<HardwareParameter>("[[knob]]",
+                                         "a hardware parameter that the search chooses, with its price",
                                          &HardwareParameter::target)
-            .custom(
-                {"values",
-                 "values to choose from, in the unit of the parameter: bandwidth \"450 GB/s\", latency \"5 us\", "
-                 "memory \"192 GB\", compute \"989 TFLOP/s\", power \"700 W\", compute_energy \"0.5 pJ/FLOP\", memory_energy and "
-                 "link_energy \"4 pJ/bit\", failure_rate \"2e-3 /day\" per node; numbers for group and oversubscription",
-                 R"(["450 GB/s", "900 GB/s"])", value_shapes(true)},
-                later)
+            .custom({"values",
+                     "values to choose from, in the unit of the parameter: bandwidth \"450 GB/s\", latency "
+                     "\"5 us\", "
+                     "memory \"192 GB\", compute \"989 TFLOP/s\", power \"700 W\", compute_energy \"0.5 "
+                     "pJ/FLOP\", memory_energy and "
+                     "link_energy \"4 pJ/bit\", failure_rate \"2e-3 /day\" per node; numbers for group and "
+                     "oversubscription",
+                     R"(["450 GB/s", "900 GB/s"])", value_shapes(true)},
+                    later)
             .custom({"range",
-                     "lowest and highest value, instead of values, in the same units; the strategy nlopt tunes in between",
+                     "lowest and highest value, instead of values, in the same units; the strategy nlopt "
+                     "tunes in between",
                      R"(["450 GB/s", "1800 GB/s"])", value_shapes(true)},
                     later)
             .custom({"levels",
@@ -276,23 +296,29 @@ const Fields<HardwareParameter>& hardware_parameter_fields()
             .custom({"price",
                      price_fields().help(),
                      std::string(price_example),
-                     {{.kind = ValueShape::Kind::section, .section = []() -> const SectionTable& { return price_fields(); }}}},
+                     {{.kind = ValueShape::Kind::section,
+                       .section = []() -> const SectionTable& { return price_fields(); }}}},
                     [](const Value& value, HardwareParameter& parameter, Keys) {
-                        const ImprovementCost price = read_cost(value, parameter.target, price_example, price_fields());
+                        const ImprovementCost price =
+                            read_cost(value, parameter.target, price_example, price_fields());
                         parameter.price_per_unit =
                             DollarsPerSecond{dearer_direction(parameter.target) * price.cost.si / price.per};
                     })
             .custom({"power",
                      draw_fields().help(),
                      std::string(draw_example),
-                     {{.kind = ValueShape::Kind::section, .section = []() -> const SectionTable& { return draw_fields(); }}}},
+                     {{.kind = ValueShape::Kind::section,
+                       .section = []() -> const SectionTable& { return draw_fields(); }}}},
                     [](const Value& value, HardwareParameter& parameter, Keys) {
-                        const ImprovementCost power = read_cost(value, parameter.target, draw_example, draw_fields());
-                        parameter.power_per_unit = dearer_direction(parameter.target) * power.draw.si / power.per;
+                        const ImprovementCost power =
+                            read_cost(value, parameter.target, draw_example, draw_fields());
+                        parameter.power_per_unit =
+                            dearer_direction(parameter.target) * power.draw.si / power.per;
                     })
             .check([](Table& table, const HardwareParameter&) {
                 if (!table.find("range")) {
-                    table.at("values", R"(values = ["450 GB/s", "900 GB/s"], or range = ["450 GB/s", "1800 GB/s"])");
+                    table.at("values",
+                             R"(values = ["450 GB/s", "900 GB/s"], or range = ["450 GB/s", "1800 GB/s"])");
                 }
             });
     return fields;
@@ -309,9 +335,11 @@ const Fields<FigureSetting>& setting_fields()
     static const auto fields =
         figure_fields<FigureSetting>(
             "set", "a figure of an option", [](auto& setting) -> auto& { return setting.parameter.target; })
-            .custom(
-                {"value", "its value, in the unit of the parameter, as in [[knob]]", in_quotes("100 GB/s"), value_shapes(false)},
-                [](const Value& value, FigureSetting& setting, Keys) { setting.value = si_of(setting.parameter.target, value); })
+            .custom({"value", "its value, in the unit of the parameter, as in [[knob]]",
+                     in_quotes("100 GB/s"), value_shapes(false)},
+                    [](const Value& value, FigureSetting& setting, Keys) {
+                        setting.value = si_of(setting.parameter.target, value);
+                    })
             .required();
     return fields;
 }
@@ -324,35 +352,44 @@ struct OptionReading {
 
 const Fields<OptionReading>& option_fields()
 {
-    const ValueShape settings{
-        .kind = ValueShape::Kind::section, .section = []() -> const SectionTable& { return setting_fields(); }, .list = true};
+    const ValueShape settings{.kind = ValueShape::Kind::section,
+                              .section = []() -> const SectionTable& { return setting_fields(); },
+                              .list = true};
     static const auto fields =
         Fields<OptionReading>("[[bundle.option]]", "hardware that sets several figures at once")
-            .text("name", &OptionReading::name, "cpo", "name of the option, one word, for reports and --design")
+            .text("name", &OptionReading::name, "cpo",
+                  "name of the option, one word, for reports and --design")
             .required()
-            .custom(
-                {"set", "figures that it sets; without any it is as [cluster]", fmt::format("[{}]", setting_example), {settings}},
-                [](const Value&, OptionReading&, Keys) {})  // depends on [cluster]: read_option()
+            .custom({"set",
+                     "figures that it sets; without any it is as [cluster]",
+                     fmt::format("[{}]", setting_example),
+                     {settings}},
+                    [](const Value&, OptionReading&, Keys) {})  // depends on [cluster]: read_option()
             .quantity(
                 "price", [](auto& reading) -> auto& { return reading.option.added.price; }, "0.10 USD/h",
                 "increase of gpu_price; may be negative", Sign::any)
             .quantity(
                 "power", [](auto& reading) -> auto& { return reading.option.added.power; }, "10 W",
-                "power per GPU drawn at all times, beyond what follows from its figures; may be negative", Sign::any);
+                "power per GPU drawn at all times, beyond what follows from its figures; may be negative",
+                Sign::any);
     return fields;
 }
 
 const Fields<StudyChoice>& bundle_fields()
 {
-    const ValueShape options{
-        .kind = ValueShape::Kind::section, .section = []() -> const SectionTable& { return option_fields(); }, .list = true};
+    const ValueShape options{.kind = ValueShape::Kind::section,
+                             .section = []() -> const SectionTable& { return option_fields(); },
+                             .list = true};
     static const auto fields =
-        Fields<StudyChoice>("[[bundle]]",
-                            "alternatives of hardware that each set several figures at once; the search chooses one")
-            .text("name", &StudyChoice::name, "optics", "name of the choice, one word, for reports and --design")
+        Fields<StudyChoice>(
+            "[[bundle]]",
+            "alternatives of hardware that each set several figures at once; the search chooses one")
+            .text("name", &StudyChoice::name, "optics",
+                  "name of the choice, one word, for reports and --design")
             .required()
-            .custom({"option", option_fields().help(), std::string(option_example), {options}, Need::required},
-                    [](const Value&, StudyChoice&, Keys) {});  // read together: read_bundles()
+            .custom(
+                {"option", option_fields().help(), std::string(option_example), {options}, Need::required},
+                [](const Value&, StudyChoice&, Keys) {});  // read together: read_bundles()
     return fields;
 }
 
@@ -363,14 +400,16 @@ std::vector<std::string> figures_of(const HardwareParameter& parameter, const Cl
     if (parameter.energy && row_of(parameter.target).of_tier) {
         figures.push_back(cluster.tiers[parameter.tier].name + ".link_energy");
     } else if (parameter.energy) {
-        figures.emplace_back(parameter.target == HardwareTarget::compute ? "compute_energy" : "memory_energy");
+        figures.emplace_back(parameter.target == HardwareTarget::compute ? "compute_energy"
+                                                                         : "memory_energy");
     }
     return figures;
 }
 
 std::vector<std::string> figures_of(const StudyChoice& choice, const Cluster& cluster)
 {
-    std::vector<std::string> all = choice.hardware ? figures_of(*choice.hardware, cluster) : std::vector<std::string>{};
+    std::vector<std::string> all =
+        choice.hardware ? figures_of(*choice.hardware, cluster) : std::vector<std::string>{};
     for (const HardwareOption& option : choice.options) {
         for (const HardwareParameter& parameter : option.parameters) {
             const std::vector<std::string> own = figures_of(parameter, cluster);
@@ -393,8 +432,8 @@ void refuse_figures_set_twice(Table& table, const StudyChoice& added, const std:
         for (const StudyChoice& other : others) {
             const std::vector<std::string> set = figures_of(other, cluster);
             if (std::find(set.begin(), set.end(), figure) != set.end()) {
-                table.fail({fmt::format("sets {}, as {} does", figure, text_of(other)), "each figure has one choice that sets it",
-                            "leave it out of one of the two"});
+                table.fail({fmt::format("sets {}, as {} does", figure, text_of(other)),
+                            "each figure has one choice that sets it", "leave it out of one of the two"});
             }
         }
     }
@@ -406,8 +445,8 @@ void check_number_of_variants(Table& table, const std::vector<StudyChoice>& choi
     for (const StudyChoice& choice : choices) {
         variants *= choice.hardware || !choice.options.empty() ? choice.values.size() : 1;
         if (variants > most_variants) {
-            table.fail({fmt::format("gives more than {} hardware variants", most_variants), "each is evaluated with every plan",
-                        "give fewer values or levels"});
+            table.fail({fmt::format("gives more than {} hardware variants", most_variants),
+                        "each is evaluated with every plan", "give fewer values or levels"});
         }
     }
 }
@@ -415,7 +454,8 @@ void check_number_of_variants(Table& table, const std::vector<StudyChoice>& choi
 void check_word(const Value& value, const std::string& word)
 {
     if (!is_word(word)) {
-        value.fail({"is more than a word", "reports and --design need names of one word", "choose a name without spaces or ="});
+        value.fail({"is more than a word", "reports and --design need names of one word",
+                    "choose a name without spaces or ="});
     }
 }
 
@@ -431,7 +471,8 @@ HardwareOption read_option(Table& table, OptionReading reading, const Hardware& 
         read_place(own, hardware, setting.parameter);
         for (const std::string& figure : figures_of(setting.parameter, hardware.cluster)) {
             if (std::find(set.begin(), set.end(), figure) != set.end()) {
-                own.fail({fmt::format("sets {} twice", figure), "an option gives each figure once", "remove one of the two"});
+                own.fail({fmt::format("sets {} twice", figure), "an option gives each figure once",
+                          "remove one of the two"});
             }
             set.push_back(figure);
         }
@@ -458,8 +499,9 @@ void read_hardware_parameters(const Value& list, const Hardware& hardware, std::
         read_levels(table, choice);
         const auto same = [&](const StudyChoice& other) { return other.name == choice.name; };
         if (std::any_of(choices.begin(), choices.end(), same)) {
-            table.find("of")->fail(
-                {"is listed twice", fmt::format("there is already a [[knob]] for {}", choice.name), "remove one of the two"});
+            table.find("of")->fail({"is listed twice",
+                                    fmt::format("there is already a [[knob]] for {}", choice.name),
+                                    "remove one of the two"});
         }
         refuse_figures_set_twice(table, choice, choices, hardware.cluster);
         choices.push_back(std::move(choice));
@@ -478,7 +520,8 @@ void read_bundles(const Value& list, const Hardware& hardware, std::vector<Study
         check_word(name, choice.name);
         const auto same = [&](const StudyChoice& other) { return other.name == choice.name; };
         if (std::any_of(choices.begin(), choices.end(), same) || parse<HardwareTarget>(choice.name)) {
-            name.fail({"is the name of another choice or figure", "--design and reports tell choices by their names",
+            name.fail({"is the name of another choice or figure",
+                       "--design and reports tell choices by their names",
                        "choose another name, such as optics"});
         }
         for (const Value& one : table.find("option")->list(option_example)) {
@@ -487,8 +530,8 @@ void read_bundles(const Value& list, const Hardware& hardware, std::vector<Study
             option_fields().read_whole(own, Keys::all, reading);
             check_word(*own.find("name"), reading.name);
             if (std::find(choice.labels.begin(), choice.labels.end(), reading.name) != choice.labels.end()) {
-                own.find("name")->fail(
-                    {"is listed twice", "each option of a bundle has a name of its own", "choose another name"});
+                own.find("name")->fail({"is listed twice", "each option of a bundle has a name of its own",
+                                        "choose another name"});
             }
             choice.labels.push_back(reading.name);
             choice.values.emplace_back(ChosenOption{choice.options.size()});

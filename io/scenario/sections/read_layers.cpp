@@ -25,8 +25,8 @@ const Fields<LayerKeys>& layer_fields()
             .integer("hidden", own(&LayerDescription::hidden),
                      {"hidden size of this layer; default: hidden of the network", 1, 1'000'000, "320"})
             .custom({"blocks", "its blocks, in order",
-                     R"([{ block = "attention", heads = 32 }, { block = "mlp", inner = 14336 }])", block_shapes(),
-                     Need::required},
+                     R"([{ block = "attention", heads = 32 }, { block = "mlp", inner = 14336 }])",
+                     block_shapes(), Need::required},
                     [](const Value& value, LayerKeys& keys, Keys) {
                         const int hidden = keys.layer.hidden > 0 ? keys.layer.hidden : keys.network_hidden;
                         for (const Value& block : value.list(R"([{ block = "mlp", inner = 14336 }])")) {
@@ -35,14 +35,16 @@ const Fields<LayerKeys>& layer_fields()
                     })
             .flag("parallel", own(&LayerDescription::parallel),
                   "whether its blocks run in parallel on the same input; a modulation comes before them")
-            .integer(
-                "second_stream", own(&LayerDescription::second_stream),
-                {"tokens per sample, of those of the layer, of a second stream with weights of its own, which attention joins "
-                 "(text beside an image: MMDiT, arXiv 2403.03206); default: one stream",
-                 1, 1'000'000, "512"})
+            .integer("second_stream", own(&LayerDescription::second_stream),
+                     {"tokens per sample, of those of the layer, of a second stream with weights of its own, "
+                      "which attention joins "
+                      "(text beside an image: MMDiT, arXiv 2403.03206); default: one stream",
+                      1, 1'000'000, "512"})
             .number("tokens", own(&LayerDescription::tokens),
-                    {"tokens in this layer per token of the phase's sequence", 0.0, 1e6, "0.25", Range::Ends::open_low})
-            .flag("frozen", own(&LayerDescription::frozen), "whether its parameters are frozen; adapters are still trained");
+                    {"tokens in this layer per token of the phase's sequence", 0.0, 1e6, "0.25",
+                     Range::Ends::open_low})
+            .flag("frozen", own(&LayerDescription::frozen),
+                  "whether its parameters are frozen; adapters are still trained");
     return fields;
 }
 
@@ -55,11 +57,12 @@ struct RunKeys {
 
 const Fields<RunKeys>& run_fields()
 {
-    static const auto fields = Fields<RunKeys>("layers", "consecutive layers")
-                                   .text("layer", &RunKeys::layer, "dense", "kind of layer")
-                                   .text("pattern", &RunKeys::pattern, "SF",
-                                         "layers in order, one character each: names of layer kinds with a single character")
-                                   .integer("count", &RunKeys::count, {"number of repetitions", 1, 100'000, "32"});
+    static const auto fields =
+        Fields<RunKeys>("layers", "consecutive layers")
+            .text("layer", &RunKeys::layer, "dense", "kind of layer")
+            .text("pattern", &RunKeys::pattern, "SF",
+                  "layers in order, one character each: names of layer kinds with a single character")
+            .integer("count", &RunKeys::count, {"number of repetitions", 1, 100'000, "32"});
     return fields;
 }
 
@@ -72,27 +75,31 @@ struct PredictionKeys {
 const Fields<PredictionKeys>& prediction_fields()
 {
     static const auto fields =
-        Fields<PredictionKeys>("prediction", "the layers of a multi-token prediction module (arXiv 2412.19437, section 2.2)")
+        Fields<PredictionKeys>(
+            "prediction", "the layers of a multi-token prediction module (arXiv 2412.19437, section 2.2)")
             .text("layer", &PredictionKeys::layer, "moe", "kind of the layer")
-            .text("pattern", &PredictionKeys::pattern, "*E", "its layers in order, one character each, if there are several");
+            .text("pattern", &PredictionKeys::pattern, "*E",
+                  "its layers in order, one character each, if there are several");
     return fields;
 }
 
 /// The kind of layer of that name; refuses others.
 int kind_of(const Value& value, const std::string& name, const Workload& w)
 {
-    const auto found =
-        std::find_if(w.kinds.begin(), w.kinds.end(), [&name](const LayerDescription& kind) { return kind.name == name; });
+    const auto found = std::find_if(w.kinds.begin(), w.kinds.end(),
+                                    [&name](const LayerDescription& kind) { return kind.name == name; });
     if (found == w.kinds.end()) {
         std::vector<std::string> names;
         for (const LayerDescription& kind : w.kinds) {
             names.push_back(kind.name);
         }
-        const bool bare = std::all_of(name.begin(), name.end(),
-                                      [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '-'; });
-        value.fail({fmt::format("names an undefined layer \"{}\"", name),
-                    fmt::format("[workload] defines {}", names.empty() ? "no layers" : listed(names)),
-                    fmt::format("define it: layer.{} = {{ blocks = [...] }}", bare ? name : "\"" + name + "\"")});
+        const bool bare = std::all_of(name.begin(), name.end(), [](char c) {
+            return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '-';
+        });
+        value.fail(
+            {fmt::format("names an undefined layer \"{}\"", name),
+             fmt::format("[workload] defines {}", names.empty() ? "no layers" : listed(names)),
+             fmt::format("define it: layer.{} = {{ blocks = [...] }}", bare ? name : "\"" + name + "\"")});
     }
     return static_cast<int>(found - w.kinds.begin());
 }
@@ -120,7 +127,8 @@ std::vector<std::string> characters(const std::string& text)
     return result;
 }
 
-void add_pattern(const Value& value, const std::string& pattern, const Workload& w, std::vector<LayerRun>& runs)
+void add_pattern(const Value& value, const std::string& pattern, const Workload& w,
+                 std::vector<LayerRun>& runs)
 {
     for (const std::string& name : characters(pattern)) {
         add_run(kind_of(value, name, w), 1, runs);
@@ -134,8 +142,8 @@ std::vector<LayerRun> runs_of(Table& table, const Keys& keys, int count, const W
     const auto layer = table.find("layer");
     const auto pattern = table.find("pattern");
     if (layer.has_value() == pattern.has_value()) {
-        table.fail({layer ? "has both layer and pattern" : "has neither layer nor pattern", "exactly one of the two is needed",
-                    R"(write layer = "dense", or pattern = "SF")"});
+        table.fail({layer ? "has both layer and pattern" : "has neither layer nor pattern",
+                    "exactly one of the two is needed", R"(write layer = "dense", or pattern = "SF")"});
     }
     std::vector<LayerRun> runs;
     for (int i = 0; i < (pattern ? count : 1); ++i) {
@@ -168,7 +176,8 @@ void refuse_parallel(Table& table, const LayerDescription& layer, NormPlace norm
     if (beside == layer.blocks.end() || std::any_of(beside, layer.blocks.end(), alone)) {
         table.find("parallel")
             ->fail({"needs blocks with a norm and a residual connection",
-                    fmt::format("parallel blocks share these; possible with {}, after a modulation", listed(branching_blocks())),
+                    fmt::format("parallel blocks share these; possible with {}, after a modulation",
+                                listed(branching_blocks())),
                     "remove parallel, or the other blocks"});
     }
 }
@@ -176,11 +185,14 @@ void refuse_parallel(Table& table, const LayerDescription& layer, NormPlace norm
 /// Attention joins two streams; products and modulations have weights for each.
 void refuse_second_stream(Table& table, const LayerDescription& layer)
 {
-    const auto other = std::find_if_not(layer.blocks.begin(), layer.blocks.end(), [](const BlockDescription& block) {
-        const auto* attention = std::get_if<AttentionBlock>(&block);
-        return (attention != nullptr && attention->context == 0) || std::holds_alternative<MlpBlock>(block) ||
-               std::holds_alternative<ModulationBlock>(block) || std::holds_alternative<LinearBlock>(block);
-    });
+    const auto other =
+        std::find_if_not(layer.blocks.begin(), layer.blocks.end(), [](const BlockDescription& block) {
+            const auto* attention = std::get_if<AttentionBlock>(&block);
+            return (attention != nullptr && attention->context == 0) ||
+                   std::holds_alternative<MlpBlock>(block) ||
+                   std::holds_alternative<ModulationBlock>(block) ||
+                   std::holds_alternative<LinearBlock>(block);
+        });
     if (layer.second_stream > 0 && other != layer.blocks.end()) {
         table.find("second_stream")
             ->fail({fmt::format("does not apply to {}", block_text(layer, *other)),
@@ -192,8 +204,8 @@ void refuse_second_stream(Table& table, const LayerDescription& layer)
 void refuse_too_many(const Value& value, const Workload& w)
 {
     if (w.layers() > most_layers) {
-        value.fail({fmt::format("gives {} layers", w.layers()), fmt::format("at most {} are allowed", most_layers),
-                    "give fewer layers"});
+        value.fail({fmt::format("gives {} layers", w.layers()),
+                    fmt::format("at most {} are allowed", most_layers), "give fewer layers"});
     }
 }
 
@@ -215,8 +227,8 @@ void read_layers(const Value& value, Workload& w)
         layer_fields().read_whole(own, Keys::all, keys);
         refuse_parallel(own, keys.layer, w.norms);
         refuse_second_stream(own, keys.layer);
-        const auto known =
-            std::find_if(w.kinds.begin(), w.kinds.end(), [&name](const LayerDescription& kind) { return kind.name == name; });
+        const auto known = std::find_if(w.kinds.begin(), w.kinds.end(),
+                                        [&name](const LayerDescription& kind) { return kind.name == name; });
         if (known == w.kinds.end()) {
             w.kinds.push_back(keys.layer);
         } else {
@@ -272,7 +284,8 @@ void refuse_unused_layers(Table& table, const Workload& w)
         const auto uses = [&](const LayerRun& run) { return w.kinds[run.kind].name == name; };
         if (std::none_of(w.sequence.begin(), w.sequence.end(), uses) &&
             std::none_of(w.prediction.begin(), w.prediction.end(), uses)) {
-            defined.find(name)->fail({"is not used", "neither sequence, pattern nor prediction contains this layer",
+            defined.find(name)->fail({"is not used",
+                                      "neither sequence, pattern nor prediction contains this layer",
                                       "correct its name, add it to the sequence, or remove it"});
         }
     }

@@ -11,23 +11,29 @@ namespace prismopt {
 
 namespace {
 
-constexpr Range phase_range{"number of the phase whose tokens depend on its batch; needed with several phases", 1, 1000, "1"};
-constexpr Range reference_range{"batch to which the tokens of the phase belong, in tokens", 1, 1e12, "16.8e6"};
+constexpr Range phase_range{
+    "number of the phase whose tokens depend on its batch; needed with several phases", 1, 1000, "1"};
+constexpr Range reference_range{"batch to which the tokens of the phase belong, in tokens", 1, 1e12,
+                                "16.8e6"};
 constexpr Range critical_range{
-    "critical batch in tokens: the batch at which tokens and steps to the same loss are both twice their minimum", 1, 1e12,
-    "20e6"};
-constexpr Range last_loss_range{"loss at the end of the phase in nats per token, for a formula that depends on it", 0.01, 100,
-                                "2.5"};
-constexpr Range critical_factor_range{"factor by which the critical batch may be too high or too low, with 95 % probability", 1,
-                                      1000, "2", Range::Ends::open_low};
+    "critical batch in tokens: the batch at which tokens and steps to the same loss are both twice their "
+    "minimum",
+    1, 1e12, "20e6"};
+constexpr Range last_loss_range{
+    "loss at the end of the phase in nats per token, for a formula that depends on it", 0.01, 100, "2.5"};
+constexpr Range critical_factor_range{
+    "factor by which the critical batch may be too high or too low, with 95 % probability", 1, 1000, "2",
+    Range::Ends::open_low};
 constexpr Range trained_range{"tokens trained so far at the reference batch", 0, 1e18, "100e9"};
 constexpr Range critical_then_range{"critical batch in tokens at that point", 0, 1e12, "4e6"};
 constexpr Range stage_tokens_range{"tokens to train at this batch", 1, 1e18, "252e6"};
 constexpr Range stage_batch_range{"global batch in sequences", 1, 100'000'000, "512"};
-constexpr Range rate_range{"peak learning rate, to compare the largest batch with those of published runs", 0, 1, "8e-5",
-                           Range::Ends::open_low};
-constexpr Range epsilon_range{"epsilon of Adam, for the same comparison", 0, 1, "1e-8", Range::Ends::open_low};
-constexpr Range most_range{"largest global batch in sequences at which training is stable", 1, 100'000'000, "4096"};
+constexpr Range rate_range{"peak learning rate, to compare the largest batch with those of published runs", 0,
+                           1, "8e-5", Range::Ends::open_low};
+constexpr Range epsilon_range{"epsilon of Adam, for the same comparison", 0, 1, "1e-8",
+                              Range::Ends::open_low};
+constexpr Range most_range{"largest global batch in sequences at which training is stable", 1, 100'000'000,
+                           "4096"};
 
 /// Published critical batches differ by factors of two and more (docs/learning.md). An assumption.
 constexpr double usual_factor = 2.0;
@@ -58,18 +64,20 @@ struct LearningKeys {
 
 const Fields<CriticalBatch>& critical_batch_fields()
 {
-    static const auto fields = Fields<CriticalBatch>("[[learning.critical_batch]]", "the critical batch at one point of a run")
-                                   .amount("tokens", &CriticalBatch::tokens, trained_range)
-                                   .required()
-                                   .amount("batch", &CriticalBatch::batch, critical_then_range)
-                                   .required();
+    static const auto fields =
+        Fields<CriticalBatch>("[[learning.critical_batch]]", "the critical batch at one point of a run")
+            .amount("tokens", &CriticalBatch::tokens, trained_range)
+            .required()
+            .amount("batch", &CriticalBatch::batch, critical_then_range)
+            .required();
     return fields;
 }
 
 const Fields<RampStage>& ramp_fields()
 {
     static const auto fields =
-        Fields<RampStage>("[[learning.ramp]]", "a part of the phase, before the rest, with a batch of its own")
+        Fields<RampStage>("[[learning.ramp]]",
+                          "a part of the phase, before the rest, with a batch of its own")
             .amount("tokens", &RampStage::tokens, stage_tokens_range)
             .required()
             .integer("global_batch", &RampStage::global_batch, stage_batch_range)
@@ -89,7 +97,8 @@ std::vector<CriticalBatch> read_critical_batch(const Value& value)
         CriticalBatch point;
         critical_batch_fields().read_whole(table, Keys::all, point);
         if (!points.empty() && point.tokens <= points.back().tokens) {
-            table.find("tokens")->fail({"is not more than that of the point before", "points are in the order of the run",
+            table.find("tokens")->fail({"is not more than that of the point before",
+                                        "points are in the order of the run",
                                         "sort them by tokens, and give each number of tokens once"});
         }
         points.push_back(point);
@@ -115,28 +124,35 @@ ValueShape list_of(const SectionTable& (*section)())
 const Fields<LearningKeys>& learning_fields()
 {
     static const auto fields = [] {
-        Fields<LearningKeys> all("[learning]", "what the global batch costs: tokens and steps to the same loss");
+        Fields<LearningKeys> all("[learning]",
+                                 "what the global batch costs: tokens and steps to the same loss");
         all.integer("phase", &LearningKeys::phase, phase_range)
             .amount("reference_batch", &LearningKeys::reference_batch, reference_range)
             .required()
             .custom({"critical_batch",
-                     std::string(critical_range.meaning) + "; or a list of its values by the tokens trained so far",
+                     std::string(critical_range.meaning) +
+                         "; or a list of its values by the tokens trained so far",
                      std::string(critical_range.example),
                      {{.kind = ValueShape::Kind::number, .range = critical_range},
                       {.kind = ValueShape::Kind::text},
                       list_of([]() -> const SectionTable& { return critical_batch_fields(); })}},
-                    [](const Value& value, LearningKeys& keys, Keys) { keys.critical_batch = read_critical_batch(value); })
-            .text("source", &LearningKeys::source, "measured on a 1B model", "where the critical batch is from")
+                    [](const Value& value, LearningKeys& keys, Keys) {
+                        keys.critical_batch = read_critical_batch(value);
+                    })
+            .text("source", &LearningKeys::source, "measured on a 1B model",
+                  "where the critical batch is from")
             .custom({"formula",
                      "published formula of the critical batch",
                      in_quotes(formula_names().back()),
                      {choice_shape(formula_names)}},
                     [](const Value& value, LearningKeys& keys, Keys) {
-                        const std::string chosen = value.choice(formula_names(), "formulas of the critical batch");
+                        const std::string chosen =
+                            value.choice(formula_names(), "formulas of the critical batch");
                         const auto formulas = critical_batch_formulas();
-                        keys.formula =
-                            &*std::find_if(formulas.begin(), formulas.end(),
-                                           [&chosen](const CriticalBatchFormula& formula) { return formula.name == chosen; });
+                        keys.formula = &*std::find_if(formulas.begin(), formulas.end(),
+                                                      [&chosen](const CriticalBatchFormula& formula) {
+                                                          return formula.name == chosen;
+                                                      });
                     })
             .number("loss", &LearningKeys::loss, last_loss_range)
             .number("factor", &LearningKeys::factor, critical_factor_range)
@@ -158,14 +174,17 @@ void refuse_unclear_law(Table& table, const LearningKeys& keys)
 {
     const std::string formulas = fmt::format("{}", fmt::join(formula_names(), ", "));
     if (keys.formula == nullptr) {
-        table.at("critical_batch", fmt::format("{}, or formula = one of {}", critical_range.example, formulas));
+        table.at("critical_batch",
+                 fmt::format("{}, or formula = one of {}", critical_range.example, formulas));
         table.at("source", "source = \"measured on a 1B model\"");
     } else if (const auto given = table.find("critical_batch")) {
-        given->fail({"cannot be combined with formula", "both give the critical batch", "remove one of the two"});
+        given->fail(
+            {"cannot be combined with formula", "both give the critical batch", "remove one of the two"});
     } else if (const auto source = table.find("source")) {
         source->fail({"has no effect", "the formula states its own source", "remove it"});
     }
-    const bool needs_loss = keys.formula != nullptr && keys.formula->variable == CriticalBatchFormula::Variable::loss;
+    const bool needs_loss =
+        keys.formula != nullptr && keys.formula->variable == CriticalBatchFormula::Variable::loss;
     if (needs_loss) {
         table.at("loss", fmt::format("loss = {}", last_loss_range.example));
     } else if (const auto loss = table.find("loss")) {
@@ -180,7 +199,8 @@ std::size_t phase_of(Table& table, const LearningKeys& keys, std::size_t phases)
     }
     const auto number = static_cast<std::size_t>(keys.phase.value_or(1));
     if (number > phases) {
-        table.find("phase")->fail({"does not exist", fmt::format("the number of phases is {}", phases), "name one of them"});
+        table.find("phase")->fail(
+            {"does not exist", fmt::format("the number of phases is {}", phases), "name one of them"});
     }
     return number - 1;
 }
@@ -190,9 +210,10 @@ void refuse_sequences(Table& table, const LearningKeys& keys, int sequence)
 {
     const auto refuse = [&](const char* key, double batch) {
         if (batch < sequence) {
-            table.find(key)->fail(
-                {"is less than one sequence", fmt::format("a sequence has {} tokens", sequence),
-                 fmt::format("give the batch in tokens: {:.0f} for {:.6g} sequences", batch * sequence, batch)});
+            table.find(key)->fail({"is less than one sequence",
+                                   fmt::format("a sequence has {} tokens", sequence),
+                                   fmt::format("give the batch in tokens: {:.0f} for {:.6g} sequences",
+                                               batch * sequence, batch)});
         }
     };
     refuse("reference_batch", keys.reference_batch);
@@ -205,7 +226,8 @@ void refuse_more_than_the_run(Table& table, const LearningKeys& keys, const Phas
 {
     if (keys.reference_batch > phase.tokens) {
         table.find("reference_batch")
-            ->fail({"is more than the tokens of the phase", fmt::format("it trains {:.6g} tokens", phase.tokens),
+            ->fail({"is more than the tokens of the phase",
+                    fmt::format("it trains {:.6g} tokens", phase.tokens),
                     "give the batch in which these tokens reach the loss"});
     }
 }
@@ -219,7 +241,8 @@ void refuse_unstable_batches(Table& table, const LearningKeys& keys, const Learn
     if (most > *keys.max_global_batch) {
         table.find("max_global_batch")
             ->fail({"is less than a batch of the scenario",
-                    fmt::format("a phase, the ramp or [space] has global_batch = {}", most), "raise it, or remove that batch"});
+                    fmt::format("a phase, the ramp or [space] has global_batch = {}", most),
+                    "raise it, or remove that batch"});
     }
 }
 
@@ -230,10 +253,12 @@ void refuse_ramp(Table& table, const Learning& learning, const std::vector<Phase
         return;
     }
     if (!learning.global_batch.empty()) {
-        ramp->fail({"cannot be combined with global_batch in [space]", "a ramp belongs to one batch", "remove one of the two"});
+        ramp->fail({"cannot be combined with global_batch in [space]", "a ramp belongs to one batch",
+                    "remove one of the two"});
     }
     if (phases.size() <= learning.ramp.size()) {
-        ramp->fail({"is longer than the run", fmt::format("the loss of the phase is reached in stage {}", phases.size()),
+        ramp->fail({"is longer than the run",
+                    fmt::format("the loss of the phase is reached in stage {}", phases.size()),
                     "give it fewer tokens"});
     }
 }
@@ -264,9 +289,11 @@ void read_learning(Table table, Scenario& scenario)
         }
         const bool of_loss = keys.formula->variable == CriticalBatchFormula::Variable::loss;
         learning.critical = {{0.0, keys.formula->critical_batch(of_loss ? *keys.loss : tokens)}};
-        learning.source = fmt::format("{}, {}; {}", keys.formula->name, keys.formula->definition, keys.formula->source);
-        learning.extrapolated = std::max(keys.formula->values.beyond(of_loss ? *keys.loss : tokens),
-                                         keys.formula->parameters.beyond(parameters_of(network_of(*networks(scenario).front()))));
+        learning.source =
+            fmt::format("{}, {}; {}", keys.formula->name, keys.formula->definition, keys.formula->source);
+        learning.extrapolated =
+            std::max(keys.formula->values.beyond(of_loss ? *keys.loss : tokens),
+                     keys.formula->parameters.beyond(parameters_of(network_of(*networks(scenario).front()))));
     } else if (learning.critical.size() > 1) {
         learning.extrapolated = std::max(1.0, learning.as_given.tokens / learning.critical.back().tokens);
     }

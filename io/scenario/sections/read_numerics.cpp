@@ -14,7 +14,8 @@ namespace prismopt {
 
 namespace {
 
-constexpr Range deviation_range{"largest deviation, as a multiple of that of the reference", 0, 1e9, "25", Range::Ends::open_low};
+constexpr Range deviation_range{"largest deviation, as a multiple of that of the reference", 0, 1e9, "25",
+                                Range::Ends::open_low};
 constexpr Range gap_range{"relative increase of the loss at equal tokens", 0, 1, "0.0025"};
 
 struct MaxDeviation {
@@ -25,12 +26,13 @@ struct MaxDeviation {
 
 const Fields<MaxDeviation>& max_deviation_fields()
 {
-    static const auto fields = Fields<MaxDeviation>("max_deviation", "largest deviation of operators from their results in FP64")
-                                   .choice("reference", &MaxDeviation::reference, "bf16",
-                                           "precision of the reference, whose attention kernel is in kernel")
-                                   .choice("kernel", &MaxDeviation::kernel, "flash", "attention kernel of the reference")
-                                   .number("factor", &MaxDeviation::factor, deviation_range)
-                                   .required();
+    static const auto fields =
+        Fields<MaxDeviation>("max_deviation", "largest deviation of operators from their results in FP64")
+            .choice("reference", &MaxDeviation::reference, "bf16",
+                    "precision of the reference, whose attention kernel is in kernel")
+            .choice("kernel", &MaxDeviation::kernel, "flash", "attention kernel of the reference")
+            .number("factor", &MaxDeviation::factor, deviation_range)
+            .required();
     return fields;
 }
 
@@ -43,7 +45,8 @@ struct GapOfPrecision {
 const Fields<GapOfPrecision>& loss_gap_fields()
 {
     static const auto fields =
-        Fields<GapOfPrecision>("[[numerics.loss_gap]]", "increase of the loss by a precision, over that of the workload")
+        Fields<GapOfPrecision>("[[numerics.loss_gap]]",
+                               "increase of the loss by a precision, over that of the workload")
             .text("precision", &GapOfPrecision::precision, "fp8", "one of precision in [space], by its name")
             .required()
             .number("low", &GapOfPrecision::low, gap_range)
@@ -73,11 +76,13 @@ void read_loss_gap(const Value& value, NumericsKeys& keys)
         GapOfPrecision gap;
         loss_gap_fields().read_whole(table, Keys::all, gap);
         if (gap.low > gap.high) {
-            table.find("low")->fail({"is more than high", "they are the ends of an interval", "exchange them"});
+            table.find("low")->fail(
+                {"is more than high", "they are the ends of an interval", "exchange them"});
         }
         if (std::any_of(keys.loss_gap.begin(), keys.loss_gap.end(),
                         [&](const GapOfPrecision& other) { return other.precision == gap.precision; })) {
-            table.find("precision")->fail({"is listed twice", "each precision has one loss gap", "remove one of the two"});
+            table.find("precision")
+                ->fail({"is listed twice", "each precision has one loss gap", "remove one of the two"});
         }
         keys.loss_gap.push_back(gap);
     }
@@ -86,11 +91,13 @@ void read_loss_gap(const Value& value, NumericsKeys& keys)
 const Fields<NumericsKeys>& numerics_fields()
 {
     static const auto fields = [] {
-        Fields<NumericsKeys> all("[numerics]", "what choices of precision and attention kernel cost in learning, or may deviate");
+        Fields<NumericsKeys> all(
+            "[numerics]", "what choices of precision and attention kernel cost in learning, or may deviate");
         const auto table_of_gaps = []() -> const SectionTable& { return loss_gap_fields(); };
         const auto table_of_deviation = []() -> const SectionTable& { return max_deviation_fields(); };
         all.custom({"loss_gap",
-                    "increase of the loss by each precision, converted to tokens; \"published\": those of docs/learning.md",
+                    "increase of the loss by each precision, converted to tokens; \"published\": those of "
+                    "docs/learning.md",
                     "\"published\"",
                     {choice_shape([] { return std::vector<std::string>{"published"}; }),
                      {.kind = ValueShape::Kind::section, .section = table_of_gaps, .list = true}}},
@@ -135,7 +142,8 @@ std::map<std::string, LossGap> gaps_of(const NumericsKeys& keys, const Scenario&
         gaps[given.precision] = {given.low, given.high};
     }
     for (const PrecisionChoice& chosen : scenario.space.precision) {
-        if (const auto gap = published_gap(scenario.workload.precision, chosen.precision); keys.published && gap) {
+        if (const auto gap = published_gap(scenario.workload.precision, chosen.precision);
+            keys.published && gap) {
             gaps[chosen.name] = *gap;
         }
     }
@@ -145,7 +153,8 @@ std::map<std::string, LossGap> gaps_of(const NumericsKeys& keys, const Scenario&
 bool chosen(const Scenario& scenario, const std::string& precision)
 {
     const std::vector<PrecisionChoice>& choices = scenario.space.precision;
-    return std::any_of(choices.begin(), choices.end(), [&](const PrecisionChoice& choice) { return choice.name == precision; });
+    return std::any_of(choices.begin(), choices.end(),
+                       [&](const PrecisionChoice& choice) { return choice.name == precision; });
 }
 
 /// A gap is over the precision of the workload, so all networks must have the same.
@@ -154,24 +163,28 @@ void refuse_gaps_of_several_precisions(Table& table, const Scenario& scenario)
     for (const Workload* network : networks(scenario)) {
         if (network->precision != scenario.workload.precision) {
             table.find("loss_gap")
-                ->fail({"is over one precision, but the networks have several",
-                        fmt::format("{} is trained in {}, and {} in {}", scenario.workload.name,
-                                    name(scenario.workload.precision), network->name, name(network->precision)),
-                        "give all networks the same precision, or use max_deviation"});
+                ->fail(
+                    {"is over one precision, but the networks have several",
+                     fmt::format("{} is trained in {}, and {} in {}", scenario.workload.name,
+                                 name(scenario.workload.precision), network->name, name(network->precision)),
+                     "give all networks the same precision, or use max_deviation"});
         }
     }
 }
 
-void refuse_unpublished_gaps(Table& table, const Scenario& scenario, const std::map<std::string, LossGap>& gaps)
+void refuse_unpublished_gaps(Table& table, const Scenario& scenario,
+                             const std::map<std::string, LossGap>& gaps)
 {
     for (const PrecisionChoice& choice : scenario.space.precision) {
-        if (with_gap(choice.precision) > with_gap(scenario.workload.precision) && !gaps.contains(choice.name)) {
+        if (with_gap(choice.precision) > with_gap(scenario.workload.precision) &&
+            !gaps.contains(choice.name)) {
             table.find("loss_gap")
-                ->fail(
-                    {fmt::format("has no gap of {}", choice.name),
-                     fmt::format("none is published over {}, that of the workload, and it would be free",
-                                 name(scenario.workload.precision)),
-                     fmt::format("give it, as in [{{ precision = \"{}\", high = 0.001 }}], or use max_deviation", choice.name)});
+                ->fail({fmt::format("has no gap of {}", choice.name),
+                        fmt::format("none is published over {}, that of the workload, and it would be free",
+                                    name(scenario.workload.precision)),
+                        fmt::format(
+                            "give it, as in [{{ precision = \"{}\", high = 0.001 }}], or use max_deviation",
+                            choice.name)});
         }
     }
 }
@@ -182,8 +195,8 @@ void refuse_other_gaps(Table& table, const Scenario& scenario, const NumericsKey
     for (const GapOfPrecision& gap : keys.loss_gap) {
         if (!chosen(scenario, gap.precision)) {
             table.find("loss_gap")
-                ->fail({fmt::format("has {}, which has no effect", gap.precision), "precision in [space] does not have it",
-                        "add it there, or remove it here"});
+                ->fail({fmt::format("has {}, which has no effect", gap.precision),
+                        "precision in [space] does not have it", "add it there, or remove it here"});
         }
     }
     if (keys.loss_gap.empty() || keys.max_deviation || keys.accepted) {
@@ -191,12 +204,14 @@ void refuse_other_gaps(Table& table, const Scenario& scenario, const NumericsKey
     }
     for (const PrecisionChoice& choice : scenario.space.precision) {
         const auto given = [&choice](const GapOfPrecision& gap) { return gap.precision == choice.name; };
-        if (choice.precision > scenario.workload.precision && std::none_of(keys.loss_gap.begin(), keys.loss_gap.end(), given)) {
+        if (choice.precision > scenario.workload.precision &&
+            std::none_of(keys.loss_gap.begin(), keys.loss_gap.end(), given)) {
             table.find("loss_gap")
-                ->fail({fmt::format("lacks {}", choice.name),
-                        fmt::format("it has fewer bits than {}, that of the workload, and would be free",
-                                    name(scenario.workload.precision)),
-                        fmt::format("add {{ precision = \"{}\", high = ... }}, or max_deviation", choice.name)});
+                ->fail(
+                    {fmt::format("lacks {}", choice.name),
+                     fmt::format("it has fewer bits than {}, that of the workload, and would be free",
+                                 name(scenario.workload.precision)),
+                     fmt::format("add {{ precision = \"{}\", high = ... }}, or max_deviation", choice.name)});
         }
     }
 }
@@ -205,7 +220,8 @@ void refuse_limit_below_all(Table& table, const Scenario& scenario, const MaxDev
 {
     double least = std::numeric_limits<double>::infinity();
     for (const ChoiceOfSpace& choice : choices_of_space(scenario)) {
-        least = std::min(least, deviation_from({.precision = limit.reference, .kernel = limit.kernel}, choice.numeric()));
+        least = std::min(least, deviation_from({.precision = limit.reference, .kernel = limit.kernel},
+                                               choice.numeric()));
     }
     if (least > limit.factor) {
         table.find("max_deviation")
@@ -226,7 +242,8 @@ void refuse_idle_keys(Table& table, const Scenario& scenario, const NumericsKeys
     const bool priced = keys.published || !keys.loss_gap.empty();
     const bool kernels = !scenario.space.attention_kernel.empty();
     if (scenario.space.precision.empty()) {
-        refuse("loss_gap", "[space] has no choice of precision", "add precision = [...] to [space], or remove it");
+        refuse("loss_gap", "[space] has no choice of precision",
+               "add precision = [...] to [space], or remove it");
     }
     if (scenario.space.precision.empty() && !kernels) {
         for (const char* key : {"max_deviation", "accept_numerics"}) {
@@ -235,7 +252,8 @@ void refuse_idle_keys(Table& table, const Scenario& scenario, const NumericsKeys
         }
     }
     if (keys.accepted && (keys.max_deviation || (priced && !kernels))) {
-        refuse("accept_numerics", "loss_gap or max_deviation states what the choices do to learning", "remove it, or the other");
+        refuse("accept_numerics", "loss_gap or max_deviation states what the choices do to learning",
+               "remove it, or the other");
     }
 }
 
@@ -251,17 +269,19 @@ double largest_gap(const Scenario& scenario, const Workload& network, double too
     return low;
 }
 
-void refuse_gap_without_end(Table& table, const Scenario& scenario, const std::map<std::string, LossGap>& gaps)
+void refuse_gap_without_end(Table& table, const Scenario& scenario,
+                            const std::map<std::string, LossGap>& gaps)
 {
     for (const auto& [precision, gap] : gaps) {
         for (const Workload* network : networks(scenario)) {
             if (!factor_of_gap(scenario, *network, gap.high)) {
                 table.find("loss_gap")
-                    ->fail(
-                        {"cannot be made up for",
-                         fmt::format("no number of tokens reaches the loss of {} with the gap of {}", network->name, precision),
-                         fmt::format("remove {} from precision in [space], or give gaps below {:.4f} (docs/learning.md)",
-                                     precision, largest_gap(scenario, *network, gap.high))});
+                    ->fail({"cannot be made up for",
+                            fmt::format("no number of tokens reaches the loss of {} with the gap of {}",
+                                        network->name, precision),
+                            fmt::format("remove {} from precision in [space], or give gaps below {:.4f} "
+                                        "(docs/learning.md)",
+                                        precision, largest_gap(scenario, *network, gap.high))});
             }
         }
     }
@@ -289,7 +309,8 @@ void read_numerics(Table table, Scenario& scenario)
     refuse_gap_without_end(table, scenario, scenario.numerics.loss_gap);
     if (keys.max_deviation) {
         refuse_limit_below_all(table, scenario, *keys.max_deviation);
-        scenario.numerics.reference = {.precision = keys.max_deviation->reference, .kernel = keys.max_deviation->kernel};
+        scenario.numerics.reference = {.precision = keys.max_deviation->reference,
+                                       .kernel = keys.max_deviation->kernel};
         scenario.numerics.max_deviation = keys.max_deviation->factor;
     }
     scenario.numerics.accepted = keys.accepted;

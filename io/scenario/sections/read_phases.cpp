@@ -13,8 +13,8 @@ namespace {
 constexpr Range tokens_range{"tokens to train on", 1, 1e18, "15.6e12"};
 constexpr Range phase_steps_range{"optimizer steps to train, instead of tokens", 1, 1e12, "1e5"};
 constexpr Range phase_samples_range{"samples to train on, instead of tokens", 1, 1e15, "1e6"};
-constexpr Range epochs_range{"passes over the data set, instead of tokens; needs samples in [data]", 0, 1e6, "3",
-                             Range::Ends::open_low};
+constexpr Range epochs_range{"passes over the data set, instead of tokens; needs samples in [data]", 0, 1e6,
+                             "3", Range::Ends::open_low};
 constexpr Range sequence_range{"tokens per sequence", 1, 100'000'000, "8192"};
 constexpr Range batch_range{"sequences per optimizer step", 1, 100'000'000, "2048"};
 
@@ -46,21 +46,30 @@ const Fields<Phase>& phase_fields()
             .integer("global_batch", &Phase::global_batch, batch_range)
             .required()
             .integer("gpus", own(&PhasePlan::gpus), {"GPUs of a later phase", 1, 10'000'000, "2048"})
-            .integer("tp", own(&PhasePlan::tp), {"tensor-parallel degree of a later phase", 1, 10'000'000, "8"})
-            .integer("cp", own(&PhasePlan::cp), {"context-parallel degree of a later phase", 1, 10'000'000, "16"})
+            .integer("tp", own(&PhasePlan::tp),
+                     {"tensor-parallel degree of a later phase", 1, 10'000'000, "8"})
+            .integer("cp", own(&PhasePlan::cp),
+                     {"context-parallel degree of a later phase", 1, 10'000'000, "16"})
             .integer("pp", own(&PhasePlan::pp), {"pipeline stages of a later phase", 1, 10'000'000, "4"})
-            .integer("v", own(&PhasePlan::chunks), {"model chunks per pipeline rank of a later phase", 1, 10'000'000, "1"})
-            .integer("microbatch", own(&PhasePlan::microbatch), {"sequences per microbatch of a later phase", 1, 10'000'000, "1"})
+            .integer("v", own(&PhasePlan::chunks),
+                     {"model chunks per pipeline rank of a later phase", 1, 10'000'000, "1"})
+            .integer("microbatch", own(&PhasePlan::microbatch),
+                     {"sequences per microbatch of a later phase", 1, 10'000'000, "1"})
             .custom({"schedule",
                      "pipeline schedule of a later phase, with its default group and number of chunks",
                      "\"1f1b\"",
                      {choice_shape(enum_names<Schedule>)}},
                     [](const Value& value, Phase& phase, Keys) {
-                        phase.own.schedule = parse<Schedule>(value.choice(enum_names<Schedule>(), "pipeline schedules"));
+                        phase.own.schedule =
+                            parse<Schedule>(value.choice(enum_names<Schedule>(), "pipeline schedules"));
                     })
-            .custom({"recompute", "recomputation in a later phase", "\"selective\"", {choice_shape(enum_names<Recompute>)}},
+            .custom({"recompute",
+                     "recomputation in a later phase",
+                     "\"selective\"",
+                     {choice_shape(enum_names<Recompute>)}},
                     [](const Value& value, Phase& phase, Keys) {
-                        phase.own.recompute = parse<Recompute>(value.choice(enum_names<Recompute>(), "kinds of recomputation"));
+                        phase.own.recompute =
+                            parse<Recompute>(value.choice(enum_names<Recompute>(), "kinds of recomputation"));
                     });
     return fields;
 }
@@ -92,7 +101,8 @@ void read_amount(Table& table, const DataSet& data, Keys keys, Phase& phase)
         }
         given = value ? amount : given;
     }
-    const double tokens_of_sample = phase.lengths ? mean_tokens(*phase.lengths, phase.sequence) : phase.sequence;
+    const double tokens_of_sample =
+        phase.lengths ? mean_tokens(*phase.lengths, phase.sequence) : phase.sequence;
     if (given == nullptr) {
         table.find("tokens", keys, "tokens = 15.6e12, or steps, samples or epochs");
         phase.tokens = phase.tokens_of_step();
@@ -110,7 +120,8 @@ void check_phase(Table& table, bool first, const Phase& phase)
     if (first) {
         for (const char* key : {"gpus", "tp", "cp", "pp", "v", "microbatch", "schedule", "recompute"}) {
             if (const auto value = table.find(key)) {
-                value->fail({"is not allowed in the first phase", "the first phase runs the plan of [space] unchanged",
+                value->fail({"is not allowed in the first phase",
+                             "the first phase runs the plan of [space] unchanged",
                              "give it in [space] or in a later phase"});
             }
         }
@@ -120,21 +131,26 @@ void check_phase(Table& table, bool first, const Phase& phase)
         const auto schedule = name(*own.schedule);
         const int chunks = facts_of(*own.schedule).chunks;
         const std::string needed = chunks > 0 ? fmt::format("v = {}", chunks) : "v = 2 or more";
-        table.find("v")->fail({fmt::format("contradicts schedule = \"{}\" in line {}", schedule, table.find("schedule")->line()),
-                               fmt::format("{} needs {}", schedule, needed), "remove v, or change one of the two"});
+        table.find("v")->fail({fmt::format("contradicts schedule = \"{}\" in line {}", schedule,
+                                           table.find("schedule")->line()),
+                               fmt::format("{} needs {}", schedule, needed),
+                               "remove v, or change one of the two"});
     }
     const bool pipeline = own.chunks > 1 || (own.schedule && !facts_of(*own.schedule).one_stage);
     if (own.pp == 1 && pipeline) {
         const auto key = table.find(own.schedule ? "schedule" : "v");
-        key->fail({fmt::format("contradicts pp = 1 in line {}", table.find("pp")->line()), "a single stage is not a pipeline",
+        key->fail({fmt::format("contradicts pp = 1 in line {}", table.find("pp")->line()),
+                   "a single stage is not a pipeline",
                    "give that phase more stages, or remove one of the two"});
     }
     if (phase.steps() < 1.0) {
-        const auto* amount = std::find_if(amounts.begin(), amounts.end(), [&table](const char* key) { return table.find(key); });
-        table.find(*amount)->fail({"is less than one step",
-                                   fmt::format("a step has {} sequences of {} tokens", phase.global_batch, phase.sequence),
-                                   std::string_view(*amount) == "tokens" ? "write tokens as a plain count, as in 15.6e12"
-                                                                         : fmt::format("write more {}", *amount)});
+        const auto* amount = std::find_if(amounts.begin(), amounts.end(),
+                                          [&table](const char* key) { return table.find(key); });
+        table.find(*amount)->fail(
+            {"is less than one step",
+             fmt::format("a step has {} sequences of {} tokens", phase.global_batch, phase.sequence),
+             std::string_view(*amount) == "tokens" ? "write tokens as a plain count, as in 15.6e12"
+                                                   : fmt::format("write more {}", *amount)});
     }
 }
 

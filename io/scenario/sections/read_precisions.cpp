@@ -11,7 +11,8 @@ namespace prismopt {
 
 namespace {
 
-constexpr const char* choice_example = R"({ name = "nvfp4-ends", precision = "nvfp4", bf16_first = 2, bf16_last = 8 })";
+constexpr const char* choice_example =
+    R"({ name = "nvfp4-ends", precision = "nvfp4", bf16_first = 2, bf16_last = 8 })";
 
 void read_blocks(const Value& value, PrecisionChoice& choice)
 {
@@ -36,7 +37,8 @@ void refuse_odd_name(Table& table, const PrecisionChoice& choice)
                                   "use letters, digits, '-', '_' and '.', as in \"nvfp4-ends\""});
     }
     if (parse<Precision>(choice.name)) {
-        table.find("name")->fail({"is the name of a precision", "it would name two choices", "write another name"});
+        table.find("name")->fail(
+            {"is the name of a precision", "it would name two choices", "write another name"});
     }
 }
 
@@ -50,7 +52,8 @@ void refuse_idle_choice(Table& table, const PrecisionChoice& choice)
     if (choice.wide == WideLayers{} && choice.attention == AttentionPrecision::bf16) {
         table.find("precision")
             ->fail({"has no exceptions", "no layers stay in bf16, as attention does",
-                    fmt::format("add bf16_blocks, bf16_first, bf16_last or attention_precision = \"fp8\", or list \"{}\" instead "
+                    fmt::format("add bf16_blocks, bf16_first, bf16_last or attention_precision = \"fp8\", or "
+                                "list \"{}\" instead "
                                 "of the table",
                                 name(choice.precision))});
     }
@@ -71,12 +74,15 @@ const Fields<PrecisionChoice>& choice_fields()
     constexpr Range first_range{"layers at the beginning of the network that stay in bf16", 0, 1e6, "2"};
     constexpr Range last_range{"layers at the end of the network that stay in bf16", 0, 1e6, "8"};
     static const auto fields = [&] {
-        Fields<PrecisionChoice> all("precision of [space]", "a precision of which some linear layers stay in bf16");
+        Fields<PrecisionChoice> all("precision of [space]",
+                                    "a precision of which some linear layers stay in bf16");
         all.text("name", &PrecisionChoice::name, "nvfp4-ends", "name in results and in --design")
             .required()
-            .choice("precision", &PrecisionChoice::precision, "nvfp4", "precision of the products of the other linear layers")
+            .choice("precision", &PrecisionChoice::precision, "nvfp4",
+                    "precision of the products of the other linear layers")
             .required()
-            .choice("attention_precision", &PrecisionChoice::attention, "fp8", "precision of the products of fused attention")
+            .choice("attention_precision", &PrecisionChoice::attention, "fp8",
+                    "precision of the products of fused attention")
             .custom({"bf16_blocks",
                      "kinds of blocks whose linear layers stay in bf16",
                      "[\"attention\"]",
@@ -97,7 +103,8 @@ const Fields<PrecisionChoice>& choice_fields()
 /// Whether some layer has a block of this kind with linear layers.
 bool has_products(const Workload& network, const std::string& kind)
 {
-    const ResidualStream stream{static_cast<double>(network.hidden), network.normalisation, network.norms, network.drops()};
+    const ResidualStream stream{static_cast<double>(network.hidden), network.normalisation, network.norms,
+                                network.drops()};
     const auto is_product = [](const Operator& part) {
         return std::holds_alternative<Linear>(part) || std::holds_alternative<GroupedLinear>(part) ||
                std::holds_alternative<Convolution>(part);
@@ -105,7 +112,8 @@ bool has_products(const Workload& network, const std::string& kind)
     bool has = kind == prediction_modules && network.predictions > 0;
     network.for_blocks([&](const BlockDescription& block) {
         if (!has && kind_name(block) == kind) {
-            const Block operators = std::visit([&stream](const auto& own) { return operators_of(own, stream); }, block);
+            const Block operators =
+                std::visit([&stream](const auto& own) { return operators_of(own, stream); }, block);
             has = std::any_of(operators.begin(), operators.end(), is_product);
         }
     });
@@ -124,10 +132,12 @@ bool attends_in_8_bits(const Network& network)
     });
 }
 
-void refuse_unfit_choice(const PrecisionChoice& choice, const Value& place, const std::vector<const Workload*>& networks)
+void refuse_unfit_choice(const PrecisionChoice& choice, const Value& place,
+                         const std::vector<const Workload*>& networks)
 {
     for (const std::string& kind : choice.wide.blocks) {
-        if (std::none_of(networks.begin(), networks.end(), [&](const Workload* of) { return has_products(*of, kind); })) {
+        if (std::none_of(networks.begin(), networks.end(),
+                         [&](const Workload* of) { return has_products(*of, kind); })) {
             place.fail({fmt::format("names block \"{}\", which has no effect", kind),
                         fmt::format("{} has no such block with linear layers", networks.front()->name),
                         "remove it from bf16_blocks"});
@@ -140,7 +150,8 @@ void refuse_unfit_choice(const PrecisionChoice& choice, const Value& place, cons
         }
         const auto has = [network](const std::string& kind) { return has_products(*network, kind); };
         const WideLayers& wide = choice.wide;
-        if (wide.first + wide.last == 0 && !wide.blocks.empty() && std::none_of(wide.blocks.begin(), wide.blocks.end(), has)) {
+        if (wide.first + wide.last == 0 && !wide.blocks.empty() &&
+            std::none_of(wide.blocks.begin(), wide.blocks.end(), has)) {
             place.fail({fmt::format("is {} under another name for {}", name(choice.precision), network->name),
                         fmt::format("{} has no block {}", network->name, fmt::join(wide.blocks, " or ")),
                         "add blocks of it to bf16_blocks, or search the network alone"});
@@ -164,8 +175,9 @@ void refuse_unfit_choice(const PrecisionChoice& choice, const Value& place, cons
 PrecisionChoice read_choice(const Value& element, const std::vector<const Workload*>& networks)
 {
     if (!element.is_table()) {
-        const std::string named = element.choice(enum_names<Precision>(), "precisions of linear layers",
-                                                 fmt::format("describe layers that stay in bf16, as in {}", choice_example));
+        const std::string named =
+            element.choice(enum_names<Precision>(), "precisions of linear layers",
+                           fmt::format("describe layers that stay in bf16, as in {}", choice_example));
         return {named, *parse<Precision>(named)};
     }
     Table table = element.table(choice_example);
@@ -179,12 +191,14 @@ PrecisionChoice read_choice(const Value& element, const std::vector<const Worklo
 
 KeyInfo precision_key()
 {
-    return {
-        "precision",
-        "precisions of the products of linear layers, whose effect on learning [numerics] states; default: that of the workload",
-        "[\"fp8\"]",
-        {{.kind = ValueShape::Kind::choice, .names = enum_names<Precision>, .list = true},
-         {.kind = ValueShape::Kind::section, .section = []() -> const SectionTable& { return choice_fields(); }, .list = true}}};
+    return {"precision",
+            "precisions of the products of linear layers, whose effect on learning [numerics] states; "
+            "default: that of the workload",
+            "[\"fp8\"]",
+            {{.kind = ValueShape::Kind::choice, .names = enum_names<Precision>, .list = true},
+             {.kind = ValueShape::Kind::section,
+              .section = []() -> const SectionTable& { return choice_fields(); },
+              .list = true}}};
 }
 
 std::vector<PrecisionChoice> read_precisions(const Value& value, const std::vector<const Workload*>& networks)
@@ -194,15 +208,17 @@ std::vector<PrecisionChoice> read_precisions(const Value& value, const std::vect
         PrecisionChoice choice = read_choice(element, networks);
         const auto same = [&](const PrecisionChoice& other) { return other.name == choice.name; };
         const auto equal = [&](const PrecisionChoice& other) {
-            return other.precision == choice.precision && other.wide == choice.wide && other.attention == choice.attention;
+            return other.precision == choice.precision && other.wide == choice.wide &&
+                   other.attention == choice.attention;
         };
         if (std::any_of(choices.begin(), choices.end(), same)) {
             element.fail({fmt::format("lists the name {} twice", choice.name), "reports name plans by it",
                           "remove one of the two, or rename it"});
         }
         if (std::any_of(choices.begin(), choices.end(), equal)) {
-            element.fail(
-                {"is listed twice", "another name has the same precision and the same layers in bf16", "remove one of the two"});
+            element.fail({"is listed twice",
+                          "another name has the same precision and the same layers in bf16",
+                          "remove one of the two"});
         }
         choices.push_back(std::move(choice));
     }

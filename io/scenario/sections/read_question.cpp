@@ -9,8 +9,8 @@ namespace {
 
 /// Below one half, a plan that is probably late would do; far beyond 0.99, the tables of times end.
 constexpr Range asked_probability{"probability of being done by then", 0.5, 0.99, "0.9"};
-constexpr Range asked_budget{"cost in USD, at the p99 training time, that the answer may have", 0, 1e15, "\"20 M USD\"",
-                             Range::Ends::open_low};
+constexpr Range asked_budget{"cost in USD, at the p99 training time, that the answer may have", 0, 1e15,
+                             "\"20 M USD\"", Range::Ends::open_low};
 constexpr Range asked_gpus{"number of GPUs that the answer may have", 1, 1e9, "4096"};
 
 }  // namespace
@@ -22,13 +22,16 @@ const Fields<Question>& question_fields()
             .choice("minimise", &Question::minimise, "cost", "what the answer has least of")
             .date("done_by", &Question::done_by, "2027-04-15",
                   "day on which the training must be done at the latest; needs `start`")
-            .quantity("deadline", &Question::deadline, "90 day", "training time within which it must be done, instead of a day")
+            .quantity("deadline", &Question::deadline, "90 day",
+                      "training time within which it must be done, instead of a day")
             .number("probability", &Question::probability, asked_probability)
-            .flag("model_error", &Question::model_error, "whether that probability includes the error of the model")
+            .flag("model_error", &Question::model_error,
+                  "whether that probability includes the error of the model")
             .quantity("power_limit", &Question::power_limit, "20 MW",
                       "power of the building that the answer may draw, while all GPUs of the job train")
             .choice("power_limit_of", &Question::power_limit_of, "cluster",
-                    "whose power that is: of the job with its spares, or of the whole cluster, whose other GPUs wait")
+                    "whose power that is: of the job with its spares, or of the whole cluster, whose other "
+                    "GPUs wait")
             .dollars("budget", &Question::budget_usd, asked_budget)
             .integer("gpus_at_most", &Question::gpus_at_most, asked_gpus)
             .check([](Table& table, const Question& question) {
@@ -37,7 +40,8 @@ const Fields<Question>& question_fields()
                               "add power_limit = \"20 MW\", or remove the key"});
                 }
                 if (const auto deadline = table.find("deadline"); deadline && question.done_by) {
-                    deadline->fail({"is given beside done_by", "each of them limits the time", "remove one of the two"});
+                    deadline->fail(
+                        {"is given beside done_by", "each of them limits the time", "remove one of the two"});
                 }
             });
     return fields;
@@ -51,14 +55,16 @@ void check_start(Table& table, const Question& question, const std::optional<std
                        "add start = 2027-01-15 at the top of the scenario, or give a deadline = \"90 day\""});
     }
     if (done_by && *question.done_by < *start) {
-        done_by->fail({"is before the start", "the run begins on " + date_text(*start), "correct one of the two"});
+        done_by->fail(
+            {"is before the start", "the run begins on " + date_text(*start), "correct one of the two"});
     }
 }
 
 Seconds time_limit(const Question& question, const std::optional<std::chrono::sys_days>& start)
 {
     if (question.done_by && start) {
-        return Seconds{std::chrono::duration<double>(*question.done_by + std::chrono::days{1} - *start).count()};
+        return Seconds{
+            std::chrono::duration<double>(*question.done_by + std::chrono::days{1} - *start).count()};
     }
     return question.deadline;
 }
@@ -84,7 +90,8 @@ QuestionLimits limits_of(const Question& question, const std::optional<std::chro
         limits.emplace_back("cost", question.budget_usd);
     }
     if (question.power_limit.si > 0.0) {
-        limits.emplace_back(question.power_limit_of == PowerScope::job ? "power" : "cluster_power", question.power_limit.si);
+        limits.emplace_back(question.power_limit_of == PowerScope::job ? "power" : "cluster_power",
+                            question.power_limit.si);
     }
     if (question.gpus_at_most > 0) {
         limits.emplace_back("gpus", question.gpus_at_most);
@@ -92,7 +99,8 @@ QuestionLimits limits_of(const Question& question, const std::optional<std::chro
     return limits;
 }
 
-std::vector<std::string> ranking_of(const Question& question, const std::optional<std::chrono::sys_days>& start)
+std::vector<std::string> ranking_of(const Question& question,
+                                    const std::optional<std::chrono::sys_days>& start)
 {
     std::vector<std::string> ranking{objective_of(question.minimise)};
     for (const auto& [objective, most] : limits_of(question, start)) {
@@ -101,10 +109,12 @@ std::vector<std::string> ranking_of(const Question& question, const std::optiona
     return ranking;
 }
 
-Question read_question(const std::string& keys, const std::string& source, const std::optional<std::chrono::sys_days>& start)
+Question read_question(const std::string& keys, const std::string& source,
+                       const std::optional<std::chrono::sys_days>& start)
 {
     const TomlFile file = parse_toml("question = {" + keys + "}", source);
-    Table table = Table(file.root, file).at("question", "question = {}").table("question = { done_by = 2027-04-15 }");
+    Table table =
+        Table(file.root, file).at("question", "question = {}").table("question = { done_by = 2027-04-15 }");
     Question question;
     question_fields().read_whole(table, Keys::all, question);
     check_start(table, question, start);

@@ -16,12 +16,14 @@ constexpr Range spares_range{"spare nodes that replace failed ones", 0, 1'000'00
 constexpr Range node_cv_range{"coefficient of variation of the nodes' failure rates", 0, 10, "1.5"};
 constexpr Range gap_cv_range{"coefficient of variation of the gaps between failures", 0.05, 10, "2"};
 constexpr Range gap_nodes_range{"number of nodes whose failures gap_cv describes", 1, 10'000'000, "400"};
-constexpr Range rate_cv_range{"relative uncertainty of the rate (gamma), drawn once per run; zero: the rate is exact", 0, 3,
-                              "0.3"};
-constexpr Range repair_cv_range{"coefficient of variation of repair times", 0, 10, "2", Range::Ends::open_low};
+constexpr Range rate_cv_range{
+    "relative uncertainty of the rate (gamma), drawn once per run; zero: the rate is exact", 0, 3, "0.3"};
+constexpr Range repair_cv_range{"coefficient of variation of repair times", 0, 10, "2",
+                                Range::Ends::open_low};
 constexpr Range kept_range{"probability that in-memory checkpoints survive the failure", 0, 1, "0.8"};
 constexpr Range drift_range{"coefficient of variation of the job's speed over time", 0, 0.1, "0.01"};
-constexpr std::string_view cause_example = R"([[reliability.cause]] with name, rate = "6.50 per 1000 node-days" and restart)";
+constexpr std::string_view cause_example =
+    R"([[reliability.cause]] with name, rate = "6.50 per 1000 node-days" and restart)";
 constexpr std::string_view rate_example = "6.50 per 1000 node-days";
 constexpr std::size_t most_causes = 64;
 
@@ -54,8 +56,10 @@ RateOf counted_by_unit(const Value& rate)
 {
     const auto of = counted_by(rate);
     if (!of) {
-        rate.fail({"does not say what fails at this rate", "a node, a GPU, a unit of a tier, or the job regardless of its size",
-                   "write for example \"6.50 per 1000 node-days\", \"8.1e-4 per GPU-day\" or \"0.87 per job-day\""});
+        rate.fail({"does not say what fails at this rate",
+                   "a node, a GPU, a unit of a tier, or the job regardless of its size",
+                   "write for example \"6.50 per 1000 node-days\", \"8.1e-4 per GPU-day\" or \"0.87 per "
+                   "job-day\""});
     }
     return *of;
 }
@@ -78,7 +82,10 @@ PerSecond read_node_rate(const Value& value, int gpus_per_node)
 /// What is written beside the figures, for readers.
 KeyInfo source_key()
 {
-    return {"source", "source of the numbers", in_quotes("measured on our cluster"), {{.kind = ValueShape::Kind::text}}};
+    return {"source",
+            "source of the numbers",
+            in_quotes("measured on our cluster"),
+            {{.kind = ValueShape::Kind::text}}};
 }
 
 template <class T>
@@ -95,20 +102,22 @@ void check_gaps(Table& table, const Cause& cause)
     }
     for (const char* key : {"gap_cv", "gap_nodes"}) {
         if (const auto value = table.find(key); value && !clustered) {
-            value->fail({"applies to gamma and weibull gaps only", fmt::format("gaps are {}", name(cause.gaps.family)),
+            value->fail({"applies to gamma and weibull gaps only",
+                         fmt::format("gaps are {}", name(cause.gaps.family)),
                          "remove it, or write gaps = \"gamma\""});
         }
     }
     if (const auto value = table.find("gap_nodes"); value && cause.of == RateOf::job) {
-        value->fail(
-            {"applies to rates per node or GPU only", "a rate per job does not depend on the number of nodes", "remove it"});
+        value->fail({"applies to rates per node or GPU only",
+                     "a rate per job does not depend on the number of nodes", "remove it"});
     }
 }
 
 const Fields<Cause>& cause_fields()
 {
     static const auto fields =
-        Fields<Cause>("[[reliability.cause]]", "a cause of failures: its rate and the time that a failure costs")
+        Fields<Cause>("[[reliability.cause]]",
+                      "a cause of failures: its rate and the time that a failure costs")
             .text("name", &Cause::name, "network", "name of the cause in reports")
             .required()
             .custom({"rate",
@@ -120,20 +129,24 @@ const Fields<Cause>& cause_fields()
                         cause.of = counted_by_unit(value);
                     })
             .required()
-            .text("tier", &Cause::tier, "rack", "tier of [cluster] whose units fail as a whole, at a rate per unit-day")
+            .text("tier", &Cause::tier, "rack",
+                  "tier of [cluster] whose units fail as a whole, at a rate per unit-day")
             .number("rate_cv", &Cause::rate_cv, rate_cv_range)
             .choice(
-                "gaps", [](Cause & c) -> auto& { return c.gaps.family; }, "weibull", "distribution of the gaps between failures")
+                "gaps", [](Cause & c) -> auto& { return c.gaps.family; }, "weibull",
+                "distribution of the gaps between failures")
             .number(
                 "gap_cv", [](Cause & c) -> auto& { return c.gaps.cv; }, gap_cv_range)
             .integer(
                 "gap_nodes", [](Cause & c) -> auto& { return c.gaps.nodes; }, gap_nodes_range)
-            .quantity("restart", &Cause::restart, "10 min", "time to resume training once all nodes are available",
-                      Sign::zero_or_more)
+            .quantity("restart", &Cause::restart, "10 min",
+                      "time to resume training once all nodes are available", Sign::zero_or_more)
             .required()
-            .quantity("detection", &Cause::detection, "5 min", "time until the failure is detected", Sign::zero_or_more)
+            .quantity("detection", &Cause::detection, "5 min", "time until the failure is detected",
+                      Sign::zero_or_more)
             .quantity("repair", &Cause::repair, "1 day",
-                      "mean time until the failed node is available as a spare; zero: no node leaves the job", Sign::zero_or_more)
+                      "mean time until the failed node is available as a spare; zero: no node leaves the job",
+                      Sign::zero_or_more)
             .number("repair_cv", &Cause::repair_cv, repair_cv_range)
             .number("memory_kept", &Cause::memory_kept, kept_range)
             .flag("planned", &Cause::planned,
@@ -165,7 +178,8 @@ void read_unit(Table& table, Cause& cause, const Cluster& cluster)
         }
         names += (names.empty() ? "" : ", ") + cluster.tiers[i].name;
     }
-    tier->fail({"is no tier of nodes", "failures of a unit take its nodes", fmt::format("use one of {}", names)});
+    tier->fail(
+        {"is no tier of nodes", "failures of a unit take its nodes", fmt::format("use one of {}", names)});
 }
 
 std::vector<Cause> read_causes(const Value& list, const Cluster& cluster)
@@ -178,10 +192,12 @@ std::vector<Cause> read_causes(const Value& list, const Cluster& cluster)
         read_unit(table, cause, cluster);
         const auto same = [&](const Cause& other) { return other.name == cause.name; };
         if (std::count_if(causes.begin(), causes.end(), same) > 1) {
-            table.find("name")->fail({"is listed twice", "losses are reported by cause", "give each cause its own name"});
+            table.find("name")->fail(
+                {"is listed twice", "losses are reported by cause", "give each cause its own name"});
         }
         if (causes.size() > most_causes) {
-            table.fail({"is one cause too many", fmt::format("at most {} are allowed", most_causes), "merge some of them"});
+            table.fail({"is one cause too many", fmt::format("at most {} are allowed", most_causes),
+                        "merge some of them"});
         }
     }
     return causes;
@@ -190,23 +206,25 @@ std::vector<Cause> read_causes(const Value& list, const Cluster& cluster)
 const Fields<MemoryCheckpoints>& memory_fields()
 {
     static const auto fields =
-        Fields<MemoryCheckpoints>(
-            "memory_checkpoints",
-            "in-memory checkpoints: copies in the memory of other nodes, in addition to checkpoints in storage")
+        Fields<MemoryCheckpoints>("memory_checkpoints",
+                                  "in-memory checkpoints: copies in the memory of other nodes, in addition "
+                                  "to checkpoints in storage")
             .quantity("interval", &MemoryCheckpoints::interval, "1 min", "time between copies")
             .required()
-            .quantity("stall", &MemoryCheckpoints::stall, "0.5 s", "time that training stops for a copy", Sign::zero_or_more)
+            .quantity("stall", &MemoryCheckpoints::stall, "0.5 s", "time that training stops for a copy",
+                      Sign::zero_or_more)
             .required();
     return fields;
 }
 
 const Fields<Drift>& drift_fields()
 {
-    static const auto fields = Fields<Drift>("drift", "slow drift of the job's speed (an Ornstein-Uhlenbeck process)")
-                                   .number("cv", &Drift::cv, drift_range)
-                                   .required()
-                                   .quantity("time", &Drift::time, "2 day", "correlation time")
-                                   .required();
+    static const auto fields =
+        Fields<Drift>("drift", "slow drift of the job's speed (an Ornstein-Uhlenbeck process)")
+            .number("cv", &Drift::cv, drift_range)
+            .required()
+            .quantity("time", &Drift::time, "2 day", "correlation time")
+            .required();
     return fields;
 }
 
@@ -239,9 +257,11 @@ void check_checkpoints(Table& table, WorkloadTask task)
         }
         return;
     }
-    for (const char* key : {"checkpoint_interval", "checkpoint_write", "checkpoint_mode", "snapshot", "memory_checkpoints"}) {
+    for (const char* key :
+         {"checkpoint_interval", "checkpoint_write", "checkpoint_mode", "snapshot", "memory_checkpoints"}) {
         if (const auto value = table.find(key)) {
-            value->fail({"has no effect", "task = \"inference\" writes no checkpoints: finished sequences are kept",
+            value->fail({"has no effect",
+                         "task = \"inference\" writes no checkpoints: finished sequences are kept",
                          fmt::format("remove {}", key)});
         }
     }
@@ -257,10 +277,11 @@ void check_reliability(Table& table, const ReliabilityReading& reliability)
         table.at("restart", "restart = \"10 min\"");
     }
     if (const auto restart = table.find("restart"); restart && !table.find("node_failure_rate")) {
-        restart->fail(
-            {"applies to node_failure_rate only", "each cause has its own restart", "remove it, or give node_failure_rate"});
+        restart->fail({"applies to node_failure_rate only", "each cause has its own restart",
+                       "remove it, or give node_failure_rate"});
     }
-    if (const auto snapshot = table.find("snapshot"); snapshot && reliability.write == CheckpointWrite::blocking) {
+    if (const auto snapshot = table.find("snapshot");
+        snapshot && reliability.write == CheckpointWrite::blocking) {
         snapshot->fail({"applies to asynchronous checkpoints only", "blocking checkpoints have no snapshot",
                         "remove it, or write checkpoint_mode = \"asynchronous\""});
     }
@@ -278,8 +299,9 @@ void check_reliability(Table& table, const ReliabilityReading& reliability)
 const Fields<ReliabilityReading>& reliability_fields()
 {
     const ValueShape rate{.kind = ValueShape::Kind::quantity, .dimension = Dimension::rate};
-    const ValueShape causes{
-        .kind = ValueShape::Kind::section, .section = []() -> const SectionTable& { return cause_fields(); }, .list = true};
+    const ValueShape causes{.kind = ValueShape::Kind::section,
+                            .section = []() -> const SectionTable& { return cause_fields(); },
+                            .list = true};
     static const auto fields =
         Fields<ReliabilityReading>("[reliability]", "failures, checkpoints and spare nodes")
             .custom({"node_failure_rate",
@@ -289,34 +311,47 @@ const Fields<ReliabilityReading>& reliability_fields()
                     [](const Value& value, ReliabilityReading& r, Keys) {
                         r.node_failure_rate = read_node_rate(value, r.cluster->gpus_per_node());
                     })
-            .quantity("restart", &ReliabilityReading::restart, "10 min", "time from a node failure until training resumes",
-                      Sign::zero_or_more)
-            .custom({"cause", "causes of failures, in addition to node_failure_rate", "[[reliability.cause]]", {causes}},
-                    [](const Value& value, ReliabilityReading& r, Keys) { r.causes = read_causes(value, *r.cluster); })
-            .custom(
-                {"checkpoint_interval",
-                 "productive time between checkpoints, or the rule that sets it; \"0 s\": Young's formula; training needs it",
-                 in_quotes("young"),
-                 {choice_shape(enum_names<IntervalRule>), {.kind = ValueShape::Kind::quantity, .dimension = Dimension::time}}},
-                [](const Value& value, ReliabilityReading& r, Keys) { read_interval(value, r); })
+            .quantity("restart", &ReliabilityReading::restart, "10 min",
+                      "time from a node failure until training resumes", Sign::zero_or_more)
+            .custom({"cause",
+                     "causes of failures, in addition to node_failure_rate",
+                     "[[reliability.cause]]",
+                     {causes}},
+                    [](const Value& value, ReliabilityReading& r, Keys) {
+                        r.causes = read_causes(value, *r.cluster);
+                    })
+            .custom({"checkpoint_interval",
+                     "productive time between checkpoints, or the rule that sets it; \"0 s\": Young's "
+                     "formula; training needs it",
+                     in_quotes("young"),
+                     {choice_shape(enum_names<IntervalRule>),
+                      {.kind = ValueShape::Kind::quantity, .dimension = Dimension::time}}},
+                    [](const Value& value, ReliabilityReading& r, Keys) { read_interval(value, r); })
             .quantity("checkpoint_write", &ReliabilityReading::checkpoint_write, "30 s",
                       "time to write a checkpoint to storage; training needs it", Sign::zero_or_more)
             .choice("checkpoint_mode", &ReliabilityReading::write, "asynchronous",
-                    "blocking: training stops while a checkpoint is written; asynchronous: it stops for a snapshot only")
+                    "blocking: training stops while a checkpoint is written; asynchronous: it stops for a "
+                    "snapshot only")
             .quantity("snapshot", &ReliabilityReading::snapshot, "5 s",
-                      "time that training stops for the snapshot of an asynchronous checkpoint", Sign::zero_or_more)
+                      "time that training stops for the snapshot of an asynchronous checkpoint",
+                      Sign::zero_or_more)
             .nested("memory_checkpoints", &ReliabilityReading::memory, memory_fields)
             .custom({"spares",
                      "spare nodes that replace failed ones; default: unlimited",
                      "16",
                      {{.kind = ValueShape::Kind::integer, .range = spares_range}}},
-                    [](const Value& value, ReliabilityReading& r, Keys) { r.spares = read_spare_nodes(value, *r.cluster); })
+                    [](const Value& value, ReliabilityReading& r, Keys) {
+                        r.spares = read_spare_nodes(value, *r.cluster);
+                    })
             .choice("recovery", &ReliabilityReading::recovery, "hot_spares",
-                    "restart: a failure restarts the job; hot_spares: a spare that is ready takes the place of a failed node "
+                    "restart: a failure restarts the job; hot_spares: a spare that is ready takes the place "
+                    "of a failed node "
                     "instead; "
-                    "fewer_replicas: the same, and if no spare is ready, the other data-parallel replicas continue")
+                    "fewer_replicas: the same, and if no spare is ready, the other data-parallel replicas "
+                    "continue")
             .quantity("switch_time", &ReliabilityReading::switch_time, "2 min",
-                      "time from detection until training resumes on a hot spare or with fewer replicas, in place of a restart",
+                      "time from detection until training resumes on a hot spare or with fewer replicas, in "
+                      "place of a restart",
                       Sign::zero_or_more)
             .number("node_cv", &ReliabilityReading::node_cv, node_cv_range)
             .nested("drift", &ReliabilityReading::drift, drift_fields)

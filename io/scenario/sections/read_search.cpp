@@ -15,15 +15,17 @@ namespace {
 constexpr int fleet_block = 64;  // fleets are drawn in blocks of this many
 constexpr Range fleets_range{"number of fleets: random samples of GPUs", fleet_block, 1'000'000, "1024"};
 constexpr Range evaluations_range{"maximum number of plans to sample", 1, 1'000'000'000, "5000"};
-constexpr Range tune_points_range{"number of front points at which hardware parameters are tuned", 1, 1000, "12"};
+constexpr Range tune_points_range{"number of front points at which hardware parameters are tuned", 1, 1000,
+                                  "12"};
 constexpr Range tune_evaluations_range{"evaluations per tuning run", 10, 1'000'000, "200"};
-constexpr Range tune_fleets_range{"fleets (random samples of GPUs) per evaluation of a tuning run; default: noise-free times", 0,
-                                  1'000'000, "256"};
+constexpr Range tune_fleets_range{
+    "fleets (random samples of GPUs) per evaluation of a tuning run; default: noise-free times", 0, 1'000'000,
+    "256"};
 constexpr Range steps_range{"steps drawn per fleet", 1, 10'000, "2"};
-constexpr Range confidence_range{"confidence level of the study, simultaneous for all comparisons", 0.5, 1, "0.95",
-                                 Range::Ends::open_high};
-constexpr Range replicas_range{"data-parallel replicas simulated operation by operation; the others are approximated", 2, 100'000,
-                               "4"};
+constexpr Range confidence_range{"confidence level of the study, simultaneous for all comparisons", 0.5, 1,
+                                 "0.95", Range::Ends::open_high};
+constexpr Range replicas_range{
+    "data-parallel replicas simulated operation by operation; the others are approximated", 2, 100'000, "4"};
 constexpr std::string_view rung_example = "{ fleets = 2048, steps = 2 }";
 
 int whole_blocks(const Value& value, const Range& range)
@@ -39,12 +41,13 @@ int whole_blocks(const Value& value, const Range& range)
 
 const Fields<Rung>& rung_fields()
 {
-    static const auto fields = Fields<Rung>("a rung", "number of fleets (random samples of GPUs) and of steps drawn per fleet")
-                                   .integer("fleets", &Rung::fleets, fleets_range)
-                                   .required()
-                                   .integer("steps", &Rung::steps, steps_range)
-                                   .required()
-                                   .check([](Table& table, const Rung&) { whole_blocks(*table.find("fleets"), fleets_range); });
+    static const auto fields =
+        Fields<Rung>("a rung", "number of fleets (random samples of GPUs) and of steps drawn per fleet")
+            .integer("fleets", &Rung::fleets, fleets_range)
+            .required()
+            .integer("steps", &Rung::steps, steps_range)
+            .required()
+            .check([](Table& table, const Rung&) { whole_blocks(*table.find("fleets"), fleets_range); });
     return fields;
 }
 
@@ -112,7 +115,8 @@ std::vector<std::string> read_objectives(Table table, Seconds& deadline)
         deadline = value->quantity<Seconds>("60 day");
     }
     std::vector<std::string> chosen;
-    for (const Value& element : table.at("minimise", "minimise = " + std::string(objectives_example)).list(objectives_example)) {
+    for (const Value& element :
+         table.at("minimise", "minimise = " + std::string(objectives_example)).list(objectives_example)) {
         const std::string name = read_objective(element);
         if (std::find(chosen.begin(), chosen.end(), name) != chosen.end()) {
             element.fail({"is listed twice", "each objective counts once", "remove one of the two"});
@@ -132,7 +136,8 @@ const SectionTable& objectives_table()
     static const SectionTable table = [] {
         SectionTable section("[objectives]", "objectives of the search; may be absent beside [question]");
         section.add({"minimise",
-                     "objectives to minimise, in this order; also training_time_pNN and step_time_pNN with NN from 1 to 99",
+                     "objectives to minimise, in this order; also training_time_pNN and step_time_pNN with "
+                     "NN from 1 to 99",
                      objectives_example,
                      {[] {
                          ValueShape shape = choice_shape(objective_names);
@@ -152,7 +157,8 @@ const SectionTable& objectives_table()
 
 const Fields<SearchSettings>& search_fields()
 {
-    const ValueShape rung{.kind = ValueShape::Kind::section, .section = []() -> const SectionTable& { return rung_fields(); }};
+    const ValueShape rung{.kind = ValueShape::Kind::section,
+                          .section = []() -> const SectionTable& { return rung_fields(); }};
     ValueShape ladder = rung;
     ladder.list = true;
     static const auto fields =
@@ -168,19 +174,24 @@ const Fields<SearchSettings>& search_fields()
                     })
             .integer("max_evaluations", &SearchSettings::max_evaluations, evaluations_range)
             .number("confidence", &SearchSettings::confidence, confidence_range)
-            .custom(
-                {"rungs",
-                 "rungs that plans climb: fleets (random samples of GPUs) and steps drawn per fleet. Between them, an exact "
-                 "search has rungs of four times the fleets; it draws more fleets of its incumbents if their upper confidence "
-                 "limits need them. Halving doubles the fleets from the first rung to the last",
-                 "[{ fleets = 64, steps = 2 }, { fleets = 2048, steps = 2 }]",
-                 {ladder}},
-                [](const Value& value, SearchSettings& search, Keys) { search.rungs = read_rungs(value); })
+            .custom({"rungs",
+                     "rungs that plans climb: fleets (random samples of GPUs) and steps drawn per fleet. "
+                     "Between them, an exact "
+                     "search has rungs of four times the fleets; it draws more fleets of its incumbents if "
+                     "their upper confidence "
+                     "limits need them. Halving doubles the fleets from the first rung to the last",
+                     "[{ fleets = 64, steps = 2 }, { fleets = 2048, steps = 2 }]",
+                     {ladder}},
+                    [](const Value& value, SearchSettings& search, Keys) {
+                        search.rungs = read_rungs(value);
+                    })
             .custom({"confirm",
                      "draws that re-estimate the front, from an independent random stream",
                      std::string(rung_example),
                      {rung}},
-                    [](const Value& value, SearchSettings& search, Keys) { search.confirm = read_rung(value); })
+                    [](const Value& value, SearchSettings& search, Keys) {
+                        search.confirm = read_rung(value);
+                    })
             .integer("replicas_simulated", &SearchSettings::replicas_simulated, replicas_range)
             .quantity("gpu_price_limit", &SearchSettings::gpu_price_limit, "4 USD/h",
                       "price per GPU-hour above which hardware variants are excluded")
@@ -189,7 +200,8 @@ const Fields<SearchSettings>& search_fields()
                      in_quotes("megatron"),
                      {choice_shape(trainer_names)}},
                     [](const Value& value, SearchSettings& search, Keys) {
-                        search.runnable_by = value.choice(trainer_names(), "trainers that plans can be exported for");
+                        search.runnable_by =
+                            value.choice(trainer_names(), "trainers that plans can be exported for");
                     })
             .integer("tune_points", &SearchSettings::tune_points, tune_points_range)
             .integer("tune_evaluations", &SearchSettings::tune_evaluations, tune_evaluations_range)

@@ -12,10 +12,12 @@ namespace prismopt {
 
 namespace {
 
-constexpr Range runs_range{"runs of this network that the weighted objective counts", 0, 1e6, "2", Range::Ends::open_low};
+constexpr Range runs_range{"runs of this network that the weighted objective counts", 0, 1e6, "2",
+                           Range::Ends::open_low};
 constexpr Range hours_share_range{
-    "share of the GPU-hours that this network has, each on its best machine; of all networks, instead of runs", 0, 1, "0.5",
-    Range::Ends::open_low};
+    "share of the GPU-hours that this network has, each on its best machine; of all networks, instead of "
+    "runs",
+    0, 1, "0.5", Range::Ends::open_low};
 constexpr std::string_view network_example = "[[workloads]] with model = \"llama3-405b\" and a phase";
 
 /// The weight of a network, and by which key it is given.
@@ -29,8 +31,8 @@ GivenWeight read_weight(Table& table)
     const auto runs = table.find("runs");
     const auto share = table.find("share");
     if (runs && share) {
-        share->fail({fmt::format("is given beside runs in line {}", runs->line()), "each is a weight of the network",
-                     "remove one of the two"});
+        share->fail({fmt::format("is given beside runs in line {}", runs->line()),
+                     "each is a weight of the network", "remove one of the two"});
     }
     if (share) {
         return {share->number(hours_share_range), share};
@@ -46,10 +48,12 @@ std::string served_name(Table& table, const std::vector<std::string>& known)
     const Value value = own || model ? *(own ? own : model) : table.at("name", "name = \"dense\"");
     const std::string name = value.text("dense");
     if (!is_word(name)) {
-        value.fail({"is more than a word", "reports and --design need names of one word", "choose a name without spaces or ="});
+        value.fail({"is more than a word", "reports and --design need names of one word",
+                    "choose a name without spaces or ="});
     }
     if (std::find(known.begin(), known.end(), name) != known.end()) {
-        value.fail({"is listed twice", "each network of [[workloads]] has a name of its own", "give each a name"});
+        value.fail(
+            {"is listed twice", "each network of [[workloads]] has a name of its own", "give each a name"});
     }
     return name;
 }
@@ -60,16 +64,16 @@ std::string served_name(Table& table, const std::vector<std::string>& known)
 const SectionTable& served_table()
 {
     static const SectionTable table = [] {
-        SectionTable all(
-            "[[workloads]]",
-            "a network that every machine of the study is to serve, by a plan of its own; with the keys of [workload]");
+        SectionTable all("[[workloads]]",
+                         "a network that every machine of the study is to serve, by a plan of its own; with "
+                         "the keys of [workload]");
         const auto number = [](const Range& range) {
             return std::vector<ValueShape>{{.kind = ValueShape::Kind::number, .range = range}};
         };
-        all.add(
-            {"runs", std::string(runs_range.meaning), std::string(runs_range.example), number(runs_range), Need::optional, "1"});
-        all.add(
-            {"share", std::string(hours_share_range.meaning), std::string(hours_share_range.example), number(hours_share_range)});
+        all.add({"runs", std::string(runs_range.meaning), std::string(runs_range.example), number(runs_range),
+                 Need::optional, "1"});
+        all.add({"share", std::string(hours_share_range.meaning), std::string(hours_share_range.example),
+                 number(hours_share_range)});
         all.add({"phase",
                  phase_fields().help(),
                  "[{ tokens = 15.6e12, sequence_length = 8192, global_batch = 2048 }]",
@@ -103,7 +107,8 @@ void read_served_networks(const Value& list, Keys keys, Scenario& scenario)
         scenario.workloads.push_back(read_workload(table));
         scenario.workloads.back().name = name;
         if (scenario.workloads.back().task != scenario.workloads.front().task) {
-            table.fail({"has another task than the first", "training and inference cannot be weighed", "search them separately"});
+            table.fail({"has another task than the first", "training and inference cannot be weighed",
+                        "search them separately"});
         }
         scenario.served.phases.push_back(read_phases(phases, scenario.data, keys));
         choice.values.emplace_back(TrainedNetwork{choice.values.size()});
@@ -112,7 +117,8 @@ void read_served_networks(const Value& list, Keys keys, Scenario& scenario)
     scenario.served.by_share = weights.front().share.has_value();
     for (const GivenWeight& weight : weights) {
         if (weight.share.has_value() != scenario.served.by_share) {
-            list.fail({"mix runs and shares", "weights of networks must be of one kind", "give each network its share, or none"});
+            list.fail({"mix runs and shares", "weights of networks must be of one kind",
+                       "give each network its share, or none"});
         }
         scenario.served.weights.push_back(weight.value);
     }
@@ -134,10 +140,12 @@ void refuse_unclear_served(const Scenario& scenario, Table& top)
     if (scenario.objectives.size() != 1 || !follows_tokens(scenario.objectives.front())) {
         minimise.fail({"is not one objective of a run",
                        "machines are judged by its weighted sum over the networks and by their regret",
-                       "write minimise = [\"cost\"], or another objective of the whole run, such as training_time_p99"});
+                       "write minimise = [\"cost\"], or another objective of the whole run, such as "
+                       "training_time_p99"});
     }
     if (const auto deadline = objectives.find("deadline")) {
-        deadline->fail({"belongs to one network", "the networks of [[workloads]] have runs of their own", "remove it"});
+        deadline->fail(
+            {"belongs to one network", "the networks of [[workloads]] have runs of their own", "remove it"});
     }
     if (!facts_of_strategy(scenario.search.strategy).compares_alternatives) {
         top.section("search", "[search]")

@@ -34,7 +34,8 @@ struct Choice {
     [[noreturn]] void fail(Complaint complaint) const
     {
         if constexpr (std::is_same_v<T, int>) {
-            complaint.problem = stepped ? fmt::format("reaches {}, which {}", value, complaint.problem) : complaint.problem;
+            complaint.problem =
+                stepped ? fmt::format("reaches {}, which {}", value, complaint.problem) : complaint.problem;
         }
         place.fail(complaint);
     }
@@ -80,7 +81,8 @@ const Fields<Steps>& steps_fields()
             .integer("to", &Steps::to, {"last value", 0, 10'000'000, "16384"})
             .required()
             .integer("step", &Steps::step, {"difference between consecutive values", 1, 10'000'000, "2048"})
-            .integer("factor", &Steps::factor, {"ratio of consecutive values, instead of step", 2, 10'000'000, "2"})
+            .integer("factor", &Steps::factor,
+                     {"ratio of consecutive values, instead of step", 2, 10'000'000, "2"})
             .check([](Table& table, const Steps& steps) {
                 const auto step = table.find("step");
                 const auto factor = table.find("factor");
@@ -89,8 +91,8 @@ const Fields<Steps>& steps_fields()
                                             "add step = 1, or factor = 2, or list the values: [1, 2, 4, 8]"});
                 }
                 if (factor && steps.from == 0) {
-                    table.find("from")->fail(
-                        {"cannot be zero with a factor", "the factor multiplies it", "start from 1, or give a step"});
+                    table.find("from")->fail({"cannot be zero with a factor", "the factor multiplies it",
+                                              "start from 1, or give a step"});
                 }
             });
     return fields;
@@ -104,14 +106,16 @@ std::vector<Choice<int>> stepped(const Value& place, const Range& range)
     std::vector<Choice<int>> choices;
     const Value end = *table.find("to");
     std::int64_t last = steps.from;
-    for (std::int64_t value = steps.from; value <= steps.to; value = steps.step > 0 ? value + steps.step : value * steps.factor) {
+    for (std::int64_t value = steps.from; value <= steps.to;
+         value = steps.step > 0 ? value + steps.step : value * steps.factor) {
         if (choices.size() > most_steps) {
-            table.find("step")->fail({"is too small", fmt::format("it gives more than {} values", most_steps),
-                                      fmt::format("write {} or more", (steps.to - steps.from) / most_steps + 1)});
+            table.find("step")->fail(
+                {"is too small", fmt::format("it gives more than {} values", most_steps),
+                 fmt::format("write {} or more", (steps.to - steps.from) / most_steps + 1)});
         }
         if (!range.contains(static_cast<double>(value))) {
-            end.fail({fmt::format("reaches {}, which is not in {}", value, range.interval()), std::string(range.meaning),
-                      fmt::format("write values such as {}", range.example)});
+            end.fail({fmt::format("reaches {}, which is not in {}", value, range.interval()),
+                      std::string(range.meaning), fmt::format("write values such as {}", range.example)});
         }
         choices.push_back({static_cast<int>(value), end, value != steps.to});
         last = value;
@@ -228,7 +232,8 @@ void refuse_value(const Choice<T>& choice, const PlanAxis<T>& axis, const Altern
 }
 
 template <class T>
-void read_axis(const Value& value, const PlanAxis<T>& axis, const Alternatives& alternatives, SpaceSettings& space)
+void read_axis(const Value& value, const PlanAxis<T>& axis, const Alternatives& alternatives,
+               SpaceSettings& space)
 {
     const std::vector<Choice<T>> choices = read_choices(value, axis);
     for (const Choice<T>& choice : choices) {
@@ -247,7 +252,8 @@ void read_gpus(const Value& value, const Scenario& scenario, SpaceSettings& spac
     const std::vector<Choice<int>> choices = read_choices(value, gpus_axis);
     for (const Choice<int>& gpus : choices) {
         if (gpus.value > most) {
-            gpus.fail({"exceeds the cluster", fmt::format("[cluster] has {} GPUs", most), fmt::format("write {} or less", most)});
+            gpus.fail({"exceeds the cluster", fmt::format("[cluster] has {} GPUs", most),
+                       fmt::format("write {} or less", most)});
         }
     }
     space.gpus = values_of(choices);
@@ -257,7 +263,8 @@ void read_gpus(const Value& value, const Scenario& scenario, SpaceSettings& spac
 std::vector<ValueShape> shapes_of(const PlanAxis<int>& axis)
 {
     return {{.kind = ValueShape::Kind::integer, .range = range_of(axis), .list = true},
-            {.kind = ValueShape::Kind::section, .section = []() -> const SectionTable& { return steps_fields(); }}};
+            {.kind = ValueShape::Kind::section,
+             .section = []() -> const SectionTable& { return steps_fields(); }}};
 }
 std::vector<ValueShape> shapes_of(const PlanAxis<Seconds>&)
 {
@@ -304,8 +311,10 @@ constexpr std::string_view layout_example = R"(["Et*4|t*5|t*5|t*4L"])";
 KeyInfo layout_key()
 {
     return {"layout",
-            "for split = \"given\": the layers of each chunk in the notation of Megatron Core's --pipeline-model-parallel-layout "
-            "(E embedding, t layer, m multi-token prediction module, L loss head, | next chunk, *N repeats); one string per "
+            "for split = \"given\": the layers of each chunk in the notation of Megatron Core's "
+            "--pipeline-model-parallel-layout "
+            "(E embedding, t layer, m multi-token prediction module, L loss head, | next chunk, *N repeats); "
+            "one string per "
             "number pp*v "
             "of chunks",
             std::string(layout_example),
@@ -319,7 +328,8 @@ constexpr std::string_view networks_example = R"(["llama3-8b", "nemotron-h-8b"])
 KeyInfo workload_key()
 {
     return {"workload",
-            "networks of equal quality to choose from, defined in [networks] or in the catalog; replaces [workload]",
+            "networks of equal quality to choose from, defined in [networks] or in the catalog; replaces "
+            "[workload]",
             std::string(networks_example),
             {{.kind = ValueShape::Kind::text, .list = true}},
             Need::optional,
@@ -330,7 +340,8 @@ KeyInfo workload_key()
 Workload network_named(const Value& value, const std::vector<Workload>& own)
 {
     const std::string name = value.text("llama3-8b");
-    const auto found = std::find_if(own.begin(), own.end(), [&name](const Workload& network) { return network.name == name; });
+    const auto found = std::find_if(own.begin(), own.end(),
+                                    [&name](const Workload& network) { return network.name == name; });
     if (found != own.end()) {
         return *found;
     }
@@ -399,10 +410,10 @@ void refuse_other_samples(const Value& value, const Workload& network, const Wor
     const Samples own = samples_of(network, value.catalog());
     const Samples others = samples_of(first, value.catalog());
     if (!own.fit(others)) {
-        value.fail(
-            {fmt::format("is trained on {}, \"{}\" on {}", own.text(), first.name, others.text()),
-             "the networks of a study are alternatives for one job: tokens and sequence_length of each [[phase]] hold for all",
-             "search them separately"});
+        value.fail({fmt::format("is trained on {}, \"{}\" on {}", own.text(), first.name, others.text()),
+                    "the networks of a study are alternatives for one job: tokens and sequence_length of "
+                    "each [[phase]] hold for all",
+                    "search them separately"});
     }
 }
 
@@ -422,8 +433,8 @@ void read_networks(Table& table, Scenario& scenario)
         scenario.workloads.push_back(network_named(value, own));
         const std::string& name = scenario.workloads.back().name;
         if (scenario.workloads.back().task != scenario.workloads.front().task) {
-            value.fail(
-                {"has another task than the first", "training and inference cannot be compared", "search them separately"});
+            value.fail({"has another task than the first", "training and inference cannot be compared",
+                        "search them separately"});
         }
         refuse_other_samples(value, scenario.workloads.back(), scenario.workloads.front());
         if (std::find(choice.labels.begin(), choice.labels.end(), name) != choice.labels.end()) {
@@ -434,7 +445,8 @@ void read_networks(Table& table, Scenario& scenario)
     }
     for (const Workload& network : own) {
         if (std::find(choice.labels.begin(), choice.labels.end(), network.name) == choice.labels.end()) {
-            list->fail({fmt::format("omits \"{}\"", network.name), "[networks] defines it", "list it, or remove its definition"});
+            list->fail({fmt::format("omits \"{}\"", network.name), "[networks] defines it",
+                        "list it, or remove its definition"});
         }
     }
     scenario.workload = scenario.workloads.front();
@@ -452,18 +464,23 @@ constexpr PlanAxis<int> batch_axis{
     1,
     100'000'000};
 
-constexpr PlanAxis<AttentionKernel> kernel_axis{"attention_kernel",
-                                                nullptr,
-                                                &SpaceSettings::attention_kernel,
-                                                "kernels of all attention blocks, whose deviation [numerics] limits: plain "
-                                                "writes the score matrix to memory, flash never does; "
-                                                "default: those of the workload",
-                                                "flash",
-                                                stages_and_memory};
+constexpr PlanAxis<AttentionKernel> kernel_axis{
+    "attention_kernel",
+    nullptr,
+    &SpaceSettings::attention_kernel,
+    "kernels of all attention blocks, whose deviation [numerics] limits: plain "
+    "writes the score matrix to memory, flash never does; "
+    "default: those of the workload",
+    "flash",
+    stages_and_memory};
 
 constexpr PlanAxis<Recovery> recovery_axis{
-    "recovery",   nullptr,          &SpaceSettings::recovery, "what the job does when a node fails; default: as in [reliability]",
-    "hot_spares", stages_and_memory};
+    "recovery",
+    nullptr,
+    &SpaceSettings::recovery,
+    "what the job does when a node fails; default: as in [reliability]",
+    "hot_spares",
+    stages_and_memory};
 
 /// Numbers of chunks that plans of the space have.
 std::set<std::size_t> chunk_counts(const SpaceSettings& space)
@@ -490,8 +507,8 @@ std::vector<Chunk> read_layout(const Value& value, const SpaceSettings& space, c
     }
     const auto& chunks = std::get<std::vector<Chunk>>(parsed);
     if (const int layers = chunks.back().first_layer + chunks.back().layers; layers != workload.layers()) {
-        value.fail({fmt::format("has {} layers", layers), fmt::format("the workload has {}", workload.layers()),
-                    "write one t per layer"});
+        value.fail({fmt::format("has {} layers", layers),
+                    fmt::format("the workload has {}", workload.layers()), "write one t per layer"});
     }
     if (const std::set<std::size_t> counts = chunk_counts(space); !counts.contains(chunks.size())) {
         value.fail({fmt::format("has {} chunks", chunks.size()),
@@ -504,7 +521,8 @@ std::vector<Chunk> read_layout(const Value& value, const SpaceSettings& space, c
 void read_layouts(Table& table, const SpaceSettings& space, Scenario& scenario)
 {
     Workload& workload = scenario.workload;
-    const bool given = std::find(space.split.begin(), space.split.end(), LayerSplit::given) != space.split.end();
+    const bool given =
+        std::find(space.split.begin(), space.split.end(), LayerSplit::given) != space.split.end();
     const auto list = table.find("layout");
     if (given && !list) {
         table.at("split", "")
@@ -515,11 +533,12 @@ void read_layouts(Table& table, const SpaceSettings& space, Scenario& scenario)
         return;
     }
     if (!given) {
-        list->fail(
-            {"applies to split = \"given\" only", "no plan of the space uses that split", "add it to split, or remove layout"});
+        list->fail({"applies to split = \"given\" only", "no plan of the space uses that split",
+                    "add it to split, or remove layout"});
     }
     if (!scenario.workloads.empty()) {
-        list->fail({"cannot be combined with several networks", "workload in [space] lists several, each with its own layers",
+        list->fail({"cannot be combined with several networks",
+                    "workload in [space] lists several, each with its own layers",
                     "search one of them, or remove split = \"given\""});
     }
     for (const Value& value : list->list(layout_example)) {
@@ -563,8 +582,9 @@ namespace {
 const Software* common_software(const std::vector<const Cluster*>& clusters)
 {
     const Software& first = clusters.front()->software;
-    const bool same = std::all_of(clusters.begin(), clusters.end(),
-                                  [&](const Cluster* cluster) { return cluster->software.name == first.name; });
+    const bool same = std::all_of(clusters.begin(), clusters.end(), [&](const Cluster* cluster) {
+        return cluster->software.name == first.name;
+    });
     return same ? &first : nullptr;
 }
 
@@ -596,7 +616,8 @@ void read_space(Table table, Scenario& scenario)
     SpaceSettings& space = scenario.space;
     read_gpus(table.at(gpus_axis.name, "gpus = [2048, 4096]"), scenario, space);
     const Software* software = common_software(alternatives.clusters);
-    std::optional<Table> defaults = software != nullptr ? plan_defaults(*software, table.catalog()) : std::nullopt;
+    std::optional<Table> defaults =
+        software != nullptr ? plan_defaults(*software, table.catalog()) : std::nullopt;
     const auto levers = software != nullptr ? lever_values(software->name, table.catalog()) : std::nullopt;
     scenario.levers = levers ? read_axes(*levers) : no_values();
     for_each_axis([&](const auto& axis) {

@@ -86,7 +86,8 @@ void read_space(Table table, Scenario& scenario);
 void yield_to_exports(Scenario& scenario);
 /// The key and the values of the precisions of [space].
 KeyInfo precision_key();
-std::vector<PrecisionChoice> read_precisions(const Value& value, const std::vector<const Workload*>& networks);
+std::vector<PrecisionChoice> read_precisions(const Value& value,
+                                             const std::vector<const Workload*>& networks);
 /// Reads what the global batch costs; the space is read before.
 void read_learning(Table table, Scenario& scenario);
 const Fields<Question>& question_fields();

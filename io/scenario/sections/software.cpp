@@ -25,8 +25,13 @@ const Fields<SoftwareRelease>& release_fields()
         Fields<SoftwareRelease>("a release", "a release, or a way to run the program")
             .text("name", &SoftwareRelease::name, "26.04", "its name")
             .required()
-            .custom({"constants", "the stack that has its constants", in_quotes("megatron-bridge"), {entry_shape(stacks_kind)}},
-                    [](const Value& value, SoftwareRelease& release, Keys) { release.constants = value.text("megatron-bridge"); })
+            .custom({"constants",
+                     "the stack that has its constants",
+                     in_quotes("megatron-bridge"),
+                     {entry_shape(stacks_kind)}},
+                    [](const Value& value, SoftwareRelease& release, Keys) {
+                        release.constants = value.text("megatron-bridge");
+                    })
             .required()
             .text("about", &SoftwareRelease::about, "releases 26.02 to 26.04", "what it stands for")
             .integer("year", &SoftwareRelease::year, year_range)
@@ -34,7 +39,8 @@ const Fields<SoftwareRelease>& release_fields()
             .text("trainer", &SoftwareRelease::trainer, "megatron",
                   "the training program of exports whose rules say which plans it runs; default: any")
             .integer("rows", &SoftwareRelease::rows,
-                     {"measured runs that its constants were fitted to apart from the fit of all others", 1, 1e6, "18"})
+                     {"measured runs that its constants were fitted to apart from the fit of all others", 1,
+                      1e6, "18"})
             .flag("measured", &SoftwareRelease::measured,
                   "whether measured runs had it; false: its constants are those of software that is near it");
     return fields;
@@ -59,8 +65,9 @@ std::string_view network_kind(const Workload& workload)
 /// "a10" begins "a10" and "a10-pcie", not "a100-sxm-80gb".
 bool begins_with_one_of(const std::string& name, const std::vector<std::string>& beginnings)
 {
-    return beginnings.empty() || std::any_of(beginnings.begin(), beginnings.end(),
-                                             [&](const std::string& begin) { return (name + "-").starts_with(begin + "-"); });
+    return beginnings.empty() ||
+           std::any_of(beginnings.begin(), beginnings.end(),
+                       [&](const std::string& begin) { return (name + "-").starts_with(begin + "-"); });
 }
 
 /// A row of plausible_software.toml.
@@ -114,8 +121,9 @@ std::vector<Plausible> read_plausible()
 
 const SoftwareRelease& release_of(const SoftwareEntry& entry, const std::string& release)
 {
-    const auto found = std::find_if(entry.releases.begin(), entry.releases.end(),
-                                    [&](const SoftwareRelease& row) { return release.empty() || row.name == release; });
+    const auto found =
+        std::find_if(entry.releases.begin(), entry.releases.end(),
+                     [&](const SoftwareRelease& row) { return release.empty() || row.name == release; });
     if (found == entry.releases.end()) {
         std::vector<std::string> names;
         for (const SoftwareRelease& row : entry.releases) {
@@ -124,18 +132,19 @@ const SoftwareRelease& release_of(const SoftwareEntry& entry, const std::string&
         if (names == std::vector<std::string>{""}) {
             throw InputError(fmt::format("{} has no releases in the catalog; leave release out", entry.name));
         }
-        throw InputError(
-            fmt::format("{} has no release \"{}\" in the catalog (releases: {}); choose the one that is nearest to "
-                        "yours, or leave it out for the newest",
-                        entry.name, release, listed(names)));
+        throw InputError(fmt::format(
+            "{} has no release \"{}\" in the catalog (releases: {}); choose the one that is nearest to "
+            "yours, or leave it out for the newest",
+            entry.name, release, listed(names)));
     }
     return *found;
 }
 
 const Fields<SoftwareEntry>& software_fields()
 {
-    const ValueShape releases{
-        .kind = ValueShape::Kind::section, .section = []() -> const SectionTable& { return release_fields(); }, .list = true};
+    const ValueShape releases{.kind = ValueShape::Kind::section,
+                              .section = []() -> const SectionTable& { return release_fields(); },
+                              .list = true};
     static const auto fields =
         Fields<SoftwareEntry>("a training program", "its releases, each with the constants of a stack")
             .text("about", &SoftwareEntry::about, "our trainer", "what it is")
@@ -152,7 +161,9 @@ const Fields<SoftwareEntry>& software_fields()
                      "or ep = [1]: it has no such parallelism",
                      "{ sharding = [\"zero2\", \"zero3\"], pp = [1] }",
                      {{.kind = ValueShape::Kind::section, .section = space_table}}},
-                    [](const Value& value, SoftwareEntry&, Keys) { read_axes(value.table("{ pp = [1] }")); })  // lever_values()
+                    [](const Value& value, SoftwareEntry&, Keys) {
+                        read_axes(value.table("{ pp = [1] }"));
+                    })  // lever_values()
             .custom({"releases",
                      "releases, the newest first",
                      R"([{ name = "1.0", constants = "megatron-core", year = 2026 }])",
@@ -178,14 +189,16 @@ const Fields<SoftwareChoice>& software_choice_fields()
         Fields<SoftwareChoice>("[software]", "what trains: the program and its release")
             .custom({"name", "the program", in_quotes("megatron-bridge"), {entry_shape(software_kind)}},
                     [](const Value& value, SoftwareChoice& choice, Keys) {
-                        choice.name = value.choice(value.catalog().names(software_kind), "training programs in the catalog",
+                        choice.name = value.choice(value.catalog().names(software_kind),
+                                                   "training programs in the catalog",
                                                    "describe your own in a catalog file (docs/software.md)");
                     })
             .required()
             .text("release", &SoftwareChoice::release, "26.04",
                   "its release, as docs/software.md lists them; default: the newest in the catalog")
             .flag("assumed", &SoftwareChoice::assumed,
-                  "whether nobody chose it, as `prismopt init` writes: intervals and probabilities then include other plausible "
+                  "whether nobody chose it, as `prismopt init` writes: intervals and probabilities then "
+                  "include other plausible "
                   "software");
     return fields;
 }
@@ -250,13 +263,15 @@ std::optional<SoftwareChoice> software_with(const std::string& constants, const 
     return std::nullopt;
 }
 
-std::vector<PossibleSoftware> plausible_software(const std::string& accelerator, const Workload& workload, const Catalog& catalog)
+std::vector<PossibleSoftware> plausible_software(const std::string& accelerator, const Workload& workload,
+                                                 const Catalog& catalog)
 {
     static const std::vector<Plausible> rows = read_plausible();
     const std::string_view kind = network_kind(workload);
     const auto row = std::find_if(rows.begin(), rows.end(), [&](const Plausible& of) {
         return begins_with_one_of(accelerator, of.accelerators) &&
-               (of.networks.empty() || std::find(of.networks.begin(), of.networks.end(), kind) != of.networks.end());
+               (of.networks.empty() ||
+                std::find(of.networks.begin(), of.networks.end(), kind) != of.networks.end());
     });
     std::vector<PossibleSoftware> result;
     double total = 0.0;
@@ -275,11 +290,13 @@ std::vector<PossibleSoftware> plausible_software(const std::string& accelerator,
 SoftwareChoice software_of_trainer(const std::string& trainer, const Catalog& catalog)
 {
     for (const std::string& name : catalog.names(software_kind)) {
-        if (const SoftwareEntry entry = catalog_software(name, catalog); entry.releases.front().trainer == trainer) {
+        if (const SoftwareEntry entry = catalog_software(name, catalog);
+            entry.releases.front().trainer == trainer) {
             return {name, entry.releases.front().name};
         }
     }
-    throw InputError(fmt::format("no software in the catalog is exported to {}; rebuild the program", trainer));
+    throw InputError(
+        fmt::format("no software in the catalog is exported to {}; rebuild the program", trainer));
 }
 
 int rows_behind(const SoftwareRelease& release)

@@ -24,9 +24,10 @@ struct SoftwareRelease {
     std::string name;
     std::string constants;  // entry of the stacks
     std::string about;
-    int year = 0;           // in which it came out, or in which its measured runs were made
-    bool measured = true;   // false: the constants are of other software that is near it, or the fit lacks their covariance
-    int rows = 0;           // measured runs that its constants were fitted to apart from the fit of all others
+    int year = 0;  // in which it came out, or in which its measured runs were made
+    bool measured =
+        true;  // false: the constants are of other software that is near it, or the fit lacks their covariance
+    int rows = 0;  // measured runs that its constants were fitted to apart from the fit of all others
     std::string trainer{};  // of io/trainers/, whose rules say which plans it runs; empty: any
 };
 
@@ -50,7 +51,8 @@ std::optional<Table> plan_defaults(const Software& software, const Catalog& cata
 /// Values of axes that starters list for a program, as in [space]. Nothing: the program has no list.
 std::optional<Table> lever_values(const std::string& program, const Catalog& catalog = Catalog::built_in());
 /// The software whose release has these constants, for the older key `stack`. Nothing: none has them.
-std::optional<SoftwareChoice> software_with(const std::string& constants, const Catalog& catalog = Catalog::built_in());
+std::optional<SoftwareChoice> software_with(const std::string& constants,
+                                            const Catalog& catalog = Catalog::built_in());
 
 /// What probably trains such a network on such an accelerator: at most six, the most probable first; weights sum to one.
 std::vector<PossibleSoftware> plausible_software(const std::string& accelerator, const Workload& workload,

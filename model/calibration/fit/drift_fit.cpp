@@ -9,7 +9,8 @@
 
 namespace prismopt {
 
-DriftFit fit_drift(const std::vector<double>& series, const std::vector<std::int32_t>& places, double seconds_per_place)
+DriftFit fit_drift(const std::vector<double>& series, const std::vector<std::int32_t>& places,
+                   double seconds_per_place)
 {
     constexpr std::size_t least = 50;
     const std::size_t n = series.size();
@@ -21,7 +22,8 @@ DriftFit fit_drift(const std::vector<double>& series, const std::vector<std::int
     if (n > most) {
         std::vector<double> means;
         std::vector<std::int32_t> at;
-        for (std::size_t i = 0; i < most; ++i) {  // of neighbours, whose noise averages out and whose drift does not
+        for (std::size_t i = 0; i < most;
+             ++i) {  // of neighbours, whose noise averages out and whose drift does not
             const std::size_t begin = i * n / most;
             means.push_back(mean_of(std::span(series).subspan(begin, (i + 1) * n / most - begin)));
             at.push_back(places[begin]);
@@ -67,7 +69,8 @@ DriftFit fit_drift(const std::vector<double>& series, const std::vector<std::int
         double error = 0.0;
         for (const Bin& bin : bins) {
             if (bin.pairs > 0.0) {
-                const double off = bin.product / bin.pairs - square * std::exp(-bin.distance / bin.pairs / time);
+                const double off =
+                    bin.product / bin.pairs - square * std::exp(-bin.distance / bin.pairs / time);
                 error += bin.pairs * off * off;
             }
         }

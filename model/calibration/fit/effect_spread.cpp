@@ -8,8 +8,8 @@
 
 namespace prismopt {
 
-Component spread_of_effects(const std::string& name, const std::vector<double>& effects, const std::vector<double>& errors,
-                            double freedom, double draws)
+Component spread_of_effects(const std::string& name, const std::vector<double>& effects,
+                            const std::vector<double>& errors, double freedom, double draws)
 {
     double noise = 0.0;
     for (const double error : errors) {

@@ -32,7 +32,8 @@ struct GapLaw {
     double log_survival(double x) const
     {
         constexpr double least = 1e-300;
-        return weibull ? -std::pow(x / scale, shape) : std::log(std::max(least, boost::math::gamma_q(shape, x / scale)));
+        return weibull ? -std::pow(x / scale, shape)
+                       : std::log(std::max(least, boost::math::gamma_q(shape, x / scale)));
     }
 };
 
@@ -154,7 +155,8 @@ double quantile_of_grid(const RateGrid& grid, double p)
     return grid.log_rate.back();
 }
 
-CauseFit fit_cause(const std::string& name, const std::vector<Outage>& outages, const Watch& watch, double begin_s)
+CauseFit fit_cause(const std::string& name, const std::vector<Outage>& outages, const Watch& watch,
+                   double begin_s)
 {
     CauseFit fit;
     fit.name = name;
@@ -172,7 +174,8 @@ CauseFit fit_cause(const std::string& name, const std::vector<Outage>& outages, 
     }
     std::sort(starts.begin(), starts.end());
     if (watch.seconds > 0.0) {
-        const RatePosterior rate = rate_posterior(starts, begin_s, std::max(begin_s + watch.seconds, starts.back()));
+        const RatePosterior rate =
+            rate_posterior(starts, begin_s, std::max(begin_s + watch.seconds, starts.back()));
         fit.low = rate.low * day_s / watch.nodes;
         fit.high = rate.high * day_s / watch.nodes;
         fit.rate_cv = rate.cv;
@@ -226,8 +229,9 @@ FailureFit fit_failures(const std::vector<Outage>& outages, const Watch& watch)
     if (outages.empty()) {
         return fit;
     }
-    const auto [first, last] = std::minmax_element(outages.begin(), outages.end(),
-                                                   [](const Outage& a, const Outage& b) { return a.start_s < b.start_s; });
+    const auto [first, last] =
+        std::minmax_element(outages.begin(), outages.end(),
+                            [](const Outage& a, const Outage& b) { return a.start_s < b.start_s; });
     const double span_s = last->start_s - first->start_s;
     if (fit.watch.seconds <= 0.0) {
         fit.watch.seconds = span_s;
@@ -254,7 +258,8 @@ FailureFit fit_failures(const std::vector<Outage>& outages, const Watch& watch)
             fit.causes.push_back(fit_cause(name, list, fit.watch, begin_s));
         }
     }
-    std::sort(fit.causes.begin(), fit.causes.end(), [](const CauseFit& a, const CauseFit& b) { return a.count > b.count; });
+    std::sort(fit.causes.begin(), fit.causes.end(),
+              [](const CauseFit& a, const CauseFit& b) { return a.count > b.count; });
     if (!others.empty()) {
         fit.causes.push_back(fit_cause("other", others, fit.watch, begin_s));
     }

@@ -98,7 +98,8 @@ double beyond_of(const Distribution& distribution, double unit, const std::vecto
     }
     const DistributionQuantile quantile(distribution);
     const double mean = unit * distribution.cap / quantile.longest();
-    return static_cast<double>(rising.size()) * quantile.probability(rising[rising.size() - count] / mean, true);
+    return static_cast<double>(rising.size()) *
+           quantile.probability(rising[rising.size() - count] / mean, true);
 }
 
 std::vector<double> normalised(const std::vector<double>& values)
@@ -106,7 +107,8 @@ std::vector<double> normalised(const std::vector<double>& values)
     const double mean = mean_of(values);
     std::vector<double> factors(values.size());
     std::transform(values.begin(), values.end(), factors.begin(), [mean](double x) {
-        constexpr double least = std::numeric_limits<double>::min();  // a factor is above zero, however small it is
+        constexpr double least =
+            std::numeric_limits<double>::min();  // a factor is above zero, however small it is
         return std::max(double{least}, x / mean);
     });
     return factors;
@@ -119,11 +121,13 @@ void take(const FittedFamily& fitted, const std::vector<double>& rising, FamilyF
     fit.distribution.cap = cap_for(fitted.family, rising.back());
     fit.ks = ks_of(fit.distribution, fitted.unit, rising);
     fit.beyond = beyond_of(fit.distribution, fitted.unit, rising);
-    fit.spread = DistributionQuantile(fit.distribution).moments().cv() / std::sqrt(variance_of(rising));  // of mean one
+    fit.spread = DistributionQuantile(fit.distribution).moments().cv() /
+                 std::sqrt(variance_of(rising));  // of mean one
 }
 
-FamilyFit fit_family(const FamilyRecipe& recipe, const FittedFamily& fitted, const std::vector<double>& factors,
-                     const std::vector<double>& rising, const FitOptions& options)
+FamilyFit fit_family(const FamilyRecipe& recipe, const FittedFamily& fitted,
+                     const std::vector<double>& factors, const std::vector<double>& rising,
+                     const FitOptions& options)
 {
     FamilyFit fit;
     fit.family = recipe.name;
@@ -135,8 +139,8 @@ FamilyFit fit_family(const FamilyRecipe& recipe, const FittedFamily& fitted, con
     }
     // Of fewer values nothing else would tell a distribution that is many times as wide as they are.
     const bool can_be_judged = foretells || factors.size() >= least_for_tails;
-    fit.fits =
-        can_be_judged && (fit.ks <= options.near_enough || ks_probability(fit.ks, static_cast<double>(rising.size())) > 0.05);
+    fit.fits = can_be_judged && (fit.ks <= options.near_enough ||
+                                 ks_probability(fit.ks, static_cast<double>(rising.size())) > 0.05);
     return fit;
 }
 
@@ -145,7 +149,8 @@ FamilyFit fit_family(const FamilyRecipe& recipe, const FittedFamily& fitted, con
 double tail_error(const FamilyFit& fit)
 {
     constexpr double least = 1e-300;
-    return std::abs(std::log(std::max(least, fit.beyond) / beyond)) + std::abs(std::log(std::max(least, fit.spread)));
+    return std::abs(std::log(std::max(least, fit.beyond) / beyond)) +
+           std::abs(std::log(std::max(least, fit.spread)));
 }
 
 /// Whether the family is right about what is rare: the tenth longest value, and, past all values, a variance that is theirs. A
@@ -156,10 +161,12 @@ bool tail_holds(const FamilyFit& fit, std::size_t values)
 }
 
 /// The family again, by as many values as there are.
-void fit_again(const std::vector<double>& values, const std::vector<double>& rising, const FitOptions& options, FamilyFit& fit)
+void fit_again(const std::vector<double>& values, const std::vector<double>& rising,
+               const FitOptions& options, FamilyFit& fit)
 {
     const auto& recipes = family_recipes();
-    const auto recipe = std::find_if(recipes.begin(), recipes.end(), [&](const FamilyRecipe& r) { return r.name == fit.family; });
+    const auto recipe = std::find_if(recipes.begin(), recipes.end(),
+                                     [&](const FamilyRecipe& r) { return r.name == fit.family; });
     const auto fitted = recipe->fit(thinned(values, most_fitted));
     FamilyFit better = fit;
     if (fitted) {
@@ -171,8 +178,8 @@ void fit_again(const std::vector<double>& values, const std::vector<double>& ris
 }
 
 /// A pool ends where the mean of its longest values lies. Where values go on beyond it, so does a tail that is fitted to them.
-void add_tail_to_pool(const std::vector<double>& pool, const std::vector<double>& rising, const FitOptions& options,
-                      DistributionFit& result)
+void add_tail_to_pool(const std::vector<double>& pool, const std::vector<double>& rising,
+                      const FitOptions& options, DistributionFit& result)
 {
     constexpr double same = 0.95;
     if (pool.back() > same * rising.back()) {
@@ -180,7 +187,8 @@ void add_tail_to_pool(const std::vector<double>& pool, const std::vector<double>
     }
     FamilyFit of_pool;
     of_pool.beyond = result.beyond;
-    of_pool.spread = DistributionQuantile(result.distribution).moments().cv() / std::sqrt(variance_of(rising));
+    of_pool.spread =
+        DistributionQuantile(result.distribution).moments().cv() / std::sqrt(variance_of(rising));
     double least_error = tail_error(of_pool);
     for (const FittedFamily& fitted : pool_with_tails(rising, pool)) {
         FamilyFit fit;
@@ -225,8 +233,9 @@ DistributionFit constant_distribution(const std::string& source)
 DistributionFit longest_of_fit(const DistributionFit& fit, double times, const std::string& source)
 {
     constexpr int places = 8000;
-    const Quantile longest = largest_of(
-        [quantile = DistributionQuantile(fit.distribution)](double p, bool upper) { return quantile(p, upper); }, times);
+    const Quantile longest = largest_of([quantile = DistributionQuantile(fit.distribution)](
+                                            double p, bool upper) { return quantile(p, upper); },
+                                        times);
     std::vector<double> values;
     for (int i = 0; i < places; ++i) {  // every fold of neighbours has values of all sizes
         const double p = (static_cast<double>((i * 1999LL) % places) + 0.5) / places;
@@ -238,7 +247,8 @@ DistributionFit longest_of_fit(const DistributionFit& fit, double times, const s
     return carried;
 }
 
-DistributionFit fit_distribution(const std::vector<double>& values, const std::string& source, const FitOptions& options)
+DistributionFit fit_distribution(const std::vector<double>& values, const std::string& source,
+                                 const FitOptions& options)
 {
     DistributionFit result = constant_distribution(source);
     result.values = values.size();
@@ -270,8 +280,8 @@ DistributionFit fit_distribution(const std::vector<double>& values, const std::s
         }
     }
     const auto far = [&](const FamilyFit& fit) { return tail_holds(fit, values.size()); };
-    const bool any_far =
-        std::any_of(result.tried.begin(), result.tried.end(), [&](const FamilyFit& fit) { return fit.fits && far(fit); });
+    const bool any_far = std::any_of(result.tried.begin(), result.tried.end(),
+                                     [&](const FamilyFit& fit) { return fit.fits && far(fit); });
     std::sort(result.tried.begin(), result.tried.end(), [&](const FamilyFit& a, const FamilyFit& b) {
         if (a.fits && b.fits && far(a) != far(b)) {
             return far(a);

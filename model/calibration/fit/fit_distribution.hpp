@@ -51,7 +51,8 @@ struct FitOptions {
 /// among those that fit, preferring families that agree with the far tail of the values, because barriers of thousands of members
 /// depend on it. If none agrees, the nearest one; if none fits, or with fewer than 20 values, the pool of values itself
 /// (empirical), with a fitted tail if the pool's largest value is below the largest of the values ("empirical with a tail"). Five folds of neighbours, because values near in time are correlated.
-DistributionFit fit_distribution(const std::vector<double>& values, const std::string& source, const FitOptions& options = {});
+DistributionFit fit_distribution(const std::vector<double>& values, const std::string& source,
+                                 const FitOptions& options = {});
 
 /// Returns the distribution of the longest of `times` independent draws, which need not be a whole number, fitted again, of mean one.
 DistributionFit longest_of_fit(const DistributionFit& fit, double times, const std::string& source);

@@ -19,8 +19,10 @@ double ks_distance(std::span<const double> rising, const std::function<double(do
             ++next;
         }
         const double p = probability(rising[i]);
-        const double before = probability(std::nextafter(rising[i], 0.0));  // a distribution may have an atom here
-        largest = std::max({largest, std::abs(static_cast<double>(next) / n - p), std::abs(before - static_cast<double>(i) / n)});
+        const double before =
+            probability(std::nextafter(rising[i], 0.0));  // a distribution may have an atom here
+        largest = std::max({largest, std::abs(static_cast<double>(next) / n - p),
+                            std::abs(before - static_cast<double>(i) / n)});
         i = next;
     }
     return largest;
@@ -31,7 +33,8 @@ double ks_distance(std::span<const double> rising, std::span<const double> other
     double largest = 0.0;
     std::size_t j = 0;
     for (std::size_t i = 0; i < rising.size() || j < others.size();) {
-        const double x = j == others.size() || (i < rising.size() && rising[i] <= others[j]) ? rising[i] : others[j];
+        const double x =
+            j == others.size() || (i < rising.size() && rising[i] <= others[j]) ? rising[i] : others[j];
         while (i < rising.size() && rising[i] <= x) {
             ++i;
         }
@@ -235,7 +238,9 @@ double slope_of(std::span<const double> series)
             slopes.push_back((means[j] - means[i]) / static_cast<double>(j - i));
         }
     }
-    return slopes.empty() ? 0.0 : median_of(slopes) * static_cast<double>(means.size()) / static_cast<double>(series.size());
+    return slopes.empty()
+               ? 0.0
+               : median_of(slopes) * static_cast<double>(means.size()) / static_cast<double>(series.size());
 }
 
 /// Whether what is cut off differs from the rest by much more than the rest's halves from each other, and than these are known: a
@@ -245,7 +250,8 @@ bool ends(std::span<const double> series, std::size_t first)
     constexpr double times = 3.0;  // of a line the beginning differs by once to twice as much
     const std::span<const double> rest = series.subspan(first);
     const std::size_t half = rest.size() / 2;
-    const double draws = std::max(1.0, static_cast<double>(rest.size()) / static_cast<double>(memory_of(rest)));
+    const double draws =
+        std::max(1.0, static_cast<double>(rest.size()) / static_cast<double>(memory_of(rest)));
     const double error = 2.0 * std::sqrt(variance_of(rest) / draws);  // of the halves' difference
     const double within = error + std::abs(mean_of(rest.first(half)) - mean_of(rest.subspan(half)));
     return std::abs(mean_of(series.first(first)) - mean_of(rest)) > times * within;
@@ -265,8 +271,9 @@ Trend trend_of(std::span<const double> series)
         flat[i] -= slope * static_cast<double>(i);
     }
     const std::vector<double> means = means_of_neighbours(series);
-    const double memory = std::max(1.0, static_cast<double>(memory_of(flat)) * static_cast<double>(means.size()) /
-                                            static_cast<double>(series.size()));
+    const double memory =
+        std::max(1.0, static_cast<double>(memory_of(flat)) * static_cast<double>(means.size()) /
+                          static_cast<double>(series.size()));
     double concordant = 0.0;
     for (std::size_t i = 0; i < means.size(); ++i) {
         for (std::size_t j = i + 1; j < means.size(); ++j) {

@@ -57,7 +57,8 @@ Fit fit_normal(Values values)
 {
     const double mean = mean_of(values);
     const double sd = spread(values);
-    return FittedFamily{Normal{sd / mean}, mean, [=](double x) { return normal_log_density((x - mean) / sd) - std::log(sd); }};
+    return FittedFamily{Normal{sd / mean}, mean,
+                        [=](double x) { return normal_log_density((x - mean) / sd) - std::log(sd); }};
 }
 
 Fit fit_lognormal(Values values)
@@ -71,7 +72,8 @@ Fit fit_lognormal(Values values)
         return std::nullopt;
     }
     return FittedFamily{LogNormal{std::sqrt(std::expm1(sd * sd))}, unit, [=](double x) {
-                            return x > 0.0 ? normal_log_density((std::log(x) - mean) / sd) - std::log(sd * x) : impossible;
+                            return x > 0.0 ? normal_log_density((std::log(x) - mean) / sd) - std::log(sd * x)
+                                           : impossible;
                         }};
 }
 
@@ -83,7 +85,10 @@ public:
 
     double shape;
     double scale;
-    double log_density(double x) const { return x > 0.0 ? (shape - 1.0) * std::log(x) - x / scale - constant_ : impossible; }
+    double log_density(double x) const
+    {
+        return x > 0.0 ? (shape - 1.0) * std::log(x) - x / scale - constant_ : impossible;
+    }
 
 private:
     double constant_;
@@ -137,11 +142,13 @@ Fit fit_shifted_gamma(Values values)
     }
     const auto loss = [&](double shift) {
         const std::optional<GammaFit> fit = gamma_of(values, shift);
-        return fit ? -mean_likelihood(values, [&](double x) { return fit->log_density(x - shift); }) : -impossible;
+        return fit ? -mean_likelihood(values, [&](double x) { return fit->log_density(x - shift); })
+                   : -impossible;
     };
     constexpr int bits = 16;
     std::uintmax_t most_steps = 200;  // 30 suffice for a smooth loss
-    const double shift = boost::math::tools::brent_find_minima(loss, 0.0, least - margin, bits, most_steps).first;
+    const double shift =
+        boost::math::tools::brent_find_minima(loss, 0.0, least - margin, bits, most_steps).first;
     const std::optional<GammaFit> fit = gamma_of(values, shift);
     if (!fit) {
         return std::nullopt;
@@ -156,7 +163,8 @@ Fit fit_weibull(Values values)
 {
     const double centre = mean_log(values);
     std::vector<double> logs(values.size());
-    std::transform(values.begin(), values.end(), logs.begin(), [centre](double x) { return std::log(x) - centre; });
+    std::transform(values.begin(), values.end(), logs.begin(),
+                   [centre](double x) { return std::log(x) - centre; });
     const auto sums = [&](double k) {
         double power = 0.0;
         double weighted = 0.0;
@@ -180,10 +188,11 @@ Fit fit_weibull(Values values)
     const double k = std::exp(*log_k);
     const double log_scale = centre + std::log(sums(k).first) / k;
     const double cv2 = std::expm1(std::lgamma(1.0 + 2.0 / k) - 2.0 * std::lgamma(1.0 + 1.0 / k));
-    return FittedFamily{Weibull{std::sqrt(cv2)}, std::exp(log_scale + std::lgamma(1.0 + 1.0 / k)), [=](double x) {
-                            const double z = std::log(x) - log_scale;
-                            return x > 0.0 ? std::log(k) - log_scale + (k - 1.0) * z - std::exp(k * z) : impossible;
-                        }};
+    return FittedFamily{
+        Weibull{std::sqrt(cv2)}, std::exp(log_scale + std::lgamma(1.0 + 1.0 / k)), [=](double x) {
+            const double z = std::log(x) - log_scale;
+            return x > 0.0 ? std::log(k) - log_scale + (k - 1.0) * z - std::exp(k * z) : impossible;
+        }};
 }
 
 /// Robust start: median and half the distance between the quantiles of +-1 standard deviation.
@@ -219,7 +228,8 @@ Fit fit_student(Values values)
         [&](const Eigen::VectorXd& v) {
             const auto [place, scale, degrees] = parameters(v);
             // A normal distribution is the limit: beyond 1e4 degrees nothing changes, and the maximum would lie at infinity.
-            return std::abs(v[2]) > 9.2 ? impossible : mean_likelihood(values, student_density(place, scale, degrees));
+            return std::abs(v[2]) > 9.2 ? impossible
+                                        : mean_likelihood(values, student_density(place, scale, degrees));
         },
         Eigen::Vector3d(0.0, -0.2, 1.0));
     if (!best) {
@@ -271,7 +281,8 @@ Fit fit_gev(Values values)
     if (!(median > 0.0)) {
         return std::nullopt;
     }
-    return FittedFamily{GeneralizedExtremeValue{shape, scale / median}, median, gev_density(place, scale, shape)};
+    return FittedFamily{GeneralizedExtremeValue{shape, scale / median}, median,
+                        gev_density(place, scale, shape)};
 }
 
 /// A core with a density and the upper quantile that a tail begins at.
@@ -310,8 +321,9 @@ void add_tail(Values values, const Core& core, double share, std::vector<FittedF
     };
     const auto best = maximise(
         [&](const Eigen::VectorXd& v) {
-            return v[1] < -0.9 || v[1] > core.steepest ? impossible
-                                                       : mean_likelihood(peaks, [&](double excess) { return tail(excess, v); });
+            return v[1] < -0.9 || v[1] > core.steepest
+                       ? impossible
+                       : mean_likelihood(peaks, [&](double excess) { return tail(excess, v); });
         },
         Eigen::Vector2d(-0.1, 0.1));
     if (!best) {
@@ -340,7 +352,8 @@ Fit fit_likeliest_tail(Values values, const Core& core)
     std::vector<double> likelihoods(tails.size());
     std::transform(tails.begin(), tails.end(), likelihoods.begin(),
                    [&](const FittedFamily& tail) { return mean_likelihood(values, tail.log_density); });
-    return tails[static_cast<std::size_t>(std::max_element(likelihoods.begin(), likelihoods.end()) - likelihoods.begin())];
+    return tails[static_cast<std::size_t>(std::max_element(likelihoods.begin(), likelihoods.end()) -
+                                          likelihoods.begin())];
 }
 
 /// Peaks over a threshold, above a lognormal core whose median and width are those of the middle of the values.
@@ -354,11 +367,14 @@ Fit fit_tail_up_to(double steepest, Values values)
     }
     const boost::math::normal_distribution<double> distribution(centre, width);
     return fit_likeliest_tail(
-        values, {Mixture{{{1.0, 1.0, LogNormal{std::sqrt(std::expm1(width * width))}}}}, std::exp(centre + 0.5 * width * width),
+        values, {Mixture{{{1.0, 1.0, LogNormal{std::sqrt(std::expm1(width * width))}}}},
+                 std::exp(centre + 0.5 * width * width),
                  [c = centre, w = width](double x) {
-                     return x > 0.0 ? normal_log_density((std::log(x) - c) / w) - std::log(w * x) : impossible;
+                     return x > 0.0 ? normal_log_density((std::log(x) - c) / w) - std::log(w * x)
+                                    : impossible;
                  },
-                 [distribution](double share) { return std::exp(quantile(complement(distribution, share))); }, steepest});
+                 [distribution](double share) { return std::exp(quantile(complement(distribution, share))); },
+                 steepest});
 }
 
 Fit fit_pareto_tail(Values values) { return fit_tail_up_to(1.9, values); }
@@ -381,7 +397,8 @@ Fit fit_mixture(Values values)
     };
     std::array<Mode, 2> modes{};
     std::vector<double> second(logs.size());  // probability of the second mode
-    std::transform(logs.begin(), logs.end(), second.begin(), [&](double x) { return x > threshold ? 1.0 : 0.0; });
+    std::transform(logs.begin(), logs.end(), second.begin(),
+                   [&](double x) { return x > threshold ? 1.0 : 0.0; });
     double before = impossible;
     for (int iteration = 0; iteration < 500; ++iteration) {
         for (std::size_t m = 0; m < 2; ++m) {
@@ -399,7 +416,8 @@ Fit fit_mixture(Values values)
             }
             const double mean = sum / weight;
             const double share = weight / static_cast<double>(logs.size());
-            const double width = std::max(least_width, std::sqrt(std::max(0.0, squares / weight - mean * mean)));
+            const double width =
+                std::max(least_width, std::sqrt(std::max(0.0, squares / weight - mean * mean)));
             modes[m] = {share, mean, width, std::log(share / width)};
         }
         double likelihood = 0.0;
@@ -445,9 +463,10 @@ Fit fit_mixture_tail(Values values)
         return std::nullopt;
     }
     const auto functions = functions_of(modes->family);
-    return fit_likeliest_tail(values,
-                              {std::get<Mixture>(modes->family), modes->unit, modes->log_density,
-                               [functions, unit = modes->unit](double share) { return unit * functions.quantile(share, true); }});
+    return fit_likeliest_tail(values, {std::get<Mixture>(modes->family), modes->unit, modes->log_density,
+                                       [functions, unit = modes->unit](double share) {
+                                           return unit * functions.quantile(share, true);
+                                       }});
 }
 
 }  // namespace
@@ -471,11 +490,17 @@ std::vector<FittedFamily> pool_with_tails(std::span<const double> rising, const 
 
 const std::vector<FamilyRecipe>& family_recipes()
 {
-    static const std::vector<FamilyRecipe> list{
-        {"normal", 2, fit_normal},   {"lognormal", 2, fit_lognormal},         {"gamma", 2, fit_gamma},
-        {"weibull", 2, fit_weibull}, {"shifted-gamma", 3, fit_shifted_gamma}, {"student-t", 3, fit_student},
-        {"gev", 3, fit_gev},         {"pareto-tail", 4, fit_pareto_tail},     {"pareto-tail with a mean", 4, fit_tail_with_mean},
-        {"mixture", 5, fit_mixture}, {"mixture-tail", 7, fit_mixture_tail}};
+    static const std::vector<FamilyRecipe> list{{"normal", 2, fit_normal},
+                                                {"lognormal", 2, fit_lognormal},
+                                                {"gamma", 2, fit_gamma},
+                                                {"weibull", 2, fit_weibull},
+                                                {"shifted-gamma", 3, fit_shifted_gamma},
+                                                {"student-t", 3, fit_student},
+                                                {"gev", 3, fit_gev},
+                                                {"pareto-tail", 4, fit_pareto_tail},
+                                                {"pareto-tail with a mean", 4, fit_tail_with_mean},
+                                                {"mixture", 5, fit_mixture},
+                                                {"mixture-tail", 7, fit_mixture_tail}};
     return list;
 }
 

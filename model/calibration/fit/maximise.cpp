@@ -13,7 +13,8 @@ struct Derivatives {
     Eigen::MatrixXd hessian;
 };
 
-Derivatives derivatives(const std::function<double(const Eigen::VectorXd&)>& function, const Eigen::VectorXd& x, double centre)
+Derivatives derivatives(const std::function<double(const Eigen::VectorXd&)>& function,
+                        const Eigen::VectorXd& x, double centre)
 {
     constexpr double h = 1e-4;  // variables are of order one: logarithms, shapes
     const Eigen::Index n = x.size();
@@ -30,7 +31,8 @@ Derivatives derivatives(const std::function<double(const Eigen::VectorXd&)>& fun
         result.gradient[i] = (up - down) / (2.0 * h);
         result.hessian(i, i) = (up - 2.0 * centre + down) / (h * h);
         for (Eigen::Index j = 0; j < i; ++j) {
-            const double mixed = (at(i, h, j, h) - at(i, h, j, -h) - at(i, -h, j, h) + at(i, -h, j, -h)) / (4.0 * h * h);
+            const double mixed =
+                (at(i, h, j, h) - at(i, h, j, -h) - at(i, -h, j, h) + at(i, -h, j, -h)) / (4.0 * h * h);
             result.hessian(i, j) = mixed;
             result.hessian(j, i) = mixed;
         }
@@ -40,7 +42,8 @@ Derivatives derivatives(const std::function<double(const Eigen::VectorXd&)>& fun
 
 }  // namespace
 
-std::optional<Eigen::VectorXd> maximise(const std::function<double(const Eigen::VectorXd&)>& function, Eigen::VectorXd start)
+std::optional<Eigen::VectorXd> maximise(const std::function<double(const Eigen::VectorXd&)>& function,
+                                        Eigen::VectorXd start)
 {
     Eigen::VectorXd x = std::move(start);
     double value = function(x);
@@ -53,8 +56,9 @@ std::optional<Eigen::VectorXd> maximise(const std::function<double(const Eigen::
         constexpr double most_damping = 1e8;
         double gain = -1.0;
         for (; gain < 0.0 && damping < most_damping; damping *= 4.0) {
-            const Eigen::MatrixXd damped = -d.hessian + damping * (1.0 + d.hessian.diagonal().cwiseAbs().maxCoeff()) *
-                                                            Eigen::MatrixXd::Identity(x.size(), x.size());
+            const Eigen::MatrixXd damped =
+                -d.hessian + damping * (1.0 + d.hessian.diagonal().cwiseAbs().maxCoeff()) *
+                                 Eigen::MatrixXd::Identity(x.size(), x.size());
             const Eigen::LLT<Eigen::MatrixXd> factor(damped);
             if (factor.info() != Eigen::Success) {
                 continue;

@@ -41,18 +41,23 @@ std::vector<Outlier> outliers(const std::vector<double>& values, const std::vect
     }
     const double median = median_of(values);
     std::vector<double> distance(values.size());
-    std::transform(values.begin(), values.end(), distance.begin(), [&](double x) { return std::abs(x - median); });
-    const double seen = 1.4826 * median_of(distance);  // a normal distribution's standard deviation, errors included
+    std::transform(values.begin(), values.end(), distance.begin(),
+                   [&](double x) { return std::abs(x - median); });
+    const double seen =
+        1.4826 * median_of(distance);  // a normal distribution's standard deviation, errors included
     const double usual_error = median_of(errors);
     const double spread = std::sqrt(std::max(0.0, seen * seen - usual_error * usual_error));
     std::vector<Outlier> found;
     for (std::size_t i = 0; i < values.size(); ++i) {
-        found.push_back({i, beyond_median(values[i] - median, std::hypot(spread, errors[i]), seen, values.size())});
+        found.push_back(
+            {i, beyond_median(values[i] - median, std::hypot(spread, errors[i]), seen, values.size())});
     }
-    std::sort(found.begin(), found.end(), [](const Outlier& a, const Outlier& b) { return a.probability < b.probability; });
+    std::sort(found.begin(), found.end(),
+              [](const Outlier& a, const Outlier& b) { return a.probability < b.probability; });
     double before = 0.0;
     for (std::size_t i = 0; i < found.size(); ++i) {
-        found[i].probability = std::max(before, std::min(1.0, found[i].probability * static_cast<double>(found.size() - i)));
+        found[i].probability =
+            std::max(before, std::min(1.0, found[i].probability * static_cast<double>(found.size() - i)));
         before = found[i].probability;
         if (before > level) {
             found.resize(i);
@@ -76,7 +81,8 @@ std::vector<Outlier> with_their_mode(const std::vector<double>& values, std::vec
         }
         const double centre = median_of(usual);
         std::vector<double> distance(usual.size());
-        std::transform(usual.begin(), usual.end(), distance.begin(), [&](double x) { return std::abs(x - centre); });
+        std::transform(usual.begin(), usual.end(), distance.begin(),
+                       [&](double x) { return std::abs(x - centre); });
         const double spread = 1.4826 * median_of(distance);
         const double excess = mean_of(out) - centre;
         const double odds = std::log(static_cast<double>(usual.size()) / static_cast<double>(out.size()));

@@ -31,7 +31,8 @@ Meeting meeting(const Partition& groups, const Partition& effect)
 }
 
 /// Sums by part of what is kept; of ones where there are no values.
-std::vector<double> sums(const Partition& parts, const std::vector<double>& values, const std::vector<char>& kept)
+std::vector<double> sums(const Partition& parts, const std::vector<double>& values,
+                         const std::vector<char>& kept)
 {
     std::vector<double> result(static_cast<std::size_t>(parts.levels), 0.0);
     for (std::size_t i = 0; i < parts.level.size(); ++i) {
@@ -45,11 +46,13 @@ std::vector<double> sums(const Partition& parts, const std::vector<double>& valu
 /// Contrasts of the effects that can be told, and their expectations.
 class Equations {
 public:
-    Equations(const ComponentModel& model, const std::vector<const RandomEffect*>& effects) : model_(model), effects_(effects)
+    Equations(const ComponentModel& model, const std::vector<const RandomEffect*>& effects)
+        : model_(model), effects_(effects)
     {
         for (const Partition& parts : model.partitions) {
             for (const RandomEffect* effect : effects_) {
-                meetings_.push_back(meeting(parts, model.partitions[static_cast<std::size_t>(effect->parts)]));
+                meetings_.push_back(
+                    meeting(parts, model.partitions[static_cast<std::size_t>(effect->parts)]));
             }
         }
     }
@@ -101,7 +104,8 @@ private:
         }
         double result = 0.0;
         for (std::size_t p = 0; p < size.size(); ++p) {
-            result += size[p] > 0.0 ? size[p] * size[p] / group[static_cast<std::size_t>(meeting.group[p])] : 0.0;
+            result +=
+                size[p] > 0.0 ? size[p] * size[p] / group[static_cast<std::size_t>(meeting.group[p])] : 0.0;
         }
         return result;
     }
@@ -112,7 +116,8 @@ private:
 };
 
 /// Standard errors of all components with the units of a partition left out in turn, in up to 20 groups.
-Eigen::VectorXd jackknife(const Equations& equations, const Partition& units, Eigen::Index components, int& groups)
+Eigen::VectorXd jackknife(const Equations& equations, const Partition& units, Eigen::Index components,
+                          int& groups)
 {
     constexpr int most_groups = 20;
     groups = std::min(units.levels, most_groups);
@@ -175,7 +180,8 @@ Partition partition_by(const std::vector<std::int64_t>& keys)
     rising.erase(std::unique(rising.begin(), rising.end()), rising.end());
     Partition result{std::vector<int>(keys.size()), static_cast<int>(rising.size())};
     for (std::size_t i = 0; i < keys.size(); ++i) {
-        result.level[i] = static_cast<int>(std::lower_bound(rising.begin(), rising.end(), keys[i]) - rising.begin());
+        result.level[i] =
+            static_cast<int>(std::lower_bound(rising.begin(), rising.end(), keys[i]) - rising.begin());
     }
     return result;
 }
@@ -205,7 +211,9 @@ std::vector<double> part_means(const Partition& parts, const std::vector<double>
 
 std::vector<Component> variance_components(const ComponentModel& model)
 {
-    const auto parts_of = [&model](int index) -> const Partition& { return model.partitions[static_cast<std::size_t>(index)]; };
+    const auto parts_of = [&model](int index) -> const Partition& {
+        return model.partitions[static_cast<std::size_t>(index)];
+    };
     std::vector<Component> components;
     std::vector<const RandomEffect*> told;
     std::vector<std::size_t> place;  // of those told among the components
@@ -242,9 +250,11 @@ std::vector<Component> variance_components(const ComponentModel& model)
         if (block_groups < 2 && k + 1 < told.size()) {  // the residual is what all the others are beside
             component.unknown = "a single step gives no confidence interval";
         }
-        if (both(parts_of(told[k]->parts), model.blocks).levels > parts_of(told[k]->parts).levels) {  // outlasts a block
+        if (both(parts_of(told[k]->parts), model.blocks).levels >
+            parts_of(told[k]->parts).levels) {  // outlasts a block
             int groups = 0;
-            const double error = jackknife(equations, parts_of(told[k]->parts), variance.size(), groups)[index];
+            const double error =
+                jackknife(equations, parts_of(told[k]->parts), variance.size(), groups)[index];
             set_interval(component, variance[index], error, groups);
         }
         widen_to_draws(component, freedoms[k]);

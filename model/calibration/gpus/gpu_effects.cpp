@@ -74,7 +74,8 @@ std::vector<std::vector<Sum>> deviations(const Trace& trace)
     constexpr std::size_t least_steps = 4;
     constexpr std::size_t parts = 8;
     const bool by_step = steps.size() >= least_steps;
-    std::vector<std::vector<Sum>> slices(by_step ? steps.size() : parts, std::vector<Sum>(trace.workers.size()));
+    std::vector<std::vector<Sum>> slices(by_step ? steps.size() : parts,
+                                         std::vector<Sum>(trace.workers.size()));
     std::vector<std::size_t> seen(trace.workers.size(), 0);
     for (const TraceOp& op : trace.ops) {
         const auto worker = static_cast<std::size_t>(op.worker);
@@ -103,7 +104,8 @@ Component component_of(const std::vector<double>& effects, const std::vector<dou
 
 GpuEffects gpu_effects(const Trace& trace)
 {
-    std::vector<std::vector<double>> values(trace.workers.size());  // by worker: of each slice, less what all share
+    std::vector<std::vector<double>> values(
+        trace.workers.size());  // by worker: of each slice, less what all share
     for (const std::vector<Sum>& slice : deviations(trace)) {
         std::vector<double> means;
         for (const Sum& sum : slice) {
@@ -131,7 +133,8 @@ GpuEffects gpu_effects(const Trace& trace)
     for (std::size_t w = 0; w < values.size(); ++w) {
         if (values[w].size() > 1) {
             result.effects[w] = mean_of(values[w]);
-            result.errors[w] = std::max(finest, std::sqrt(variance_of(values[w]) / static_cast<double>(values[w].size())));
+            result.errors[w] =
+                std::max(finest, std::sqrt(variance_of(values[w]) / static_cast<double>(values[w].size())));
             effects.push_back(result.effects[w]);
             errors.push_back(result.errors[w]);
             freedom += static_cast<double>(values[w].size() - 1);

@@ -70,8 +70,9 @@ DistributionFit distribution_with_slow(const std::vector<double>& usual, const s
 {
     const std::size_t all = usual.size() + slow.size();
     constexpr double no_spread = 1e-3;  // moves no quantile by half a per cent
-    DistributionFit fit =
-        std::sqrt(variance_of(usual)) > no_spread ? fit_distribution(exponentials(usual), source) : constant_distribution(source);
+    DistributionFit fit = std::sqrt(variance_of(usual)) > no_spread
+                              ? fit_distribution(exponentials(usual), source)
+                              : constant_distribution(source);
     fit.values = all;
     if (!slow.empty()) {
         fit.distribution.slow = {static_cast<double>(slow.size()) / static_cast<double>(all),
@@ -81,12 +82,15 @@ DistributionFit distribution_with_slow(const std::vector<double>& usual, const s
     return fit;
 }
 
-std::string slow_advice(const std::string& key, const std::string& what, std::size_t slow, std::size_t all, double excess)
+std::string slow_advice(const std::string& key, const std::string& what, std::size_t slow, std::size_t all,
+                        double excess)
 {
     char text[400];
     std::snprintf(text, sizeof text,
-                  "%zu of %zu %ss %s permanently slow; the distribution of %s includes this as slow_probability, for a random "
-                  "sample of %ss. For a job on exactly these nodes, remove slow_probability and slow_excess and write in "
+                  "%zu of %zu %ss %s permanently slow; the distribution of %s includes this as "
+                  "slow_probability, for a random "
+                  "sample of %ss. For a job on exactly these nodes, remove slow_probability and slow_excess "
+                  "and write in "
                   "[cluster], with the node's number: slow_nodes = [{ node = 0, factor = %.3g }]",
                   slow, all, what.c_str(), slow == 1 ? "is" : "are", key.c_str(), what.c_str(), 1.0 + excess);
     return text;
@@ -100,7 +104,8 @@ std::vector<SometimesSlow> sometimes_slow(const std::vector<std::vector<double>>
     if (logs.size() < least_gpus || logs.front().size() < least_steps) {
         return {};
     }
-    std::vector<std::vector<double>> own = logs;  // over the median GPU of the step, and the median step of the GPU
+    std::vector<std::vector<double>> own =
+        logs;  // over the median GPU of the step, and the median step of the GPU
     for (std::size_t s = 0; s < logs.front().size(); ++s) {
         std::vector<double> of_step;
         for (const std::vector<double>& gpu : logs) {

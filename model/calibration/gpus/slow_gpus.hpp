@@ -14,7 +14,8 @@ struct SlowShare {
     std::string key;  // "gpu" or "node"
     std::size_t slow = 0;
     std::size_t all = 0;
-    double low = 0.0;  // 95 % interval of the share: Jeffreys' (Brown, Cai, DasGupta, Stat. Sci. 16 (2001) 101-133)
+    double low =
+        0.0;  // 95 % interval of the share: Jeffreys' (Brown, Cai, DasGupta, Stat. Sci. 16 (2001) 101-133)
     double high = 0.0;
     double excess = 0.0;  // mean slowdown of the slow ones
 
@@ -28,7 +29,8 @@ DistributionFit distribution_with_slow(const std::vector<double>& usual, const s
                                        const std::string& source);
 
 /// Returns advice for slow GPUs or nodes of a known cluster. `what`: "GPU" or "node".
-std::string slow_advice(const std::string& key, const std::string& what, std::size_t slow, std::size_t all, double excess);
+std::string slow_advice(const std::string& key, const std::string& what, std::size_t slow, std::size_t all,
+                        double excess);
 
 /// A GPU that is slow in some steps only.
 struct SometimesSlow {

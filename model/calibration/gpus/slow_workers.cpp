@@ -134,7 +134,8 @@ ThrottlingWorkers throttling_workers(const StepEffects& steps, const NamedWorker
     for (const SometimesSlow& found : sometimes_slow(logs)) {
         const std::size_t worker = workers[found.index];
         char text[80];
-        std::snprintf(text, sizeof text, " is slow in %.2g %% of steps, by %.2g %%", 100.0 * found.share, 100.0 * found.excess);
+        std::snprintf(text, sizeof text, " is slow in %.2g %% of steps, by %.2g %%", 100.0 * found.share,
+                      100.0 * found.excess);
         result.notes.push_back(gpu_name(named, worker) + text);
         result.workers.push_back(worker);
         const double share = found.share / static_cast<double>(logs.size());
@@ -144,7 +145,8 @@ ThrottlingWorkers throttling_workers(const StepEffects& steps, const NamedWorker
     return result;
 }
 
-std::vector<std::int32_t> workers_to_exclude(const WorkerPeers& peers, const std::vector<std::size_t>& throttling)
+std::vector<std::int32_t> workers_to_exclude(const WorkerPeers& peers,
+                                             const std::vector<std::size_t>& throttling)
 {
     std::set<std::size_t> slow(throttling.begin(), throttling.end());
     for (const Outlier& outlier : outliers(peers.values, peers.errors)) {
@@ -154,14 +156,16 @@ std::vector<std::int32_t> workers_to_exclude(const WorkerPeers& peers, const std
     for (std::size_t i = 0; i < peers.workers.size(); ++i) {
         usual[peers.stages[i]] += slow.contains(peers.workers[i]) ? 0 : 1;
     }
-    const bool stages_stay = std::all_of(usual.begin(), usual.end(), [](const auto& stage) { return stage.second > 0; });
+    const bool stages_stay =
+        std::all_of(usual.begin(), usual.end(), [](const auto& stage) { return stage.second > 0; });
     if (!stages_stay || 2 * slow.size() > peers.workers.size()) {
         return {};
     }
     return {slow.begin(), slow.end()};
 }
 
-std::optional<SlowGpus> slow_gpus(const WorkerPeers& peers, const NamedWorkers& named, const std::string& source)
+std::optional<SlowGpus> slow_gpus(const WorkerPeers& peers, const NamedWorkers& named,
+                                  const std::string& source)
 {
     const std::vector<Outlier> found = outliers(peers.values, peers.errors);
     if (found.empty()) {
@@ -172,7 +176,8 @@ std::optional<SlowGpus> slow_gpus(const WorkerPeers& peers, const NamedWorkers& 
     for (const Outlier& outlier : found) {
         const double value = peers.values[outlier.index];
         slow.push_back(value);
-        result.named.push_back({gpu_name(named, peers.workers[outlier.index]), std::expm1(value), outlier.probability});
+        result.named.push_back(
+            {gpu_name(named, peers.workers[outlier.index]), std::expm1(value), outlier.probability});
     }
     const UsualValues usual = usual_values(peers, found);
     result.fit = distribution_with_slow(with_variance(usual.about_mean, usual.variance), slow, source);
@@ -199,7 +204,8 @@ std::vector<SlowPart> long_stages(const Trace& trace)
         for (const StageMean& mean : stages) {
             if (mean.seconds > (1.0 + longer) * median) {
                 const std::string& kind_name = trace.kinds[static_cast<std::size_t>(kind)].name;
-                found.push_back({"stage " + std::to_string(mean.stage) + ", " + kind_name, mean.seconds / median - 1.0, 0.0});
+                found.push_back({"stage " + std::to_string(mean.stage) + ", " + kind_name,
+                                 mean.seconds / median - 1.0, 0.0});
             }
         }
     }

@@ -52,7 +52,8 @@ ThrottlingWorkers throttling_workers(const StepEffects& steps, const NamedWorker
 
 /// Returns the workers, ascending, to exclude from what the others vary by: the always slow ones and `throttling`, as long as each
 /// stage keeps a worker and half of all stay; otherwise none.
-std::vector<std::int32_t> workers_to_exclude(const WorkerPeers& peers, const std::vector<std::size_t>& throttling);
+std::vector<std::int32_t> workers_to_exclude(const WorkerPeers& peers,
+                                             const std::vector<std::size_t>& throttling);
 
 /// Always slow GPUs, and the distribution over GPUs with them as its slow mode.
 struct SlowGpus {
@@ -62,7 +63,8 @@ struct SlowGpus {
     SlowShare share;
 };
 /// Fits the distribution of the usual GPUs if some are always slow. `source`: of its values.
-std::optional<SlowGpus> slow_gpus(const WorkerPeers& peers, const NamedWorkers& named, const std::string& source);
+std::optional<SlowGpus> slow_gpus(const WorkerPeers& peers, const NamedWorkers& named,
+                                  const std::string& source);
 
 /// Returns the stages whose operations of a microbatch are longer than those of the median stage, by kind. Of a stage's workers the
 /// median counts: one slow GPU is no slow stage.

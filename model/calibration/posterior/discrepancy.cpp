@@ -41,7 +41,8 @@ Eigen::MatrixXd covariance_of(const MeasuredGroup& group, const Discrepancy& dis
         for (std::size_t j = 0; j < n; ++j) {
             result(static_cast<Eigen::Index>(i), static_cast<Eigen::Index>(j)) =
                 covariance(discrepancy, group.traits[i], group.traits[j]) + group.constants[i * n + j] +
-                discrepancy.source * discrepancy.source + (i == j ? discrepancy.repeat * discrepancy.repeat : 0.0);
+                discrepancy.source * discrepancy.source +
+                (i == j ? discrepancy.repeat * discrepancy.repeat : 0.0);
         }
     }
     return result;
@@ -53,7 +54,8 @@ double log_likelihood(const MeasuredGroup& group, const Discrepancy& discrepancy
     if (factor.info() != Eigen::Success) {
         return -std::numeric_limits<double>::infinity();
     }
-    const Eigen::Map<const Eigen::VectorXd> ratio(group.log_ratio.data(), static_cast<Eigen::Index>(group.log_ratio.size()));
+    const Eigen::Map<const Eigen::VectorXd> ratio(group.log_ratio.data(),
+                                                  static_cast<Eigen::Index>(group.log_ratio.size()));
     const Eigen::VectorXd white = factor.matrixL().solve(ratio);
     return -0.5 * white.squaredNorm() - Eigen::MatrixXd(factor.matrixL()).diagonal().array().log().sum();
 }
@@ -68,16 +70,19 @@ PlanTraits traits_of(const ParallelPlan& plan)
     for (std::size_t k = 0; k < degrees.size(); ++k) {
         traits.degrees[k] = std::log2(degrees[k]);
     }
-    const Schedule schedule =
-        plan.pp == 1 ? Schedule::one_f_one_b : plan.schedule;  // with one stage, schedules do not differ in time
-    traits.kinds = {static_cast<int>(schedule), static_cast<int>(plan.recompute), static_cast<int>(plan.sharding)};
+    const Schedule schedule = plan.pp == 1
+                                  ? Schedule::one_f_one_b
+                                  : plan.schedule;  // with one stage, schedules do not differ in time
+    traits.kinds = {static_cast<int>(schedule), static_cast<int>(plan.recompute),
+                    static_cast<int>(plan.sharding)};
     return traits;
 }
 
 MemoryScatter Discrepancy::memory_on(const std::string& stack) const
 {
     const auto found = memory_of_stack.find(stack);
-    return found != memory_of_stack.end() ? found->second : MemoryScatter{0, std::hypot(memory, memory_of_plan)};
+    return found != memory_of_stack.end() ? found->second
+                                          : MemoryScatter{0, std::hypot(memory, memory_of_plan)};
 }
 
 double covariance(const Discrepancy& discrepancy, const PlanTraits& a, const PlanTraits& b)
@@ -126,7 +131,8 @@ Discrepancy fit_discrepancy(std::span<const MeasuredGroup> groups, double repeat
     const auto posterior = [&](const Eigen::VectorXd& x) {
         const Discrepancy discrepancy = discrepancy_of(x, repeat);
         double sum = -0.5 * (x.head(2) - start.head(2)).squaredNorm() / square(prior_of_variances) -
-                     0.5 * (x.tail(PlanTraits::count) - start.tail(PlanTraits::count)).squaredNorm() / square(prior_of_lengths);
+                     0.5 * (x.tail(PlanTraits::count) - start.tail(PlanTraits::count)).squaredNorm() /
+                         square(prior_of_lengths);
         for (const MeasuredGroup& group : groups) {
             sum += group.weight * log_likelihood(group, discrepancy);
         }

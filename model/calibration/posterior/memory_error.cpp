@@ -60,7 +60,8 @@ double fallen(const Function& f, double top, double step, double fall)
 
 MemoryError after(MemoryError before, double log_ratio, double noise)
 {
-    const double weight = square(before.deviation) / (square(before.deviation) + square(before.own) + square(noise));
+    const double weight =
+        square(before.deviation) / (square(before.deviation) + square(before.own) + square(noise));
     before.mean += weight * (log_ratio - before.mean);
     before.deviation *= std::sqrt(1.0 - weight);
     return before;
@@ -76,7 +77,8 @@ std::vector<double> draw(const MemoryError& error, std::size_t draws, std::uint6
     std::vector<double> result;
     if (error.ran.empty() && error.failed.empty()) {
         for (std::size_t d = 0; d < draws; ++d) {
-            result.push_back(error.mean + error.deviation * posterior_normal(seed, d, PosteriorKind::memory, 0));
+            result.push_back(error.mean +
+                             error.deviation * posterior_normal(seed, d, PosteriorKind::memory, 0));
         }
         return result;
     }
@@ -90,9 +92,10 @@ std::vector<double> draw(const MemoryError& error, std::size_t draws, std::uint6
             high = std::max(high, limit);
         }
     }
-    const double top = boost::math::tools::brent_find_minima([&](double x) { return -density(x); }, low - wide, high + wide,
-                                                             std::numeric_limits<double>::digits / 2)
-                           .first;
+    const double top =
+        boost::math::tools::brent_find_minima([&](double x) { return -density(x); }, low - wide, high + wide,
+                                              std::numeric_limits<double>::digits / 2)
+            .first;
     // Beyond, the density is less than e^-40 of the largest.
     constexpr double negligible = 40.0;
     const double step = 1e-3 * error.deviation;
@@ -108,7 +111,8 @@ std::vector<double> draw(const MemoryError& error, std::size_t draws, std::uint6
         before = here;
     }
     for (std::size_t d = 0; d < draws; ++d) {
-        const double share = normal_probability(posterior_normal(seed, d, PosteriorKind::memory, 0)) * below.back();
+        const double share =
+            normal_probability(posterior_normal(seed, d, PosteriorKind::memory, 0)) * below.back();
         const auto after = std::upper_bound(below.begin() + 1, below.end() - 1, share);
         const auto i = static_cast<double>(after - below.begin());
         const double part = std::clamp((share - *(after - 1)) / (*after - *(after - 1)), 0.0, 1.0);

@@ -21,8 +21,8 @@ double correlation_of(const MachineCorrelations& correlations, const MachinesDif
     return correlation;
 }
 
-PairVariance variance_of_ratio(const Discrepancy& discrepancy, std::span<const double> covariance, const PlanOfPosterior& a,
-                               const PlanOfPosterior& b, double correlation)
+PairVariance variance_of_ratio(const Discrepancy& discrepancy, std::span<const double> covariance,
+                               const PlanOfPosterior& a, const PlanOfPosterior& b, double correlation)
 {
     const std::size_t n = a.gradient.size();
     std::vector<double> slope(n);

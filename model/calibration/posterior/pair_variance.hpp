@@ -44,7 +44,7 @@ struct PairVariance {
 ///     (g_a - g_b) C (g_a - g_b) + 2 source^2 (1 - r) + 2 deviation^2 - 2 r covariance(delta_a, delta_b)
 ///
 /// With r = 1 it is the variance of the difference in StepPosterior before observations.
-PairVariance variance_of_ratio(const Discrepancy& discrepancy, std::span<const double> covariance, const PlanOfPosterior& a,
-                               const PlanOfPosterior& b, double correlation);
+PairVariance variance_of_ratio(const Discrepancy& discrepancy, std::span<const double> covariance,
+                               const PlanOfPosterior& a, const PlanOfPosterior& b, double correlation);
 
 }  // namespace prismopt

@@ -55,7 +55,8 @@ MatrixXd gradients(const Plans& plans, std::size_t constants)
 
 template <class Rows, class Columns>
 MatrixXd covariance_of_delta(
-    const Discrepancy& discrepancy, const Rows& rows, const Columns& columns, const std::function<void()>& pause = [] {})
+    const Discrepancy& discrepancy, const Rows& rows, const Columns& columns,
+    const std::function<void()>& pause = [] {})
 {
     MatrixXd result(static_cast<Index>(rows.size()), static_cast<Index>(columns.size()));
     for (std::size_t i = 0; i < rows.size(); ++i) {
@@ -113,8 +114,10 @@ struct StepPosterior::Latent {
 
     explicit Latent(const StepPosterior& of)
     {
-        const auto n = static_cast<std::size_t>(std::llround(std::sqrt(static_cast<double>(of.covariance_.size()))));
-        constants = Eigen::Map<const MatrixXd>(of.covariance_.data(), static_cast<Index>(n), static_cast<Index>(n));
+        const auto n =
+            static_cast<std::size_t>(std::llround(std::sqrt(static_cast<double>(of.covariance_.size()))));
+        constants =
+            Eigen::Map<const MatrixXd>(of.covariance_.data(), static_cast<Index>(n), static_cast<Index>(n));
         gradients = prismopt::gradients(of.observations_, n);
         ratios.resize(static_cast<Index>(of.observations_.size()));
         noise.resize(ratios.size());
@@ -132,19 +135,21 @@ struct StepPosterior::Latent {
     template <class Plans>
     MatrixXd with(const Plans& plans, const StepPosterior& of) const
     {
-        MatrixXd result =
-            prismopt::gradients(plans, static_cast<std::size_t>(constants.rows())).transpose() * constants * gradients;
+        MatrixXd result = prismopt::gradients(plans, static_cast<std::size_t>(constants.rows())).transpose() *
+                          constants * gradients;
         for (std::size_t i = 0; i < plans.size(); ++i) {
             for (std::size_t j = 0; j < of.observations_.size(); ++j) {
                 const bool shared = plan_of(plans[i]).job == of.observations_[j].plan.job;
-                result(static_cast<Index>(i), static_cast<Index>(j)) += shared ? square(of.discrepancy_.source) : 0.0;
+                result(static_cast<Index>(i), static_cast<Index>(j)) +=
+                    shared ? square(of.discrepancy_.source) : 0.0;
             }
         }
         return result + covariance_of_delta(of.discrepancy_, plans, of.observations_);
     }
 };
 
-StepPosterior::StepPosterior(std::vector<double> covariance, Discrepancy discrepancy, std::vector<StepObservation> observations)
+StepPosterior::StepPosterior(std::vector<double> covariance, Discrepancy discrepancy,
+                             std::vector<StepObservation> observations)
     : covariance_(std::move(covariance)), discrepancy_(discrepancy), observations_(std::move(observations))
 {
 }
@@ -158,8 +163,8 @@ std::vector<NormalMarginal> StepPosterior::marginals(std::span<const PlanOfPoste
     const VectorXd mean = with * known.factor.solve(known.ratios);
     std::vector<NormalMarginal> result;
     for (Index i = 0; i < with.rows(); ++i) {
-        const double before =
-            of_plans.col(i).dot(known.constants * of_plans.col(i)) + square(discrepancy_.source) + square(discrepancy_.deviation);
+        const double before = of_plans.col(i).dot(known.constants * of_plans.col(i)) +
+                              square(discrepancy_.source) + square(discrepancy_.deviation);
         result.push_back({mean[i], std::sqrt(std::max(0.0, before - told.col(i).squaredNorm()))});
     }
     return result;
@@ -172,7 +177,8 @@ std::vector<NormalMarginal> StepPosterior::constants(int job) const
     MatrixXd with(n + 1, known.ratios.size());
     with.topRows(n) = known.constants * known.gradients;
     for (Index j = 0; j < known.ratios.size(); ++j) {
-        with(n, j) = observations_[static_cast<std::size_t>(j)].plan.job == job ? square(discrepancy_.source) : 0.0;
+        with(n, j) =
+            observations_[static_cast<std::size_t>(j)].plan.job == job ? square(discrepancy_.source) : 0.0;
     }
     VectorXd before(n + 1);
     before.head(n) = known.constants.diagonal();
@@ -203,13 +209,15 @@ std::vector<double> StepPosterior::source_draws(int job, std::size_t draws, std:
 {
     std::vector<double> result;
     for (std::size_t d = 0; d < draws; ++d) {
-        result.push_back(discrepancy_.source * posterior_normal(seed, d, PosteriorKind::source, static_cast<std::size_t>(job)));
+        result.push_back(discrepancy_.source *
+                         posterior_normal(seed, d, PosteriorKind::source, static_cast<std::size_t>(job)));
     }
     return result;
 }
 
-std::vector<double> StepPosterior::draw(std::span<const PlanOfPosterior> plans, std::size_t draws, std::uint64_t seed,
-                                        Components components, const std::function<void()>& pause) const
+std::vector<double> StepPosterior::draw(std::span<const PlanOfPosterior> plans, std::size_t draws,
+                                        std::uint64_t seed, Components components,
+                                        const std::function<void()>& pause) const
 {
     const Latent known(*this);
     // Plans with equal traits share their delta.
@@ -230,7 +238,8 @@ std::vector<double> StepPosterior::draw(std::span<const PlanOfPosterior> plans, 
     constexpr double rounding = 1e-9;
     of_traits.diagonal().array() += rounding * square(discrepancy_.deviation);
     const auto constants = static_cast<std::size_t>(known.constants.rows());
-    const MatrixXd of_constants = root_of(known.constants) * normals(seed, draws, PosteriorKind::constant, constants);
+    const MatrixXd of_constants =
+        root_of(known.constants) * normals(seed, draws, PosteriorKind::constant, constants);
     int jobs = 1;
     for (const PlanOfPosterior& plan : plans) {
         jobs = std::max(jobs, plan.job + 1);
@@ -238,9 +247,10 @@ std::vector<double> StepPosterior::draw(std::span<const PlanOfPosterior> plans, 
     for (const StepObservation& observation : observations_) {
         jobs = std::max(jobs, observation.plan.job + 1);
     }
-    const MatrixXd source = discrepancy_.source * normals(seed, draws, PosteriorKind::source, static_cast<std::size_t>(jobs));
-    const MatrixXd delta =
-        product(lower_root(std::move(of_traits), pause), normals(seed, draws, PosteriorKind::delta, distinct.size()), pause);
+    const MatrixXd source =
+        discrepancy_.source * normals(seed, draws, PosteriorKind::source, static_cast<std::size_t>(jobs));
+    const MatrixXd delta = product(lower_root(std::move(of_traits), pause),
+                                   normals(seed, draws, PosteriorKind::delta, distinct.size()), pause);
     const auto value = [&](const auto& of, bool with_delta) {  // [plan][draw]
         MatrixXd result = gradients(of, constants).transpose() * of_constants;
         for (Index i = 0; i < result.rows(); ++i) {
@@ -254,7 +264,8 @@ std::vector<double> StepPosterior::draw(std::span<const PlanOfPosterior> plans, 
     };
     MatrixXd result = value(plans, components.delta);
     if (!observations_.empty()) {
-        const MatrixXd noise = known.noise.asDiagonal() * normals(seed, draws, PosteriorKind::repeat, observations_.size());
+        const MatrixXd noise =
+            known.noise.asDiagonal() * normals(seed, draws, PosteriorKind::repeat, observations_.size());
         const MatrixXd missing = -((value(observations_, true) + noise).colwise() - known.ratios);
         MatrixXd with = known.with(plans, *this);
         if (!components.delta) {

@@ -35,7 +35,8 @@ struct NormalMarginal {
 class StepPosterior {
 public:
     /// `covariance`: of the logarithms of the constants, [i * constants + j].
-    StepPosterior(std::vector<double> covariance, Discrepancy discrepancy, std::vector<StepObservation> observations = {});
+    StepPosterior(std::vector<double> covariance, Discrepancy discrepancy,
+                  std::vector<StepObservation> observations = {});
 
     const Discrepancy& discrepancy() const { return discrepancy_; }
     const std::vector<double>& covariance() const { return covariance_; }

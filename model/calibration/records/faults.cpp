@@ -13,7 +13,8 @@ using namespace literals;
 
 void add_fault(std::vector<Fault>& faults, const std::string& reason, std::uint32_t line)
 {
-    const auto same = std::find_if(faults.begin(), faults.end(), [&](const Fault& f) { return f.reason == reason; });
+    const auto same =
+        std::find_if(faults.begin(), faults.end(), [&](const Fault& f) { return f.reason == reason; });
     if (same != faults.end()) {
         ++same->count;
     } else {
@@ -23,7 +24,9 @@ void add_fault(std::vector<Fault>& faults, const std::string& reason, std::uint3
 
 const char* impossible_duration(double seconds)
 {
-    return seconds < 0.0 ? "negative duration" : seconds > (1_day).si ? "duration of more than a day" : nullptr;
+    return seconds < 0.0          ? "negative duration"
+           : seconds > (1_day).si ? "duration of more than a day"
+                                  : nullptr;
 }
 
 double longest_credible(std::vector<double> of_kind_s, double whole_s)

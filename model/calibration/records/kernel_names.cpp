@@ -34,7 +34,8 @@ constexpr std::array collective_words{NamePart{"allreduce", Collective::all_redu
 /// The narrowest class within `root` that the name tells: by the group and the kind of a collective.
 KernelClass narrowed(KernelClass root, const std::string& lower)
 {
-    std::optional<ProcessGroup> group = root == KernelClass::dp_collective ? std::optional(ProcessGroup::data) : std::nullopt;
+    std::optional<ProcessGroup> group =
+        root == KernelClass::dp_collective ? std::optional(ProcessGroup::data) : std::nullopt;
     for (const auto& [part, named] : group_words) {
         if (!group && root == KernelClass::tp_collective && lower.find(part) != std::string::npos) {
             group = named;
@@ -50,7 +51,8 @@ KernelClass narrowed(KernelClass root, const std::string& lower)
             return class_of(*group, kind);
         }
     }
-    const bool passed_on = letters.find("send") != std::string::npos || letters.find("recv") != std::string::npos;
+    const bool passed_on =
+        letters.find("send") != std::string::npos || letters.find("recv") != std::string::npos;
     return passed_on && group == ProcessGroup::context ? KernelClass::context_p2p : class_of(*group);
 }
 
@@ -110,7 +112,8 @@ KernelName kernel_name(const std::string& pattern, KernelClass kernel, std::opti
 OpKind op_kind(const std::string& name, const KernelNames& names)
 {
     const std::string lower = lower_case(name);
-    const auto row = std::find_if(names.begin(), names.end(), [&](const KernelName& r) { return matches(r, lower); });
+    const auto row =
+        std::find_if(names.begin(), names.end(), [&](const KernelName& r) { return matches(r, lower); });
     if (row == names.end()) {
         return {.name = name, .known = false};
     }

@@ -14,8 +14,10 @@ namespace prismopt {
 /// Role of an operation in the dependencies of a step.
 enum class OpRole : std::uint8_t { compute, send, receive, collective };
 template <>
-inline constexpr auto names_of<OpRole> = std::to_array<Named<OpRole>>(
-    {{OpRole::compute, "compute"}, {OpRole::send, "send"}, {OpRole::receive, "receive"}, {OpRole::collective, "collective"}});
+inline constexpr auto names_of<OpRole> = std::to_array<Named<OpRole>>({{OpRole::compute, "compute"},
+                                                                       {OpRole::send, "send"},
+                                                                       {OpRole::receive, "receive"},
+                                                                       {OpRole::collective, "collective"}});
 
 /// Role of kernels of a class; transfers are sends.
 OpRole usual_role(KernelClass kernel);
@@ -39,7 +41,8 @@ struct KernelName {
 using KernelNames = std::vector<KernelName>;
 
 /// Row of a pattern such as "triton_tem*mm"; its class's usual role if none is given.
-KernelName kernel_name(const std::string& pattern, KernelClass kernel, std::optional<OpRole> role = std::nullopt);
+KernelName kernel_name(const std::string& pattern, KernelClass kernel,
+                       std::optional<OpRole> role = std::nullopt);
 
 /// Kind of a name; elementwise and not known if no row matches. Of a collective whose class is all of dp_collective or tp_collective,
 /// the class is narrowed by the process group and the kind of collective that the name contains: "nccl _allgather_base of a

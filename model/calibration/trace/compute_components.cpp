@@ -54,9 +54,22 @@ Partition partition_in_steps(const std::vector<SlotPlace>& places, std::size_t s
 /// The analysis of variance of a job. A microbatch is recognised by how it differs from the others of its replica in the step; a
 /// stage in one step by how it differs from the replica's other stages, less what it always does; where there is but one
 /// stage, or one microbatch, by how the replica differs from the others in the step.
-ComponentModel component_model(const OperationGroups& groups, std::size_t steps, bool exponents, std::vector<double> y)
+ComponentModel component_model(const OperationGroups& groups, std::size_t steps, bool exponents,
+                               std::vector<double> y)
 {
-    enum Index { one, cell, stage, replica, worker, step, replica_step, stage_step, microbatch, each, cell_step };
+    enum Index {
+        one,
+        cell,
+        stage,
+        replica,
+        worker,
+        step,
+        replica_step,
+        stage_step,
+        microbatch,
+        each,
+        cell_step
+    };
     Partition singles{std::vector<int>(y.size()), static_cast<int>(y.size())};
     std::iota(singles.level.begin(), singles.level.end(), 0);
     ComponentModel model;
@@ -86,7 +99,8 @@ ComponentModel component_model(const OperationGroups& groups, std::size_t steps,
     model.effects = {{"step", step, {{1.0, step, one}}},
                      {"gpu", worker, {{1.0, worker, stage}}},
                      {"stage", stage_step, stages ? stage_in_step : replica_in_step},
-                     {"microbatch", microbatch, one_microbatch && stages ? replica_in_step : microbatch_in_replica},
+                     {"microbatch", microbatch,
+                      one_microbatch && stages ? replica_in_step : microbatch_in_replica},
                      {"residual", each, exponents ? residual_of_exponents : residual_of_one_exponent}};
     model.blocks = blocks_of_steps(y.size(), steps);
     model.y = std::move(y);
@@ -144,8 +158,8 @@ void widen_residual(const std::vector<MicrobatchExponent>& exponents, Component&
 
 /// Where a stage's exponent is not one, it is longer in the steps in which its microbatches are. This is no effect of the stage: with
 /// n microbatches of variance v, stages with exponents e vary by v / n times the variance of e.
-void subtract_exponents(const std::vector<MicrobatchExponent>& exponents, double microbatches, const Component& microbatch,
-                        Component& stage)
+void subtract_exponents(const std::vector<MicrobatchExponent>& exponents, double microbatches,
+                        const Component& microbatch, Component& stage)
 {
     std::map<int, std::vector<double>> of_stage;
     for (const MicrobatchExponent& exponent : exponents) {
@@ -183,9 +197,15 @@ OperationGroups groups_of(const std::vector<SlotPlace>& places, std::size_t step
     const auto replica = [](const SlotPlace& p) { return p.replica_and_stage.dp; };
     const auto worker = [](const SlotPlace& p) { return p.worker; };
     const auto nothing = [](const SlotPlace&) { return 0; };
-    const auto cell = [&](const SlotPlace& p) { return (static_cast<std::int64_t>(p.kind) << 32) + stage(p); };
-    const auto worker_kind = [](const SlotPlace& p) { return (static_cast<std::int64_t>(p.kind) << 32) + p.worker; };
-    const auto microbatch = [&](const SlotPlace& p) { return (static_cast<std::int64_t>(replica(p)) << 16) + p.microbatch; };
+    const auto cell = [&](const SlotPlace& p) {
+        return (static_cast<std::int64_t>(p.kind) << 32) + stage(p);
+    };
+    const auto worker_kind = [](const SlotPlace& p) {
+        return (static_cast<std::int64_t>(p.kind) << 32) + p.worker;
+    };
+    const auto microbatch = [&](const SlotPlace& p) {
+        return (static_cast<std::int64_t>(replica(p)) << 16) + p.microbatch;
+    };
     return {.cells = partition_over_steps(places, steps, cell),
             .stages = partition_over_steps(places, steps, stage),
             .replicas = partition_over_steps(places, steps, replica),
@@ -197,11 +217,12 @@ OperationGroups groups_of(const std::vector<SlotPlace>& places, std::size_t step
             .microbatches = partition_in_steps(places, steps, microbatch)};
 }
 
-ExponentFit fit_exponents(const std::vector<SlotPlace>& places, std::size_t steps, const OperationGroups& groups,
-                          const std::vector<double>& y)
+ExponentFit fit_exponents(const std::vector<SlotPlace>& places, std::size_t steps,
+                          const OperationGroups& groups, const std::vector<double>& y)
 {
     const bool one_microbatch = groups.microbatches.levels == groups.replica_steps.levels;
-    const MicrobatchTimes times{y, groups.cells, groups.microbatches, one_microbatch ? groups.steps : groups.replica_steps,
+    const MicrobatchTimes times{y, groups.cells, groups.microbatches,
+                                one_microbatch ? groups.steps : groups.replica_steps,
                                 blocks_of_steps(y.size(), steps)};
     ExponentFit fit{microbatch_exponents(times), std::vector<double>(y.size(), 0.0)};
     if (fit.exponents.empty()) {

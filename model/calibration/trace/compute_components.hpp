@@ -40,11 +40,11 @@ OperationGroups groups_of(const std::vector<SlotPlace>& places, std::size_t step
 /// Kinds and stages whose times grow faster or more slowly with a microbatch than the mean.
 struct ExponentFit {
     std::vector<MicrobatchExponent> exponents;  // empty: all one
-    std::vector<double> beyond;                 // [slot * steps + step]: what exponents other than one add to a duration
+    std::vector<double> beyond;  // [slot * steps + step]: what exponents other than one add to a duration
 };
 /// `y`: log durations about the means of kind and stage.
-ExponentFit fit_exponents(const std::vector<SlotPlace>& places, std::size_t steps, const OperationGroups& groups,
-                          const std::vector<double>& y);
+ExponentFit fit_exponents(const std::vector<SlotPlace>& places, std::size_t steps,
+                          const OperationGroups& groups, const std::vector<double>& y);
 
 /// Components of the variance of log durations.
 struct ComputeComponents {

@@ -32,13 +32,15 @@ bool significant(double larger, double smaller, double freedom, double freedom_o
 }
 
 /// The compute operations with a microbatch, without those of some workers (ascending).
-std::vector<int> compute_slots(const Trace& trace, const StepGraph& graph, const std::vector<std::int32_t>& left_out)
+std::vector<int> compute_slots(const Trace& trace, const StepGraph& graph,
+                               const std::vector<std::int32_t>& left_out)
 {
     std::vector<int> slots;
     for (std::size_t slot = 0; slot < graph.slots.size(); ++slot) {
         const StepSlot& s = graph.slots[slot];
         const bool counts = !std::binary_search(left_out.begin(), left_out.end(), s.worker);
-        if (counts && s.microbatch >= 0 && trace.kinds[static_cast<std::size_t>(s.kind)].role == OpRole::compute) {
+        if (counts && s.microbatch >= 0 &&
+            trace.kinds[static_cast<std::size_t>(s.kind)].role == OpRole::compute) {
             slots.push_back(static_cast<int>(slot));
         }
     }
@@ -87,8 +89,9 @@ struct WorkerDifferences {
     std::vector<double> errors;   // standard errors
 };
 
-WorkerDifferences worker_differences(const std::vector<SlotPlace>& places, std::size_t steps, std::size_t all_workers,
-                                     const OperationGroups& groups, const std::vector<double>& y)
+WorkerDifferences worker_differences(const std::vector<SlotPlace>& places, std::size_t steps,
+                                     std::size_t all_workers, const OperationGroups& groups,
+                                     const std::vector<double>& y)
 {
     const Partition& workers = groups.workers;
     const Partition in_step = both(workers, groups.steps);
@@ -106,7 +109,8 @@ WorkerDifferences worker_differences(const std::vector<SlotPlace>& places, std::
         }
     }
     constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
-    WorkerDifferences result{std::vector<double>(all_workers, unknown), std::vector<double>(all_workers, unknown)};
+    WorkerDifferences result{std::vector<double>(all_workers, unknown),
+                             std::vector<double>(all_workers, unknown)};
     for (std::size_t k = 0; k < places.size(); ++k) {
         const auto worker = static_cast<std::size_t>(workers.level[k * steps]);
         const std::vector<double>& own = differences[worker];
@@ -120,7 +124,8 @@ WorkerDifferences worker_differences(const std::vector<SlotPlace>& places, std::
 /// The share of the means of workers by kind that is the workers' own, by how well the steps agree on them.
 double share_of_workers(const Partition& workers, std::size_t steps, const std::vector<double>& y)
 {
-    std::vector<std::vector<double>> by_step(static_cast<std::size_t>(workers.levels), std::vector<double>(steps, 0.0));
+    std::vector<std::vector<double>> by_step(static_cast<std::size_t>(workers.levels),
+                                             std::vector<double>(steps, 0.0));
     std::vector<double> count(by_step.size(), 0.0);
     for (std::size_t i = 0; i < y.size(); ++i) {
         const auto worker = static_cast<std::size_t>(workers.level[i]);
@@ -166,7 +171,8 @@ bool vary_together(const Partition& groups, const Partition& microbatches, const
     }
     const double freedom = groups.levels - 1.0;
     const double freedom_within = members.levels - groups.levels;
-    return freedom_within < 1.0 || significant(between / freedom, within / freedom_within, freedom, freedom_within);
+    return freedom_within < 1.0 ||
+           significant(between / freedom, within / freedom_within, freedom, freedom_within);
 }
 
 /// Stretches the group means to a variance. What was subtracted as the effect of a step took part of them with it: with few
@@ -189,8 +195,8 @@ struct MicrobatchEffects {
 };
 
 /// `y`: what is left of the durations, without what exponents add.
-MicrobatchEffects microbatch_effects(const OperationGroups& groups, bool exponents, const ComputeComponents& components,
-                                     std::vector<double> y)
+MicrobatchEffects microbatch_effects(const OperationGroups& groups, bool exponents,
+                                     const ComputeComponents& components, std::vector<double> y)
 {
     MicrobatchEffects result;
     std::vector<double> means = part_means(groups.microbatches, y);
@@ -219,7 +225,8 @@ MicrobatchEffects microbatch_effects(const OperationGroups& groups, bool exponen
 
 }  // namespace
 
-ComputeParts compute_parts(const Trace& trace, const StepGraph& graph, const std::vector<std::int32_t>& left_out)
+ComputeParts compute_parts(const Trace& trace, const StepGraph& graph,
+                           const std::vector<std::int32_t>& left_out)
 {
     ComputeParts parts;
     parts.slots = compute_slots(trace, graph, left_out);
@@ -234,7 +241,8 @@ ComputeParts compute_parts(const Trace& trace, const StepGraph& graph, const std
 
     const ExponentFit fit = fit_exponents(places, steps, groups, rest);
     const bool exponents = !fit.exponents.empty();
-    const ComputeComponents components = compute_components(groups, steps, fit.exponents, difference(rest, fit.beyond));
+    const ComputeComponents components =
+        compute_components(groups, steps, fit.exponents, difference(rest, fit.beyond));
 
     WorkerDifferences workers = worker_differences(places, steps, trace.workers.size(), groups, rest);
     const double own_share = share_of_workers(groups.worker_kinds, steps, rest);
@@ -247,20 +255,23 @@ ComputeParts compute_parts(const Trace& trace, const StepGraph& graph, const std
 
     parts.step_means = part_means(groups.steps, rest);
     const double replica_variance = variance_of(part_means(groups.replica_steps, rest));
-    const std::vector<double> step_effects = subtract_means(groups.steps, shrinkage(components.step, parts.step_means), rest);
+    const std::vector<double> step_effects =
+        subtract_means(groups.steps, shrinkage(components.step, parts.step_means), rest);
     parts.step.assign(step_effects.begin(), step_effects.end());
     parts.replicas_together = vary_together(groups.replica_steps, groups.microbatches, rest) ||
                               vary_together(groups.stage_steps, groups.microbatches, rest);
     stretch_means(groups.replica_steps, replica_variance - components.step.variance, rest);
     parts.rest.assign(rest.begin(), rest.end());
 
-    MicrobatchEffects effects = microbatch_effects(groups, exponents, components, difference(std::move(rest), fit.beyond));
+    MicrobatchEffects effects =
+        microbatch_effects(groups, exponents, components, difference(std::move(rest), fit.beyond));
     parts.microbatch_effects = std::move(effects.effects);
     parts.residuals = std::move(effects.residuals);
     parts.worker_effects = std::move(workers.effects);
     parts.worker_errors = std::move(workers.errors);
     parts.exponents = fit.exponents;
-    parts.components = {components.step, components.gpu, components.stage, components.microbatch, components.residual};
+    parts.components = {components.step, components.gpu, components.stage, components.microbatch,
+                        components.residual};
     return parts;
 }
 

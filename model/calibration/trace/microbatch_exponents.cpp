@@ -48,14 +48,17 @@ std::vector<std::vector<double>> microbatch_rows(const MicrobatchTimes& times)
 }
 
 /// Sums of products of cells over the microbatches of each block.
-std::vector<Eigen::MatrixXd> products_by_block(const MicrobatchTimes& times, const std::vector<std::vector<double>>& rows)
+std::vector<Eigen::MatrixXd> products_by_block(const MicrobatchTimes& times,
+                                               const std::vector<std::vector<double>>& rows)
 {
     std::vector<std::size_t> block_of(rows.size(), 0);
     for (std::size_t i = 0; i < times.y.size(); ++i) {
-        block_of[static_cast<std::size_t>(times.microbatches.level[i])] = static_cast<std::size_t>(times.blocks.level[i]);
+        block_of[static_cast<std::size_t>(times.microbatches.level[i])] =
+            static_cast<std::size_t>(times.blocks.level[i]);
     }
     const Eigen::Index cells = times.cells.levels;
-    std::vector<Eigen::MatrixXd> products(static_cast<std::size_t>(times.blocks.levels), Eigen::MatrixXd::Zero(cells, cells));
+    std::vector<Eigen::MatrixXd> products(static_cast<std::size_t>(times.blocks.levels),
+                                          Eigen::MatrixXd::Zero(cells, cells));
     for (std::size_t m = 0; m < rows.size(); ++m) {
         if (std::all_of(rows[m].begin(), rows[m].end(), [](double x) { return std::isfinite(x); })) {
             const Eigen::Map<const Eigen::VectorXd> row(rows[m].data(), cells);
@@ -93,7 +96,8 @@ std::vector<double> exponents_of(const Eigen::MatrixXd& products)
             double square = 0.0;
             for (std::size_t d = 0; d < cells; ++d) {
                 if (d != c) {
-                    product += products(static_cast<Eigen::Index>(c), static_cast<Eigen::Index>(d)) / scale * exponents[d];
+                    product += products(static_cast<Eigen::Index>(c), static_cast<Eigen::Index>(d)) / scale *
+                               exponents[d];
                     square += exponents[d] * exponents[d];
                 }
             }
@@ -127,7 +131,8 @@ std::vector<MicrobatchExponent> microbatch_exponents(const MicrobatchTimes& time
     const std::vector<double> found = exponents_of(all);
     double shared_squares = 0.0;
     for (const Eigen::MatrixXd& of_block : products) {
-        const double change = shared_by_cells(of_block) - shared_by_cells(all) / static_cast<double>(products.size());
+        const double change =
+            shared_by_cells(of_block) - shared_by_cells(all) / static_cast<double>(products.size());
         shared_squares += change * change;
     }
     constexpr double sure = 4.0;  // standard errors of a common effect, without which there are no exponents
@@ -160,7 +165,8 @@ std::vector<MicrobatchExponent> microbatch_exponents(const MicrobatchTimes& time
     return by_chance < level ? exponents : std::vector<MicrobatchExponent>{};
 }
 
-std::vector<double> beyond_exponent_one(const MicrobatchTimes& times, const std::vector<MicrobatchExponent>& exponents)
+std::vector<double> beyond_exponent_one(const MicrobatchTimes& times,
+                                        const std::vector<MicrobatchExponent>& exponents)
 {
     const std::vector<std::vector<double>> rows = microbatch_rows(times);
     std::vector<double> effects;

@@ -37,6 +37,7 @@ struct MicrobatchTimes {
 std::vector<MicrobatchExponent> microbatch_exponents(const MicrobatchTimes& times);
 
 /// Returns what the exponents add to each y: (exponent - 1) times the least-squares effect of its microbatch.
-std::vector<double> beyond_exponent_one(const MicrobatchTimes& times, const std::vector<MicrobatchExponent>& exponents);
+std::vector<double> beyond_exponent_one(const MicrobatchTimes& times,
+                                        const std::vector<MicrobatchExponent>& exponents);
 
 }  // namespace prismopt

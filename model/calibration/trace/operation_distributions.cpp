@@ -41,7 +41,10 @@ struct KindFactors {
     std::vector<double> factors;
 };
 
-bool is_one_step(const Trace& trace) { return trace.ops.empty() || trace.ops.front().step == trace.ops.back().step; }
+bool is_one_step(const Trace& trace)
+{
+    return trace.ops.empty() || trace.ops.front().step == trace.ops.back().step;
+}
 
 /// Whether several workers do the same work.
 bool has_replicas(const Trace& trace)
@@ -50,7 +53,8 @@ bool has_replicas(const Trace& trace)
     for (const TraceOp& op : trace.ops) {
         of_stage[trace.workers[static_cast<std::size_t>(op.worker)].stage].insert(op.worker);
     }
-    return std::any_of(of_stage.begin(), of_stage.end(), [](const auto& stage) { return stage.second.size() > 1; });
+    return std::any_of(of_stage.begin(), of_stage.end(),
+                       [](const auto& stage) { return stage.second.size() > 1; });
 }
 
 /// The durations of each kind. Excludes receives, which are with the sends, and `with_components` the compute of
@@ -93,7 +97,8 @@ std::vector<std::vector<Duration>> read_durations(const Trace& trace, bool with_
 double remove_waiting(std::vector<Duration>& durations)
 {
     std::vector<double> seconds(durations.size());
-    std::transform(durations.begin(), durations.end(), seconds.begin(), [](const Duration& d) { return d.seconds; });
+    std::transform(durations.begin(), durations.end(), seconds.begin(),
+                   [](const Duration& d) { return d.seconds; });
     const double threshold = waiting_threshold(seconds);
     const std::size_t before = durations.size();
     std::erase_if(durations, [&](const Duration& d) { return d.seconds > threshold; });
@@ -116,7 +121,8 @@ Signature signature_of(const OpKind& kind, const std::vector<Duration>& duration
 }
 
 /// Logarithms less the mean of their position, or of all positions of a worker if these are alike.
-std::vector<Rest> rests_of(const std::vector<Duration>& durations, std::size_t signature, bool positions_alike)
+std::vector<Rest> rests_of(const std::vector<Duration>& durations, std::size_t signature,
+                           bool positions_alike)
 {
     std::vector<std::int64_t> keys;
     std::vector<double> logs;
@@ -240,7 +246,8 @@ void subtract_steps(std::vector<Rest>& rests)
 }
 
 /// Adds what is left of a kind as factors, with the variance that the means took given back, and its fit to the kind's signature.
-void add_factors(std::span<const Rest> rests, bool in_class, std::vector<Signature>& signatures, std::vector<KindFactors>& kinds)
+void add_factors(std::span<const Rest> rests, bool in_class, std::vector<Signature>& signatures,
+                 std::vector<KindFactors>& kinds)
 {
     constexpr double least = 0.2;  // less left is mostly rounding
     std::vector<double> factors;
@@ -308,7 +315,8 @@ std::vector<Component> communication_components(const std::vector<Rest>& rests)
 }
 
 /// Adds the factors of transfers and collectives, whose kinds lie together, without what one step shares.
-void add_communication(std::vector<Rest> rests, OperationDistributions& result, std::vector<KindFactors>& kinds)
+void add_communication(std::vector<Rest> rests, OperationDistributions& result,
+                       std::vector<KindFactors>& kinds)
 {
     if (rests.size() > 1) {
         result.communication = communication_components(rests);
@@ -318,7 +326,8 @@ void add_communication(std::vector<Rest> rests, OperationDistributions& result, 
     }
     for (auto begin = rests.cbegin(); begin != rests.cend();) {
         const std::size_t signature = begin->signature;
-        const auto end = std::find_if(begin, rests.cend(), [&](const Rest& r) { return r.signature != signature; });
+        const auto end =
+            std::find_if(begin, rests.cend(), [&](const Rest& r) { return r.signature != signature; });
         add_factors({begin, end}, true, result.signatures, kinds);
         begin = end;
     }
@@ -406,7 +415,8 @@ OperationDistributions operation_distributions(const Trace& trace, bool with_com
         if (steps_differ(rests)) {
             subtract_steps(rests);
         }
-        const bool once = std::all_of(durations.begin(), durations.end(), [](const Duration& d) { return d.sequence == 0; });
+        const bool once = std::all_of(durations.begin(), durations.end(),
+                                      [](const Duration& d) { return d.sequence == 0; });
         if (once) {
             add_special(kind, result.special);
         }

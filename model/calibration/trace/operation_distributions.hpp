@@ -19,8 +19,9 @@ namespace prismopt {
 struct Signature {
     std::string name;
     double mean_s = 0.0;
-    DistributionFit fit;    // of the residual after position, worker and step; without values if there is none
-    double waiting = 0.0;   // share of a transfer's durations that include waiting for the other end; excluded (waiting.hpp)
+    DistributionFit fit;  // of the residual after position, worker and step; without values if there is none
+    double waiting =
+        0.0;  // share of a transfer's durations that include waiting for the other end; excluded (waiting.hpp)
     double spread = 0.0;    // standard deviation of log durations about their mean
     double own = 0.0;       // standard deviation of the residual
     bool in_class = false;  // included in the distribution of its class
@@ -46,10 +47,11 @@ bool has_own_distribution(KernelClass kernel, const ClassPools& pools);
 /// as replicates. Kinds with less than a hundredth of the time of their class are excluded from its distribution.
 struct OperationDistributions {
     std::vector<Signature> signatures;
-    std::vector<Component> communication;             // step, residual
-    ClassPools pools;                                 // residuals, as factors
-    std::array<std::string, kernel_classes> special;  // kinds that occur once per step, excluded from their class
-    bool positions_alike = false;                     // residuals are relative to the mean of the kind: one step of one worker
+    std::vector<Component> communication;  // step, residual
+    ClassPools pools;                      // residuals, as factors
+    std::array<std::string, kernel_classes>
+        special;                   // kinds that occur once per step, excluded from their class
+    bool positions_alike = false;  // residuals are relative to the mean of the kind: one step of one worker
 };
 
 /// Computes the distributions from a trace sorted by start. `with_components`: skips the compute of microbatches, which has

@@ -14,7 +14,8 @@ namespace {
 /// Words for one thing of one draw.
 std::array<std::uint32_t, 4> words_of(std::uint64_t seed, int draw, std::uint32_t which)
 {
-    return philox(seed, {static_cast<std::uint32_t>(draw), 0, which, use(Stream::calibration, Purpose::search)});
+    return philox(seed,
+                  {static_cast<std::uint32_t>(draw), 0, which, use(Stream::calibration, Purpose::search)});
 }
 
 std::size_t below(std::uint32_t word, std::size_t count)
@@ -38,12 +39,13 @@ public:
         for (std::size_t k = 0; k < parts.slots.size(); ++k) {
             const StepSlot& s = graph.slots[static_cast<std::size_t>(parts.slots[k])];
             const TraceWorker who = trace.workers[static_cast<std::size_t>(s.worker)];
-            const auto place = place_of.emplace(std::array{who.stage, s.kind, s.sequence}, place_of.size()).first->second;
+            const auto place =
+                place_of.emplace(std::array{who.stage, s.kind, s.sequence}, place_of.size()).first->second;
             if (table_.size() <= place) {
                 table_.emplace_back(count_, -1);
             }
-            const auto replica =
-                static_cast<std::size_t>(std::lower_bound(replicas.begin(), replicas.end(), who.dp) - replicas.begin());
+            const auto replica = static_cast<std::size_t>(
+                std::lower_bound(replicas.begin(), replicas.end(), who.dp) - replicas.begin());
             table_[place][replica] = static_cast<int>(k);
             place_.push_back(place);
         }
@@ -75,7 +77,8 @@ std::vector<double> predicted_steps(const Trace& trace, const StepGraph& graph, 
     std::vector<double> times;
     for (int draw = 0; draw < options.draws && steps > 0; ++draw) {
         // Each measured step equally often.
-        const std::size_t t = static_cast<std::size_t>(draw) * steps / static_cast<std::size_t>(options.draws);
+        const std::size_t t =
+            static_cast<std::size_t>(draw) * steps / static_cast<std::size_t>(options.draws);
         for (std::size_t slot = 0; slot < graph.slots.size(); ++slot) {
             gaps[slot] = graph.gap(slot, t);
             durations[slot] = graph.duration(slot, t);
@@ -83,10 +86,14 @@ std::vector<double> predicted_steps(const Trace& trace, const StepGraph& graph, 
         for (std::size_t k = 0; k < parts.slots.size(); ++k) {
             const StepSlot& s = graph.slots[static_cast<std::size_t>(parts.slots[k])];
             const int dp = trace.workers[static_cast<std::size_t>(s.worker)].dp;
-            const std::uint32_t microbatch = parts.replicas_together ? 0 : static_cast<std::uint32_t>(s.microbatch);
-            const auto word = words_of(options.seed, draw, (static_cast<std::uint32_t>(dp) << 16) + microbatch);
-            const std::size_t donor = donors.of(k, below(word[0], donors.replicas())) * steps + below(word[1], steps);
-            durations[static_cast<std::size_t>(parts.slots[k])] = std::exp(parts.place[k] + parts.step[t] + parts.rest[donor]);
+            const std::uint32_t microbatch =
+                parts.replicas_together ? 0 : static_cast<std::uint32_t>(s.microbatch);
+            const auto word =
+                words_of(options.seed, draw, (static_cast<std::uint32_t>(dp) << 16) + microbatch);
+            const std::size_t donor =
+                donors.of(k, below(word[0], donors.replicas())) * steps + below(word[1], steps);
+            durations[static_cast<std::size_t>(parts.slots[k])] =
+                std::exp(parts.place[k] + parts.step[t] + parts.rest[donor]);
         }
         times.push_back(replay(graph, gaps, durations));
     }

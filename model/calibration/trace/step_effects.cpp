@@ -55,7 +55,8 @@ public:
         }
         double freedom = freedom_;
         if (workers_.size() > 1) {
-            std::vector<double> rests;  // of workers in steps, with the variance given back that means of both took
+            std::vector<double>
+                rests;  // of workers in steps, with the variance given back that means of both took
             std::vector<double> noise;
             const double stretch = std::sqrt((k * w - 1.0) / ((k - 1.0) * (w - 1.0)));
             result.workers.assign(trace_.workers.size(), {});
@@ -66,13 +67,15 @@ public:
                     noise.push_back(std::max(finest, groups_[i][s].error));
                 }
             }
-            result.components[1] = spread_of_effects("stage", rests, noise, freedom_, (k - 1.0) * (w - 1.0) + 1.0);
+            result.components[1] =
+                spread_of_effects("stage", rests, noise, freedom_, (k - 1.0) * (w - 1.0) + 1.0);
             if (result.components[1].present) {
                 std::fill(errors.begin(), errors.end(), std::sqrt(variance_of(rests) / w));
                 freedom = (k - 1.0) * (w - 1.0);
             }
         }
-        result.components[0] = spread_of_effects("step", effects, errors, freedom, independent_draws(effects));
+        result.components[0] =
+            spread_of_effects("step", effects, errors, freedom, independent_draws(effects));
         result.components[2] = residual();
         result.effects = std::move(effects);
         return result;
@@ -123,7 +126,8 @@ private:
             if (counts(op) && step != place.end()) {
                 constexpr std::int64_t most_numbers = std::int64_t{1} << 28;
                 keys.push_back(
-                    (static_cast<std::int64_t>(op.kind) * static_cast<std::int64_t>(trace_.workers.size()) + op.worker) *
+                    (static_cast<std::int64_t>(op.kind) * static_cast<std::int64_t>(trace_.workers.size()) +
+                     op.worker) *
                         most_numbers +
                     op.sequence);
                 seconds.push_back(static_cast<double>(op.duration_s));
@@ -137,7 +141,8 @@ private:
     {
         const Partition cells = partition_by(keys);
         std::vector<double> logs(kernels_.size());
-        std::transform(kernels_.begin(), kernels_.end(), logs.begin(), [](const Kernel& kernel) { return kernel.log; });
+        std::transform(kernels_.begin(), kernels_.end(), logs.begin(),
+                       [](const Kernel& kernel) { return kernel.log; });
         const std::vector<double> means = part_means(cells, logs);
         const std::vector<double> times = part_means(cells, seconds);
         double squares = 0.0;
@@ -151,7 +156,8 @@ private:
             fourths += square * square;
         }
         // Kernels that count, by their time; means of positions and of workers in steps are taken from them.
-        const auto taken = static_cast<double>(cells.levels) + static_cast<double>(steps_.size() * workers_.size());
+        const auto taken =
+            static_cast<double>(cells.levels) + static_cast<double>(steps_.size() * workers_.size());
         left_ = kernels_.empty() ? 0.0 : 1.0 - taken / static_cast<double>(kernels_.size());
         freedom_ = fourths > 0.0 ? left_ * squares * squares / fourths : 0.0;
     }

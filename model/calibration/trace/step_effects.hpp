@@ -17,9 +17,10 @@ namespace prismopt {
 /// enters by the kind's share of time.
 struct StepEffects {
     std::vector<std::int32_t> steps;
-    std::vector<double> effects;               // [step], logarithms about their mean
-    std::vector<std::vector<double>> workers;  // [worker of the trace][step]; empty if the worker has no kernels in some step
-    std::vector<Component> components;         // step, stage (a worker in a step), residual
+    std::vector<double> effects;  // [step], logarithms about their mean
+    std::vector<std::vector<double>>
+        workers;  // [worker of the trace][step]; empty if the worker has no kernels in some step
+    std::vector<Component> components;  // step, stage (a worker in a step), residual
 };
 
 /// Estimates the effects from a trace sorted by start. The variance of steps is separated from that of workers in steps if this

@@ -80,7 +80,8 @@ double ready_s(const std::vector<std::vector<SlotTimes>>& times, const Waits& wa
 }
 
 /// Mean distance of the gaps from their median; nothing where starts do not wait so long.
-std::optional<double> gap_spread(const std::vector<std::vector<SlotTimes>>& times, std::size_t slot, const Waits& waits)
+std::optional<double> gap_spread(const std::vector<std::vector<SlotTimes>>& times, std::size_t slot,
+                                 const Waits& waits)
 {
     std::vector<double> gaps(times[slot].size());
     std::size_t negative = 0;
@@ -116,7 +117,8 @@ int receiving_kind(const std::vector<OpKind>& kinds, int send)
     return found == kinds.end() ? -1 : static_cast<int>(found - kinds.begin());
 }
 
-std::optional<int> find_slot(const Trace& trace, const TimedSlots& timed, TraceWorker worker, int kind, int sequence)
+std::optional<int> find_slot(const Trace& trace, const TimedSlots& timed, TraceWorker worker, int kind,
+                             int sequence)
 {
     const auto place = std::find(trace.workers.begin(), trace.workers.end(), worker);
     if (place == trace.workers.end()) {
@@ -127,7 +129,8 @@ std::optional<int> find_slot(const Trace& trace, const TimedSlots& timed, TraceW
 }
 
 /// The other end of a transfer: "x-recv" of "x-send", of the next stage or the one before, whichever starts with it.
-std::optional<int> peer_of(const Trace& trace, const TimedSlots& timed, const OperationIdentity& sender, int slot)
+std::optional<int> peer_of(const Trace& trace, const TimedSlots& timed, const OperationIdentity& sender,
+                           int slot)
 {
     const auto& [worker_index, kind, sequence] = sender;
     const TraceWorker worker = trace.workers[static_cast<std::size_t>(worker_index)];
@@ -188,7 +191,9 @@ using Scope = std::tuple<int, int, int, int>;
 std::vector<Scope> scopes_of(const StepSlot& s, const std::vector<TraceWorker>& workers)
 {
     const TraceWorker worker = workers[static_cast<std::size_t>(s.worker)];
-    return {{s.kind, s.sequence, 0, worker.dp}, {s.kind, s.sequence, 1, worker.stage}, {s.kind, s.sequence, 2, 0}};
+    return {{s.kind, s.sequence, 0, worker.dp},
+            {s.kind, s.sequence, 1, worker.stage},
+            {s.kind, s.sequence, 2, 0}};
 }
 
 /// The scopes of a slot, and those of the other stages.
@@ -208,7 +213,8 @@ std::vector<Scope> scopes_everywhere(const StepSlot& s, const std::vector<TraceW
 }
 
 /// What the slots of each scope wait for, of all but transfers.
-std::map<Scope, Waits> waits_by_scope(const Trace& trace, const std::vector<StepSlot>& slots, const std::vector<Waits>& own)
+std::map<Scope, Waits> waits_by_scope(const Trace& trace, const std::vector<StepSlot>& slots,
+                                      const std::vector<Waits>& own)
 {
     std::map<Scope, Waits> by_scope;
     for (std::size_t slot = 0; slot < slots.size(); ++slot) {
@@ -299,7 +305,8 @@ std::vector<int> order_of(const std::vector<Waits>& waits)
 }
 
 /// Adds the slots of a graph, in this order, with their gaps and durations.
-void add_slots(const TimedSlots& timed, const std::vector<Waits>& waits, const std::vector<int>& order, StepGraph& graph)
+void add_slots(const TimedSlots& timed, const std::vector<Waits>& waits, const std::vector<int>& order,
+               StepGraph& graph)
 {
     std::vector<int> place(order.size());
     for (std::size_t i = 0; i < order.size(); ++i) {

@@ -49,8 +49,9 @@ ChosenSteps choose_steps(const Trace& trace)
     for (const StepRange& range : ranges_of(trace)) {
         by_shape[sorted_identities(trace, range)].push_back(range);
     }
-    const auto usual = std::max_element(by_shape.begin(), by_shape.end(),
-                                        [](const auto& a, const auto& b) { return a.second.size() < b.second.size(); });
+    const auto usual = std::max_element(by_shape.begin(), by_shape.end(), [](const auto& a, const auto& b) {
+        return a.second.size() < b.second.size();
+    });
     ChosenSteps chosen;
     for (const auto& [shape, ranges] : by_shape) {
         if (&shape == &usual->first) {
@@ -66,7 +67,8 @@ ChosenSteps choose_steps(const Trace& trace)
 }
 
 /// SlotTimes of each operation in the steps, since the step's first start.
-std::map<OperationIdentity, std::vector<SlotTimes>> times_by_operation(const Trace& trace, const std::vector<StepRange>& steps)
+std::map<OperationIdentity, std::vector<SlotTimes>> times_by_operation(const Trace& trace,
+                                                                       const std::vector<StepRange>& steps)
 {
     std::map<OperationIdentity, std::vector<SlotTimes>> times;
     for (const StepRange& range : steps) {
@@ -102,8 +104,9 @@ TimedSlots make_slots(const Trace& trace, const std::vector<StepRange>& steps)
     for (std::size_t i = steps.front().begin; i < steps.front().end; ++i) {
         const TraceOp& op = trace.ops[i];
         const std::vector<SlotTimes>& own = times.at(identity(op));
-        const bool batched = before != nullptr && before->worker == op.worker && is_transfer(trace, before->kind) &&
-                             is_transfer(trace, op.kind) && start_together(made.times.back(), own);
+        const bool batched = before != nullptr && before->worker == op.worker &&
+                             is_transfer(trace, before->kind) && is_transfer(trace, op.kind) &&
+                             start_together(made.times.back(), own);
         if (batched) {
             std::vector<SlotTimes>& batch = made.times.back();
             for (std::size_t t = 0; t < own.size(); ++t) {

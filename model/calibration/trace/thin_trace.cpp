@@ -12,7 +12,8 @@ namespace {
 std::size_t stride(std::size_t now, std::size_t most, std::size_t count, std::size_t least)
 {
     const std::size_t wanted = (now + most - 1) / most;
-    const std::size_t allowed = count > least ? (count - 1) / (least - 1) : 1;  // numbers 0, s, 2 s, ...: least of them
+    const std::size_t allowed =
+        count > least ? (count - 1) / (least - 1) : 1;  // numbers 0, s, 2 s, ...: least of them
     return std::max<std::size_t>(1, std::min(wanted, allowed));
 }
 
@@ -51,7 +52,8 @@ public:
     Trace make()
     {
         thin_numbers();
-        of_replicas_ = stride(kept().count, most_, replicas_.size(), static_cast<std::size_t>(least_replicas));
+        of_replicas_ =
+            stride(kept().count, most_, replicas_.size(), static_cast<std::size_t>(least_replicas));
         const std::size_t of_steps = stride(kept().count, most_, steps_.size(), 2);
         for (std::size_t i = 0; i * of_steps < steps_.size(); ++i) {
             steps_[i] = steps_[i * of_steps];
@@ -86,7 +88,8 @@ private:
                 step = &op.step;
                 wanted = std::binary_search(steps_.begin(), steps_.end(), op.step);
             }
-            if (wanted && number_of(op) % numbers_[op.kind] == 0 && replica_kept[static_cast<std::size_t>(op.worker)] != 0) {
+            if (wanted && number_of(op) % numbers_[op.kind] == 0 &&
+                replica_kept[static_cast<std::size_t>(op.worker)] != 0) {
                 use(op);
             }
         }

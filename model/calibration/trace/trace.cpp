@@ -18,8 +18,8 @@ namespace {
 template <class Key, class Index>
 Index index_in(std::vector<std::pair<Key, Index>>& order, const Key& key, Index fresh)
 {
-    const auto place =
-        std::lower_bound(order.begin(), order.end(), key, [](const auto& entry, const Key& k) { return entry.first < k; });
+    const auto place = std::lower_bound(order.begin(), order.end(), key,
+                                        [](const auto& entry, const Key& k) { return entry.first < k; });
     if (place != order.end() && place->first == key) {
         return place->second;
     }
@@ -84,7 +84,9 @@ std::size_t leave_out_absurd(Trace& trace)
     for (std::size_t kind = 0; kind < limits.size(); ++kind) {
         limits[kind] = suspect[kind] ? longest_credible(std::move(usual[kind]), step_s) : limits[kind];
     }
-    const auto absurd = [&](const TraceOp& op) { return static_cast<double>(op.duration_s) > limits[op.kind]; };
+    const auto absurd = [&](const TraceOp& op) {
+        return static_cast<double>(op.duration_s) > limits[op.kind];
+    };
     for (const TraceOp& op : trace.ops) {
         if (absurd(op)) {
             trace.fault("duration above 100 times the median of " + trace.kinds[op.kind].name +
@@ -132,9 +134,11 @@ std::vector<TraceProblem> seams(const Trace& trace)
     const auto parted = [&](const TraceStepTime& a, const TraceStepTime& b) {
         return static_cast<std::int64_t>(b.step) - a.step > jump * usual;
     };
-    const auto usual_range = [](auto from, auto to) {  // nine tenths of them: a first or last step may be cut off
+    const auto usual_range = [](auto from,
+                                auto to) {  // nine tenths of them: a first or last step may be cut off
         std::vector<double> seconds;
-        std::transform(from, to, std::back_inserter(seconds), [](const TraceStepTime& t) { return t.seconds; });
+        std::transform(from, to, std::back_inserter(seconds),
+                       [](const TraceStepTime& t) { return t.seconds; });
         std::sort(seconds.begin(), seconds.end());
         const std::size_t out = (seconds.size() + 19) / 20;
         return std::pair{seconds[out], seconds[seconds.size() - 1 - out]};
@@ -151,13 +155,15 @@ std::vector<TraceProblem> seams(const Trace& trace)
             const auto [later_low, later_high] = usual_range(begin, end);
             if (later_low > longer * high || low > longer * later_high) {
                 const std::int32_t step = begin->step;
-                const auto op =
-                    std::find_if(trace.ops.begin(), trace.ops.end(), [&](const TraceOp& o) { return o.step == step; });
-                found.push_back({op->line, "operations of steps " + std::to_string(step) + " to " +
-                                               std::to_string((end - 1)->step) + " take " + milliseconds(later_low, later_high) +
-                                               ", steps " + std::to_string(before->step) + " to " +
-                                               std::to_string((begin - 1)->step) + " " + milliseconds(low, high) +
-                                               " (two jobs in one file?); put each job in its own file and calibrate one"});
+                const auto op = std::find_if(trace.ops.begin(), trace.ops.end(),
+                                             [&](const TraceOp& o) { return o.step == step; });
+                found.push_back(
+                    {op->line,
+                     "operations of steps " + std::to_string(step) + " to " +
+                         std::to_string((end - 1)->step) + " take " + milliseconds(later_low, later_high) +
+                         ", steps " + std::to_string(before->step) + " to " +
+                         std::to_string((begin - 1)->step) + " " + milliseconds(low, high) +
+                         " (two jobs in one file?); put each job in its own file and calibrate one"});
             }
         }
         before = begin;
@@ -174,8 +180,9 @@ std::vector<TraceProblem> problems(const Trace& trace)
     constexpr std::size_t most = 10;
     std::vector<TraceOp> of_worker;
     for (auto begin = trace.ops.begin(); begin != trace.ops.end() && found.size() < most;) {
-        const auto end = std::find_if(begin, trace.ops.end(),
-                                      [&](const TraceOp& op) { return op.step != begin->step || op.worker != begin->worker; });
+        const auto end = std::find_if(begin, trace.ops.end(), [&](const TraceOp& op) {
+            return op.step != begin->step || op.worker != begin->worker;
+        });
         of_worker.assign(begin, end);
         std::stable_sort(of_worker.begin(), of_worker.end(), [](const TraceOp& a, const TraceOp& b) {
             return std::tie(a.kind, a.sequence) < std::tie(b.kind, b.sequence);
@@ -184,15 +191,16 @@ std::vector<TraceProblem> problems(const Trace& trace)
             const TraceOp& before = of_worker[i - 1];
             const TraceOp& op = of_worker[i];
             if (before.kind == op.kind && before.sequence == op.sequence) {
-                found.push_back({std::max(op.line, before.line),
-                                 trace.kinds[op.kind].name + " " + std::to_string(op.sequence) + " of step " +
-                                     std::to_string(op.step) + " occurs twice for one worker, first in " + trace.rows + ' ' +
-                                     std::to_string(std::min(op.line, before.line)) +
-                                     " (two jobs in one file?); put each job in its own file and calibrate one"});
+                found.push_back(
+                    {std::max(op.line, before.line),
+                     trace.kinds[op.kind].name + " " + std::to_string(op.sequence) + " of step " +
+                         std::to_string(op.step) + " occurs twice for one worker, first in " + trace.rows +
+                         ' ' + std::to_string(std::min(op.line, before.line)) +
+                         " (two jobs in one file?); put each job in its own file and calibrate one"});
             } else if (before.kind == op.kind && op.start_s < before.start_s) {
-                found.push_back({op.line, trace.kinds[op.kind].name + " " + std::to_string(op.sequence) + " of step " +
-                                              std::to_string(op.step) + " starts before number " +
-                                              std::to_string(before.sequence) +
+                found.push_back({op.line, trace.kinds[op.kind].name + " " + std::to_string(op.sequence) +
+                                              " of step " + std::to_string(op.step) +
+                                              " starts before number " + std::to_string(before.sequence) +
                                               " (the clock runs backwards); remove the worker or the step"});
             }
         }
@@ -221,8 +229,9 @@ std::vector<TraceProblem> clock_set_back(const Trace& trace)
     for (std::size_t i = 1; i < starts.size(); ++i) {
         follow += starts[i].seconds > starts[i - 1].seconds ? 1 : 0;
         if (starts[i].seconds < starts[i - 1].seconds) {
-            found.push_back({starts[i].line, "step " + std::to_string(starts[i].step) + " starts before step " +
-                                                 std::to_string(starts[i - 1].step) + " did (the clock was set back)"});
+            found.push_back({starts[i].line, "step " + std::to_string(starts[i].step) +
+                                                 " starts before step " + std::to_string(starts[i - 1].step) +
+                                                 " did (the clock was set back)"});
         }
     }
     constexpr std::size_t mostly =
@@ -262,8 +271,8 @@ std::vector<TraceProblem> without_microbatch(const Trace& trace)
         const bool mixed = trace.kinds[kind].role == OpRole::compute && count.with > 0;
         if (count.without > 0 && (mixed || (any && of_microbatches(kind)))) {
             found.push_back({count.first_line, std::to_string(count.without) + " of " +
-                                                   std::to_string(count.with + count.without) + " " + trace.kinds[kind].name +
-                                                   " have no microbatch"});
+                                                   std::to_string(count.with + count.without) + " " +
+                                                   trace.kinds[kind].name + " have no microbatch"});
         }
     }
     return found;
@@ -284,7 +293,8 @@ UnknownNames unknown_names(const Trace& trace)
             time_s[kind].first = 0.0;
         }
     }
-    std::stable_sort(time_s.begin(), time_s.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
+    std::stable_sort(time_s.begin(), time_s.end(),
+                     [](const auto& a, const auto& b) { return a.first > b.first; });
     for (const auto& [seconds, name] : time_s) {
         if (seconds > 0.0) {
             unknown.share += seconds / all_s;
@@ -342,8 +352,9 @@ Trace steps_of(const Trace& trace, const std::vector<std::int32_t>& steps)
     part.workers = trace.workers;
     std::vector<std::int32_t> wanted = steps;
     std::sort(wanted.begin(), wanted.end());
-    std::copy_if(trace.ops.begin(), trace.ops.end(), std::back_inserter(part.ops),
-                 [&](const TraceOp& op) { return std::binary_search(wanted.begin(), wanted.end(), op.step); });
+    std::copy_if(trace.ops.begin(), trace.ops.end(), std::back_inserter(part.ops), [&](const TraceOp& op) {
+        return std::binary_search(wanted.begin(), wanted.end(), op.step);
+    });
     return part;
 }
 

@@ -31,7 +31,8 @@ double waiting_threshold(std::span<const double> seconds)
     double threshold = split.threshold;
     constexpr int most_rounds = 50;
     for (int round = 0; round < most_rounds; ++round) {
-        const auto below = static_cast<std::size_t>(std::upper_bound(logs.begin(), logs.end(), threshold) - logs.begin());
+        const auto below =
+            static_cast<std::size_t>(std::upper_bound(logs.begin(), logs.end(), threshold) - logs.begin());
         if (below == kept || below == 0) {
             break;
         }

@@ -8,7 +8,8 @@ using Split = Linear::Split;
 
 Operator rotary(const Width& width)
 {
-    return Elementwise{.place = Place::columns, .width = width, .forward_bytes = one_pass, .backward_bytes = one_pass};
+    return Elementwise{
+        .place = Place::columns, .width = width, .forward_bytes = one_pass, .backward_bytes = one_pass};
 }
 
 /// Fused kernels make scores again themselves, so that nothing is dropped.
@@ -32,7 +33,8 @@ void append(const Block& from, Block& to) { to.insert(to.end(), from.begin(), fr
 /// keys. Queries come from `from` columns. The choice itself is not counted.
 Block indexer_of(double from, double hidden, double heads, double size, bool causal)
 {
-    const Attention scores{.heads = heads, .key_heads = 1.0, .key_size = size, .value_size = 0.0, .causal = causal};
+    const Attention scores{
+        .heads = heads, .key_heads = 1.0, .key_size = size, .value_size = 0.0, .causal = causal};
     return {Linear{.in = from, .out = scores.query(), .split = Split::none, .keeps_input = false},
             Linear{.in = hidden, .out = size, .split = Split::none, .keeps_input = false}, norm_of(size, 2.0),
             rotary(scores.query() + scores.key()), scores};
@@ -79,7 +81,8 @@ Block operators_of(const AttentionBlock& b, const ResidualStream& stream)
         append(indexer_of(h, h, b.index_heads, b.index_head, b.causal), inside);
     }
     if (b.query_key_norm != QueryKeyNorm::none) {
-        inside.push_back(norm_of_heads(turned, b.query_key_norm == QueryKeyNorm::head ? 2.0 * size : turned.whole()));
+        inside.push_back(
+            norm_of_heads(turned, b.query_key_norm == QueryKeyNorm::head ? 2.0 * size : turned.whole()));
     }
     if (b.positions == Positions::rotary && !crosses) {
         inside.push_back(rotary(turned));
@@ -88,7 +91,8 @@ Block operators_of(const AttentionBlock& b, const ResidualStream& stream)
     if (b.gate) {
         inside.push_back(gate_of(attention.output()));
     }
-    inside.push_back(Linear{.in = attention.output(), .out = h, .split = Split::rows, .bias = b.bias == Biases::all});
+    inside.push_back(
+        Linear{.in = attention.output(), .out = h, .split = Split::rows, .bias = b.bias == Biases::all});
     return in_modules(branch(stream, inside), {Module::attn});
 }
 
@@ -99,7 +103,8 @@ Block operators_of(const LatentAttentionBlock& b, const ResidualStream& stream)
     const double h = stream.hidden;
     const double heads = b.heads;
     const double key = b.plain + b.rotary;
-    const bool sparse = b.index_keys > 0;  // queries meet latent vectors directly: chosen keys differ from query to query
+    const bool sparse =
+        b.index_keys > 0;  // queries meet latent vectors directly: chosen keys differ from query to query
     const Attention attention{.heads = heads,
                               .key_heads = sparse ? 1.0 : heads,
                               .key_size = sparse ? static_cast<double>(b.key_value_rank + b.rotary) : key,
@@ -118,12 +123,17 @@ Block operators_of(const LatentAttentionBlock& b, const ResidualStream& stream)
         inside = {Linear{.in = h, .out = query}};
     }
     if (b.index_heads > 0) {
-        append(indexer_of(b.query_rank > 0 ? b.query_rank : h, h, b.index_heads, b.index_head, b.causal), inside);
-        inside.push_back(
-            Linear{.in = h, .out = b.index_heads, .split = Split::none, .keeps_input = false});  // weights of its heads
+        append(indexer_of(b.query_rank > 0 ? b.query_rank : h, h, b.index_heads, b.index_head, b.causal),
+               inside);
+        inside.push_back(Linear{.in = h,
+                                .out = b.index_heads,
+                                .split = Split::none,
+                                .keeps_input = false});  // weights of its heads
     }
-    inside.push_back(Linear{.in = h, .out = b.key_value_rank + b.rotary, .split = Split::none, .keeps_input = false});
-    append(up({norm_of(b.key_value_rank, 1.0), Linear{.in = b.key_value_rank, .out = Width::heads(heads, b.plain + b.value)},
+    inside.push_back(
+        Linear{.in = h, .out = b.key_value_rank + b.rotary, .split = Split::none, .keeps_input = false});
+    append(up({norm_of(b.key_value_rank, 1.0),
+               Linear{.in = b.key_value_rank, .out = Width::heads(heads, b.plain + b.value)},
                rotary(query + query)}),
            inside);
     append({attention, Linear{.in = Width::heads(heads, b.value), .out = h, .split = Split::rows}}, inside);

@@ -60,21 +60,31 @@ Block operators_of(const ExpertsBlock& b, const ResidualStream& stream)
                         .wide = true,
                         .modules = {Module::moe_router}}};
     if (b.latent > 0) {
-        inside.push_back(Linear{.in = h, .out = width, .split = Split::none, .tokens = Place::own, .keeps_input = false});
+        inside.push_back(
+            Linear{.in = h, .out = width, .split = Split::none, .tokens = Place::own, .keeps_input = false});
     }
     const bool gates = gated(b.activation);
-    Block activation = in_modules({activation_of(b.inner, b.activation, Place::routed, routing)}, {Module::moe_act});
+    Block activation =
+        in_modules({activation_of(b.inner, b.activation, Place::routed, routing)}, {Module::moe_act});
     std::get<Elementwise>(activation.front()).of_experts = gates;
-    const Block routed{
-        there,
-        exchange(Among::experts, Way::there),
-        exchange(Among::expert_tensor, Way::there),
-        GroupedLinear{.in = width, .out = columns_of(b.inner, b.activation), .routing = routing, .bias = b.bias, .gated = gates},
-        activation.front(),
-        GroupedLinear{.in = b.inner, .out = width, .split = Split::rows, .routing = routing, .bias = b.bias, .gated = gates},
-        exchange(Among::expert_tensor, Way::back),
-        exchange(Among::experts, Way::back),
-        back};
+    const Block routed{there,
+                       exchange(Among::experts, Way::there),
+                       exchange(Among::expert_tensor, Way::there),
+                       GroupedLinear{.in = width,
+                                     .out = columns_of(b.inner, b.activation),
+                                     .routing = routing,
+                                     .bias = b.bias,
+                                     .gated = gates},
+                       activation.front(),
+                       GroupedLinear{.in = b.inner,
+                                     .out = width,
+                                     .split = Split::rows,
+                                     .routing = routing,
+                                     .bias = b.bias,
+                                     .gated = gates},
+                       exchange(Among::expert_tensor, Way::back),
+                       exchange(Among::experts, Way::back),
+                       back};
     inside.insert(inside.end(), routed.begin(), routed.end());
     if (b.latent > 0) {
         inside.push_back(Linear{.in = width, .out = h, .split = Split::none, .tokens = Place::own});
@@ -94,7 +104,8 @@ Block operators_of(const ExpertsBlock& b, const ResidualStream& stream)
         }
         inside.insert(inside.end(), shared.begin(), shared.end());
         if (b.shared_gate) {
-            inside.push_back(Linear{.in = h, .out = 1.0, .split = Split::none, .keeps_input = false, .wide = true});
+            inside.push_back(
+                Linear{.in = h, .out = 1.0, .split = Split::none, .keeps_input = false, .wide = true});
         }
     }
     return branch(stream, in_modules(inside, {Module::moe}));

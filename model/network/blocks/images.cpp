@@ -29,11 +29,12 @@ Block operators_of(const ModulationBlock& b, const ResidualStream& stream)
 {
     const double h = stream.hidden;
     const double pairs = b.vectors / 3.0;  // of a scale with a shift, and a gate
-    return {Linear{.in = h, .out = b.vectors * h, .split = Linear::Split::none, .bias = true, .rows_each = 1.0},
-            Elementwise{.width = h,
-                        .forward_bytes = pairs * two_to_one,
-                        .backward_bytes = pairs * backward_traffic * two_to_one,
-                        .keeps = pairs}};
+    return {
+        Linear{.in = h, .out = b.vectors * h, .split = Linear::Split::none, .bias = true, .rows_each = 1.0},
+        Elementwise{.width = h,
+                    .forward_bytes = pairs * two_to_one,
+                    .backward_bytes = pairs * backward_traffic * two_to_one,
+                    .keeps = pairs}};
 }
 
 Block operators_of(const ResidualConvolutionBlock& b, const ResidualStream& stream)
@@ -44,7 +45,8 @@ Block operators_of(const ResidualConvolutionBlock& b, const ResidualStream& stre
     Block block{norm_of(from, 2.0), activation_of(from, Activation::silu, Place::sequence),
                 Convolution{.in = from, .out = to, .taps = taps, .bias = true}};
     if (b.time > 0) {
-        block.push_back(Linear{.in = b.time, .out = to, .split = Linear::Split::none, .bias = true, .rows_each = 1.0});
+        block.push_back(
+            Linear{.in = b.time, .out = to, .split = Linear::Split::none, .bias = true, .rows_each = 1.0});
     }
     const Block second{norm_of(to, 2.0), activation_of(to, Activation::silu, Place::sequence),
                        Convolution{.in = to, .out = to, .taps = taps, .bias = true}};

@@ -29,7 +29,10 @@ Operator norm(const ResidualStream& stream)
 
 }  // namespace
 
-Width columns_of(double inner, Activation activation) { return gated(activation) ? Width(inner) + Width(inner) : Width(inner); }
+Width columns_of(double inner, Activation activation)
+{
+    return gated(activation) ? Width(inner) + Width(inner) : Width(inner);
+}
 
 double weights_of(Normalisation normalisation)
 {
@@ -76,7 +79,8 @@ Operator gate_of(const Width& width)
 
 void add_mlp(double hidden, double inner, Activation activation, bool bias, bool keeps_input, Block& block)
 {
-    block.push_back(Linear{.in = hidden, .out = columns_of(inner, activation), .bias = bias, .keeps_input = keeps_input});
+    block.push_back(
+        Linear{.in = hidden, .out = columns_of(inner, activation), .bias = bias, .keeps_input = keeps_input});
     block.push_back(activation_of(inner, activation));
     block.push_back(Linear{.in = inner, .out = hidden, .split = Linear::Split::rows, .bias = bias});
 }

@@ -7,9 +7,10 @@
 namespace prismopt {
 
 // Bytes of memory traffic of an elementwise kernel per 16-bit element, from its reads and writes.
-inline constexpr double one_pass = 4.0;          // read, write
-inline constexpr double two_to_one = 6.0;        // two reads, one write
-inline constexpr double backward_traffic = 2.0;  // a backward elementwise kernel reads the saved input as well
+inline constexpr double one_pass = 4.0;    // read, write
+inline constexpr double two_to_one = 6.0;  // two reads, one write
+inline constexpr double backward_traffic =
+    2.0;  // a backward elementwise kernel reads the saved input as well
 
 /// Returns the width of the projection before an activation.
 Width columns_of(double inner, Activation activation);
@@ -19,7 +20,8 @@ Elementwise norm_of(const Width& columns, double weights);
 /// Returns the parameters per column of a norm.
 double weights_of(Normalisation normalisation);
 /// Returns an activation, gated or not.
-Operator activation_of(double inner, Activation activation, Place place = Place::columns, const Routing& routing = {});
+Operator activation_of(double inner, Activation activation, Place place = Place::columns,
+                       const Routing& routing = {});
 /// Returns a kernel that multiplies its input by a gate of the same width.
 Operator gate_of(const Width& width);
 /// Appends up-projection (with its gate), activation and down-projection. `keeps_input`: false if another operator saves the same

@@ -40,13 +40,16 @@ Block operators_of(const Mamba2Block& b, const ResidualStream& stream)
                     .weights = 3.0};
     const Width inner = scan.values();
     const Width mixed = inner + Width::heads(b.groups, 2.0 * b.state);
-    return in_modules(
-        branch(
-            stream,
-            {Linear{.in = stream.hidden, .out = inner + mixed + Width::heads(b.heads, 1.0)},
-             Convolution{.in = mixed, .out = mixed, .taps = static_cast<double>(b.convolution), .by_depth = true, .bias = true},
-             scan, kept_norm(inner), Linear{.in = inner, .out = stream.hidden, .split = Split::rows}}),
-        {Module::mamba});
+    return in_modules(branch(stream,
+                             {Linear{.in = stream.hidden, .out = inner + mixed + Width::heads(b.heads, 1.0)},
+                              Convolution{.in = mixed,
+                                          .out = mixed,
+                                          .taps = static_cast<double>(b.convolution),
+                                          .by_depth = true,
+                                          .bias = true},
+                              scan, kept_norm(inner),
+                              Linear{.in = inner, .out = stream.hidden, .split = Split::rows}}),
+                      {Module::mamba});
 }
 
 /// Projections to queries, keys, values, gate, decay and step, convolution of the first three, scan, gated norm of each head,
@@ -75,8 +78,9 @@ Block operators_of(const GatedDeltaBlock& b, const ResidualStream& stream)
     } else {
         inside = {Linear{.in = h, .out = inner + mixed + Width::heads(b.value_heads, 2.0)}};
     }
-    const Block rest{Convolution{.in = mixed, .out = mixed, .taps = static_cast<double>(b.convolution), .by_depth = true}, scan,
-                     gated_norm(inner, b.value), Linear{.in = inner, .out = h, .split = Split::rows}};
+    const Block rest{
+        Convolution{.in = mixed, .out = mixed, .taps = static_cast<double>(b.convolution), .by_depth = true},
+        scan, gated_norm(inner, b.value), Linear{.in = inner, .out = h, .split = Split::rows}};
     inside.insert(inside.end(), rest.begin(), rest.end());
     return in_modules(branch(stream, inside), {Module::attn});
 }
@@ -85,9 +89,10 @@ Block operators_of(const GatedDeltaBlock& b, const ResidualStream& stream)
 Block operators_of(const GatedConvolutionBlock& b, const ResidualStream& stream)
 {
     const Width h(stream.hidden);
-    return branch(stream, {Linear{.in = h, .out = h + h + h}, gate_of(h),
-                           Convolution{.in = h, .out = h, .taps = static_cast<double>(b.taps), .by_depth = true}, gate_of(h),
-                           Linear{.in = h, .out = h, .split = Split::rows}});
+    return branch(stream,
+                  {Linear{.in = h, .out = h + h + h}, gate_of(h),
+                   Convolution{.in = h, .out = h, .taps = static_cast<double>(b.taps), .by_depth = true},
+                   gate_of(h), Linear{.in = h, .out = h, .split = Split::rows}});
 }
 
 }  // namespace prismopt

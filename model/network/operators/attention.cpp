@@ -89,7 +89,8 @@ double Attention::operands(const Extent& e) const
 double Attention::traffic(const Extent& e) const
 {
     constexpr double low_bytes = 1.0;
-    return (low ? low_bytes : element_bytes) * operands(e) + element_bytes * e.tokens * heads * value_size / e.tp;
+    return (low ? low_bytes : element_bytes) * operands(e) +
+           element_bytes * e.tokens * heads * value_size / e.tp;
 }
 
 /// A ring of context-parallel members runs a kernel for the keys of each.
@@ -136,11 +137,13 @@ void Attention::exchange_keys(const Extent& e, double times, Calls& calls) const
     // Of a window's keys only those before each of a member's two parts of the sequence travel.
     const double reach = 2.0 * e.shape.microbatch * std::max(window, chunk);
     const double others_tokens = (members - 1.0) * own;
-    const double gathered = members / (members - 1.0) * (reach > 0.0 ? std::min(others_tokens, reach) : others_tokens);
+    const double gathered =
+        members / (members - 1.0) * (reach > 0.0 ? std::min(others_tokens, reach) : others_tokens);
     const bool ring = e.shape.context_exchange == ContextExchange::ring;
     calls.collective({.way = ring ? CollectiveCall::Way::ring : CollectiveCall::Way::collective,
                       .kind = Collective::all_gather,
-                      .bytes = element_bytes * gathered * (key().local(heads_apart * e.tp) + value().local(heads_apart * e.tp)),
+                      .bytes = element_bytes * gathered *
+                               (key().local(heads_apart * e.tp) + value().local(heads_apart * e.tp)),
                       .group = GroupKind::context_ring,
                       .times = times,
                       .members = Meeting::context,
@@ -169,7 +172,9 @@ void Attention::exchange_heads(const Extent& e, const std::vector<double>& numbe
 
 void Attention::unfused_softmax(const Extent& e, double traffic, Calls& calls) const
 {
-    if (static_cast<int>(heads) / (e.shape.tp * e.shape.head_gpus()) * e.shape.microbatch % fused_softmax_matrices != 0) {
+    if (static_cast<int>(heads) / (e.shape.tp * e.shape.head_gpus()) * e.shape.microbatch %
+            fused_softmax_matrices !=
+        0) {
         calls.traffic(traffic * scores(e), Roof::memory, unfused_softmax_kernels);
     }
 }
@@ -179,7 +184,9 @@ void Attention::forward(const Extent& e, Calls& calls) const
     const double computed = flops(e, keys_computed(e));
     const double needed = kernel == AttentionKernel::plain ? computed : flops(e, keys_in_reach(e));
     const Roof roof = kernel == AttentionKernel::flash ? Roof::attention : Roof::scores;
-    exchange_heads(e, {e.numbers(Place::columns, query()), numbers_of_keys(e, key()), numbers_of_keys(e, value())}, calls);
+    exchange_heads(
+        e, {e.numbers(Place::columns, query()), numbers_of_keys(e, key()), numbers_of_keys(e, value())},
+        calls);
     calls.kernel({.kind = KernelClass::attention,
                   .roof = roof,
                   .m = queries(e),
@@ -227,7 +234,9 @@ void Attention::backward(const Extent& e, Gradients /*gradients*/, Calls& calls)
         calls.traffic(plain_scores_backward * scores(e));
         unfused_softmax(e, unfused_softmax_backward, calls);
     }
-    exchange_heads(e, {e.numbers(Place::columns, query()), numbers_of_keys(e, key()), numbers_of_keys(e, value())}, calls);
+    exchange_heads(
+        e, {e.numbers(Place::columns, query()), numbers_of_keys(e, key()), numbers_of_keys(e, value())},
+        calls);
 }
 
 /// A fused kernel keeps its result, which the next product keeps as well. They are two tensors if heads are exchanged between them. What
@@ -238,7 +247,10 @@ Kept Attention::kept(const Extent& e) const
     const bool exchanged = e.shape.head_gpus() > 1 && kernel == AttentionKernel::flash;
     const double results = exchanged ? e.numbers(Place::columns, output()) : 0.0;
     const double cast = e.numbers(Place::columns, query()) + numbers_of_keys(e, key() + value());
-    return {.numbers = cast + results, .products = low ? cast : 0.0, .bytes = scores_kept, .recomputable = scores_kept};
+    return {.numbers = cast + results,
+            .products = low ? cast : 0.0,
+            .bytes = scores_kept,
+            .recomputable = scores_kept};
 }
 
 }  // namespace prismopt

@@ -16,7 +16,10 @@ void Elementwise::pass(const Extent& e, double bytes, Calls& calls) const
 
 void Elementwise::forward(const Extent& e, Calls& calls) const { pass(e, forward_bytes, calls); }
 
-void Elementwise::backward(const Extent& e, Gradients /*gradients*/, Calls& calls) const { pass(e, backward_bytes, calls); }
+void Elementwise::backward(const Extent& e, Gradients /*gradients*/, Calls& calls) const
+{
+    pass(e, backward_bytes, calls);
+}
 
 Parameters Elementwise::parameters(const Extent& e) const
 {
@@ -27,7 +30,9 @@ Kept Elementwise::kept(const Extent& e) const
 {
     const double numbers = e.numbers(place, width, routing);
     const double copies = keeps_copies ? e.copies(routing) * e.load(routing) * width.whole() : 0.0;
-    return {.numbers = keeps * numbers + copies, .products = keeps_low ? keeps * numbers : 0.0, .bytes = keeps_bytes * numbers};
+    return {.numbers = keeps * numbers + copies,
+            .products = keeps_low ? keeps * numbers : 0.0,
+            .bytes = keeps_bytes * numbers};
 }
 
 }  // namespace prismopt

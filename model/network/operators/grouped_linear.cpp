@@ -15,11 +15,12 @@ constexpr double inputs_forward = 4.0 + 4.0;
 constexpr double inputs_backward = 6.0 + 4.0;
 
 /// Graphs of whole iterations hold no kernels whose sizes the host must know: there the products do it.
-void add_outside(const GroupedLinear& of, double numbers, double of_results, double of_inputs, const Extent& e, Calls& calls)
+void add_outside(const GroupedLinear& of, double numbers, double of_results, double of_inputs,
+                 const Extent& e, Calls& calls)
 {
     if (of.bias && !e.shape.cuda_graphs.has(Module::full_iteration)) {
-        calls.traffic((of.split == Linear::Split::rows ? of_results : of_inputs) * numbers, Roof::memory, 1.0, false,
-                      e.surplus(of.routing));
+        calls.traffic((of.split == Linear::Split::rows ? of_results : of_inputs) * numbers, Roof::memory, 1.0,
+                      false, e.surplus(of.routing));
     }
 }
 
@@ -43,13 +44,17 @@ void GroupedLinear::product(const Extent& e, double m, double n, double k, doubl
                   .surplus = e.surplus(routing)});
 }
 
-bool GroupedLinear::casts_beside(const Extent& e) const { return gated && e.shape.cuda_graphs.has(Module::full_iteration); }
+bool GroupedLinear::casts_beside(const Extent& e) const
+{
+    return gated && e.shape.cuda_graphs.has(Module::full_iteration);
+}
 
 void GroupedLinear::forward(const Extent& e, Calls& calls) const
 {
     calls.unpack(stored_bytes, parameters(e).all);
     product(e, e.fullest(routing) / e.local_experts(routing), out_columns(e), in_columns(e), 1.0, calls);
-    calls.cast(wide ? 0.0 : e.fullest(routing) * in_columns(e), split == Linear::Split::rows && casts_beside(e));
+    calls.cast(wide ? 0.0 : e.fullest(routing) * in_columns(e),
+               split == Linear::Split::rows && casts_beside(e));
     add_outside(*this, e.fullest(routing) * out_columns(e), results_forward, inputs_forward, e, calls);
 }
 
@@ -61,7 +66,8 @@ void GroupedLinear::backward(const Extent& e, Gradients gradients, Calls& calls)
     if (gradients == Gradients::both) {
         weight_gradient(e, calls);
     }
-    calls.cast(wide ? 0.0 : e.fullest(routing) * out_columns(e), split == Linear::Split::columns && casts_beside(e));
+    calls.cast(wide ? 0.0 : e.fullest(routing) * out_columns(e),
+               split == Linear::Split::columns && casts_beside(e));
 }
 
 void GroupedLinear::weight_gradient(const Extent& e, Calls& calls) const

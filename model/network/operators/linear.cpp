@@ -10,7 +10,10 @@ using Beside = CollectiveCall::Beside;
 void enter(bool alone, const Extent& e, double columns, Beside beside, double rounds, Calls& calls)
 {
     if (alone && e.tp > 1.0 && e.shape.shares_tokens()) {
-        calls.collective({.kind = Collective::all_gather, .bytes = 2.0 * e.tokens * columns, .beside = beside, .rounds = rounds});
+        calls.collective({.kind = Collective::all_gather,
+                          .bytes = 2.0 * e.tokens * columns,
+                          .beside = beside,
+                          .rounds = rounds});
     }
 }
 
@@ -18,16 +21,20 @@ void enter(bool alone, const Extent& e, double columns, Beside beside, double ro
 void leave(bool alone, const Extent& e, double columns, Beside beside, double rounds, Calls& calls)
 {
     if (alone && e.tp > 1.0) {
-        calls.collective({.kind = e.shape.shares_tokens() ? Collective::reduce_scatter : Collective::all_reduce,
-                          .bytes = 2.0 * e.tokens * columns,
-                          .beside = beside,
-                          .rounds = rounds});
+        calls.collective(
+            {.kind = e.shape.shares_tokens() ? Collective::reduce_scatter : Collective::all_reduce,
+             .bytes = 2.0 * e.tokens * columns,
+             .beside = beside,
+             .rounds = rounds});
     }
 }
 
 /// Asynchronous tensor parallelism: a collective in rounds beside the product that needs or makes its data (Wang et al., ASPLOS
 /// 2023).
-bool in_rounds(const Extent& e, bool rounds) { return e.shape.tp_overlap == TensorParallelOverlap::on && rounds; }
+bool in_rounds(const Extent& e, bool rounds)
+{
+    return e.shape.tp_overlap == TensorParallelOverlap::on && rounds;
+}
 
 }  // namespace
 
@@ -55,8 +62,9 @@ void Linear::forward(const Extent& layer, Calls& calls) const
         case Split::none: calls.product(own_tokens(e), out.whole(), in.whole(), wide); break;
     }
     if (!wide) {
-        calls.cast(split == Split::none ? own_tokens(e) * in.whole()
-                                        : e.numbers(split == Split::rows ? Place::columns : Place::sequence, in));
+        calls.cast(split == Split::none
+                       ? own_tokens(e) * in.whole()
+                       : e.numbers(split == Split::rows ? Place::columns : Place::sequence, in));
     }
 }
 
@@ -67,11 +75,13 @@ void Linear::backward(const Extent& layer, Gradients gradients, Calls& calls) co
     switch (split) {
         case Split::columns:
             calls.product(e.tokens, in.whole(), out.local(e.tp), wide);
-            enter(alone, e, in.whole(), Beside::kernel_before, 0.0, calls);  // the input again, for the gradient of the weights
+            enter(alone, e, in.whole(), Beside::kernel_before, 0.0,
+                  calls);  // the input again, for the gradient of the weights
             if (gradients == Gradients::both) {
                 weight_gradient(layer, calls);
             }
-            leave(alone, e, in.whole(), gradients == Gradients::both ? Beside::kernel_before : Beside::nothing, 0.0, calls);
+            leave(alone, e, in.whole(),
+                  gradients == Gradients::both ? Beside::kernel_before : Beside::nothing, 0.0, calls);
             break;
         case Split::rows:
             enter(alone, e, out.whole(), in_rounds(e, rounds) ? Beside::kernel_after : Beside::nothing,
@@ -89,8 +99,9 @@ void Linear::backward(const Extent& layer, Gradients gradients, Calls& calls) co
             break;
     }
     if (!wide) {
-        calls.cast(split == Split::none ? own_tokens(e) * out.whole()
-                                        : e.numbers(split == Split::rows ? Place::sequence : Place::columns, out));
+        calls.cast(split == Split::none
+                       ? own_tokens(e) * out.whole()
+                       : e.numbers(split == Split::rows ? Place::sequence : Place::columns, out));
     }
 }
 

@@ -87,7 +87,8 @@ void backward_of(const Product& p, const Extent& e, Calls& calls)
         depth_product(p, 2.0, depth_backward, e, calls);
         return;
     }
-    product(p.groups, samples(e) * p.input_rows, p.input_columns, p.m * p.n * p.k / (p.input_rows * p.input_columns), calls);
+    product(p.groups, samples(e) * p.input_rows, p.input_columns,
+            p.m * p.n * p.k / (p.input_rows * p.input_columns), calls);
     calls.cast(samples(e) * input(p));
 }
 
@@ -129,7 +130,8 @@ void Recorded::weight_gradient(const Extent& e, Calls& calls) const
 
 Kept Recorded::kept(const Extent& e) const
 {
-    if (const auto* h = std::get_if<Heads>(&work); h != nullptr && h->attention.kernel == AttentionKernel::plain) {
+    if (const auto* h = std::get_if<Heads>(&work);
+        h != nullptr && h->attention.kernel == AttentionKernel::plain) {
         const double scores_kept = samples(e) * (element_bytes * keeps + keeps_bytes);
         return {.bytes = scores_kept, .recomputable = scores_kept};
     }

@@ -37,7 +37,8 @@ Scan::Work Scan::once(const Extent& e) const
     const double triangles = rule == Rule::delta ? 1.0 : 2.0;
     const double gates = rule == Rule::delta ? heads : heads * state;
     return {heads * (6.0 * state * size + length * (6.0 * state + 4.0 * size) + triangles * length * length),
-            2.0 * d + 2.0 * heads * state + heads + gates + 2.0 * heads * (state + size) + state_numbers * d * state / length};
+            2.0 * d + 2.0 * heads * state + heads + gates + 2.0 * heads * (state + size) +
+                state_numbers * d * state / length};
 }
 
 /// Backward, in the order above: 10 d N + 3 d Q + 6 g Q N; and 16 k v with three times the products inside chunks.
@@ -47,7 +48,8 @@ Scan::Work Scan::adjoint(const Extent& e) const
     const double length = chunk_of(e);
     const Work forward = once(e);
     if (rule == Rule::state_space) {
-        return {10.0 * d * state + 3.0 * d * length + 6.0 * groups * length * state, backward_times * forward.numbers};
+        return {10.0 * d * state + 3.0 * d * length + 6.0 * groups * length * state,
+                backward_times * forward.numbers};
     }
     const double between = 6.0 * heads * state * size;
     return {16.0 / 6.0 * between + 3.0 * (forward.flops - between), backward_times * forward.numbers};
@@ -72,7 +74,8 @@ void Scan::exchange_heads(const Extent& e, Calls& calls) const
         // x, B, C, z and dt, or v, k, q, decays and steps; and the result.
         const bool space = rule == Rule::state_space;
         const double decays = space ? 0.0 : rule == Rule::delta ? heads : heads * state;
-        const double columns = (space ? 3.0 : 2.0) * values().local(e.tp) + 2.0 * keys().local(e.tp) + (heads + decays) / e.tp;
+        const double columns =
+            (space ? 3.0 : 2.0) * values().local(e.tp) + 2.0 * keys().local(e.tp) + (heads + decays) / e.tp;
         calls.collective({.kind = Collective::all_to_all,
                           .bytes = element_bytes * e.tokens * columns,
                           .group = GroupKind::context,
@@ -88,8 +91,8 @@ void Scan::forward(const Extent& e, Calls& calls) const
 
 void Scan::backward(const Extent& e, Gradients /*gradients*/, Calls& calls) const
 {
-    kernel(e, adjoint(e), 2.0 * once(e).flops, rule == Rule::state_space ? state_space_kernels_backward : delta_kernels_backward,
-           calls);
+    kernel(e, adjoint(e), 2.0 * once(e).flops,
+           rule == Rule::state_space ? state_space_kernels_backward : delta_kernels_backward, calls);
     exchange_heads(e, calls);
 }
 
@@ -99,10 +102,11 @@ void Scan::backward(const Extent& e, Gradients /*gradients*/, Calls& calls) cons
 Kept Scan::kept(const Extent& e) const
 {
     const double d = heads * size;
-    const double numbers = rule == Rule::state_space ? 2.0 * d + heads
-                                                     : 2.0 * heads * state + 2.0 * d + heads +
-                                                           (rule == Rule::delta ? 2.0 * heads : 2.0 * heads * state) +
-                                                           heads * chunk_of(e) * (rule == Rule::delta ? 1.0 : 2.0);
+    const double numbers = rule == Rule::state_space
+                               ? 2.0 * d + heads
+                               : 2.0 * heads * state + 2.0 * d + heads +
+                                     (rule == Rule::delta ? 2.0 * heads : 2.0 * heads * state) +
+                                     heads * chunk_of(e) * (rule == Rule::delta ? 1.0 : 2.0);
     return {.numbers = e.tokens * numbers / e.tp};
 }
 

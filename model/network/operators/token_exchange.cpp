@@ -12,8 +12,9 @@ void TokenExchange::exchange(const Extent& e, Way direction, Calls& calls) const
                             : members > e.shape.tp            ? Meeting::context
                                                               : Meeting::tensor;
     const double bytes = 2.0 * e.copies(routing) * e.load(routing) * width;
-    const auto beside = e.shape.expert_overlap == ExpertOverlap::shared_experts ? CollectiveCall::Beside::shared_experts
-                                                                                : CollectiveCall::Beside::nothing;
+    const auto beside = e.shape.expert_overlap == ExpertOverlap::shared_experts
+                            ? CollectiveCall::Beside::shared_experts
+                            : CollectiveCall::Beside::nothing;
     if (group == Group::expert_tensor) {
         if (e.shape.etp > 1) {
             calls.collective({.kind = Collective::all_gather,
@@ -23,11 +24,12 @@ void TokenExchange::exchange(const Extent& e, Way direction, Calls& calls) const
                               .surplus = e.surplus(routing)});
         }
     } else if (e.shape.dispatch == Dispatch::all_gather) {
-        calls.collective({.kind = direction == Way::there ? Collective::all_gather : Collective::reduce_scatter,
-                          .bytes = 2.0 * e.own() * e.shape.ep * width,
-                          .group = GroupKind::expert,
-                          .members = meeting,
-                          .beside = beside});
+        calls.collective(
+            {.kind = direction == Way::there ? Collective::all_gather : Collective::reduce_scatter,
+             .bytes = 2.0 * e.own() * e.shape.ep * width,
+             .group = GroupKind::expert,
+             .members = meeting,
+             .beside = beside});
     } else {
         calls.collective({.way = CollectiveCall::Way::tokens,
                           .kind = Collective::all_to_all,

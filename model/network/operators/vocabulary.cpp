@@ -18,10 +18,11 @@ CollectiveCall sequence_message(const Extent& e, double columns, Collective kind
 
 void Lookup::forward(const Extent& e, Calls& calls) const
 {
-    calls.kernel({.kind = KernelClass::lookup, .roof = Roof::memory, .bytes = lookup_traffic * e.tokens * columns});
+    calls.kernel(
+        {.kind = KernelClass::lookup, .roof = Roof::memory, .bytes = lookup_traffic * e.tokens * columns});
     if (e.tp > 1.0) {
-        calls.collective(
-            sequence_message(e, columns, e.shape.shares_tokens() ? Collective::reduce_scatter : Collective::all_reduce));
+        calls.collective(sequence_message(
+            e, columns, e.shape.shares_tokens() ? Collective::reduce_scatter : Collective::all_reduce));
     }
 }
 
@@ -31,7 +32,8 @@ void Lookup::backward(const Extent& e, Gradients /*gradients*/, Calls& calls) co
     if (e.tp > 1.0 && e.shape.shares_tokens()) {
         calls.collective(sequence_message(e, columns, Collective::all_gather));
     }
-    calls.kernel({.kind = KernelClass::lookup, .roof = Roof::memory, .bytes = scatter_traffic * e.tokens * columns});
+    calls.kernel(
+        {.kind = KernelClass::lookup, .roof = Roof::memory, .bytes = scatter_traffic * e.tokens * columns});
 }
 
 Parameters Lookup::parameters(const Extent& e) const
@@ -40,7 +42,10 @@ Parameters Lookup::parameters(const Extent& e) const
     return {.all = table + positions * columns, .tied = tied ? table : 0.0};
 }
 
-Kept Lookup::kept(const Extent& e) const { return {.bytes = keeps_bytes * e.numbers(Place::sequence, columns)}; }
+Kept Lookup::kept(const Extent& e) const
+{
+    return {.bytes = keeps_bytes * e.numbers(Place::sequence, columns)};
+}
 
 void Loss::pass(double share, const Extent& e, Calls& calls) const
 {
@@ -54,7 +59,10 @@ void Loss::pass(double share, const Extent& e, Calls& calls) const
 
 void Loss::forward(const Extent& e, Calls& calls) const { pass(loss_forward, e, calls); }
 
-void Loss::backward(const Extent& e, Gradients /*gradients*/, Calls& calls) const { pass(1.0 - loss_forward, e, calls); }
+void Loss::backward(const Extent& e, Gradients /*gradients*/, Calls& calls) const
+{
+    pass(1.0 - loss_forward, e, calls);
+}
 
 Kept Loss::kept(const Extent& e) const { return {.logits = e.numbers(Place::columns, vocabulary)}; }
 

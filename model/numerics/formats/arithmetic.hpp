@@ -11,7 +11,7 @@ namespace prismopt {
 
 /// Which numbers are rounded to the format.
 enum class Arithmetic {
-    all_rounded,       // results of all operations on tensors, as in Golden et al., arXiv 2405.02803; products sum in FP32
+    all_rounded,  // results of all operations on tensors, as in Golden et al., arXiv 2405.02803; products sum in FP32
     fp32_accumulation  // operands of products, and what is written to memory; sums, softmax and statistics in FP32, as kernels do
 };
 template <>

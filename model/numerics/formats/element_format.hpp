@@ -38,13 +38,17 @@ struct ElementFormat {
 
     constexpr int bits() const { return 1 + exponent_bits + mantissa_bits; }
     constexpr int least_exponent() const { return 1 - bias; }  // of normal numbers
-    constexpr int largest_exponent() const { return (1 << exponent_bits) - 1 - bias - (specials == Specials::ieee ? 1 : 0); }
+    constexpr int largest_exponent() const
+    {
+        return (1 << exponent_bits) - 1 - bias - (specials == Specials::ieee ? 1 : 0);
+    }
 
     double least_normal() const { return std::ldexp(1.0, least_exponent()); }
     double least_subnormal() const { return std::ldexp(1.0, least_exponent() - mantissa_bits); }
     double largest() const
     {
-        const int beyond = specials == Specials::one_nan ? 2 : 1;  // units in the last place below the next power of two
+        const int beyond =
+            specials == Specials::one_nan ? 2 : 1;  // units in the last place below the next power of two
         return std::ldexp(2.0 - std::ldexp(beyond, -mantissa_bits), largest_exponent());
     }
     /// Largest relative error of rounding a normal number to nearest.
@@ -75,7 +79,7 @@ inline constexpr ElementFormat e2m1{"e2m1", 2, 1, 1, Specials::none, Overflow::s
 
 /// All of them.
 inline constexpr auto element_formats =
-    std::to_array({element::fp32, element::tf32, element::fp22, element::bf16, element::fp16, element::e5m2, element::e4m3,
-                   element::e5m2_fnuz, element::e4m3_fnuz, element::e2m1});
+    std::to_array({element::fp32, element::tf32, element::fp22, element::bf16, element::fp16, element::e5m2,
+                   element::e4m3, element::e5m2_fnuz, element::e4m3_fnuz, element::e2m1});
 
 }  // namespace prismopt

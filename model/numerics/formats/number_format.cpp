@@ -12,8 +12,8 @@ namespace {
 constexpr std::size_t words = 4;  // of one random event
 
 /// Rounds numbers divided by their scale, and multiplies by it again. `row`, `first`: their place in the tensor.
-void round_span(std::span<float> values, double scale, const Rounder& rounder, const RoundingChoice& how, TensorName name,
-                std::size_t row, std::size_t first)
+void round_span(std::span<float> values, double scale, const Rounder& rounder, const RoundingChoice& how,
+                TensorName name, std::size_t row, std::size_t first)
 {
     switch (how.rounding) {
         case Rounding::nearest_even:
@@ -35,8 +35,9 @@ void round_span(std::span<float> values, double scale, const Rounder& rounder, c
             for (std::size_t i = 0; i < values.size(); ++i) {
                 const std::size_t column = first + i;
                 if (i == 0 || column % words == 0) {
-                    random = philox(how.seed, {static_cast<std::uint32_t>(row), static_cast<std::uint32_t>(column / words),
-                                               name.tile, use(Stream::rounding, Purpose::search, name.tensor)});
+                    random = philox(how.seed, {static_cast<std::uint32_t>(row),
+                                               static_cast<std::uint32_t>(column / words), name.tile,
+                                               use(Stream::rounding, Purpose::search, name.tensor)});
                 }
                 const double uniform = random[column % words] * 0x1p-32;
                 values[i] = static_cast<float>(rounder.stochastic(values[i] / scale, uniform) * scale);
@@ -58,7 +59,10 @@ float largest_size(std::span<const float> values)
 double e8m0(int exponent) { return std::ldexp(1.0, std::clamp(exponent, -127, 127)); }
 
 /// Factor of a block: the largest element's power of two over that of the format.
-double mx_scale(float largest, const ElementFormat& format) { return e8m0(std::ilogb(largest) - format.largest_exponent()); }
+double mx_scale(float largest, const ElementFormat& format)
+{
+    return e8m0(std::ilogb(largest) - format.largest_exponent());
+}
 
 /// The least factor with which the largest element does not exceed the format's largest number.
 double mx_scale_up(float largest, const ElementFormat& format)
@@ -75,7 +79,8 @@ public:
         if (format.scaling == Scaling::tensor) {
             tensor_ = fp32(largest_size(tensor.values()) / format.element.largest());
         } else if (format.scaling == Scaling::nvfp4) {
-            tensor_ = fp32(largest_size(tensor.values()) / (element::e4m3.largest() * format.element.largest()));
+            tensor_ =
+                fp32(largest_size(tensor.values()) / (element::e4m3.largest() * format.element.largest()));
         }
     }
 
@@ -91,7 +96,9 @@ public:
             case Scaling::mx: return largest > 0.0F ? mx_scale(largest, format_.element) : 0.0;
             case Scaling::mx_up: return largest > 0.0F ? mx_scale_up(largest, format_.element) : 0.0;
             case Scaling::nvfp4:
-                return tensor_ > 0.0 ? tensor_ * e4m3_.nearest_even(largest / format_.element.largest() / tensor_) : 0.0;
+                return tensor_ > 0.0
+                           ? tensor_ * e4m3_.nearest_even(largest / format_.element.largest() / tensor_)
+                           : 0.0;
         }
         return 1.0;
     }
@@ -122,7 +129,8 @@ std::string number_format_names()
     return names;
 }
 
-void round_elements(Matrix<float>& values, const ElementFormat& format, const RoundingChoice& how, TensorName name)
+void round_elements(Matrix<float>& values, const ElementFormat& format, const RoundingChoice& how,
+                    TensorName name)
 {
     const Rounder rounder(format);
     for (std::size_t row = 0; row < values.rows(); ++row) {

@@ -32,8 +32,9 @@ struct NumberFormat {
     std::string_view name;
     ElementFormat element;
     Scaling scaling;
-    std::size_t block;     // elements of a row that share a factor
-    ElementFormat stored;  // of results that the next operation reads; the element itself where it needs no scale
+    std::size_t block;  // elements of a row that share a factor
+    ElementFormat
+        stored;  // of results that the next operation reads; the element itself where it needs no scale
 };
 
 inline constexpr auto number_formats = std::to_array<NumberFormat>({
@@ -72,7 +73,8 @@ struct RoundingChoice {
 };
 
 /// Rounds each element.
-void round_elements(Matrix<float>& values, const ElementFormat& format, const RoundingChoice& how, TensorName name);
+void round_elements(Matrix<float>& values, const ElementFormat& format, const RoundingChoice& how,
+                    TensorName name);
 
 /// Rounds to the format and back, with the scale factors of this tensor; blocks run along rows, the summed index of product().
 void quantise(Matrix<float>& values, const NumberFormat& format, const RoundingChoice& how, TensorName name);

@@ -19,9 +19,10 @@ enum class Rounding {
     stochastic  // up or down, with the probabilities that make the mean exact
 };
 template <>
-inline constexpr auto names_of<Rounding> = std::to_array<Named<Rounding>>({{Rounding::nearest_even, "nearest-even"},
-                                                                           {Rounding::toward_zero, "toward-zero"},
-                                                                           {Rounding::stochastic, "stochastic"}});
+inline constexpr auto names_of<Rounding> =
+    std::to_array<Named<Rounding>>({{Rounding::nearest_even, "nearest-even"},
+                                    {Rounding::toward_zero, "toward-zero"},
+                                    {Rounding::stochastic, "stochastic"}});
 
 /// Rounds to one element format. A number near x is a multiple of a quantum: 2^-mantissa_bits times the power of two at or below
 /// |x|, or times the least normal number if |x| is below it. Adding 2^52 quanta to |x| leaves no bits for less than a quantum, so
@@ -30,8 +31,9 @@ class Rounder {
 public:
     explicit Rounder(const ElementFormat& format) : Rounder(format, format.overflow) {}
     Rounder(const ElementFormat& format, Overflow overflow)
-        : least_normal_(format.least_normal()), quantum_(std::ldexp(1.0, -format.mantissa_bits)), largest_(format.largest()),
-          beyond_(format.beyond_largest(overflow)), signed_zero_(format.specials != Specials::fnuz)
+        : least_normal_(format.least_normal()), quantum_(std::ldexp(1.0, -format.mantissa_bits)),
+          largest_(format.largest()), beyond_(format.beyond_largest(overflow)),
+          signed_zero_(format.specials != Specials::fnuz)
     {
     }
 
@@ -44,7 +46,8 @@ public:
     double toward_zero(double x) const
     {
         const double size = std::fabs(x);
-        return finished(x, downward(size, quantum_of(size)), size <= std::numeric_limits<double>::max() ? largest_ : beyond_);
+        return finished(x, downward(size, quantum_of(size)),
+                        size <= std::numeric_limits<double>::max() ? largest_ : beyond_);
     }
 
     /// `uniform` in [0, 1): rounds up in magnitude if that is less than the distance to the lower neighbour, in quanta.

@@ -74,7 +74,8 @@ std::vector<double> about_running_median(const std::vector<double>& values)
     for (std::size_t i = 0; i < values.size(); ++i) {
         const std::size_t begin = std::min(i - std::min(i, half), values.size() - 2 * half - 1);
         const auto first = values.begin() + static_cast<std::ptrdiff_t>(begin);
-        deviations.push_back(values[i] - median_of({first, first + static_cast<std::ptrdiff_t>(2 * half + 1)}));
+        deviations.push_back(values[i] -
+                             median_of({first, first + static_cast<std::ptrdiff_t>(2 * half + 1)}));
     }
     return deviations;
 }
@@ -94,7 +95,8 @@ ChangeDetector::ChangeDetector(ChangeDetectorOptions options) : options_(options
 int ChangeDetector::needed() const
 {
     const double steps = levels_.changes.empty() ? options_.baseline : 0.5 * options_.baseline;
-    return std::max(std::min(options_.baseline, least_observations), static_cast<int>(std::ceil(steps / typical_steps_)));
+    return std::max(std::min(options_.baseline, least_observations),
+                    static_cast<int>(std::ceil(steps / typical_steps_)));
 }
 
 void ChangeDetector::add(const StepTime& step)
@@ -150,8 +152,8 @@ void ChangeDetector::begin()
     baseline.autoregression = noise_.coefficients;
     baseline.mean_s /= counted;
     const double amplitude = options_.swing / 2.0;
-    baseline.mean_error = std::sqrt(std::pow(noise_.mean_deviation(counted), 2.0) + amplitude * amplitude / 2.0 +
-                                    options_.drift.cv * options_.drift.cv);
+    baseline.mean_error = std::sqrt(std::pow(noise_.mean_deviation(counted), 2.0) +
+                                    amplitude * amplitude / 2.0 + options_.drift.cv * options_.drift.cv);
     baseline_ = baseline;
     baseline_changes_ = levels_.changes.size();
 }
@@ -182,17 +184,20 @@ bool ChangeDetector::restart_baseline()
     }
     const Autoregression noise = sums.fit();
     const auto before = static_cast<double>(split.first);
-    const double error =
-        std::hypot(noise.mean_deviation(before), noise.mean_deviation(static_cast<double>(logs.size()) - before));
+    const double error = std::hypot(noise.mean_deviation(before),
+                                    noise.mean_deviation(static_cast<double>(logs.size()) - before));
     const double size = split.after - split.before;
-    if (std::abs(size) < std::max({options_.least_change, baseline_errors * error, baseline_deviations * deviation}) ||
+    if (std::abs(size) <
+            std::max({options_.least_change, baseline_errors * error, baseline_deviations * deviation}) ||
         !separates(logs, split)) {
         return false;
     }
-    Change change = change_at(size < 0.0 ? ChangeKind::warm_up : ChangeKind::shift, records_[split.first].number);
+    Change change =
+        change_at(size < 0.0 ? ChangeKind::warm_up : ChangeKind::shift, records_[split.first].number);
     set_size(change, size, error);
     const MeanLevel first{split.before, before};
-    levels_.changes.push_back({change, first, {split.after, static_cast<double>(logs.size()) - before}, first, change.since});
+    levels_.changes.push_back(
+        {change, first, {split.after, static_cast<double>(logs.size()) - before}, first, change.since});
     records_.erase(records_.begin(), records_.begin() + static_cast<std::ptrdiff_t>(split.first));
     return true;
 }
@@ -208,7 +213,10 @@ void ChangeDetector::fit_noise()
     next_fit_ = autocovariances_.observations() * 5 / 4;
 }
 
-double ChangeDetector::spike_limit() const { return std::max(spike_deviations * noise_.deviation, spike_least); }
+double ChangeDetector::spike_limit() const
+{
+    return std::max(spike_deviations * noise_.deviation, spike_least);
+}
 
 void ChangeDetector::watch()
 {
@@ -245,7 +253,8 @@ void ChangeDetector::watch()
     const double moved = std::abs(levels_.now.log_s - explained_log_s());
     if (moved <= options_.least_change) {
         levels_.near = record.number;
-    } else if (!is_open() && moved > options_.swing + options_.least_change + contradiction_errors * error_of(levels_.now)) {
+    } else if (!is_open() && moved > options_.swing + options_.least_change +
+                                         contradiction_errors * error_of(levels_.now)) {
         take_drift();
     }
     if (records_.size() > unsettled) {
@@ -301,7 +310,8 @@ void ChangeDetector::set_deviations(std::size_t first)
 void ChangeDetector::take_shift(std::int64_t length)
 {
     const std::size_t end = records_.size();
-    const std::size_t known = std::min(end, static_cast<std::size_t>(levels_.lasting.observations));  // since the last change
+    const std::size_t known =
+        std::min(end, static_cast<std::size_t>(levels_.lasting.observations));  // since the last change
     const std::size_t from = end - std::min(known, static_cast<std::size_t>(length) + places_before);
     std::vector<double> deviations = logs(from, end);
     for (double& deviation : deviations) {
@@ -354,7 +364,8 @@ bool ChangeDetector::is_back(std::size_t first, std::size_t lasted) const
     const double size = shift.after.log_s - shift.before.log_s;
     const double left = std::copysign(1.0, size) * (back.log_s - shift.before.log_s);
     const double error = std::hypot(error_of(back), error_of(shift.before));
-    return std::abs(left) <= options_.least_change + contradiction_errors * error && left <= std::abs(size) / 2.0;
+    return std::abs(left) <= options_.least_change + contradiction_errors * error &&
+           left <= std::abs(size) / 2.0;
 }
 
 /// The records [first, end) were a pause, which leaves the level as it was.
@@ -393,14 +404,16 @@ void ChangeDetector::take_mixture()
         return;
     }
     const double deviation = noise_deviation(logs);
-    if (deviation <= grown * noise_.deviation || separates(logs, best_split(logs, least_apart, innovation_clip * deviation))) {
+    if (deviation <= grown * noise_.deviation ||
+        separates(logs, best_split(logs, least_apart, innovation_clip * deviation))) {
         return;
     }
     conclude_last();
     earlier_.reset();
     const auto other = std::find_if(records_.begin() + static_cast<std::ptrdiff_t>(first), records_.end(),
                                     [&](const Record& record) { return std::abs(record.deviation) > clip_; });
-    Change change = change_at(ChangeKind::shift, other == records_.end() ? records_[first].number : other->number);
+    Change change =
+        change_at(ChangeKind::shift, other == records_.end() ? records_[first].number : other->number);
     change.since_low = records_[first].number;
     change.since_high = records_.back().number;
     std::erase_if(spikes_, [&](const Spike& spike) { return spike.number >= change.since; });
@@ -422,8 +435,9 @@ void ChangeDetector::take_drift()
     conclude_last();
     earlier_.reset();
     Change change = change_at(ChangeKind::drift, levels_.near);
-    const std::int64_t explained =
-        levels_.changes.empty() ? baseline_->last : std::max(baseline_->last, levels_.changes.back().change.since);
+    const std::int64_t explained = levels_.changes.empty()
+                                       ? baseline_->last
+                                       : std::max(baseline_->last, levels_.changes.back().change.since);
     change.since_low = std::min(levels_.near, explained);  // later ones, after a restart, have lower numbers
     levels_.lasting = levels_.now;
     add_change(change, {levels_.explained_log_s, followed}, levels_.now);
@@ -469,44 +483,58 @@ std::vector<ChangeDetector::Found>::const_iterator ChangeDetector::end_of_direct
     std::vector<Found>::const_iterator first) const
 {
     return std::find_if(first, levels_.changes.end(), [&](const Found& found) {
-        return found.change.kind == ChangeKind::warm_up || std::signbit(found.change.size) != std::signbit(first->change.size);
+        return found.change.kind == ChangeKind::warm_up ||
+               std::signbit(found.change.size) != std::signbit(first->change.size);
     });
 }
 
 /// Changes in one direction: many, or in such haste that the level between them did not last.
-bool ChangeDetector::is_drift(std::vector<Found>::const_iterator first, std::vector<Found>::const_iterator end) const
+bool ChangeDetector::is_drift(std::vector<Found>::const_iterator first,
+                              std::vector<Found>::const_iterator end) const
 {
     const auto of_baseline =
-        levels_.changes.begin() + static_cast<std::ptrdiff_t>(baseline_ ? baseline_changes_ : levels_.changes.size());
+        levels_.changes.begin() +
+        static_cast<std::ptrdiff_t>(baseline_ ? baseline_changes_ : levels_.changes.size());
     const auto hastens = [](const Found& found) { return found.before.observations < followed; };
     return end - first >= least_of_drift ||
-           std::any_of(first, end, [](const Found& found) { return found.change.kind == ChangeKind::drift; }) ||
-           (end - std::max(first, of_baseline) > 1 && std::any_of(std::max(first, of_baseline) + 1, end, hastens));
+           std::any_of(first, end,
+                       [](const Found& found) { return found.change.kind == ChangeKind::drift; }) ||
+           (end - std::max(first, of_baseline) > 1 &&
+            std::any_of(std::max(first, of_baseline) + 1, end, hastens));
 }
 
 /// One drift in place of its steps: from what explained the level before the first to the level after the last, so that what moved
 /// unnoticed before and between them is in it.
-Change ChangeDetector::drift_of(std::vector<Found>::const_iterator first, std::vector<Found>::const_iterator end) const
+Change ChangeDetector::drift_of(std::vector<Found>::const_iterator first,
+                                std::vector<Found>::const_iterator end) const
 {
     const Found& last = *std::prev(end);
     Change drift = first->change;
     drift.kind = ChangeKind::drift;
     drift.found = last.change.found;
     drift.since_low = std::min(drift.since_low, first->near);
-    set_size(drift, last.after.log_s - first->explained.log_s, std::hypot(error_of(first->explained), error_of(last.after)));
+    set_size(drift, last.after.log_s - first->explained.log_s,
+             std::hypot(error_of(first->explained), error_of(last.after)));
     return drift;
 }
 
-bool ChangeDetector::has_live_change() const { return baseline_ && levels_.changes.size() > baseline_changes_; }
+bool ChangeDetector::has_live_change() const
+{
+    return baseline_ && levels_.changes.size() > baseline_changes_;
+}
 
 /// The size of the last change is not final.
-bool ChangeDetector::is_open() const { return has_live_change() && levels_.changes.back().after.observations < few; }
+bool ChangeDetector::is_open() const
+{
+    return has_live_change() && levels_.changes.back().after.observations < few;
+}
 
 /// The level of the baseline, with all changes since.
 double ChangeDetector::explained_log_s() const
 {
     const bool news = has_live_change() && is_news(levels_.changes.back().change, options_.least_change);
-    return levels_.explained_log_s + (news ? levels_.changes.back().after.log_s - levels_.changes.back().before.log_s : 0.0);
+    return levels_.explained_log_s +
+           (news ? levels_.changes.back().after.log_s - levels_.changes.back().before.log_s : 0.0);
 }
 
 /// The last change, if after the baseline, has its size by the steps since.
@@ -514,13 +542,18 @@ void ChangeDetector::size_live_change()
 {
     if (has_live_change()) {
         Found& last = levels_.changes.back();
-        set_size(last.change, last.after.log_s - last.before.log_s, std::hypot(error_of(last.after), error_of(last.before)));
+        set_size(last.change, last.after.log_s - last.before.log_s,
+                 std::hypot(error_of(last.after), error_of(last.before)));
     }
 }
 
 Change ChangeDetector::change_at(ChangeKind kind, std::int64_t since) const
 {
-    return {.kind = kind, .since = since, .since_low = since, .since_high = since, .found = records_.back().number};
+    return {.kind = kind,
+            .since = since,
+            .since_low = since,
+            .since_high = since,
+            .found = records_.back().number};
 }
 
 std::vector<Change> ChangeDetector::changes() const
@@ -547,7 +580,8 @@ MeanLevel ChangeDetector::known_level(const MeanLevel& level) const
     const MeanLevel now = mean_level(records_.size() - static_cast<std::size_t>(last), records_.size());
     const double error = noise_.deviation / std::sqrt(last);
     const double most = std::max(2.0 * options_.least_change, contradiction_errors * error);
-    const bool contradicts = std::abs(now.log_s - level.log_s) > most + swing_between(level.observations, last);
+    const bool contradicts =
+        std::abs(now.log_s - level.log_s) > most + swing_between(level.observations, last);
     return contradicts ? now : level;
 }
 

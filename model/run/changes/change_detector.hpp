@@ -19,8 +19,8 @@ struct ChangeDetectorOptions {
     int baseline = 200;                  // steps
     double false_alarm_s = 2'592'000.0;  // mean time between false alarms: 30 days
     double least_change = 0.01;          // smaller changes are followed, and not reported
-    double swing = 0.02;                 // over a day, peak to peak: Llama 3, arXiv 2407.21783, section 3.3.4, has 1-2 %
-    Drift drift{};                       // of the scenario
+    double swing = 0.02;  // over a day, peak to peak: Llama 3, arXiv 2407.21783, section 3.3.4, has 1-2 %
+    Drift drift{};        // of the scenario
 };
 
 /// A step time, or the mean of several steps.

@@ -28,7 +28,8 @@ std::vector<double> innovations_of(const std::vector<double>& values, const std:
 ChangePlace likeliest_shift(const std::vector<double>& deviations, const Autoregression& noise)
 {
     const std::vector<double> innovations = innovations_of(deviations, noise.coefficients);
-    const std::vector<double> response = innovations_of(std::vector<double>(deviations.size(), 1.0), noise.coefficients);
+    const std::vector<double> response =
+        innovations_of(std::vector<double>(deviations.size(), 1.0), noise.coefficients);
     const double variance = noise.innovation_deviation * noise.innovation_deviation;
     std::vector<double> likelihoods;  // logarithms of their ratios to no change
     for (std::size_t place = 0; place < innovations.size(); ++place) {

@@ -32,7 +32,8 @@ void CusumCharts::set(double allowance, double run_length)
 {
     allowance_ = allowance;
     // The rates of both charts add up.
-    limit_ = std::max(cusum_limit(allowance, 2.0 * std::max(least_run_length, run_length)), (fewest - 0.5) * most);
+    limit_ =
+        std::max(cusum_limit(allowance, 2.0 * std::max(least_run_length, run_length)), (fewest - 0.5) * most);
 }
 
 std::optional<std::int64_t> CusumCharts::add(double score)

@@ -46,7 +46,7 @@ double noise_deviation(const std::vector<double>& values)
 {
     constexpr double share = 1.0 / 7.0;
     constexpr double normal_quantile = 1.0676;  // that a standard normal value exceeds with this probability
-    constexpr double apart = 2.0;               // over the other one: a mode of 15 % that is 3 deviations away
+    constexpr double apart = 2.0;  // over the other one: a mode of 15 % that is 3 deviations away
     const double deviation = robust_deviation(values, median_of(values));
     std::vector<double> rising = values;
     std::sort(rising.begin(), rising.end());

@@ -12,7 +12,10 @@ namespace {
 /// Least gain of a fit: an autoregression near a unit root would make every level look alike.
 constexpr double least_gain = 0.03;
 
-double sum_of(const std::vector<double>& values) { return std::accumulate(values.begin(), values.end(), 0.0); }
+double sum_of(const std::vector<double>& values)
+{
+    return std::accumulate(values.begin(), values.end(), 0.0);
+}
 
 /// Scales positively correlated coefficients so that their sum is free of its bias, -(1 + 4 sum) / n with an estimated mean
 /// (Marriott and Pope, Biometrika 41 (1954) 390-402, and the Yule-Walker estimator's own: Shaman and Stine, J. Am. Stat. Assoc.
@@ -37,7 +40,8 @@ double Autoregression::variance_allowance() const
 {
     const auto order = static_cast<double>(std::max<std::size_t>(1, coefficients.size()));
     constexpr double one_sided_95 = 1.644854;
-    return observations > 0 ? 1.0 + one_sided_95 * std::sqrt(4.0 * order / static_cast<double>(observations)) : 1.0;
+    return observations > 0 ? 1.0 + one_sided_95 * std::sqrt(4.0 * order / static_cast<double>(observations))
+                            : 1.0;
 }
 
 double Autoregression::mean_deviation(double values) const
@@ -81,8 +85,8 @@ Autoregression Autocovariances::fit() const
         if (order == 0) {
             continue;  // steps that look independent in a short baseline may not be
         }
-        const double criterion =
-            n * std::log(std::max(variance, std::numeric_limits<double>::min())) + 2.0 * static_cast<double>(order);
+        const double criterion = n * std::log(std::max(variance, std::numeric_limits<double>::min())) +
+                                 2.0 * static_cast<double>(order);
         if (criterion < least) {
             least = criterion;
             best.coefficients = coefficients;

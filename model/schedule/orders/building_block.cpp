@@ -48,7 +48,8 @@ std::vector<Task> repeated(const Block& block, int count)
                                   {block.input_0, Pass::input_gradient, 0},
                                   {weight_1, Pass::weight_gradient, 1},
                                   {weight_0, Pass::weight_gradient, 0}}};
-    std::sort(rows.begin(), rows.end(), [](const Row& a, const Row& b) { return a.at % period < b.at % period; });
+    std::sort(rows.begin(), rows.end(),
+              [](const Row& a, const Row& b) { return a.at % period < b.at % period; });
     std::vector<Task> order;
     order.reserve(static_cast<std::size_t>(period) * count);
     for (int round = 0; static_cast<int>(order.size()) < period * count; ++round) {
@@ -67,7 +68,8 @@ std::vector<Task> v_half(const ScheduleShape& shape, int stage)
 {
     const int p = shape.stages;
     const int k = p % 2 == 0 ? 3 : 0;
-    return repeated({2 * stage, 3 * p - stage - 2, 3 * p + k + 2 * stage - 1, 6 * p + k - stage - 2}, shape.microbatches);
+    return repeated({2 * stage, 3 * p - stage - 2, 3 * p + k + 2 * stage - 1, 6 * p + k - stage - 2},
+                    shape.microbatches);
 }
 
 /// The same, a third of them.

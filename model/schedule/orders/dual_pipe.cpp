@@ -13,7 +13,10 @@ namespace {
 class DualOrder {
 public:
     /// `reversed`: direction 0 goes through chunk 1. Direction d's microbatches begin at first[d].
-    DualOrder(bool reversed, std::array<int, 2> first) : reversed_(reversed), forward_(first), backward_(first) {}
+    DualOrder(bool reversed, std::array<int, 2> first)
+        : reversed_(reversed), forward_(first), backward_(first)
+    {
+    }
 
     void forward(int direction) { add(Pass::forward, direction, forward_[direction]++); }
     void backward(int direction) { add(Pass::backward, direction, backward_[direction]++); }
@@ -39,7 +42,10 @@ public:
 
 private:
     int chunk(int direction) const { return reversed_ ? 1 - direction : direction; }
-    void add(Pass pass, int direction, int microbatch) { order_.push_back(task(pass, chunk(direction), microbatch)); }
+    void add(Pass pass, int direction, int microbatch)
+    {
+        order_.push_back(task(pass, chunk(direction), microbatch));
+    }
 
     bool reversed_;
     std::array<int, 2> forward_;
@@ -106,20 +112,22 @@ std::vector<Task> dualpipe(const ScheduleShape& shape, int stage)
     const bool reversed = stage >= half;
     const int near = reversed ? shape.stages - 1 - stage : stage;
     const std::array<int, 2> first = reversed ? std::array{each, 0} : std::array{0, each};
-    return phases(DualOrder(reversed, first), half - near - 1, near, each - shape.stages + near + 1, near == half - 1);
+    return phases(DualOrder(reversed, first), half - near - 1, near, each - shape.stages + near + 1,
+                  near == half - 1);
 }
 
 std::vector<Task> dualpipe_v(const ScheduleShape& shape, int stage)
 {
     const int p = shape.stages;
-    return phases(DualOrder(false, {0, 0}), p - stage - 1, stage, shape.microbatches - 2 * p + stage + 1, stage == p - 1);
+    return phases(DualOrder(false, {0, 0}), p - stage - 1, stage, shape.microbatches - 2 * p + stage + 1,
+                  stage == p - 1);
 }
 
 std::string two_ways(const ScheduleShape& s)
 {
     if (s.stages % 2 != 0 || s.microbatches % 2 != 0) {
-        return "dualpipe needs an even pp and an even number of microbatches, not " + std::to_string(s.stages) + " and " +
-               std::to_string(s.microbatches);
+        return "dualpipe needs an even pp and an even number of microbatches, not " +
+               std::to_string(s.stages) + " and " + std::to_string(s.microbatches);
     }
     return s.microbatches >= 2 * s.stages ? ""
                                           : "dualpipe needs at least 2 pp = " + std::to_string(2 * s.stages) +
@@ -127,9 +135,10 @@ std::string two_ways(const ScheduleShape& s)
 }
 std::string two_rounds(const ScheduleShape& s)
 {
-    return s.microbatches >= 2 * s.stages ? ""
-                                          : "dualpipe_v needs at least 2 pp = " + std::to_string(2 * s.stages) +
-                                                " microbatches, not " + std::to_string(s.microbatches);
+    return s.microbatches >= 2 * s.stages
+               ? ""
+               : "dualpipe_v needs at least 2 pp = " + std::to_string(2 * s.stages) + " microbatches, not " +
+                     std::to_string(s.microbatches);
 }
 
 /// deepseek-ai/DualPipe, README: (p/2 - 1)(F&B + B - 3W), B the whole backward, of a part of the network. With unequal times a

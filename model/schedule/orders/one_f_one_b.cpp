@@ -45,7 +45,8 @@ std::vector<Task> gpipe(const ScheduleShape& shape, int stage)
     }
     const int m = shape.microbatches;
     return one_forward_one_backward(
-        m, m, [](int k) { return task(Pass::forward, 0, k); }, [m](int k) { return task(Pass::backward, 0, m - 1 - k); });
+        m, m, [](int k) { return task(Pass::forward, 0, k); },
+        [m](int k) { return task(Pass::backward, 0, m - 1 - k); });
 }
 
 /// Narayanan et al., SC21 (arXiv 2104.04473), section 2.2: v chunks a stage, microbatches in groups of p. Groups of N instead,
@@ -80,14 +81,15 @@ std::string whole_groups(const ScheduleShape& s)
         return "interleaved needs microbatches (" + m + ") divisible by pp (" + p + "), or an explicit group";
     }
     if (s.group > 0 && s.group < s.stages && s.microbatches > s.group) {
-        return "interleaved with group=" + std::to_string(s.group) + " below pp (" + p + ") deadlocks with more microbatches (" +
-               m + "); raise group to " + p;
+        return "interleaved with group=" + std::to_string(s.group) + " below pp (" + p +
+               ") deadlocks with more microbatches (" + m + "); raise group to " + p;
     }
     // Replayed for p to 8, v to 4, N from p to 2p: with a last group of p or more none deadlocks, of fewer a fifth do.
     const int last = s.group > 0 && s.microbatches > s.group ? s.microbatches % s.group : 0;
     if (last > 0 && last < s.stages) {
-        return "interleaved with group=" + std::to_string(s.group) + " leaves a last group of " + std::to_string(last) + " of " +
-               m + " microbatches, which deadlocks if it is below pp (" + p + "); choose another group";
+        return "interleaved with group=" + std::to_string(s.group) + " leaves a last group of " +
+               std::to_string(last) + " of " + m + " microbatches, which deadlocks if it is below pp (" + p +
+               "); choose another group";
     }
     return {};
 }
@@ -96,7 +98,8 @@ Bubble flush_bubble(const ScheduleShape& s, const StageTimes& t) { return (s.sta
 Bubble interleaved_bubble(const ScheduleShape& s, const StageTimes& t)
 {
     const int n = group_size(s);  // groups that are not whole, or shorter than the pipeline, make it longer
-    return n >= s.stages && s.microbatches % n == 0 ? Bubble((s.stages - 1) * t.sum() / s.chunks) : std::nullopt;
+    return n >= s.stages && s.microbatches % n == 0 ? Bubble((s.stages - 1) * t.sum() / s.chunks)
+                                                    : std::nullopt;
 }
 /// (chunk, microbatch) held, from the schedules' papers.
 int all_held(const ScheduleShape& s, int) { return s.stages == 1 ? 1 : s.microbatches; }
@@ -109,7 +112,8 @@ int interleaved_held(const ScheduleShape& s, int stage)
 constexpr auto rules_of_whole_backward = std::to_array<ScheduleRule>({
     {Schedule::gpipe, ChunkMap::loops, false, gpipe, all_held, flush_bubble, nullptr},
     {Schedule::one_f_one_b, ChunkMap::loops, false, one_f_one_b, one_f_one_b_held, flush_bubble, nullptr},
-    {Schedule::interleaved, ChunkMap::loops, false, interleaved, interleaved_held, interleaved_bubble, whole_groups},
+    {Schedule::interleaved, ChunkMap::loops, false, interleaved, interleaved_held, interleaved_bubble,
+     whole_groups},
 });
 
 }  // namespace

@@ -21,7 +21,8 @@ struct ScheduleRule {
     std::vector<Task> (*order)(const ScheduleShape&, int stage);
     int (*most_held)(const ScheduleShape&, int stage);
     Bubble (*bubble)(const ScheduleShape&, const StageTimes&);  // null: not known
-    std::string (*refusal)(const ScheduleShape&);  // reason why it is undefined on several stages, or empty; null: it is defined
+    std::string (*refusal)(
+        const ScheduleShape&);  // reason why it is undefined on several stages, or empty; null: it is defined
 };
 
 inline Task task(Pass pass, int chunk, int microbatch)

@@ -12,7 +12,14 @@ namespace prismopt {
 /// Passes over a chunk. `backward` computes both gradients; schedules that split it have the gradient of the input (B), which the
 /// stage before waits for, and that of the weights (W), which only the optimizer needs. Paired passes are a forward pass of one
 /// microbatch and a backward pass of another, each with its collectives beside the other's compute (DualPipe).
-enum class Pass : std::uint8_t { forward, backward, input_gradient, weight_gradient, paired_forward, paired_backward };
+enum class Pass : std::uint8_t {
+    forward,
+    backward,
+    input_gradient,
+    weight_gradient,
+    paired_forward,
+    paired_backward
+};
 
 constexpr bool is_forward(Pass pass) { return pass == Pass::forward || pass == Pass::paired_forward; }
 /// Returns whether the pass sends a gradient to the chunk before.

@@ -109,13 +109,16 @@ std::vector<Task> zb_v(const ScheduleShape& shape, int stage)
 /// part.
 Bubble zb_h1_bubble(const ScheduleShape& s, const StageTimes& t)
 {
-    const bool known = s.microbatches >= 2 * s.stages && t.weight_gradient <= std::min(t.forward, t.input_gradient);
+    const bool known =
+        s.microbatches >= 2 * s.stages && t.weight_gradient <= std::min(t.forward, t.input_gradient);
     return known ? Bubble((s.stages - 1) * (t.forward + t.input_gradient - t.weight_gradient)) : std::nullopt;
 }
 Bubble zb_h2_bubble(const ScheduleShape& s, const StageTimes& t)
 {
-    const bool known = s.microbatches >= 2 * s.stages && t.weight_gradient <= std::min(t.forward, t.input_gradient);
-    return known ? Bubble((s.stages - 1) * (t.forward + t.input_gradient - 2.0 * t.weight_gradient)) : std::nullopt;
+    const bool known =
+        s.microbatches >= 2 * s.stages && t.weight_gradient <= std::min(t.forward, t.input_gradient);
+    return known ? Bubble((s.stages - 1) * (t.forward + t.input_gradient - 2.0 * t.weight_gradient))
+                 : std::nullopt;
 }
 /// None with equal times: the same, section 6.
 Bubble zb_v_bubble(const ScheduleShape& s, const StageTimes& t)

@@ -11,8 +11,8 @@ namespace {
 /// Bytes that a chunk keeps, by what keeps them.
 using KeptBytes = std::map<std::string, double>;
 
-void add_kept(const StageOf& at, const Chunk& chunk, const CostsByBlock& costs, double PartCost::*bytes, double times,
-              KeptBytes& sum)
+void add_kept(const StageOf& at, const Chunk& chunk, const CostsByBlock& costs, double PartCost::*bytes,
+              double times, KeptBytes& sum)
 {
     const LayerCosts& own = costs.of(at.stage);
     for (const PartOfChunk& part : parts_of(chunk, own)) {
@@ -27,7 +27,9 @@ void add_kept(const StageOf& at, const Chunk& chunk, const CostsByBlock& costs, 
         }
         double of_blocks = 0.0;
         for (std::size_t b = 0; b < costs.blocks.size(); ++b) {
-            of_blocks += costs.names[b][part.kind].empty() ? 0.0 : times * part.count * part.in(costs.blocks[b]).*bytes;
+            of_blocks += costs.names[b][part.kind].empty()
+                             ? 0.0
+                             : times * part.count * part.in(costs.blocks[b]).*bytes;
         }
         // What a block alone keeps, another may keep for it in the whole layer.
         const double share = of_blocks > all ? all / of_blocks : 1.0;
@@ -41,7 +43,8 @@ void add_kept(const StageOf& at, const Chunk& chunk, const CostsByBlock& costs, 
 
 }  // namespace
 
-KeptByChunks kept_by_chunks(const ExecutionGraph& graph, std::span<const Chunk> chunks, const CostsByBlock& costs)
+KeptByChunks kept_by_chunks(const ExecutionGraph& graph, std::span<const Chunk> chunks,
+                            const CostsByBlock& costs)
 {
     KeptByChunks result;
     for (int part = 0; part < graph.stages() * graph.chunks(); ++part) {
@@ -53,7 +56,8 @@ KeptByChunks kept_by_chunks(const ExecutionGraph& graph, std::span<const Chunk> 
     return result;
 }
 
-std::vector<BlockBytes> activations_of(const StageOf& at, const CostsByBlock& costs, const KeptByChunks& chunks, bool pairs)
+std::vector<BlockBytes> activations_of(const StageOf& at, const CostsByBlock& costs,
+                                       const KeptByChunks& chunks, bool pairs)
 {
     int largest = at.first();
     KeptBytes sum;
@@ -76,7 +80,8 @@ std::vector<BlockBytes> activations_of(const StageOf& at, const CostsByBlock& co
             parts.push_back({block, bytes});
         }
     }
-    std::stable_sort(parts.begin(), parts.end(), [](const BlockBytes& a, const BlockBytes& b) { return a.bytes > b.bytes; });
+    std::stable_sort(parts.begin(), parts.end(),
+                     [](const BlockBytes& a, const BlockBytes& b) { return a.bytes > b.bytes; });
     return parts;
 }
 

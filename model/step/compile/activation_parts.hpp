@@ -17,10 +17,12 @@ struct KeptByChunks {
     std::vector<Activations> kept;
     std::vector<HeldPasses> held;
 };
-KeptByChunks kept_by_chunks(const ExecutionGraph& graph, std::span<const Chunk> chunks, const CostsByBlock& costs);
+KeptByChunks kept_by_chunks(const ExecutionGraph& graph, std::span<const Chunk> chunks,
+                            const CostsByBlock& costs);
 
 /// `pairs`: one microbatch more is in flight, beside another.
-std::vector<BlockBytes> activations_of(const StageOf& at, const CostsByBlock& costs, const KeptByChunks& chunks, bool pairs);
+std::vector<BlockBytes> activations_of(const StageOf& at, const CostsByBlock& costs,
+                                       const KeptByChunks& chunks, bool pairs);
 /// The kind of layer, or the end of the network, with the largest temporaries.
 std::string largest_temporaries(const StageOf& at, const CostsByBlock& costs);
 

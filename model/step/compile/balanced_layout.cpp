@@ -30,7 +30,10 @@ Holders holders_of(const Program& program, const ParallelPlan& plan)
 /// Times of the stages of a split.
 class StageTimes {
 public:
-    StageTimes(const Units& units, const Holders& holders, int stages) : units_(units), holders_(holders), stages_(stages) {}
+    StageTimes(const Units& units, const Holders& holders, int stages)
+        : units_(units), holders_(holders), stages_(stages)
+    {
+    }
 
     /// What is made as small as possible: the busiest stage, then unequal stages, the busiest chunk, unequal chunks.
     using Key = std::array<Ticks, 4>;
@@ -82,8 +85,8 @@ private:
 /// Memory that the stages of a plan need for a split.
 class SplitMemory {
 public:
-    SplitMemory(const LayerCosts& costs, const Program& program, const ParallelPlan& plan, const MemoryModel& memory,
-                Bytes capacity)
+    SplitMemory(const LayerCosts& costs, const Program& program, const ParallelPlan& plan,
+                const MemoryModel& memory, Bytes capacity)
         : costs_(costs), program_(program), plan_(plan), memory_(memory), capacity_(capacity)
     {
     }
@@ -128,8 +131,8 @@ Chunk chunk_of_units(int begin, int end, int units)
 }
 
 /// The split of shortest chunks within memory, as if all chunks of a stage were like each.
-std::optional<Lengths> within_memory(const Units& units, const Holders& holders, const SplitMemory& memory, Bytes capacity,
-                                     Ticks least)
+std::optional<Lengths> within_memory(const Units& units, const Holders& holders, const SplitMemory& memory,
+                                     Bytes capacity, Ticks least)
 {
     const auto fit = [&](int k, int begin, int end) {
         return memory.fits_alike(chunk_of_units(begin, end, units.count()), holders[k], capacity);
@@ -190,7 +193,8 @@ Lengths improved(Lengths lengths, const Holders& holders, const StageTimes& time
 }
 
 /// The first of the best, each improved as far as single moves do.
-Lengths best_of(const std::vector<Lengths>& starts, const Holders& holders, const StageTimes& times, const SplitMemory* within)
+Lengths best_of(const std::vector<Lengths>& starts, const Holders& holders, const StageTimes& times,
+                const SplitMemory* within)
 {
     Lengths best;
     StageTimes::Key least{};
@@ -269,7 +273,8 @@ std::vector<Lengths> even_splits(const Units& units, const ParallelPlan& plan)
 
 /// Splits within memory, as if all chunks of a stage were like each; with less memory each, by as much as the one before needs too
 /// much.
-std::vector<Lengths> splits_within_memory(const Units& units, const Holders& holders, const SplitMemory& memory, Ticks least)
+std::vector<Lengths> splits_within_memory(const Units& units, const Holders& holders,
+                                          const SplitMemory& memory, Ticks least)
 {
     constexpr int attempts = 4;
     std::vector<Lengths> found;
@@ -290,8 +295,8 @@ std::vector<Lengths> splits_within_memory(const Units& units, const Holders& hol
 }
 
 /// The best of the splits that fit, from these starts; nothing where none fits.
-std::optional<Lengths> best_that_fits(std::vector<Lengths> starts, const Holders& holders, const StageTimes& times,
-                                      const SplitMemory& memory)
+std::optional<Lengths> best_that_fits(std::vector<Lengths> starts, const Holders& holders,
+                                      const StageTimes& times, const SplitMemory& memory)
 {
     for (Lengths& lengths : starts) {
         lengths = relieved(std::move(lengths), holders, memory);
@@ -304,7 +309,8 @@ std::optional<Lengths> best_that_fits(std::vector<Lengths> starts, const Holders
 }
 
 /// Units of each chunk of the best split of at least one unit per chunk.
-Lengths balanced_lengths(const Units& units, const Holders& holders, const ParallelPlan& plan, const SplitMemory& memory)
+Lengths balanced_lengths(const Units& units, const Holders& holders, const ParallelPlan& plan,
+                         const SplitMemory& memory)
 {
     const auto chunks = static_cast<int>(holders.size());
     const NoLimit no_limit;
@@ -334,7 +340,8 @@ Lengths balanced_lengths(const Units& units, const Holders& holders, const Paral
 }  // namespace
 
 std::variant<std::vector<Chunk>, Infeasible> balanced_layout(const LayerCosts& costs, const Program& program,
-                                                             const ParallelPlan& plan, const MemoryModel& memory, Bytes capacity)
+                                                             const ParallelPlan& plan,
+                                                             const MemoryModel& memory, Bytes capacity)
 {
     ParallelPlan slots = plan;  // as many parts
     slots.split = LayerSplit::slots;

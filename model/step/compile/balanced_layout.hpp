@@ -24,6 +24,7 @@ namespace prismopt {
 /// Not modelled: transfers between stages, factors of known nodes, and what a stage does once per step (reduction of gradients,
 /// update). Infeasible if the network has fewer parts than chunks.
 std::variant<std::vector<Chunk>, Infeasible> balanced_layout(const LayerCosts& costs, const Program& program,
-                                                             const ParallelPlan& plan, const MemoryModel& memory, Bytes capacity);
+                                                             const ParallelPlan& plan,
+                                                             const MemoryModel& memory, Bytes capacity);
 
 }  // namespace prismopt

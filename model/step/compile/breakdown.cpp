@@ -87,7 +87,8 @@ std::vector<KernelPart> kernel_parts(const KernelSeconds& all, const KernelSecon
         const double without = found == plain.end() ? 0.0 : found->second;
         const bool runs_again = key.second != KernelClass::host_wait;
         const double again = runs_again ? std::max(0.0, seconds - without) : 0.0;
-        parts.push_back({.block = key.first, .kind = key.second, .seconds = factor * seconds, .again_s = factor * again});
+        parts.push_back(
+            {.block = key.first, .kind = key.second, .seconds = factor * seconds, .again_s = factor * again});
     }
     return parts;
 }
@@ -154,11 +155,13 @@ void add_exchanges(const StageOf& at, const StageEnds& ends, Messages& messages)
         reduction_s += reduced;
         all_reduce_s += reduced * static_cast<double>(at.graph.reduction[part].all_reduce);
     }
-    add_message(KernelClass::dp_all_gather, ends.gathering_s, std::max(0.0, gathering_s - ends.gathering_s), messages);
+    add_message(KernelClass::dp_all_gather, ends.gathering_s, std::max(0.0, gathering_s - ends.gathering_s),
+                messages);
     const double summed = reduction_s > 0.0 ? all_reduce_s / reduction_s : 0.0;
     const double hidden_s = std::max(0.0, reduction_s - ends.reduction_s);
     add_message(KernelClass::dp_all_reduce, summed * ends.reduction_s, summed * hidden_s, messages);
-    add_message(KernelClass::dp_reduce_scatter, (1.0 - summed) * ends.reduction_s, (1.0 - summed) * hidden_s, messages);
+    add_message(KernelClass::dp_reduce_scatter, (1.0 - summed) * ends.reduction_s, (1.0 - summed) * hidden_s,
+                messages);
 }
 
 /// The kind of replica that the graph is of: the slowest.
@@ -182,12 +185,14 @@ double StageBreakdown::exposed_s() const
 
 double StageBreakdown::step_s() const
 {
-    const double kernels_s = std::accumulate(kernels.begin(), kernels.end(), 0.0,
-                                             [](double sum, const KernelPart& part) { return sum + part.seconds; });
+    const double kernels_s =
+        std::accumulate(kernels.begin(), kernels.end(), 0.0,
+                        [](double sum, const KernelPart& part) { return sum + part.seconds; });
     return kernels_s + exposed_s() + optimizer_s + outer_s + waiting_s;
 }
 
-std::vector<StageBreakdown> breakdown(const CompiledPlan& compiled, const ParallelPlan& plan, const Setting& setting)
+std::vector<StageBreakdown> breakdown(const CompiledPlan& compiled, const ParallelPlan& plan,
+                                      const Setting& setting)
 {
     const ExecutionGraph& graph = compiled.graph;
     const GroupPlaces places = place_groups(plan, graph.placement, setting.cluster);

@@ -43,14 +43,16 @@ struct StageBreakdown {
     double waiting_s = 0.0;  // for other stages: the bubble of the pipeline
 
     MemoryUse memory;
-    std::vector<BlockBytes> activations;  // sum to those of `memory`; empty if the peak is when there are none
-    std::string workspace_of;             // kind of layer, or "head", with the largest temporaries
+    std::vector<BlockBytes>
+        activations;           // sum to those of `memory`; empty if the peak is when there are none
+    std::string workspace_of;  // kind of layer, or "head", with the largest temporaries
 
     double step_s() const;
     double exposed_s() const;
 };
 
 /// Returns the parts of each stage, [stage]. `compiled`: for sampling or the noise-free step.
-std::vector<StageBreakdown> breakdown(const CompiledPlan& compiled, const ParallelPlan& plan, const Setting& setting);
+std::vector<StageBreakdown> breakdown(const CompiledPlan& compiled, const ParallelPlan& plan,
+                                      const Setting& setting);
 
 }  // namespace prismopt

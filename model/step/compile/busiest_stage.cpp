@@ -22,13 +22,16 @@ private:
 /// All passes of a stage that may pair the forward passes of one chunk with the backward passes of the other.
 double least_of_pairs(const ScheduleShape& shape, const ChunkSeconds& first, const ChunkSeconds& second)
 {
-    const auto backward = [](const ChunkSeconds& chunk) { return std::min(chunk.of(Pass::backward), chunk.split_backward()); };
+    const auto backward = [](const ChunkSeconds& chunk) {
+        return std::min(chunk.of(Pass::backward), chunk.split_backward());
+    };
     const auto of_chunk = [&](const ChunkSeconds& chunk, const ChunkSeconds& other) {
         const double alone = chunk.of(Pass::forward) + backward(chunk);
         const double saved = other.of(Pass::forward) + backward(chunk) - chunk.of(Pass::paired_backward);
         return alone - std::max(0.0, saved);
     };
-    return microbatches_of(shape, 0).count * of_chunk(first, second) + microbatches_of(shape, 1).count * of_chunk(second, first);
+    return microbatches_of(shape, 0).count * of_chunk(first, second) +
+           microbatches_of(shape, 1).count * of_chunk(second, first);
 }
 
 /// Work of a stage on one microbatch.
@@ -46,7 +49,8 @@ StageWork work_of(const ScheduleShape& shape, std::span<const double> seconds, i
     const bool splits = splits_backward(shape.schedule);
     StageWork work;
     for (int chunk = 0; chunk < shape.chunks; ++chunk) {
-        const ChunkSeconds own(seconds.subspan((static_cast<std::size_t>(stage) * shape.chunks + chunk) * passes, passes));
+        const ChunkSeconds own(
+            seconds.subspan((static_cast<std::size_t>(stage) * shape.chunks + chunk) * passes, passes));
         const double gradient = own.of(splits ? Pass::input_gradient : Pass::backward);
         work.until_last_gradient += own.of(Pass::forward) + gradient;
         work.weights += splits ? own.of(Pass::weight_gradient) : 0.0;
@@ -62,7 +66,8 @@ double busiest_of_pairs(const ScheduleShape& shape, std::span<const double> seco
 {
     const auto passes = static_cast<std::size_t>(passes_of(shape.schedule));
     const auto chunk_at = [&](int stage, std::size_t chunk) {
-        return ChunkSeconds(seconds.subspan((static_cast<std::size_t>(stage) * shape.chunks + chunk) * passes, passes));
+        return ChunkSeconds(
+            seconds.subspan((static_cast<std::size_t>(stage) * shape.chunks + chunk) * passes, passes));
     };
     double longest = 0.0;
     for (int stage = 0; stage < shape.stages; ++stage) {
@@ -87,7 +92,8 @@ double busiest_stage(const ScheduleShape& shape, std::span<const double> seconds
     }
     double longest = 0.0;
     double before = 0.0;  // forward passes of the first microbatch over the first chunks of earlier stages
-    double after = 0.0;   // backward passes of the last microbatch over these chunks, without gradients of weights
+    double after =
+        0.0;  // backward passes of the last microbatch over these chunks, without gradients of weights
     for (int stage = 0; stage < shape.stages; ++stage) {
         const StageWork work = work_of(shape, seconds, stage);
         longest = std::max(longest, before + shape.microbatches * work.until_last_gradient +
@@ -120,7 +126,8 @@ std::vector<StagePath> busy_stage_paths(const ScheduleShape& shape, std::span<co
             path.factor = factor;
             path.others_s = factor * (compute_around.forward + (ends_here ? 0.0 : compute_around.gradient));
             path.compute_s = m * (in_compute.until_last_gradient + (ends_here ? in_compute.weights : 0.0));
-            path.rest_s = path.others_s + communication_around.forward + m * in_communication.until_last_gradient +
+            path.rest_s = path.others_s + communication_around.forward +
+                          m * in_communication.until_last_gradient +
                           (ends_here ? m * in_communication.weights : communication_around.gradient);
         }
         compute_around.forward += in_compute.forward;

@@ -47,13 +47,16 @@ Ticks Units::longest() const
 int Units::last_end(int begin, int most, Ticks limit) const
 {
     const auto first = before_.begin() + begin;
-    return static_cast<int>(std::upper_bound(first, before_.begin() + most + 1, *first + limit) - before_.begin()) - 1;
+    return static_cast<int>(std::upper_bound(first, before_.begin() + most + 1, *first + limit) -
+                            before_.begin()) -
+           1;
 }
 
 int Units::first_begin(int end, int least, Ticks limit) const
 {
-    return static_cast<int>(std::lower_bound(before_.begin() + least, before_.begin() + end, before_[end] - limit) -
-                            before_.begin());
+    return static_cast<int>(
+        std::lower_bound(before_.begin() + least, before_.begin() + end, before_[end] - limit) -
+        before_.begin());
 }
 
 Ticks Units::shortest_above(Ticks limit) const

@@ -113,7 +113,8 @@ public:
         std::vector<std::vector<Best>> best(chunks_);  // [chunk][end - its first]
         for (int k = 0; k < chunks_; ++k) {
             for (int end = ends->first[k]; end <= ends->last[k]; ++end) {
-                best[k].push_back(k == 0 ? best_alone(end, limit) : best_ending(k, end, limit, *ends, best[k - 1]));
+                best[k].push_back(k == 0 ? best_alone(end, limit)
+                                         : best_ending(k, end, limit, *ends, best[k - 1]));
             }
         }
         if (best.back().back().begin < 0) {
@@ -163,7 +164,10 @@ private:
         return ends;
     }
 
-    bool within(int k, int begin, int end, Ticks limit) const { return units_.time(begin, end) <= limit && fit_(k, begin, end); }
+    bool within(int k, int begin, int end, Ticks limit) const
+    {
+        return units_.time(begin, end) <= limit && fit_(k, begin, end);
+    }
 
     /// A split with one more chunk.
     Best extended(Best split, int k, int begin, int end) const
@@ -176,7 +180,10 @@ private:
     }
 
     /// The first chunk.
-    Best best_alone(int end, Ticks limit) const { return within(0, 0, end, limit) ? extended({}, 0, 0, end) : Best{}; }
+    Best best_alone(int end, Ticks limit) const
+    {
+        return within(0, 0, end, limit) ? extended({}, 0, 0, end) : Best{};
+    }
 
     /// The best split whose chunk k has an end. `before`: those of the chunk before.
     Best best_ending(int k, int end, Ticks limit, const Ends& ends, const std::vector<Best>& before) const
@@ -191,7 +198,8 @@ private:
                 continue;
             }
             const Best split = extended(before[begin - earliest], k, begin, end);
-            if (best.begin < 0 || std::pair(split.squares, split.off_middle) < std::pair(best.squares, best.off_middle)) {
+            if (best.begin < 0 ||
+                std::pair(split.squares, split.off_middle) < std::pair(best.squares, best.off_middle)) {
                 best = split;
             }
         }

@@ -22,8 +22,8 @@ std::vector<std::string> spread(const std::vector<std::string>& names, std::size
 }
 
 /// Which modules selective recompute covers, if none are named, is decided by the whole layer.
-void set_selective(const Network& block, const Network& whole, const LayerShape& shape, const LayerGroups& groups,
-                   const Setting& setting, LayerCosts& costs)
+void set_selective(const Network& block, const Network& whole, const LayerShape& shape,
+                   const LayerGroups& groups, const Setting& setting, LayerCosts& costs)
 {
     if (shape.recompute != Recompute::selective || !shape.recompute_modules.empty()) {
         return;
@@ -34,7 +34,8 @@ void set_selective(const Network& block, const Network& whole, const LayerShape&
         Network one = block;
         one.kinds = {block.kinds[kind]};
         one.layers = {0};
-        costs.kinds[kind] = layer_costs(one, setting.workload.precision, named, groups, setting.cluster).kinds.front();
+        costs.kinds[kind] =
+            layer_costs(one, setting.workload.precision, named, groups, setting.cluster).kinds.front();
     }
 }
 

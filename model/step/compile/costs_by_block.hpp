@@ -53,7 +53,10 @@ struct StageOf {
     int stage = 0;
 
     int first() const { return stage * graph.chunks(); }
-    const Chunk& chunk(int part) const { return chunks[part_of_network(graph.program->shape, {stage, part - first()})]; }
+    const Chunk& chunk(int part) const
+    {
+        return chunks[part_of_network(graph.program->shape, {stage, part - first()})];
+    }
 };
 
 /// Calls visit(times, chunk, pass) for the passes of a stage that take time. In a pair the backward pass takes the time of both.

@@ -47,7 +47,8 @@ private:
     double time_beside(const ChunkPass& pass) const;
     /// Returns the exchange beside `compute_s`, in one bucket per layer; across circuits, whose latency each bucket pays, in the
     /// best number of buckets.
-    Exchange in_buckets(Collective kind, double bytes_per_parameter, const Parameters& own, int layers, double compute_s) const;
+    Exchange in_buckets(Collective kind, double bytes_per_parameter, const Parameters& own, int layers,
+                        double compute_s) const;
 
     const ParallelPlan& plan_;
     const Cluster& cluster_;

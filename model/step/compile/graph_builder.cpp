@@ -34,7 +34,8 @@ DurationDistribution with_shape(const ComposedDuration& duration, ExecutionGraph
     if (at == shapes.end()) {
         at = shapes.insert(shapes.end(), duration.shape);
     }
-    return {static_cast<float>(duration.mean_s), static_cast<float>(duration.cv), static_cast<int>(at - shapes.begin())};
+    return {static_cast<float>(duration.mean_s), static_cast<float>(duration.cv),
+            static_cast<int>(at - shapes.begin())};
 }
 
 /// Megatron-LM without overlapped messages (forward_backward_pipelining_with_interleaving): a stage sends what a forward and a
@@ -48,15 +49,16 @@ bool waits_for_chunks(const ParallelPlan& plan, const Cluster& cluster)
 DurationDistribution longer(const DurationDistribution& distribution, float seconds)
 {
     const float mean = distribution.mean_s + seconds;
-    return mean > 0.0F ? DurationDistribution{mean, distribution.cv * distribution.mean_s / mean, distribution.shape}
-                       : distribution;
+    return mean > 0.0F
+               ? DurationDistribution{mean, distribution.cv * distribution.mean_s / mean, distribution.shape}
+               : distribution;
 }
 
 double transfer_time(double bytes, const ReplicaKind::Link& link, int senders, const Cluster& cluster)
 {
-    return bytes == 0.0
-               ? 0.0
-               : point_to_point_time(Bytes{bytes}, link.from, link.to, senders, cluster).si / cluster.speed.of(KernelClass::p2p);
+    return bytes == 0.0 ? 0.0
+                        : point_to_point_time(Bytes{bytes}, link.from, link.to, senders, cluster).si /
+                              cluster.speed.of(KernelClass::p2p);
 }
 
 /// What one GPU of a stage updates.
@@ -76,7 +78,9 @@ struct Updated {
     double seconds(const OptimizerSettings& optimizer, Offload offload, const Cluster& cluster) const
     {
         return matrices + others > 0.0
-                   ? (update_time(matrices, others, optimizer, offload, cluster.accelerator) + cluster.stack.step).si +
+                   ? (update_time(matrices, others, optimizer, offload, cluster.accelerator) +
+                      cluster.stack.step)
+                             .si +
                          orthogonal_s / cluster.speed.of(KernelClass::gemm)
                    : 0.0;
     }
@@ -96,10 +100,11 @@ Updated updated_by(const Parameters& own, const ChunkParts& made_of, const DataP
 /// Builds one graph; each function sets one aspect of all chunks.
 class GraphBuilder {
 public:
-    GraphBuilder(const PlacedPlan& placed, const PlacesOfReplica& places, std::shared_ptr<const Program> program,
-                 const PlacedChunks& chunks, const LayerCosts& costs, const OptimizerSettings& optimizer, const Setting& setting)
-        : placed_(placed), places_(places), chunks_(chunks), costs_(costs), optimizer_(optimizer), setting_(setting),
-          cluster_(setting.cluster)
+    GraphBuilder(const PlacedPlan& placed, const PlacesOfReplica& places,
+                 std::shared_ptr<const Program> program, const PlacedChunks& chunks, const LayerCosts& costs,
+                 const OptimizerSettings& optimizer, const Setting& setting)
+        : placed_(placed), places_(places), chunks_(chunks), costs_(costs), optimizer_(optimizer),
+          setting_(setting), cluster_(setting.cluster)
     {
         graph_.program = std::move(program);
         graph_.placement = placed.placement;
@@ -121,7 +126,10 @@ public:
     }
 
 private:
-    OpDistribution& distribution(int chunk, Pass pass) { return graph_.distribution[graph_.distribution_at(chunk, pass)]; }
+    OpDistribution& distribution(int chunk, Pass pass)
+    {
+        return graph_.distribution[graph_.distribution_at(chunk, pass)];
+    }
 
     /// Persistent factors of the GPUs and nodes.
     void set_factors()
@@ -144,13 +152,14 @@ private:
     void set_means_of_passes()
     {
         for (int chunk = 0; chunk < chunks_.count(); ++chunk) {
-            graph_.first_slot.push_back(
-                static_cast<std::uint16_t>(chunks_.chunk(chunk).embedding ? 0 : chunks_.chunk(chunk).first_layer + 1));
-            chunks_.with_passes(chunk, graph_.passes(), [&](std::span<const Pass> kinds, std::span<const ChunkPass> costs_of) {
-                for (std::size_t i = 0; i < kinds.size(); ++i) {
-                    set_means(costs_of[i], distribution(chunk, kinds[i]));
-                }
-            });
+            graph_.first_slot.push_back(static_cast<std::uint16_t>(
+                chunks_.chunk(chunk).embedding ? 0 : chunks_.chunk(chunk).first_layer + 1));
+            chunks_.with_passes(chunk, graph_.passes(),
+                                [&](std::span<const Pass> kinds, std::span<const ChunkPass> costs_of) {
+                                    for (std::size_t i = 0; i < kinds.size(); ++i) {
+                                        set_means(costs_of[i], distribution(chunk, kinds[i]));
+                                    }
+                                });
         }
     }
 
@@ -162,8 +171,9 @@ private:
             for (const int step : {-1, 1}) {
                 const int stage = chunks_.position(chunk).stage;
                 const int sender = chunks_.stage_next_to(chunk, step);
-                const double seconds = transfer_time(chunks_.received_bytes(chunk, step), link_between(sender, stage),
-                                                     graph_.placement.senders(sender, stage), cluster_);
+                const double seconds =
+                    transfer_time(chunks_.received_bytes(chunk, step), link_between(sender, stage),
+                                  graph_.placement.senders(sender, stage), cluster_);
                 for (int pass = 0; pass < graph_.passes(); ++pass) {
                     const auto kind = static_cast<Pass>(pass);
                     if (step < 0 ? is_forward(kind) : gives_input_gradient(kind)) {
@@ -223,11 +233,13 @@ private:
             graph_.gathering.push_back(exchange.gathering(own, forward, layers));
         }
         for (const Updated& own : updated) {
-            graph_.optimizer_s.push_back(static_cast<float>(own.seconds(optimizer_, placed_.plan.offload, cluster_)));
+            graph_.optimizer_s.push_back(
+                static_cast<float>(own.seconds(optimizer_, placed_.plan.offload, cluster_)));
         }
         const int steps = placed_.plan.local_steps;
         for (int stage = 0; steps > 1 && stage < graph_.stages(); ++stage) {
-            const double seconds = outer_exchange_time(trained[stage], placed_.plan, places_.exchanges.exchange(stage), cluster_);
+            const double seconds = outer_exchange_time(trained[stage], placed_.plan,
+                                                       places_.exchanges.exchange(stage), cluster_);
             graph_.outer_s = std::max(graph_.outer_s, static_cast<float>(seconds / steps));
         }
     }
@@ -244,7 +256,8 @@ private:
                 const int stage = chunks_.position(chunk).stage;
                 for (const int step : {-1, 1}) {
                     const int here = at.gpu(0, stage) / cluster_.tiers[t - 1].group_gpus;
-                    const int there = at.gpu(0, chunks_.stage_next_to(chunk, step)) / cluster_.tiers[t - 1].group_gpus;
+                    const int there =
+                        at.gpu(0, chunks_.stage_next_to(chunk, step)) / cluster_.tiers[t - 1].group_gpus;
                     leaving[here] += here != there ? chunks_.sent_bytes(chunk, step) : 0.0;
                 }
             }
@@ -315,7 +328,8 @@ struct FollowingLengths {
                 for (const Exposed::Share& part : message.parts) {
                     const bool of_parameters = is_within(part.kind, KernelClass::sharded_collective);
                     tokens_s += of_parameters ? 0.0 : count * part.share * message.seconds;
-                    exposed_s += of_parameters ? count * part.share * (message.seconds - message.slowed_s) : 0.0;
+                    exposed_s +=
+                        of_parameters ? count * part.share * (message.seconds - message.slowed_s) : 0.0;
                 }
             }
         });
@@ -334,22 +348,25 @@ struct FollowingLengths {
 
 }  // namespace
 
-ExecutionGraph build_graph(const PlacedPlan& placed, const PlacesOfReplica& places, std::shared_ptr<const Program> program,
-                           const PlacedChunks& chunks, const LayerCosts& costs, const OptimizerSettings& optimizer,
+ExecutionGraph build_graph(const PlacedPlan& placed, const PlacesOfReplica& places,
+                           std::shared_ptr<const Program> program, const PlacedChunks& chunks,
+                           const LayerCosts& costs, const OptimizerSettings& optimizer,
                            const Setting& setting)
 {
     return GraphBuilder(placed, places, std::move(program), chunks, costs, optimizer, setting).build();
 }
 
-void add_waiting(const PlacedPlan& placed, const PlacedChunks& chunks, ChainDistributions& chains, ExecutionGraph& graph)
+void add_waiting(const PlacedPlan& placed, const PlacedChunks& chunks, ChainDistributions& chains,
+                 ExecutionGraph& graph)
 {
     for (int chunk = 0; chunk < chunks.count(); ++chunk) {
-        chunks.with_passes(chunk, graph.passes(), [&](std::span<const Pass> kinds, std::span<const ChunkPass> costs_of) {
-            for (std::size_t i = 0; i < kinds.size(); ++i) {
-                graph.distribution[graph.distribution_at(chunk, kinds[i])].compute_s =
-                    static_cast<float>(chains.mean_compute(costs_of[i], inside_replica(placed.widths)));
-            }
-        });
+        chunks.with_passes(
+            chunk, graph.passes(), [&](std::span<const Pass> kinds, std::span<const ChunkPass> costs_of) {
+                for (std::size_t i = 0; i < kinds.size(); ++i) {
+                    graph.distribution[graph.distribution_at(chunk, kinds[i])].compute_s =
+                        static_cast<float>(chains.mean_compute(costs_of[i], inside_replica(placed.widths)));
+                }
+            });
     }
 }
 
@@ -361,22 +378,24 @@ void add_lengths(const PlacedPlan& placed, const PlacedChunks& chunks, const Clu
     }
     std::vector<FollowingLengths> stages(graph.stages());
     for (int chunk = 0; chunk < chunks.count(); ++chunk) {
-        chunks.with_passes(chunk, graph.passes(), [&](std::span<const Pass> kinds, std::span<const ChunkPass> costs_of) {
-            for (std::size_t i = 0; i < kinds.size(); ++i) {
-                stages[chunks.position(chunk).stage].add(costs_of[i],
-                                                         graph.program->op_count[graph.distribution_at(chunk, kinds[i])]);
-            }
-        });
+        chunks.with_passes(
+            chunk, graph.passes(), [&](std::span<const Pass> kinds, std::span<const ChunkPass> costs_of) {
+                for (std::size_t i = 0; i < kinds.size(); ++i) {
+                    stages[chunks.position(chunk).stage].add(
+                        costs_of[i], graph.program->op_count[graph.distribution_at(chunk, kinds[i])]);
+                }
+            });
     }
     graph.lengths = std::move(factors);
     for (const FollowingLengths& stage : stages) {
-        graph.length_shares.push_back(
-            stage.shares(placed.plan.dp_overlap == DataParallelOverlap::on ? 1.0 - cluster.stack.communication_share : 0.0));
+        graph.length_shares.push_back(stage.shares(placed.plan.dp_overlap == DataParallelOverlap::on
+                                                       ? 1.0 - cluster.stack.communication_share
+                                                       : 0.0));
     }
 }
 
-void add_distributions(const PlacedPlan& placed, const PlacedChunks& chunks, const Cluster& cluster, ChainDistributions& chains,
-                       ExecutionGraph& graph)
+void add_distributions(const PlacedPlan& placed, const PlacedChunks& chunks, const Cluster& cluster,
+                       ChainDistributions& chains, ExecutionGraph& graph)
 {
     const BarrierWidths& widths = placed.widths;
     if (widths.replicas() > 1) {
@@ -384,21 +403,26 @@ void add_distributions(const PlacedPlan& placed, const PlacedChunks& chunks, con
         for (int chunk = 1; chunk < chunks.count(); ++chunk) {
             longest = chunks.chunk(chunk).layers > chunks.chunk(longest).layers ? chunk : longest;
         }
-        const std::array typical{chunks.layers_of(longest, Pass::forward), chunks.layers_of(longest, Pass::backward)};
+        const std::array typical{chunks.layers_of(longest, Pass::forward),
+                                 chunks.layers_of(longest, Pass::backward)};
         graph.coupled = coupled_distribution(chains, typical, widths);
     }
-    const bool waits = waits_for_chunks(placed.plan, cluster);  // the communication of an op contains a transfer's time
+    const bool waits =
+        waits_for_chunks(placed.plan, cluster);  // the communication of an op contains a transfer's time
     for (int chunk = 0; chunk < chunks.count(); ++chunk) {
-        chunks.with_passes(chunk, graph.passes(), [&](std::span<const Pass> kinds, std::span<const ChunkPass> costs_of) {
-            const std::vector<ComposedDuration> compute = set_durations(chains, costs_of, widths);
-            for (std::size_t i = 0; i < kinds.size(); ++i) {
-                OpDistribution& distribution = graph.distribution[graph.distribution_at(chunk, kinds[i])];
-                distribution.compute = with_shape(compute[i], graph);
-                distribution.communication = with_shape(chains.compose(costs_of[i], widths).communication, graph);
-                distribution.communication =
-                    longer(distribution.communication, (waits ? distribution.transfer_s : 0.0F) + distribution.held_s);
-            }
-        });
+        chunks.with_passes(
+            chunk, graph.passes(), [&](std::span<const Pass> kinds, std::span<const ChunkPass> costs_of) {
+                const std::vector<ComposedDuration> compute = set_durations(chains, costs_of, widths);
+                for (std::size_t i = 0; i < kinds.size(); ++i) {
+                    OpDistribution& distribution = graph.distribution[graph.distribution_at(chunk, kinds[i])];
+                    distribution.compute = with_shape(compute[i], graph);
+                    distribution.communication =
+                        with_shape(chains.compose(costs_of[i], widths).communication, graph);
+                    distribution.communication =
+                        longer(distribution.communication,
+                               (waits ? distribution.transfer_s : 0.0F) + distribution.held_s);
+                }
+            });
     }
 }
 

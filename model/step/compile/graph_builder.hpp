@@ -22,8 +22,9 @@ struct PlacesOfReplica {
 
 /// Returns the graph with the means of all durations. `costs`: some of those that `chunks` were made from; `optimizer`: the
 /// network's.
-ExecutionGraph build_graph(const PlacedPlan& placed, const PlacesOfReplica& places, std::shared_ptr<const Program> program,
-                           const PlacedChunks& chunks, const LayerCosts& costs, const OptimizerSettings& optimizer,
+ExecutionGraph build_graph(const PlacedPlan& placed, const PlacesOfReplica& places,
+                           std::shared_ptr<const Program> program, const PlacedChunks& chunks,
+                           const LayerCosts& costs, const OptimizerSettings& optimizer,
                            const Setting& setting);
 
 /// Returns the barriers inside a replica alone.
@@ -31,11 +32,12 @@ inline BarrierWidths inside_replica(const BarrierWidths& widths) { return {width
 
 /// Adds the mean waiting of the members of a replica for each other to the means of compute. Replicas that wait for each other
 /// inside ops wait longer still.
-void add_waiting(const PlacedPlan& placed, const PlacedChunks& chunks, ChainDistributions& chains, ExecutionGraph& graph);
+void add_waiting(const PlacedPlan& placed, const PlacedChunks& chunks, ChainDistributions& chains,
+                 ExecutionGraph& graph);
 
 /// Composes the distributions of the graph's durations.
-void add_distributions(const PlacedPlan& placed, const PlacedChunks& chunks, const Cluster& cluster, ChainDistributions& chains,
-                       ExecutionGraph& graph);
+void add_distributions(const PlacedPlan& placed, const PlacedChunks& chunks, const Cluster& cluster,
+                       ChainDistributions& chains, ExecutionGraph& graph);
 
 /// Adds the differences between microbatches by the lengths of their samples. `factors`: null if they do not differ.
 void add_lengths(const PlacedPlan& placed, const PlacedChunks& chunks, const Cluster& cluster,

@@ -59,7 +59,8 @@ std::vector<double> peak_activations(const Program& program, const std::vector<A
         for (std::size_t stage = 0; stage < held.size(); ++stage) {
             constexpr double rounding = 1e-9;
             const double change = held[stage] - before[stage];
-            held[stage] += std::abs(change) > rounding * peak[stage] ? static_cast<double>(spare) * change : 0.0;
+            held[stage] +=
+                std::abs(change) > rounding * peak[stage] ? static_cast<double>(spare) * change : 0.0;
         }
         done += (spare - repeats.left_out) * repeats.period;
     }
@@ -71,7 +72,10 @@ std::vector<double> peak_activations(const Program& program, const std::vector<A
 /// warm-up pass): of the chunk that keeps most.
 double kept_beside(const ParallelPlan& plan, double most) { return plan.pairs_microbatches() ? most : 0.0; }
 
-Activations kept_by(const ChunkParts& chunk) { return {chunk.sum(&PartCost::saved_bytes), chunk.sum(&PartCost::held_bytes)}; }
+Activations kept_by(const ChunkParts& chunk)
+{
+    return {chunk.sum(&PartCost::saved_bytes), chunk.sum(&PartCost::held_bytes)};
+}
 
 }  // namespace
 
@@ -83,8 +87,8 @@ ChunkParts::ChunkParts(const Chunk& chunk, const LayerCosts& costs)
             ++parts.back().count;
             continue;
         }
-        const auto known =
-            std::find_if(parts.begin(), parts.end(), [cost](const CountedPart& part) { return part.cost == cost; });
+        const auto known = std::find_if(parts.begin(), parts.end(),
+                                        [cost](const CountedPart& part) { return part.cost == cost; });
         if (known == parts.end()) {
             parts.push_back({cost, 1});
         } else {
@@ -164,8 +168,9 @@ const std::vector<double>& ActivationPeaks::of(const Program& program, std::vect
     return found->peaks;
 }
 
-std::vector<MemoryUse> memory_by_stage(const Program& program, std::span<const ChunkParts> chunks, const ParallelPlan& plan,
-                                       const MemoryModel& model, ActivationPeaks& known)
+std::vector<MemoryUse> memory_by_stage(const Program& program, std::span<const ChunkParts> chunks,
+                                       const ParallelPlan& plan, const MemoryModel& model,
+                                       ActivationPeaks& known)
 {
     std::vector<StageContents> contents(plan.pp);
     std::vector<Activations> kept;
@@ -187,8 +192,8 @@ std::vector<MemoryUse> memory_by_stage(const Program& program, std::span<const C
     return uses;
 }
 
-MemoryUse memory_of_alike(int stage, const ChunkParts& chunk, const Program& program, const ParallelPlan& plan,
-                          const MemoryModel& model)
+MemoryUse memory_of_alike(int stage, const ChunkParts& chunk, const Program& program,
+                          const ParallelPlan& plan, const MemoryModel& model)
 {
     StageContents contents;
     for (int k = 0; k < plan.chunks; ++k) {
@@ -199,8 +204,8 @@ MemoryUse memory_of_alike(int stage, const ChunkParts& chunk, const Program& pro
     return contents.peak(stage, saved, {plan, model, program.shape.microbatches});
 }
 
-Bytes least_memory_of(int stage, const ScheduleShape& shape, std::span<const Chunk> chunks, const LayerCosts& costs,
-                      const ParallelPlan& plan, const MemoryModel& model)
+Bytes least_memory_of(int stage, const ScheduleShape& shape, std::span<const Chunk> chunks,
+                      const LayerCosts& costs, const ParallelPlan& plan, const MemoryModel& model)
 {
     StageContents contents;
     double all = 0.0;
@@ -214,7 +219,8 @@ Bytes least_memory_of(int stage, const ScheduleShape& shape, std::span<const Chu
     }
     // Of two copies of the network, a microbatch passes through one: one chunk of the stage.
     const double of_microbatch = facts_of(shape.schedule).model_copies > 1 ? smallest : all;
-    return contents.peak(stage, least_held(shape, stage) * of_microbatch, {plan, model, shape.microbatches}).total();
+    return contents.peak(stage, least_held(shape, stage) * of_microbatch, {plan, model, shape.microbatches})
+        .total();
 }
 
 std::vector<HeldPasses> held_at_peaks(const Program& program, std::span<const Activations> kept)

@@ -71,8 +71,8 @@ struct MemoryModel {
     const Accelerator& accelerator;
     const SoftwareStack& stack;
     const OptimizerSettings& optimizer;
-    Bytes capacity{
-        std::numeric_limits<double>::infinity()};  // beyond which paged states leave, as beyond the accelerator's memory
+    Bytes capacity{std::numeric_limits<
+        double>::infinity()};  // beyond which paged states leave, as beyond the accelerator's memory
 };
 
 /// Returns the memory per GPU of each stage, [stage], at the moment of a step when it is most: parameters, gradients and states in the
@@ -81,8 +81,9 @@ struct MemoryModel {
 /// the same experts. With local updates, `plan` is that of a building, and the outer optimizer's state counts to the states. `chunks` in
 /// network order. Sources: Rajbhandari et al., arXiv 1910.02054, section 3; Megatron-LM's distributed optimizer documentation; what
 /// else frameworks hold: MemoryRules. Not modelled: fragmentation beyond Accelerator::memory_reserved and MemoryRules::fragmentation.
-std::vector<MemoryUse> memory_by_stage(const Program& program, std::span<const ChunkParts> chunks, const ParallelPlan& plan,
-                                       const MemoryModel& model, ActivationPeaks& known);
+std::vector<MemoryUse> memory_by_stage(const Program& program, std::span<const ChunkParts> chunks,
+                                       const ParallelPlan& plan, const MemoryModel& model,
+                                       ActivationPeaks& known);
 inline std::vector<MemoryUse> memory_by_stage(const Program& program, std::span<const ChunkParts> chunks,
                                               const ParallelPlan& plan, const MemoryModel& model)
 {
@@ -93,12 +94,12 @@ inline std::vector<MemoryUse> memory_by_stage(const Program& program, std::span<
 /// ActivationPeaks.
 std::vector<HeldPasses> held_at_peaks(const Program& program, std::span<const Activations> kept);
 /// Returns the memory of a stage whose chunks are all equal to this one.
-MemoryUse memory_of_alike(int stage, const ChunkParts& chunk, const Program& program, const ParallelPlan& plan,
-                          const MemoryModel& model);
+MemoryUse memory_of_alike(int stage, const ChunkParts& chunk, const Program& program,
+                          const ParallelPlan& plan, const MemoryModel& model);
 /// Returns a lower bound of the memory of a stage that needs no program, with the fewest microbatches that its schedule holds.
 /// `chunks`: in network order.
-Bytes least_memory_of(int stage, const ScheduleShape& shape, std::span<const Chunk> chunks, const LayerCosts& costs,
-                      const ParallelPlan& plan, const MemoryModel& model);
+Bytes least_memory_of(int stage, const ScheduleShape& shape, std::span<const Chunk> chunks,
+                      const LayerCosts& costs, const ParallelPlan& plan, const MemoryModel& model);
 /// Returns the largest memory use; the first of several equal ones.
 const MemoryUse& fullest(std::span<const MemoryUse> stages);
 

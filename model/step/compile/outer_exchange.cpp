@@ -29,8 +29,8 @@ double outer_exchange_time(const Parameters& trained, const ParallelPlan& plan, 
     const double dense_share = trained.dense() / size_of(inside.data);
     const double expert_share = trained.expert / size_of(inside.expert_data);
     const double shares = dense_share + expert_share;
-    double seconds =
-        time(Collective::all_reduce, shares, across) + (Bytes{update_traffic * shares} / cluster.accelerator.memory_bandwidth).si;
+    double seconds = time(Collective::all_reduce, shares, across) +
+                     (Bytes{update_traffic * shares} / cluster.accelerator.memory_bandwidth).si;
     if (updates_on_host(plan.offload)) {
         seconds += (Bytes{offloaded_traffic * shares} / cluster.accelerator.host_link).si;
     }

@@ -7,19 +7,22 @@ namespace prismopt {
 
 PassCost PartCost::*cost_of(Pass pass)
 {
-    constexpr std::array costs{&PartCost::forward,         &PartCost::backward,       &PartCost::input_gradient,
-                               &PartCost::weight_gradient, &PartCost::paired_forward, &PartCost::paired_backward};
+    constexpr std::array costs{&PartCost::forward,        &PartCost::backward,
+                               &PartCost::input_gradient, &PartCost::weight_gradient,
+                               &PartCost::paired_forward, &PartCost::paired_backward};
     return costs[static_cast<std::size_t>(pass)];
 }
 
-PlacedChunks::PlacedChunks(const ScheduleShape& shape, std::span<const Chunk> chunks, std::span<const LayerCosts* const> costs)
+PlacedChunks::PlacedChunks(const ScheduleShape& shape, std::span<const Chunk> chunks,
+                           std::span<const LayerCosts* const> costs)
     : shape_(&shape), chunks_(chunks)
 {
     made_of_.reserve(chunks.size());
     for (const Chunk& chunk : chunks) {
         made_of_.emplace_back(chunk, *costs.front());
     }
-    if (std::any_of(costs.begin(), costs.end(), [&](const LayerCosts* other) { return other != costs.front(); })) {
+    if (std::any_of(costs.begin(), costs.end(),
+                    [&](const LayerCosts* other) { return other != costs.front(); })) {
         for (int index = 0; index < count(); ++index) {
             by_stage_.emplace_back(this->chunk(index), *costs[position(index).stage]);
         }

@@ -24,7 +24,8 @@ PassCost PartCost::*cost_of(Pass pass);
 class PlacedChunks {
 public:
     /// `chunks`: in network order; `costs`: [stage], or one of all stages. All arguments must outlive the object.
-    PlacedChunks(const ScheduleShape& shape, std::span<const Chunk> chunks, std::span<const LayerCosts* const> costs);
+    PlacedChunks(const ScheduleShape& shape, std::span<const Chunk> chunks,
+                 std::span<const LayerCosts* const> costs);
 
     int count() const { return shape_->stages * shape_->chunks; }
     StageChunk position(int index) const { return {index / shape_->chunks, index % shape_->chunks}; }
@@ -60,7 +61,8 @@ public:
             costs.push_back(pass(index, Pass::paired_backward));
             costs.back().beside = &beside;
         }
-        visit(std::span<const Pass>(kinds.data(), kinds.size()), std::span<const ChunkPass>(costs.data(), costs.size()));
+        visit(std::span<const Pass>(kinds.data(), kinds.size()),
+              std::span<const ChunkPass>(costs.data(), costs.size()));
     }
 
     /// Returns the stage of the chunk before (-1) or after (1); at the ends of the network the chunk's own.

@@ -30,7 +30,8 @@ std::shared_ptr<const NumberedPlaces> KnownPlaces::numbered(GroupPlaces places)
         if (std::all_of(stages.begin(), stages.end(), [&](int number) { return number == stages.front(); })) {
             stages.resize(1);  // however many stages there are
         }
-        result.of_stages.push_back(of_stages_.emplace(stages, static_cast<int>(of_stages_.size())).first->second);
+        result.of_stages.push_back(
+            of_stages_.emplace(stages, static_cast<int>(of_stages_.size())).first->second);
     }
     return std::make_shared<const NumberedPlaces>(std::move(result));
 }
@@ -48,15 +49,17 @@ std::shared_ptr<const NumberedPlaces> KnownPlaces::of(const ParallelPlan& plan, 
     return found->second;
 }
 
-std::variant<PlacedPlan, Infeasible> place_in_phase(const ParallelPlan& plan, const Phase& phase, const Cluster& cluster)
+std::variant<PlacedPlan, Infeasible> place_in_phase(const ParallelPlan& plan, const Phase& phase,
+                                                    const Cluster& cluster)
 {
     if (plan.dp >= static_cast<int>(shared_by_replicas)) {  // random keys number replicas in 16 bits
-        return Infeasible{Reason::replicas_to_simulate, std::to_string(plan.dp) + " replicas are too many; raise tp or pp", 0.0};
+        return Infeasible{Reason::replicas_to_simulate,
+                          std::to_string(plan.dp) + " replicas are too many; raise tp or pp", 0.0};
     }
     if (!expert_groups_divide(plan)) {
         return Infeasible{Reason::experts_and_gpus,
-                          "ep*etp = " + std::to_string(plan.ep * plan.etp) +
-                              " on tp*cp*dp = " + std::to_string(plan.tp * plan.cp * plan.dp) + " GPUs per stage; lower ep",
+                          "ep*etp = " + std::to_string(plan.ep * plan.etp) + " on tp*cp*dp = " +
+                              std::to_string(plan.tp * plan.cp * plan.dp) + " GPUs per stage; lower ep",
                           0.0};
     }
     if (auto refusal = placement_problem(plan, cluster)) {
@@ -68,7 +71,8 @@ std::variant<PlacedPlan, Infeasible> place_in_phase(const ParallelPlan& plan, co
     if (auto refusal = node_problem(plan, cluster)) {
         return *refusal;
     }
-    return PlacedPlan{plan, schedule_shape(plan, phase.global_batch), place(plan, cluster), barrier_widths(plan)};
+    return PlacedPlan{plan, schedule_shape(plan, phase.global_batch), place(plan, cluster),
+                      barrier_widths(plan)};
 }
 
 }  // namespace prismopt

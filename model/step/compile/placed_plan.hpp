@@ -27,8 +27,9 @@ struct PlacedPlan {
 /// Places of a plan's groups, with the numbers of those inside layers: equal ones of all plans have the same number.
 struct NumberedPlaces {
     GroupPlaces groups;
-    std::vector<int> numbers;    // of groups.layers
-    std::vector<int> of_stages;  // [kind of replica]: of the groups inside the layers of all its stages together
+    std::vector<int> numbers;  // of groups.layers
+    std::vector<int>
+        of_stages;  // [kind of replica]: of the groups inside the layers of all its stages together
 };
 
 /// Places of the groups of plans on one cluster, remembered: plans that differ in nothing else share them.
@@ -47,6 +48,7 @@ private:
 };
 
 /// Returns the placed plan, which refers to `plan`, or the reason why it cannot be placed on the cluster.
-std::variant<PlacedPlan, Infeasible> place_in_phase(const ParallelPlan& plan, const Phase& phase, const Cluster& cluster);
+std::variant<PlacedPlan, Infeasible> place_in_phase(const ParallelPlan& plan, const Phase& phase,
+                                                    const Cluster& cluster);
 
 }  // namespace prismopt

@@ -59,12 +59,14 @@ std::string odds_text(Bytes need, Bytes capacity, const Setting& setting, int pl
         const int digits = limit.probability - fits < 0.01 ? 1 : 0;
         std::snprintf(odds, sizeof odds, "%.*f %%", digits, 100.0 * fits);
     }
-    std::snprintf(text, sizeof text, " of %.1f GB: it fits with a probability of %s, and must with %.4g %% (up to %.*f GB)", most,
-                  odds, 100.0 * limit.probability, places, capacity.si / 1e9);
+    std::snprintf(text, sizeof text,
+                  " of %.1f GB: it fits with a probability of %s, and must with %.4g %% (up to %.*f GB)",
+                  most, odds, 100.0 * limit.probability, places, capacity.si / 1e9);
     return text;
 }
 
-std::optional<Infeasible> over_capacity(const MemoryUse& memory, LayerSplit split, const Setting& setting, Bytes capacity)
+std::optional<Infeasible> over_capacity(const MemoryUse& memory, LayerSplit split, const Setting& setting,
+                                        Bytes capacity)
 {
     const Bytes need = memory.total();
     if (need <= capacity) {
@@ -74,22 +76,25 @@ std::optional<Infeasible> over_capacity(const MemoryUse& memory, LayerSplit spli
     const int places = over.si < 0.1e9 ? 4 : 1;  // the two differ
     const MemoryPart largest = largest_part(memory);
     char text[352];
-    std::snprintf(text, sizeof text, "stage %d needs %.*f GB%s%s; largest part: %s, %.1f GB", memory.stage, places, need.si / 1e9,
+    std::snprintf(text, sizeof text, "stage %d needs %.*f GB%s%s; largest part: %s, %.1f GB", memory.stage,
+                  places, need.si / 1e9,
                   split == LayerSplit::balanced ? " in the fastest split, and no split fits" : "",
-                  odds_text(need, capacity, setting, places).c_str(), largest.name.data(), largest.size.si / 1e9);
+                  odds_text(need, capacity, setting, places).c_str(), largest.name.data(),
+                  largest.size.si / 1e9);
     return Infeasible{Reason::out_of_memory, text, over.si};
 }
 
 std::optional<Infeasible> over_host(const std::vector<MemoryUse>& stages, const Accelerator& accelerator)
 {
-    const auto keeps_most =
-        std::max_element(stages.begin(), stages.end(), [](const MemoryUse& a, const MemoryUse& b) { return a.host < b.host; });
+    const auto keeps_most = std::max_element(
+        stages.begin(), stages.end(), [](const MemoryUse& a, const MemoryUse& b) { return a.host < b.host; });
     const double over = keeps_most->host.si - accelerator.host_memory.si;
     if (accelerator.host_memory.si <= 0.0 || over <= 0.0) {
         return std::nullopt;
     }
     char text[160];
-    std::snprintf(text, sizeof text, "a GPU of stage %d keeps %.1f GB on its host, but %.1f GB are its share of host_memory",
+    std::snprintf(text, sizeof text,
+                  "a GPU of stage %d keeps %.1f GB on its host, but %.1f GB are its share of host_memory",
                   keeps_most->stage, keeps_most->host.si / 1e9, accelerator.host_memory.si / 1e9);
     return Infeasible{Reason::out_of_host_memory, text, over};
 }
@@ -127,14 +132,15 @@ const LayerCosts& PlanCompiler::costs(const LayerShape& shape, const NumberedPla
     auto found = costs_.find(key);
     if (found == costs_.end()) {
         found = costs_
-                    .emplace(key, layer_costs(network_, setting_.workload.precision, shape, places.groups.layers[groups],
-                                              setting_.cluster))
+                    .emplace(key, layer_costs(network_, setting_.workload.precision, shape,
+                                              places.groups.layers[groups], setting_.cluster))
                     .first;
     }
     return found->second;
 }
 
-PlanCompiler::StageCosts PlanCompiler::costs(const LayerShape& shape, const NumberedPlaces& places, const ReplicaKind& replica)
+PlanCompiler::StageCosts PlanCompiler::costs(const LayerShape& shape, const NumberedPlaces& places,
+                                             const ReplicaKind& replica)
 {
     StageCosts result;
     const std::size_t stages = alike_stages(replica) ? 1 : replica.layers.size();
@@ -165,7 +171,10 @@ Joules PlanCompiler::step_energy(const ParallelPlan& plan)
     const LayerShape shape = shape_of(plan);
     auto found = energies_.find(shape);
     if (found == energies_.end()) {
-        found = energies_.emplace(shape, microbatch_energy(network_, setting_.workload.precision, shape, setting_.cluster)).first;
+        found = energies_
+                    .emplace(shape, microbatch_energy(network_, setting_.workload.precision, shape,
+                                                      setting_.cluster))
+                    .first;
     }
     const double members = static_cast<double>(plan.tp) * plan.cp * plan.dp;
     return plan.microbatches(setting_.phase.global_batch) * members * found->second;
@@ -178,7 +187,8 @@ Joules PlanCompiler::least_step_energy() const
         return {};  // the work of samples of different lengths depends on how they are batched
     }
     return static_cast<double>(phase.global_batch) *
-           least_sequence_energy(network_, setting_.workload.precision, phase.sequence, setting_.cluster.accelerator);
+           least_sequence_energy(network_, setting_.workload.precision, phase.sequence,
+                                 setting_.cluster.accelerator);
 }
 
 PlanCompiler::MicrobatchLengths& PlanCompiler::lengths_of(int microbatch)
@@ -222,7 +232,8 @@ std::shared_ptr<const NumberedPlaces> PlanCompiler::places_for_bounds(const Para
     return places_.numbered(std::move(nowhere));
 }
 
-PlanCompiler::Prepared PlanCompiler::prepared(const PlacedPlan& placed, std::shared_ptr<const Program> program)
+PlanCompiler::Prepared PlanCompiler::prepared(const PlacedPlan& placed,
+                                              std::shared_ptr<const Program> program)
 {
     const ParallelPlan& plan = placed.plan;
     Prepared result{placed,
@@ -236,15 +247,18 @@ PlanCompiler::Prepared PlanCompiler::prepared(const PlacedPlan& placed, std::sha
     return result;
 }
 
-ExecutionGraph PlanCompiler::graph_of(const Prepared& prepared, const std::vector<Chunk>& layers, CompileFor purpose)
+ExecutionGraph PlanCompiler::graph_of(const Prepared& prepared, const std::vector<Chunk>& layers,
+                                      CompileFor purpose)
 {
     const PlacedPlan& placed = prepared.placed;
     const ParallelPlan& building = prepared.building;
     const LayerCosts& layer = *prepared.costs.front();
-    const auto exchanges =
-        building.dp == placed.plan.dp ? prepared.places : places_.of(building, place(building, setting_.cluster));
+    const auto exchanges = building.dp == placed.plan.dp
+                               ? prepared.places
+                               : places_.of(building, place(building, setting_.cluster));
     const auto graph_of_kind = [&](const ReplicaKind& replica, const PlacedChunks& chunks) {
-        return build_graph(placed, {replica, exchanges->groups}, prepared.program, chunks, layer, network_.optimizer, setting_);
+        return build_graph(placed, {replica, exchanges->groups}, prepared.program, chunks, layer,
+                           network_.optimizer, setting_);
     };
     const std::vector<ReplicaKind>& replicas = prepared.places->groups.replicas;
     PlacedChunks chunks(placed.shape, layers, {prepared.costs.data(), prepared.costs.size()});
@@ -292,9 +306,10 @@ std::variant<CompiledPlan, Infeasible> PlanCompiler::compile(const ParallelPlan&
     const Prepared parts = prepared(placed, std::get<std::shared_ptr<const Program>>(compiled));
     const Accelerator& accelerator = setting_.cluster.accelerator;
     const MemoryModel memory{accelerator, setting_.cluster.stack, network_.optimizer, capacity_};
-    auto layers = plan.split == LayerSplit::balanced
-                      ? balanced_layout(*parts.costs.front(), *parts.program, parts.building, memory, capacity_)
-                      : layout(static_cast<int>(network_.layers.size()), plan, setting_.workload.layouts);
+    auto layers =
+        plan.split == LayerSplit::balanced
+            ? balanced_layout(*parts.costs.front(), *parts.program, parts.building, memory, capacity_)
+            : layout(static_cast<int>(network_.layers.size()), plan, setting_.workload.layouts);
     if (const auto* refusal = std::get_if<Infeasible>(&layers)) {
         return *refusal;
     }
@@ -331,7 +346,8 @@ template <class Bound>
 template <class Make>
 const std::optional<Bound>& PlanCompiler::LastBounds<Bound>::of(const WorkKey& key, Make&& make)
 {
-    auto found = std::find_if(known_.begin(), known_.end(), [&](const Known& known) { return known.key == key; });
+    auto found =
+        std::find_if(known_.begin(), known_.end(), [&](const Known& known) { return known.key == key; });
     if (found == known_.end()) {
         found = known_.begin() + static_cast<std::ptrdiff_t>(oldest_);
         oldest_ = (oldest_ + 1) % known_.size();
@@ -371,7 +387,8 @@ std::optional<PlanCompiler::PlainPlan> PlanCompiler::plain(const ParallelPlan& p
     if (plan.split == LayerSplit::balanced || setting_.orders || setting_.cluster.nodes_listed()) {
         return std::nullopt;
     }
-    PlainPlan plain{.plan = plan, .shape = schedule_shape(plan, setting_.phase.global_batch), .layer = {}, .places = {}};
+    PlainPlan plain{
+        .plan = plan, .shape = schedule_shape(plan, setting_.phase.global_batch), .layer = {}, .places = {}};
     plain.plan.sharding = Sharding::none;
     plain.plan.shard_gpus = 0;
     plain.layer = shape_of(plain.plan);
@@ -403,7 +420,9 @@ std::optional<double> PlanCompiler::least_step(const ParallelPlan& plan)
     return least_steps_.of({plain->shape, plain->layer, plan.split, 0, plain->groups}, [&] {
         const double factor = least_factor(plan.tp * plan.cp);
         const BarrierWidths widths = inside_replica(barrier_widths(plain->plan));
-        return busiest_stage_of(*plain, [&](const ChunkPass& pass) { return factor * chains_.mean_compute(pass, widths); });
+        return busiest_stage_of(*plain, [&](const ChunkPass& pass) {
+            return factor * chains_.mean_compute(pass, widths);
+        });
     });
 }
 
@@ -418,7 +437,8 @@ std::optional<double> PlanCompiler::least_constant_step(const ParallelPlan& plan
     });
 }
 
-std::optional<LeastStep> PlanCompiler::least_step_of_groups(const ParallelPlan& plan, std::span<const double> probabilities)
+std::optional<LeastStep> PlanCompiler::least_step_of_groups(const ParallelPlan& plan,
+                                                            std::span<const double> probabilities)
 {
     const auto plain = this->plain(plan);
     if (!plain) {
@@ -431,7 +451,8 @@ std::optional<LeastStep> PlanCompiler::least_step_of_groups(const ParallelPlan& 
 template <class Compute, class Visit>
 bool PlanCompiler::for_passes(const PlainPlan& plain, Compute&& compute_s, Visit&& visit)
 {
-    const auto layers = layout(static_cast<int>(network_.layers.size()), plain.plan, setting_.workload.layouts);
+    const auto layers =
+        layout(static_cast<int>(network_.layers.size()), plain.plan, setting_.workload.layouts);
     if (undefined(plain.shape) || std::holds_alternative<Infeasible>(layers)) {
         return false;
     }
@@ -449,12 +470,13 @@ bool PlanCompiler::for_passes(const PlainPlan& plain, Compute&& compute_s, Visit
         const bool paired = passes > static_cast<int>(Pass::paired_backward);  // with those of another chunk
         if (chunk == 0 || paired || chunks.made_of(chunk).parts != chunks.made_of(chunk - 1).parts) {
             seconds.clear();
-            chunks.with_passes(chunk, passes, [&](std::span<const Pass> kinds, std::span<const ChunkPass> costs_of) {
-                for (std::size_t i = 0; i < kinds.size(); ++i) {
-                    seconds.push_back(
-                        {static_cast<std::size_t>(kinds[i]), compute_s(costs_of[i]), costs_of[i].communication_s()});
-                }
-            });
+            chunks.with_passes(
+                chunk, passes, [&](std::span<const Pass> kinds, std::span<const ChunkPass> costs_of) {
+                    for (std::size_t i = 0; i < kinds.size(); ++i) {
+                        seconds.push_back({static_cast<std::size_t>(kinds[i]), compute_s(costs_of[i]),
+                                           costs_of[i].communication_s()});
+                    }
+                });
         }
         for (const PassSeconds& of : seconds) {
             visit(static_cast<std::size_t>(chunk) * passes + of.pass, of.compute, of.communication);
@@ -468,24 +490,29 @@ template <class Compute>
 std::optional<double> PlanCompiler::busiest_stage_of(const PlainPlan& plain, Compute&& compute_s)
 {
     const ScheduleShape& shape = plain.shape;
-    std::vector<double> seconds(static_cast<std::size_t>(shape.stages) * shape.chunks * passes_of(shape.schedule));
-    const bool known = for_passes(plain, compute_s, [&](std::size_t place, double in_compute, double in_communication) {
-        seconds[place] = in_compute + in_communication;
-    });
+    std::vector<double> seconds(static_cast<std::size_t>(shape.stages) * shape.chunks *
+                                passes_of(shape.schedule));
+    const bool known =
+        for_passes(plain, compute_s, [&](std::size_t place, double in_compute, double in_communication) {
+            seconds[place] = in_compute + in_communication;
+        });
     return known ? std::optional(busiest_stage(shape, seconds) * (1.0 - single_precision)) : std::nullopt;
 }
 
 /// Sharding and its overlap do not change the kernels of layers, so groups have this factor with every sharding.
-std::optional<LeastStep> PlanCompiler::slowest_groups_of(const PlainPlan& plain, std::span<const double> probabilities)
+std::optional<LeastStep> PlanCompiler::slowest_groups_of(const PlainPlan& plain,
+                                                         std::span<const double> probabilities)
 {
     const ScheduleShape& shape = plain.shape;
     const BarrierWidths widths = barrier_widths(plain.plan);
     const GroupFactor& group =
-        group_of(plain.plan.tp * plain.plan.cp, segment_cv(costs_of(plain).front()->typical(), setting_.noise.residual, widths));
+        group_of(plain.plan.tp * plain.plan.cp,
+                 segment_cv(costs_of(plain).front()->typical(), setting_.noise.residual, widths));
     if (group.constant()) {
         return std::nullopt;
     }
-    std::vector<double> compute(static_cast<std::size_t>(shape.stages) * shape.chunks * passes_of(shape.schedule));
+    std::vector<double> compute(static_cast<std::size_t>(shape.stages) * shape.chunks *
+                                passes_of(shape.schedule));
     std::vector<double> communication(compute.size());
     const bool known = for_passes(
         plain, [&](const ChunkPass& pass) { return chains_.mean_compute(pass, inside_replica(widths)); },
@@ -493,7 +520,8 @@ std::optional<LeastStep> PlanCompiler::slowest_groups_of(const PlainPlan& plain,
             compute[place] = in_compute;
             communication[place] = in_communication;
         });
-    const auto paths = known ? busy_stage_paths(shape, compute, communication, group.mean()) : std::vector<StagePath>{};
+    const auto paths =
+        known ? busy_stage_paths(shape, compute, communication, group.mean()) : std::vector<StagePath>{};
     if (paths.empty()) {
         return std::nullopt;
     }
@@ -534,8 +562,11 @@ std::optional<double> PlanCompiler::least_memory(const ParallelPlan& plan)
     make_room_for_costs(1);
     const LayerCosts& layer = costs(shape_of(plan), *places, 0);
     const ParallelPlan building = plan_of_building(plan, setting_.cluster);
-    const MemoryModel memory{setting_.cluster.accelerator, setting_.cluster.stack, network_.optimizer, capacity_};
-    const auto of_stage = [&](int stage) { return least_memory_of(stage, shape, *of_chunks, layer, building, memory); };
+    const MemoryModel memory{setting_.cluster.accelerator, setting_.cluster.stack, network_.optimizer,
+                             capacity_};
+    const auto of_stage = [&](int stage) {
+        return least_memory_of(stage, shape, *of_chunks, layer, building, memory);
+    };
     return std::max(of_stage(0), of_stage(shape.stages - 1)).si;
 }
 

@@ -38,7 +38,8 @@ struct CompiledPlan {
     std::vector<Chunk> chunks;      // in network order
     std::vector<MemoryUse> stages;  // [stage]
     MemoryUse memory;               // of the stage with the largest use
-    double held_for_weights = 1.0;  // share of a layer's activations held after the gradient of its input for that of its weights
+    double held_for_weights =
+        1.0;  // share of a layer's activations held after the gradient of its input for that of its weights
 };
 
 /// Input of the compilation of plans, fixed for a study and a phase: one phase of a Problem, or a measured run.
@@ -48,7 +49,8 @@ struct Setting {
     const Cluster& cluster;
     const NoiseTables& noise;
     MemoryLimit memory_limit = {};
-    std::shared_ptr<const PartOrders> orders = nullptr;  // task orders for all plans, instead of those of their schedules
+    std::shared_ptr<const PartOrders> orders =
+        nullptr;  // task orders for all plans, instead of those of their schedules
 };
 
 /// The setting in which any plan fits.
@@ -68,15 +70,18 @@ class PlanCompiler {
 public:
     /// The members that `setting` refers to must outlive the compiler.
     explicit PlanCompiler(const Setting& setting)
-        : setting_(setting), capacity_(memory_capacity(setting.memory_limit, setting.cluster.accelerator.memory)),
+        : setting_(setting),
+          capacity_(memory_capacity(setting.memory_limit, setting.cluster.accelerator.memory)),
           network_(network_of(setting.workload)), places_(setting.cluster),
-          chains_(setting.noise.residual, setting.noise.node_probability, setting.noise.operation, setting.noise.expert_imbalance)
+          chains_(setting.noise.residual, setting.noise.node_probability, setting.noise.operation,
+                  setting.noise.expert_imbalance)
     {
     }
 
     /// Returns the compiled plan, or the reason why it is infeasible. Throws std::out_of_range for a tensor-parallel degree
     /// without tables.
-    std::variant<CompiledPlan, Infeasible> compile(const ParallelPlan& plan, CompileFor purpose = CompileFor::sampling);
+    std::variant<CompiledPlan, Infeasible> compile(const ParallelPlan& plan,
+                                                   CompileFor purpose = CompileFor::sampling);
 
     /// Returns the graph, for the noise-free step, of a plan that another compiler has compiled for a cluster that differs in
     /// constants only: with its schedule and its layers.
@@ -99,7 +104,8 @@ public:
     /// Returns lower bounds of the mean step of a fleet, from the slowest of the groups of the busiest stages: of its mean and its
     /// quantiles over fleets. For whatever sharding and so on, as least_step(). Nothing where that has nothing, if groups do not
     /// vary, or if passes run in pairs. `probabilities`: the same in each call.
-    std::optional<LeastStep> least_step_of_groups(const ParallelPlan& plan, std::span<const double> probabilities);
+    std::optional<LeastStep> least_step_of_groups(const ParallelPlan& plan,
+                                                  std::span<const double> probabilities);
 
     /// Returns the persistent factor of groups of this degree. Valid until the next call.
     const GroupFactor& group_of(int degree, double segment_cv);

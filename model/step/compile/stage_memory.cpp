@@ -61,7 +61,8 @@ double reduced_bytes(const PartCost& part, const MemoryCase& of)
         return 0.0;
     }
     const OptimizerSettings& optimizer = of.model.optimizer;
-    return (optimizer.parameter_bytes() + optimizer.message_bytes(of.model.stack.gradient_bytes)) * part.parameters.trained().all;
+    return (optimizer.parameter_bytes() + optimizer.message_bytes(of.model.stack.gradient_bytes)) *
+           part.parameters.trained().all;
 }
 
 /// Whether accumulated gradients are whole between microbatches.
@@ -98,8 +99,8 @@ struct Held {
 };
 
 /// From the first forward pass to the last backward pass: most is saved, and gradients are those of earlier microbatches.
-Moment passes(const Held& held, double activations, double workspace, double cached, const Parameters& trained,
-              const MemoryCase& of)
+Moment passes(const Held& held, double activations, double workspace, double cached,
+              const Parameters& trained, const MemoryCase& of)
 {
     Moment result{held.in_passes, 0.0, activations, workspace, cached};
     if (whole_gradients(of)) {
@@ -181,7 +182,8 @@ MemoryUse StageContents::peak(int stage, double activations, const MemoryCase& o
     for (const PartCost* part : parts_) {
         const double reduced = reduced_bytes(*part, of);
         // The gradients of the head come when the tensors of the loss are gone.
-        const double needed = is_end(*part) ? std::max(part->workspace_bytes, reduced) : part->workspace_bytes + reduced;
+        const double needed =
+            is_end(*part) ? std::max(part->workspace_bytes, reduced) : part->workspace_bytes + reduced;
         workspace = std::max(workspace, needed);
         last_layer = std::max(last_layer, is_end(*part) ? reduced : part->saved_bytes + needed);
         cached = std::max(cached, part->cached_bytes);
@@ -190,14 +192,16 @@ MemoryUse StageContents::peak(int stage, double activations, const MemoryCase& o
     }
 
     // Of divided parameters with a master copy the 16-bit ones need not be stored.
-    const bool only_masters = rules.only_masters && optimizer.master_bytes() > 0.0 && shards_gradients(of.plan.sharding);
+    const bool only_masters =
+        rules.only_masters && optimizer.master_bytes() > 0.0 && shards_gradients(of.plan.sharding);
     const double cast = only_masters ? optimizer.parameter_bytes() * share.divided(trained) : 0.0;
     const bool on_host = of.plan.offload == Offload::parameters;
     const double stored = stored_bytes(optimizer, own);
     const double outer = of.plan.local_steps > 1 ? outer_state_bytes : 0.0;
     Held held;
     held.parameters = stored * share.of(own, only_masters ? Sharding::zero2 : Sharding::zero3, 0.0) - cast;
-    held.in_passes = stored * share.of(own, Sharding::zero3, gathered()) - (of.plan.sharding == Sharding::zero3 ? cast : 0.0);
+    held.in_passes = stored * share.of(own, Sharding::zero3, gathered()) -
+                     (of.plan.sharding == Sharding::zero3 ? cast : 0.0);
     held.gradients = optimizer.gradient_bytes() * share.of(trained, Sharding::zero2, 0.0);
     held.states = (state_bytes(optimizer, trained) + outer) * share.of(trained, Sharding::zero1, 0.0);
     if (optimizer.in_backward) {
@@ -211,8 +215,9 @@ MemoryUse StageContents::peak(int stage, double activations, const MemoryCase& o
         most = last.sum() > most.sum() ? last : most;
     }
     const bool updates_here = !updates_on_host(of.plan.offload);
-    const double temporary =
-        updates_here ? rules.update_copies * optimizer.temporary_bytes() * share.of(trained, Sharding::zero1, 0.0) : 0.0;
+    const double temporary = updates_here ? rules.update_copies * optimizer.temporary_bytes() *
+                                                share.of(trained, Sharding::zero1, 0.0)
+                                          : 0.0;
     const Moment update{held.parameters, held.gradients, 0.0, temporary, 0.0};
     most = update.sum() > most.sum() ? update : most;
 

@@ -9,9 +9,11 @@ namespace prismopt {
 
 /// Returns the energy of the kernels of all layers of a microbatch on one tensor-parallel member of each: products by their operations,
 /// memory by its traffic. Excludes the update of the parameters.
-Joules microbatch_energy(const Network& network, Precision precision, const LayerShape& shape, const Cluster& cluster);
+Joules microbatch_energy(const Network& network, Precision precision, const LayerShape& shape,
+                         const Cluster& cluster);
 
 /// Returns a lower bound of the energy of a sequence for any plan: that of the operations that the network needs.
-Joules least_sequence_energy(const Network& network, Precision precision, int sequence, const Accelerator& accelerator);
+Joules least_sequence_energy(const Network& network, Precision precision, int sequence,
+                             const Accelerator& accelerator);
 
 }  // namespace prismopt

@@ -14,8 +14,9 @@ namespace prismopt {
 
 namespace {
 
-constexpr int most_squarings = 9;  // of members that hardly vary between barriers the slowest decides with any such power
-constexpr double steeper = 1.15;   // best k over Gumbel's: docs/methods/coupling.md
+constexpr int most_squarings =
+    9;  // of members that hardly vary between barriers the slowest decides with any such power
+constexpr double steeper = 1.15;  // best k over Gumbel's: docs/methods/coupling.md
 
 /// Of x from 1 up, to 1e-9; by halving and squaring, so that it is the same on every machine.
 double binary_logarithm(double x)
@@ -50,7 +51,8 @@ BarrierWidths of_members(const BarrierWidths& widths, int n)
     return result;
 }
 
-double mean_time(ChainDistributions& chains, std::span<const ChunkPass> passes, const BarrierWidths& widths, int members)
+double mean_time(ChainDistributions& chains, std::span<const ChunkPass> passes, const BarrierWidths& widths,
+                 int members)
 {
     double sum = 0.0;
     for (const ComposedDuration& duration : set_durations(chains, passes, of_members(widths, members))) {
@@ -76,21 +78,23 @@ constexpr std::uint32_t one = 127U << mantissa_bits;
 
 /// distribution.waiting at n = `equal`, from one up.
 template <class R>
-[[gnu::always_inline]] inline void waiting_of(const CoupledDistribution& distribution, const typename R::Float& equal,
-                                              typename R::Float& out)
+[[gnu::always_inline]] inline void waiting_of(const CoupledDistribution& distribution,
+                                              const typename R::Float& equal, typename R::Float& out)
 {
     using Word = typename R::Word;
     const auto& pattern = reinterpret_cast<const Word&>(equal);
     const Word octave = (pattern - one) >> mantissa_bits;
     const Word mantissa = (pattern & mantissa_mask) | one;
     const typename R::Float within = reinterpret_cast<const typename R::Float&>(mantissa) - 1.5F;
-    evaluate<R, Mostly::small_pieces>(distribution.waiting, reinterpret_cast<const typename R::Int&>(octave), within, out);
+    evaluate<R, Mostly::small_pieces>(distribution.waiting, reinterpret_cast<const typename R::Int&>(octave),
+                                      within, out);
 }
 
 float waiting_of(const CoupledDistribution& distribution, float equal)
 {
     const auto pattern = std::bit_cast<std::uint32_t>(equal);
-    return distribution.waiting((pattern - one) >> mantissa_bits, std::bit_cast<float>((pattern & mantissa_mask) | one) - 1.5F);
+    return distribution.waiting((pattern - one) >> mantissa_bits,
+                                std::bit_cast<float>((pattern & mantissa_mask) | one) - 1.5F);
 }
 
 /// `sum`: of the members' (X / slowest)^k, ^2k and ^4k.
@@ -100,8 +104,8 @@ struct PowerSums {
 };
 
 template <class R>
-[[gnu::always_inline]] inline void add_powers(int squarings, int members, const MemberRows& a, const MemberRows& b,
-                                              PowerSums& powers)
+[[gnu::always_inline]] inline void add_powers(int squarings, int members, const MemberRows& a,
+                                              const MemberRows& b, PowerSums& powers)
 {
     using Float = typename R::Float;
     for (int v = 0; v < R::per_row; ++v) {
@@ -134,8 +138,8 @@ template <class R>
 /// Factor over the slowest member's, from P1 = low and P2 = high of k = 2^squarings. The root is that many square roots, each as
 /// exact as a sum.
 template <class R>
-[[gnu::always_inline]] inline void factor_of_powers(const CoupledDistribution& distribution, int squarings, const Floats& low,
-                                                    const Floats& high, Floats& out)
+[[gnu::always_inline]] inline void factor_of_powers(const CoupledDistribution& distribution, int squarings,
+                                                    const Floats& low, const Floats& high, Floats& out)
 {
     using Float = typename R::Float;
     Floats equal;
@@ -175,8 +179,9 @@ std::vector<ComposedDuration> set_durations(ChainDistributions& chains, std::spa
     for (std::size_t i = 0; sum > 0.0 && i < distributions.size(); ++i) {
         const double deviation = distributions[i].cv * distributions[i].mean_s;
         distributions[i].mean_s -= waits[i] * (1.0 - std::hypot(waits[0], waits[1]) / sum);
-        distributions[i].cv = distributions[i].mean_s > 0.0 ? deviation / distributions[i].mean_s
-                                                            : 0.0;  // a chunk without layers has no weights' gradients
+        distributions[i].cv = distributions[i].mean_s > 0.0
+                                  ? deviation / distributions[i].mean_s
+                                  : 0.0;  // a chunk without layers has no weights' gradients
     }
     return distributions;
 }
@@ -195,7 +200,8 @@ CoupledDistribution coupled_distribution(ChainDistributions& chains, std::span<c
     while (distribution.squarings < most_squarings && std::ldexp(2.0, distribution.squarings) <= k) {
         ++distribution.squarings;
     }
-    distribution.weight_of_double = static_cast<float>(std::clamp(std::ldexp(k, -distribution.squarings) - 1.0, 0.0, 1.0));
+    distribution.weight_of_double =
+        static_cast<float>(std::clamp(std::ldexp(k, -distribution.squarings) - 1.0, 0.0, 1.0));
 
     std::vector<double> mean{alone};
     while (1 << (mean.size() - 1) < members) {
@@ -224,10 +230,12 @@ void set_factor(const CoupledDistribution& distribution, int members, MemberRows
         add_powers<R>(distribution.squarings, members, a, b, powers);
         Floats of_double;
         factor_of_powers<R>(distribution, distribution.squarings, powers.sum[0], powers.sum[1], out);
-        factor_of_powers<R>(distribution, distribution.squarings + 1, powers.sum[1], powers.sum[2], of_double);
+        factor_of_powers<R>(distribution, distribution.squarings + 1, powers.sum[1], powers.sum[2],
+                            of_double);
         for (int v = 0; v < R::per_row; ++v) {
             const typename R::Float single = R::at(out, v);
-            R::at(out, v) = R::at(powers.slowest, v) * (single + distribution.weight_of_double * (R::at(of_double, v) - single));
+            R::at(out, v) = R::at(powers.slowest, v) *
+                            (single + distribution.weight_of_double * (R::at(of_double, v) - single));
         }
     });
 }

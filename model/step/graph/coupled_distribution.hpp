@@ -48,6 +48,7 @@ struct MemberRows {
 };
 
 /// Sets out = factor of the set whose members' factors are the products of `a` and `b`.
-void set_factor(const CoupledDistribution& distribution, int members, MemberRows a, MemberRows b, Floats& out);
+void set_factor(const CoupledDistribution& distribution, int members, MemberRows a, MemberRows b,
+                Floats& out);
 
 }  // namespace prismopt

@@ -29,7 +29,8 @@ std::vector<int> unlike_replicas(const ExecutionGraph& graph)
     std::sort(sums.begin(), sums.end());
     sums.resize(std::min(most, sums.size()));
     std::vector<int> replicas;
-    std::transform(sums.begin(), sums.end(), std::back_inserter(replicas), [](const auto& kind) { return kind.second; });
+    std::transform(sums.begin(), sums.end(), std::back_inserter(replicas),
+                   [](const auto& kind) { return kind.second; });
     return replicas;
 }
 
@@ -59,9 +60,10 @@ std::vector<CriticalPath> critical_paths(const ExecutionGraph& graph)
     std::vector<std::size_t> before(ops.size());  // the op that decided an op's start
     std::vector<bool> fed(ops.size());
     for (MeanRun& run : slowed_runs(graph)) {
-        std::vector<std::size_t> last(graph.stages(), none);            // latest op of a stage
-        std::vector<std::size_t> into_gradients(graph.stages(), none);  // op that the stage's last collectives waited for
-        std::vector<std::vector<int>> reduced(graph.stages());          // parts reduced since
+        std::vector<std::size_t> last(graph.stages(), none);  // latest op of a stage
+        std::vector<std::size_t> into_gradients(graph.stages(),
+                                                none);  // op that the stage's last collectives waited for
+        std::vector<std::vector<int>> reduced(graph.stages());  // parts reduced since
         std::vector<double> gradients(graph.stages(), 0.0);
         std::vector<std::size_t> in_slot(graph.program->slots, none);
         run.run([&](std::size_t i, const ProgramOp& op, double, double end, bool by_input) {
@@ -94,12 +96,14 @@ std::vector<CriticalPath> critical_paths(const ExecutionGraph& graph)
         for (; i != none; i = before[i]) {
             const OpDistribution& distribution = graph.distribution_of(ops[i]);
             compute[ops[i].stage] += static_cast<double>(distribution.compute.mean_s);
-            communication +=
-                static_cast<double>(distribution.communication_s) + (fed[i] ? static_cast<double>(distribution.transfer_s) : 0.0);
+            communication += static_cast<double>(distribution.communication_s) +
+                             (fed[i] ? static_cast<double>(distribution.transfer_s) : 0.0);
             // Only a path's first op can have waited for parameters alone: nothing else decided its start.
-            path.gathered_part = ops[i].first_of_chunk && before[i] == none ? static_cast<int>(ops[i].part) : -1;
+            path.gathered_part =
+                ops[i].first_of_chunk && before[i] == none ? static_cast<int>(ops[i].part) : -1;
         }
-        std::transform(compute.begin(), compute.end(), path.compute_s.begin(), [](double s) { return static_cast<float>(s); });
+        std::transform(compute.begin(), compute.end(), path.compute_s.begin(),
+                       [](double s) { return static_cast<float>(s); });
         path.communication_s = static_cast<float>(communication);
         paths.push_back(std::move(path));
     }

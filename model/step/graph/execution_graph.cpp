@@ -19,7 +19,8 @@ double ExecutionGraph::mean_factor(int replica, int stage) const
     }
     const int first = placement.group(replica, stage) * placement.tp;
     double slowest = 0.0;
-    for (int place = first / placement.gpus_per_node; place <= (first + placement.tp - 1) / placement.gpus_per_node; ++place) {
+    for (int place = first / placement.gpus_per_node;
+         place <= (first + placement.tp - 1) / placement.gpus_per_node; ++place) {
         slowest = std::max(slowest, drawn(place) ? group_mean : static_cast<double>(node[place]));
     }
     return slowest;

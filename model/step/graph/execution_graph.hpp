@@ -26,20 +26,26 @@ struct ExecutionGraph {
     DataParallelOverlap dp_overlap = DataParallelOverlap::on;
     std::vector<OpDistribution> distribution;  // [part * passes + pass]
     std::vector<std::shared_ptr<const StandardDistribution>>
-        shapes;                             // indexed by DurationDistribution::shape; empty if compiled for means only
-    std::vector<std::uint16_t> first_slot;  // [part]: its first layer slot (0: embedding), used in random keys
-    std::vector<Exchange> reduction;        // [part]: of its gradients; none with one replica
-    std::vector<Exchange> gathering;        // [part]: of its parameters
-    std::vector<float> optimizer_s;         // [stage]
-    float outer_s = 0.0F;        // of each step, its share of the exchange between buildings that train apart; not drawn
-    std::vector<float> ahead_s;  // [stage]: lead of its next step over that of the first stage; empty: all begin together
-    int exchange_tier = 0;       // network tier that gradients cross, if tiers have regimes
-    QuantileTable group;         // persistent factor of a tensor-parallel group
-    double segment_cv = 0.0;     // of the work between two barriers: with the degree, it determines `group` of drawn nodes
-    std::vector<float> node;     // factors of the job's nodes in placement order, or Cluster::drawn_node; empty: all are drawn
+        shapes;  // indexed by DurationDistribution::shape; empty if compiled for means only
+    std::vector<std::uint16_t>
+        first_slot;                   // [part]: its first layer slot (0: embedding), used in random keys
+    std::vector<Exchange> reduction;  // [part]: of its gradients; none with one replica
+    std::vector<Exchange> gathering;  // [part]: of its parameters
+    std::vector<float> optimizer_s;   // [stage]
+    float outer_s =
+        0.0F;  // of each step, its share of the exchange between buildings that train apart; not drawn
+    std::vector<float>
+        ahead_s;  // [stage]: lead of its next step over that of the first stage; empty: all begin together
+    int exchange_tier = 0;  // network tier that gradients cross, if tiers have regimes
+    QuantileTable group;    // persistent factor of a tensor-parallel group
+    double segment_cv =
+        0.0;  // of the work between two barriers: with the degree, it determines `group` of drawn nodes
+    std::vector<float>
+        node;  // factors of the job's nodes in placement order, or Cluster::drawn_node; empty: all are drawn
     double group_mean = 1.0;
-    std::vector<float> lead_s;    // [set of coupled replicas]: of its noise-free step over the slowest set's; empty: none
-    CoupledDistribution coupled;  // if replicas are coupled
+    std::vector<float>
+        lead_s;  // [set of coupled replicas]: of its noise-free step over the slowest set's; empty: none
+    CoupledDistribution coupled;                   // if replicas are coupled
     std::shared_ptr<const LengthFactors> lengths;  // of microbatches; null: all are equal
     std::vector<LengthShares> length_shares;       // [stage]; if they differ
 
@@ -51,9 +57,15 @@ struct ExecutionGraph {
         return static_cast<std::size_t>(part) * passes() + static_cast<std::size_t>(pass);
     }
     const OpDistribution& distribution_of(const ProgramOp& op) const { return distribution[op.distribution]; }
-    bool drawn(std::size_t place) const { return node.empty() || node[place] == static_cast<float>(Cluster::drawn_node); }
+    bool drawn(std::size_t place) const
+    {
+        return node.empty() || node[place] == static_cast<float>(Cluster::drawn_node);
+    }
     /// Whether the replica's step takes longest without noise and with equal nodes.
-    bool is_slowest(int replica) const { return lead_s.empty() || lead_s[replica / placement.coupled] == 0.0F; }
+    bool is_slowest(int replica) const
+    {
+        return lead_s.empty() || lead_s[replica / placement.coupled] == 0.0F;
+    }
     /// Number of such replicas.
     int slowest_replicas() const;
     /// Returns a lower bound of the mean factor of a stage of a replica, from its slowest known node and its drawn ones.

@@ -25,21 +25,23 @@ QuantileTable table_of(const std::vector<MicrobatchWork>& microbatches, double M
     }
     const auto at = [&](double p, bool upper) {
         if (upper) {
-            const auto after =
-                std::partition_point(from.begin(), from.end(), [p](double probability) { return probability >= p; });
+            const auto after = std::partition_point(from.begin(), from.end(),
+                                                    [p](double probability) { return probability >= p; });
             return after == from.begin() ? count - 1 : static_cast<std::size_t>(after - from.begin()) - 1;
         }
         const auto place = std::lower_bound(up_to.begin(), up_to.end(), p);
         return std::min(static_cast<std::size_t>(place - up_to.begin()), count - 1);
     };
-    return QuantileTable([&](double p, bool upper) { return mean > 0.0 ? microbatches[at(p, upper)].*value / mean : 1.0; });
+    return QuantileTable(
+        [&](double p, bool upper) { return mean > 0.0 ? microbatches[at(p, upper)].*value / mean : 1.0; });
 }
 
 }  // namespace
 
 LengthFactors length_factors(const std::vector<MicrobatchWork>& microbatches)
 {
-    return {table_of(microbatches, &MicrobatchWork::tokens), table_of(microbatches, &MicrobatchWork::attention)};
+    return {table_of(microbatches, &MicrobatchWork::tokens),
+            table_of(microbatches, &MicrobatchWork::attention)};
 }
 
 }  // namespace prismopt

@@ -32,7 +32,8 @@ struct LengthShares {
     float factor(float tokens_factor, float attention_factor) const
     {
         constexpr float least = 0.01F;
-        return std::max(least, 1.0F + tokens * (tokens_factor - 1.0F) + attention * (attention_factor - 1.0F));
+        return std::max(least,
+                        1.0F + tokens * (tokens_factor - 1.0F) + attention * (attention_factor - 1.0F));
     }
 };
 

@@ -65,7 +65,8 @@ std::size_t deciding_ops(const Program& program, std::size_t period)
 }
 
 /// The shortest cycle that ends before op `i`; `known`: the number of ends from the first repetition on.
-std::optional<Cycle> cycle_before(RecentEnds& ends, std::size_t i, std::size_t known, const Program& program, std::size_t period)
+std::optional<Cycle> cycle_before(RecentEnds& ends, std::size_t i, std::size_t known, const Program& program,
+                                  std::size_t period)
 {
     const std::size_t count = deciding_ops(program, period);
     const std::size_t longest = longest_cycle(program, period) * period;
@@ -105,7 +106,8 @@ double optimizer_time(const ExecutionGraph& graph)
     const int replica = slowest_replica(graph);
     double longest = 0.0;
     for (int stage = 0; stage < graph.stages(); ++stage) {
-        longest = std::max(longest, static_cast<double>(graph.optimizer_s[stage]) * graph.mean_factor(replica, stage));
+        longest = std::max(longest,
+                           static_cast<double>(graph.optimizer_s[stage]) * graph.mean_factor(replica, stage));
     }
     return longest;
 }
@@ -229,10 +231,13 @@ NoiseFreeStep noise_free_step(const ExecutionGraph& graph)
     // Of the busiest stage: exposed are its collectives in ops, the gather before its first op, and the reduction after its
     // last; what is left of the step is waiting.
     const double reduction = std::max(0.0, run.gradients_end(busiest) - run.stage_end(busiest));
-    const auto gathering = static_cast<double>(graph.gathering[static_cast<std::size_t>(busiest) * graph.chunks()].exposed());
-    result.shares.exposed_communication = (communication[busiest] + reduction + gathering + outer) / result.step_s;
+    const auto gathering =
+        static_cast<double>(graph.gathering[static_cast<std::size_t>(busiest) * graph.chunks()].exposed());
+    result.shares.exposed_communication =
+        (communication[busiest] + reduction + gathering + outer) / result.step_s;
     result.shares.host = host[busiest] / result.step_s;
-    result.shares.bubble = std::max(0.0, 1.0 - (busy[busiest] + reduction + gathering + optimizer + outer) / result.step_s);
+    result.shares.bubble =
+        std::max(0.0, 1.0 - (busy[busiest] + reduction + gathering + optimizer + outer) / result.step_s);
     return result;
 }
 

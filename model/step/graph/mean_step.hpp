@@ -41,7 +41,8 @@ std::vector<float> idle_before(const ExecutionGraph& graph);
 class MeanRun {
 public:
     /// `slow_stage` takes `slowness` times as long; -1: none. `replica`: uses the known factors of that replica's nodes.
-    MeanRun(const ExecutionGraph& graph, int slow_stage, double slowness, std::optional<int> replica = std::nullopt)
+    MeanRun(const ExecutionGraph& graph, int slow_stage, double slowness,
+            std::optional<int> replica = std::nullopt)
         : graph_(graph)
     {
         const auto parts = static_cast<std::size_t>(graph.stages()) * graph.chunks();
@@ -49,7 +50,8 @@ public:
         for (std::size_t i = 0; i < duration_.size(); ++i) {
             const int stage = static_cast<int>(i) / graph.passes() / graph.chunks();
             const double factor = replica ? graph.mean_factor(*replica, stage) : graph.group_mean;
-            duration_[i] = mean_duration(graph.distribution[i], factor * (stage == slow_stage ? slowness : 1.0));
+            duration_[i] =
+                mean_duration(graph.distribution[i], factor * (stage == slow_stage ? slowness : 1.0));
         }
         gate_.resize(parts);
         for (int stage = 0; stage < graph.stages(); ++stage) {
@@ -59,7 +61,8 @@ public:
                 gate_[stage * graph.chunks() + c] = gathered;
             }
             if (graph.dp_overlap == DataParallelOverlap::off) {
-                std::fill_n(gate_.begin() + static_cast<std::ptrdiff_t>(stage) * graph.chunks(), graph.chunks(), gathered);
+                std::fill_n(gate_.begin() + static_cast<std::ptrdiff_t>(stage) * graph.chunks(),
+                            graph.chunks(), gathered);
             }
         }
     }
@@ -123,7 +126,8 @@ private:
             times.start = std::max(times.start, gate_[op.part]);
         }
         if (feeder_end != nullptr) {
-            const double arrival = *feeder_end + static_cast<double>(graph_.distribution[op.distribution].transfer_s);
+            const double arrival =
+                *feeder_end + static_cast<double>(graph_.distribution[op.distribution].transfer_s);
             times.fed = arrival > times.start;
             times.start = std::max(times.start, arrival);
         }
@@ -132,22 +136,24 @@ private:
         if (op.last_of_chunk) {
             const auto reduce = static_cast<double>(graph_.reduction[op.part].exposed());
             double& gradients = gradients_end_[op.stage];
-            gradients =
-                graph_.dp_overlap == DataParallelOverlap::on ? std::max(gradients, times.end) + reduce : gradients + reduce;
+            gradients = graph_.dp_overlap == DataParallelOverlap::on ? std::max(gradients, times.end) + reduce
+                                                                     : gradients + reduce;
         }
         return times;
     }
 
     void finish()
     {
-        for (int stage = 0; graph_.dp_overlap == DataParallelOverlap::off && stage < graph_.stages(); ++stage) {
+        for (int stage = 0; graph_.dp_overlap == DataParallelOverlap::off && stage < graph_.stages();
+             ++stage) {
             gradients_end_[stage] += stage_end_[stage];
         }
     }
 
     static double mean_duration(const OpDistribution& distribution, double factor)
     {
-        return static_cast<double>(distribution.compute_s) * factor + static_cast<double>(distribution.communication_s);
+        return static_cast<double>(distribution.compute_s) * factor +
+               static_cast<double>(distribution.communication_s);
     }
 
     const ExecutionGraph& graph_;

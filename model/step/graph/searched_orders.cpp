@@ -20,10 +20,11 @@ bool exceeds(double held, const HeldLimit& limit) { return held > limit.most + 1
 class GapFiller {
 public:
     GapFiller(const ExecutionGraph& graph, const HeldLimit& limit, double filled_gap)
-        : graph_(graph), shape_(graph.program->shape), limit_(limit), filled_gap_(filled_gap), stages_(shape_.stages),
-          orders_(shape_.stages)
+        : graph_(graph), shape_(graph.program->shape), limit_(limit), filled_gap_(filled_gap),
+          stages_(shape_.stages), orders_(shape_.stages)
     {
-        const std::size_t ends = static_cast<std::size_t>(shape_.stages) * shape_.chunks * shape_.microbatches;
+        const std::size_t ends =
+            static_cast<std::size_t>(shape_.stages) * shape_.chunks * shape_.microbatches;
         forward_end_.assign(ends, never);
         gradient_end_.assign(ends, never);
     }
@@ -64,8 +65,11 @@ private:
     int part(int stage, int chunk) const { return stage * shape_.chunks + chunk; }
     double& end_of(bool forward, const StageChunk& at, int microbatch)
     {
-        return (forward ? forward_end_
-                        : gradient_end_)[static_cast<std::size_t>(part(at.stage, at.chunk)) * shape_.microbatches + microbatch];
+        return (
+            forward
+                ? forward_end_
+                : gradient_end_)[static_cast<std::size_t>(part(at.stage, at.chunk)) * shape_.microbatches +
+                                 microbatch];
     }
     const OpDistribution& distribution(int stage, const Task& task) const
     {
@@ -91,7 +95,8 @@ private:
     void place(int stage, const Task& task, double arrival)
     {
         StageState& own = stages_[stage];
-        while (!own.waiting.empty() && arrival - own.free >= filled_gap_ * seconds(stage, own.waiting.front())) {
+        while (!own.waiting.empty() &&
+               arrival - own.free >= filled_gap_ * seconds(stage, own.waiting.front())) {
             weight(stage);
         }
         const bool forward = is_forward(task.pass);
@@ -175,7 +180,9 @@ void for_each_held(const std::vector<Task>& order, double for_weights, Visit&& v
     for (const Task& task : order) {
         held += is_forward(task.pass) ? 1.0 : 0.0;
         visit(task, held);
-        held -= task.pass == Pass::input_gradient ? 1.0 - for_weights : task.pass == Pass::weight_gradient ? for_weights : 0.0;
+        held -= task.pass == Pass::input_gradient    ? 1.0 - for_weights
+                : task.pass == Pass::weight_gradient ? for_weights
+                                                     : 0.0;
     }
 }
 
@@ -213,8 +220,8 @@ std::string first_beyond(const TaskOrders& orders, int most)
     for (std::size_t rank = 0; rank < orders.size() && text.empty(); ++rank) {
         for_each_held(orders[rank], 0.0, [&](const Task& task, double held) {
             if (text.empty() && held > most) {
-                text = "rank " + std::to_string(rank) + " cannot run the forward of chunk " + std::to_string(task.chunk) +
-                       ", microbatch " + std::to_string(task.microbatch);
+                text = "rank " + std::to_string(rank) + " cannot run the forward of chunk " +
+                       std::to_string(task.chunk) + ", microbatch " + std::to_string(task.microbatch);
             }
         });
     }
@@ -233,7 +240,10 @@ ExecutionGraph reordered(ExecutionGraph graph, const TaskOrders& orders)
 
 }  // namespace
 
-int least_held(const ScheduleShape& shape) { return static_cast<int>(peak(orders_that_hold_least(shape), 0.0)); }
+int least_held(const ScheduleShape& shape)
+{
+    return static_cast<int>(peak(orders_that_hold_least(shape), 0.0));
+}
 
 TaskOrders greedy_orders(const ExecutionGraph& graph, const HeldLimit& limit, const GreedyFlags& flags)
 {
@@ -241,7 +251,8 @@ TaskOrders greedy_orders(const ExecutionGraph& graph, const HeldLimit& limit, co
     TaskOrders orders = without_weights(shape, shape.chunks == 1 ? shape.schedule : flags.rule);
     for (int stage = 0; shape.chunks == 1 && stage < shape.stages; ++stage) {
         const int wanted = static_cast<int>(flags.ahead * (shape.stages - stage - 1)) + flags.more_ahead;
-        orders[stage] = one_forward_one_gradient(shape.microbatches, std::min({wanted, limit.most - 1, shape.microbatches - 1}));
+        orders[stage] = one_forward_one_gradient(shape.microbatches,
+                                                 std::min({wanted, limit.most - 1, shape.microbatches - 1}));
     }
     return GapFiller(graph, limit, flags.filled_gap).run(orders);
 }
@@ -251,19 +262,20 @@ std::variant<PartOrders, Infeasible> searched_orders(const ExecutionGraph& graph
     const ScheduleShape& shape = graph.program->shape;
     const std::string schedule(name(shape.schedule));
     if (!splits_backward(shape.schedule)) {
-        return Infeasible{
-            Reason::schedule_undefined,
-            "orders can be searched only for schedules that split every backward pass (zb_h1, zb_h2, zb_v, v_half, v_min), not " +
-                schedule,
-            0.0};
+        return Infeasible{Reason::schedule_undefined,
+                          "orders can be searched only for schedules that split every backward pass (zb_h1, "
+                          "zb_h2, zb_v, v_half, v_min), not " +
+                              schedule,
+                          0.0};
     }
     if (const int least = least_held(shape); limit.most < least) {
-        return Infeasible{Reason::held_limit,
-                          first_beyond(orders_that_hold_least(shape), limit.most) + ": a stage may hold " +
-                              std::to_string(limit.most) + ", but " + schedule + " pp=" + std::to_string(shape.stages) +
-                              " needs at least " + std::to_string(least) +
-                              " (microbatches of a chunk between forward and weight gradient); raise the limit to that",
-                          static_cast<double>(least - limit.most)};
+        return Infeasible{
+            Reason::held_limit,
+            first_beyond(orders_that_hold_least(shape), limit.most) + ": a stage may hold " +
+                std::to_string(limit.most) + ", but " + schedule + " pp=" + std::to_string(shape.stages) +
+                " needs at least " + std::to_string(least) +
+                " (microbatches of a chunk between forward and weight gradient); raise the limit to that",
+            static_cast<double>(least - limit.most)};
     }
     std::shared_ptr<const Program> best;
     double shortest = never;

@@ -10,7 +10,8 @@ namespace prismopt {
 namespace {
 
 /// Compute of the path's ops with the factors of their stages.
-double compute_of(const ExecutionGraph& graph, std::span<const ProgramPath::Count> counts, std::span<const double> factor)
+double compute_of(const ExecutionGraph& graph, std::span<const ProgramPath::Count> counts,
+                  std::span<const double> factor)
 {
     const auto distributions_of_stage = static_cast<std::size_t>(graph.chunks()) * graph.passes();
     double sum = 0.0;
@@ -43,7 +44,8 @@ double after_last_op(const ExecutionGraph& graph, std::uint32_t part)
         return seconds + static_cast<double>(graph.reduction[part].exposed());
     }
     for (int chunk = 0; chunk < graph.chunks(); ++chunk) {
-        seconds += static_cast<double>(graph.reduction[static_cast<std::size_t>(stage) * graph.chunks() + chunk].exposed());
+        seconds += static_cast<double>(
+            graph.reduction[static_cast<std::size_t>(stage) * graph.chunks() + chunk].exposed());
     }
     return seconds;
 }
@@ -57,7 +59,8 @@ double words_below(const QuantileTable& table, double x)
     std::uint64_t below = 0;
     for (std::uint64_t bit = std::uint64_t{1} << 32; bit > 0; bit /= 2) {
         const std::uint64_t more = below + bit;
-        if (more <= std::uint64_t{1} << 32 && static_cast<double>(table(static_cast<std::uint32_t>(more - 1))) <= x) {
+        if (more <= std::uint64_t{1} << 32 &&
+            static_cast<double>(table(static_cast<std::uint32_t>(more - 1))) <= x) {
             below = more;
         }
     }
@@ -80,8 +83,8 @@ double integral_of_tail(const QuantileTable& table, double share)
 /// The largest of the paths' lengths in all replicas, with independent factors of their stages.
 class LongestOfReplicas {
 public:
-    LongestOfReplicas(std::span<const StagePath> paths, const GroupFactor& group, int replicas, double optimizer_s,
-                      double outer_s)
+    LongestOfReplicas(std::span<const StagePath> paths, const GroupFactor& group, int replicas,
+                      double optimizer_s, double outer_s)
         : group_(group), replicas_(replicas), after_s_(optimizer_s + outer_s)
     {
         for (const StagePath& path : paths) {
@@ -146,7 +149,8 @@ LeastStep bounds_of(const LongestOfReplicas& longest, std::span<const double> pr
     for (std::size_t i = 0; i < probabilities.size(); ++i) {
         least.quantiles_s[i] = longest.step_given(longest.quantile(std::log(probabilities[i])));
     }
-    constexpr double ignored = 1e-4;  // of the mean, at most: fleets whose longest path is shorter than `from`
+    constexpr double ignored =
+        1e-4;  // of the mean, at most: fleets whose longest path is shorter than `from`
     constexpr int steps = 24;
     const double from = longest.quantile(std::log(ignored));
     const double to = longest.quantile(std::log1p(-ignored));
@@ -172,8 +176,9 @@ std::vector<StagePath> stage_paths(const ExecutionGraph& graph, std::span<const 
         StagePath& own = result.emplace_back();
         own.factor = factor[path.stage];
         own.others_s = compute_of(graph, path.others, factor);
-        own.rest_s = run.gate(static_cast<int>(path.first_part)) + own.others_s + communication_of(graph, path.others) +
-                     communication_of(graph, path.own) + after_last_op(graph, path.last_part);
+        own.rest_s = run.gate(static_cast<int>(path.first_part)) + own.others_s +
+                     communication_of(graph, path.others) + communication_of(graph, path.own) +
+                     after_last_op(graph, path.last_part);
         own.compute_s = compute_of(graph, path.own, ones);
     }
     return result;
@@ -208,14 +213,17 @@ double longest_path(std::span<const StagePath> paths)
     return longest;
 }
 
-GroupFactor::GroupFactor(const QuantileTable& factor) : mean_(factor.mean()), largest_(static_cast<double>(factor(last_word)))
+GroupFactor::GroupFactor(const QuantileTable& factor)
+    : mean_(factor.mean()), largest_(static_cast<double>(factor(last_word)))
 {
     if (factor.constant()) {
         return;
     }
     constexpr int cells = 1024;
     constexpr double beyond = 1.0 / 16777216.0;  // 2^-24: one of 16 million groups has a larger factor
-    const auto quantile = [&](double p) { return static_cast<double>(factor(static_cast<std::uint32_t>(p * (words - 1.0)))); };
+    const auto quantile = [&](double p) {
+        return static_cast<double>(factor(static_cast<std::uint32_t>(p * (words - 1.0))));
+    };
     first_ = quantile(1.0 / 1024.0);
     step_ = (quantile(1.0 - beyond) - first_) / cells;
     if (!(step_ > 0.0)) {
@@ -256,8 +264,8 @@ double GroupFactor::mean_below(double x) const
     return mean_below_[std::min(mean_below_.size() - 1, static_cast<std::size_t>(place))];
 }
 
-LeastStep slowest_group_bounds(const ExecutionGraph& graph, const GroupFactor& group, std::span<const StagePath> paths,
-                               std::span<const double> probabilities)
+LeastStep slowest_group_bounds(const ExecutionGraph& graph, const GroupFactor& group,
+                               std::span<const StagePath> paths, std::span<const double> probabilities)
 {
     if (!graph.node.empty() || group.constant()) {
         return {0.0, std::vector<double>(probabilities.size(), 0.0)};

@@ -59,8 +59,8 @@ struct LeastStep {
 
 /// Returns lower bounds of the mean step of a fleet, from the slowest of the groups in which the paths stay, in all replicas. All
 /// zero if groups do not vary or the factors of nodes are known.
-LeastStep slowest_group_bounds(const ExecutionGraph& graph, const GroupFactor& group, std::span<const StagePath> paths,
-                               std::span<const double> probabilities);
+LeastStep slowest_group_bounds(const ExecutionGraph& graph, const GroupFactor& group,
+                               std::span<const StagePath> paths, std::span<const double> probabilities);
 
 /// The same without a graph, and without what follows all paths, for groups that vary.
 LeastStep slowest_group_bounds(const GroupFactor& group, std::span<const StagePath> paths, int replicas,

@@ -20,7 +20,10 @@ struct MemoryUse {
     Bytes host{};    // offloaded states, in the memory of the host: not part of the total
     Bytes cached{};  // freed blocks that the allocator keeps as long as there is room: not part of the total
 
-    Bytes total() const { return parameters + gradients + optimizer_state + activations + workspace + reserved; }
+    Bytes total() const
+    {
+        return parameters + gradients + optimizer_state + activations + workspace + reserved;
+    }
 };
 
 /// A part of a GPU's memory by its name in messages.
@@ -32,8 +35,9 @@ struct MemoryPart {
 inline MemoryPart largest_part(const MemoryUse& use)
 {
     MemoryPart largest{"parameters", use.parameters};
-    for (const MemoryPart& part : {MemoryPart{"gradients", use.gradients}, MemoryPart{"optimizer state", use.optimizer_state},
-                                   MemoryPart{"activations", use.activations}, MemoryPart{"workspace", use.workspace}}) {
+    for (const MemoryPart& part :
+         {MemoryPart{"gradients", use.gradients}, MemoryPart{"optimizer state", use.optimizer_state},
+          MemoryPart{"activations", use.activations}, MemoryPart{"workspace", use.workspace}}) {
         largest = part.size > largest.size ? part : largest;
     }
     return largest;

@@ -38,11 +38,13 @@ void LotExtent::cover(const LotExtent& plan)
 BlockStep::BlockStep(const NoiseTables& noise_tables, const SamplerOptions& sampler_options, LotExtent extent)
     : noise(noise_tables), options(sampler_options),
       factors_vary(extent.groups_vary || extent.knows_nodes || factors_of_steps_vary(noise_tables)),
-      group_words(extent.groups_vary ? (static_cast<std::size_t>(extent.stages) * extent.replicas + 3) / 4 * 4 : 0),
+      group_words(extent.groups_vary ? (static_cast<std::size_t>(extent.stages) * extent.replicas + 3) / 4 * 4
+                                     : 0),
       node(noise.node_varies ? extent.nodes : 0),
       mean_microbatch(extent.ranks_replicas && noise.microbatch_varies ? extent.replicas : 0),
       reduce_scatter(extent.first_slot.size()), all_reduce(extent.all_reduces ? extent.first_slot.size() : 0),
-      all_gather(extent.first_slot.size()), regime(noise.tier.size()), extent_(std::move(extent)), transfer_(noise.tier.size()),
+      all_gather(extent.first_slot.size()), regime(noise.tier.size()), extent_(std::move(extent)),
+      transfer_(noise.tier.size()),
       stage_(noise.stage_varies ? static_cast<std::size_t>(extent_.stages) * extent_.replicas : 0)
 {
 }
@@ -70,18 +72,21 @@ void BlockStep::draw(std::uint32_t who, std::uint32_t event, Stream stream, std:
     philox.draw(who, event, use(stream, options.purpose), words);
 }
 
-void BlockStep::draw_strata(std::uint32_t who, std::uint32_t event, Stream stream, std::array<Words, 4>& words) const
+void BlockStep::draw_strata(std::uint32_t who, std::uint32_t event, Stream stream,
+                            std::array<Words, 4>& words) const
 {
     draw(who, event, stream, words);
     if (options.sampling == Sampling::stratified) {
-        const auto keys = prismopt::philox(options.seed, {block_, who, event, strata_of(stream, options.purpose)});
+        const auto keys =
+            prismopt::philox(options.seed, {block_, who, event, strata_of(stream, options.purpose)});
         for (std::size_t w = 0; w < words.size(); ++w) {
             stratify(keys[w], words[w]);
         }
     }
 }
 
-void BlockStep::draw_strata(const Words& who, std::uint32_t event, Stream stream, std::array<Words, 4>& words) const
+void BlockStep::draw_strata(const Words& who, std::uint32_t event, Stream stream,
+                            std::array<Words, 4>& words) const
 {
     philox_lanes(options.seed, fleet, who, event, use(stream, options.purpose), words);
     if (options.sampling == Sampling::stratified) {
@@ -110,7 +115,8 @@ void BlockStep::draw_tiers()
     std::array<Words, 4> words;
     for (std::size_t t = 0; t < regime.size(); ++t) {
         if (t % 4 == 0) {
-            draw_strata(step_replica(step, shared_by_replicas), static_cast<std::uint32_t>(t / 4), Stream::tier, words);
+            draw_strata(step_replica(step, shared_by_replicas), static_cast<std::uint32_t>(t / 4),
+                        Stream::tier, words);
         }
         look_up(noise.tier[t], words[t % 4], regime[t]);
         transfer_[t] = communication;
@@ -141,14 +147,16 @@ void BlockStep::draw_stages()
     for (std::size_t at = 0; at < stage_.size(); ++at) {
         const auto stage = static_cast<std::uint32_t>(at % extent_.stages);
         if (stage % 4 == 0) {
-            draw_strata(step_replica(step, static_cast<std::uint32_t>(at / extent_.stages)), stage / 4, Stream::stage, words);
+            draw_strata(step_replica(step, static_cast<std::uint32_t>(at / extent_.stages)), stage / 4,
+                        Stream::stage, words);
         }
         look_up(noise.stage, words[stage % 4], stage_[at]);
     }
 }
 
 template <class Draw>
-void BlockStep::look_up_microbatches(std::span<const QuantileTable> powers, std::span<Floats> out, Draw&& draw) const
+void BlockStep::look_up_microbatches(std::span<const QuantileTable> powers, std::span<Floats> out,
+                                     Draw&& draw) const
 {
     std::array<Words, 4> words;
     const std::size_t microbatches = out.size() / powers.size();
@@ -208,9 +216,10 @@ void BlockStep::draw_mean_microbatches()
     std::vector<Floats> factors(mean_microbatch.empty() ? 0 : extent_.microbatches);
     for (std::size_t replica = 0; replica < mean_microbatch.size(); ++replica) {
         const std::uint32_t who = step_replica(step, static_cast<std::uint32_t>(replica));
-        look_up_microbatches(std::span(&noise.microbatch, 1), factors, [&](std::uint32_t event, std::array<Words, 4>& words) {
-            draw_strata(who, event, Stream::microbatch, words);
-        });
+        look_up_microbatches(std::span(&noise.microbatch, 1), factors,
+                             [&](std::uint32_t event, std::array<Words, 4>& words) {
+                                 draw_strata(who, event, Stream::microbatch, words);
+                             });
         Floats& mean = mean_microbatch[replica];
         mean = Floats{};
         for (const Floats& factor : factors) {

@@ -45,7 +45,10 @@ public:
     }
 
     /// Returns the number of powers of the microbatch factor that passes differ in.
-    std::size_t microbatch_powers() const { return std::max<std::size_t>(1, noise.microbatch_powers.tables.size()); }
+    std::size_t microbatch_powers() const
+    {
+        return std::max<std::size_t>(1, noise.microbatch_powers.tables.size());
+    }
     /// Draws the factors of the microbatches of one replica, or of a replica per lane. `out`: [power * microbatches + microbatch].
     void draw_microbatches(std::uint32_t replica, std::span<Floats> out) const;
     void draw_microbatches(const Ints& replica, std::span<Floats> out) const;
@@ -61,26 +64,29 @@ public:
     std::uint32_t step = 0;
     Words fleet;
     FleetPhilox philox;
-    Floats compute;                       // per-step factor of compute, times the factor of the whole fleet
-    Floats communication;                 // per-step factor of communication
-    std::vector<Words> group_words;       // [group]: for the persistent factor of a tensor-parallel group
-    std::vector<Floats> node;             // [node]: its persistent factor
-    std::vector<Floats> mean_microbatch;  // [replica]; empty if no plan ranks replicas or the factor is constant
-    std::vector<Floats> reduce_scatter;   // [part]: factor of the collective, times `communication`
-    std::vector<Floats> all_reduce;       // [part]; empty if no plan has any
-    std::vector<Floats> all_gather;       // [part]
-    std::vector<Floats> regime;           // [tier]: per-step factors; empty if none varies
+    Floats compute;                  // per-step factor of compute, times the factor of the whole fleet
+    Floats communication;            // per-step factor of communication
+    std::vector<Words> group_words;  // [group]: for the persistent factor of a tensor-parallel group
+    std::vector<Floats> node;        // [node]: its persistent factor
+    std::vector<Floats>
+        mean_microbatch;  // [replica]; empty if no plan ranks replicas or the factor is constant
+    std::vector<Floats> reduce_scatter;  // [part]: factor of the collective, times `communication`
+    std::vector<Floats> all_reduce;      // [part]; empty if no plan has any
+    std::vector<Floats> all_gather;      // [part]
+    std::vector<Floats> regime;          // [tier]: per-step factors; empty if none varies
 
     /// Returns the factors of transfers, by the tier that they cross.
     const Floats* transfers() const { return regime.empty() ? &communication : transfer_.data(); }
 
 private:
     /// As draw(), for an event that is stratified over the block.
-    void draw_strata(std::uint32_t who, std::uint32_t event, Stream stream, std::array<Words, 4>& words) const;
+    void draw_strata(std::uint32_t who, std::uint32_t event, Stream stream,
+                     std::array<Words, 4>& words) const;
     void draw_strata(const Words& who, std::uint32_t event, Stream stream, std::array<Words, 4>& words) const;
     Words in_step(const Ints& replica) const;
     template <class Draw>
-    void look_up_microbatches(std::span<const QuantileTable> powers, std::span<Floats> out, Draw&& draw) const;
+    void look_up_microbatches(std::span<const QuantileTable> powers, std::span<Floats> out,
+                              Draw&& draw) const;
     std::span<const QuantileTable> power_tables() const;
     void draw_common();
     void draw_tiers();

@@ -15,7 +15,8 @@ CoupledSet::CoupledSet(const ExecutionGraph& graph, const NoiseTables& noise)
     std::fill_n(microbatch_.front().at, lanes, 1.0F);
     if (!noise.microbatch_powers.tables.empty()) {
         for (int stage = 0; stage < graph.stages(); ++stage) {
-            power_[static_cast<std::size_t>(stage)] = noise.microbatch_powers.index_of_both(stage, graph.stages());
+            power_[static_cast<std::size_t>(stage)] =
+                noise.microbatch_powers.index_of_both(stage, graph.stages());
         }
     }
     if (graph.lengths != nullptr) {
@@ -46,7 +47,8 @@ void CoupledSet::take(const BlockStep& at, const Ints& set, const Floats* stage)
     for (std::size_t s = 0; s < stages; ++s) {
         const MemberRows own = rows_on_stage(static_cast<int>(s), vary);
         for (std::size_t row = 0; row < rows; ++row) {
-            set_factor(graph_.coupled, members_, {stage + s, stages}, {own.first + row, own.stride}, factor_[s * rows + row]);
+            set_factor(graph_.coupled, members_, {stage + s, stages}, {own.first + row, own.stride},
+                       factor_[s * rows + row]);
             hide_gathers(static_cast<int>(s), factor_[s * rows + row]);
         }
     }

@@ -94,7 +94,8 @@ void mix(const Floats& a, const Floats& b, float share, Floats& out)
     });
 }
 
-void wait_beside(const Exchange& exchange, const Floats& collective, const Floats* regime, const Floats& compute, Floats& out)
+void wait_beside(const Exchange& exchange, const Floats& collective, const Floats* regime,
+                 const Floats& compute, Floats& out)
 {
     on_registers([&](auto) PRISMOPT_INLINE {
         if (regime == nullptr) {

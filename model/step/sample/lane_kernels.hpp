@@ -17,7 +17,8 @@ void look_up(const QuantileTable& table, const Words& bits, Floats& out);
 void multiply_by(const QuantileTable& table, const Words& bits, Floats& out);
 
 /// out = mean * factor * table(bits): a collective or transfer with its own distribution of mean one.
-void scaled_draw(float mean, const QuantileTable& table, const Words& bits, const Floats& factor, Floats& out);
+void scaled_draw(float mean, const QuantileTable& table, const Words& bits, const Floats& factor,
+                 Floats& out);
 
 /// out = max(out, a).
 void wait_for(const Floats& a, Floats& out);
@@ -33,7 +34,8 @@ void scale(float a, const Floats& row, Floats& out);
 void mix(const Floats& a, const Floats& b, float share, Floats& out);
 
 /// out = exposed time of the exchange; `regime`: factor of its network tier, may be null.
-void wait_beside(const Exchange& exchange, const Floats& collective, const Floats* regime, const Floats& compute, Floats& out);
+void wait_beside(const Exchange& exchange, const Floats& collective, const Floats* regime,
+                 const Floats& compute, Floats& out);
 /// out *= a.
 void multiply(const Floats& a, Floats& out);
 

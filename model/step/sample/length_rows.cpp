@@ -33,12 +33,14 @@ void LengthRows::look_up_all(Draw&& draw)
 
 void LengthRows::draw(const BlockStep& at, std::uint32_t replica)
 {
-    look_up_all([&](std::uint32_t event, std::array<Words, 4>& words) { at.draw_lengths(replica, event, words); });
+    look_up_all(
+        [&](std::uint32_t event, std::array<Words, 4>& words) { at.draw_lengths(replica, event, words); });
 }
 
 void LengthRows::draw(const BlockStep& at, const Ints& replica)
 {
-    look_up_all([&](std::uint32_t event, std::array<Words, 4>& words) { at.draw_lengths(replica, event, words); });
+    look_up_all(
+        [&](std::uint32_t event, std::array<Words, 4>& words) { at.draw_lengths(replica, event, words); });
 }
 
 void LengthRows::multiply_by(int stage, int microbatch, Floats& out) const

@@ -9,12 +9,15 @@ namespace prismopt {
 namespace {
 
 /// Names the op in random keys: what gives the input's gradient has the same draws in every schedule.
-constexpr std::uint32_t random_kind(Pass pass) { return is_forward(pass) ? 0 : pass == Pass::weight_gradient ? 2 : 1; }
+constexpr std::uint32_t random_kind(Pass pass)
+{
+    return is_forward(pass) ? 0 : pass == Pass::weight_gradient ? 2 : 1;
+}
 
 /// Scores, or draws of the distribution where one is shared.
 template <class R>
-[[gnu::always_inline]] inline void draw_row(const NormalScores& scores, const StandardDistribution* shared, const Words& bits,
-                                            Floats& out)
+[[gnu::always_inline]] inline void draw_row(const NormalScores& scores, const StandardDistribution* shared,
+                                            const Words& bits, Floats& out)
 {
     for (int v = 0; v < R::per_row; ++v) {
         typename R::Float z;
@@ -74,8 +77,8 @@ template <class Has>
 struct PlanOp {
     [[gnu::always_inline]] PlanOp(const ProgramOp& op, Run& run)
         : distribution(run.plan.distribution[op.distribution]), compute_s(distribution.compute_s),
-          compute_spread_s(distribution.compute_spread_s), transfer_s(distribution.transfer_s), input(&run.plan.slot[op.in]),
-          before(&run.plan.slot[op.before]), output(&run.plan.slot[op.out])
+          compute_spread_s(distribution.compute_spread_s), transfer_s(distribution.transfer_s),
+          input(&run.plan.slot[op.in]), before(&run.plan.slot[op.before]), output(&run.plan.slot[op.out])
     {
         if (op.first_of_chunk && run.plan.gathered != nullptr) {
             run.gathered = run.plan.gathered[op.part];
@@ -94,7 +97,8 @@ struct PlanOp {
         }
         if constexpr (Has::microbatch) {
             const std::uint32_t* first = run.plan.first_of_power;
-            microbatch = run.plan.microbatch + (first != nullptr ? first[op.distribution] : 0) + op.microbatch;
+            microbatch =
+                run.plan.microbatch + (first != nullptr ? first[op.distribution] : 0) + op.microbatch;
         }
     }
 
@@ -191,7 +195,8 @@ template <class Has, class... PlanOps>
 
 /// Plans that go together read each draw once.
 template <class Has, class... Runs>
-[[gnu::always_inline]] inline void run_ops(std::span<const ProgramOp> ops, const OpDraws* draws, Runs&... runs)
+[[gnu::always_inline]] inline void run_ops(std::span<const ProgramOp> ops, const OpDraws* draws,
+                                           Runs&... runs)
 {
     for (const ProgramOp& op : ops) {
         end_ops<Has>(*draws++, PlanOp<Has>(op, runs)...);
@@ -202,8 +207,8 @@ template <class Has, class... Runs>
 }
 
 template <class R, bool OneDistribution, bool Communication, class... Runs>
-[[gnu::always_inline]] inline void run_kind(std::span<const ProgramOp> ops, const OpDraws* draws, const PipelineRun& kind,
-                                            Runs&... runs)
+[[gnu::always_inline]] inline void run_kind(std::span<const ProgramOp> ops, const OpDraws* draws,
+                                            const PipelineRun& kind, Runs&... runs)
 {
     if (kind.microbatch != nullptr) {
         run_ops<Have<R, OneDistribution, Communication, true, true>>(ops, draws, runs...);
@@ -221,8 +226,8 @@ bool same_kind(const PipelineRun& a, const PipelineRun& b)
 }
 
 template <class R, bool OneDistribution, class... Runs>
-[[gnu::always_inline]] inline void run_plans(std::span<const ProgramOp> ops, const OpDraws* draws, bool communicates,
-                                             const PipelineRun& kind, Runs&&... runs)
+[[gnu::always_inline]] inline void run_plans(std::span<const ProgramOp> ops, const OpDraws* draws,
+                                             bool communicates, const PipelineRun& kind, Runs&&... runs)
 {
     communicates ? run_kind<R, OneDistribution, true>(ops, draws, kind, runs...)
                  : run_kind<R, OneDistribution, false>(ops, draws, kind, runs...);
@@ -230,23 +235,26 @@ template <class R, bool OneDistribution, class... Runs>
 
 }  // namespace
 
-void fill_draws(std::span<const ProgramOp> ops, const DrawKeys& keys, const NoiseTables& noise, const SharedDistributions& shared,
-                OpDraws* draws)
+void fill_draws(std::span<const ProgramOp> ops, const DrawKeys& keys, const NoiseTables& noise,
+                const SharedDistributions& shared, OpDraws* draws)
 {
     on_registers([&](auto registers) PRISMOPT_INLINE {
         std::array<Words, 4> words;
         OpDraws* out = draws;
         for (const ProgramOp& op : ops) {
             const auto event = (static_cast<std::uint32_t>(op.microbatch) << 16) | keys.first_slot[op.part];
-            keys.philox.draw(keys.step_replica, event, use(Stream::residual, keys.purpose, random_kind(op.pass)), words);
+            keys.philox.draw(keys.step_replica, event,
+                             use(Stream::residual, keys.purpose, random_kind(op.pass)), words);
             draw_op<decltype(registers)>(noise, shared, words, *out++);
         }
     });
 }
 
-void standard_draws(const NormalScores& scores, const StandardDistribution& distribution, const Words& bits, Floats& out)
+void standard_draws(const NormalScores& scores, const StandardDistribution& distribution, const Words& bits,
+                    Floats& out)
 {
-    on_registers([&](auto registers) PRISMOPT_INLINE { draw_row<decltype(registers)>(scores, &distribution, bits, out); });
+    on_registers([&](auto registers)
+                     PRISMOPT_INLINE { draw_row<decltype(registers)>(scores, &distribution, bits, out); });
 }
 
 void run_window(std::span<const ProgramOp> ops, const OpDraws* draws, const SharedDistributions& shared,
@@ -259,11 +267,11 @@ void run_window(std::span<const ProgramOp> ops, const OpDraws* draws, const Shar
             const PipelineRun& plan = *plans[i];
             if (!shared.one_distribution()) {
                 run_plans<R, false>(ops, draws, shared.communicates, plan, Run{plan, {}});
-            } else if (i + plans_together <= plans.size() && same_kind(plan, *plans[i + 1]) && same_kind(plan, *plans[i + 2]) &&
-                       same_kind(plan, *plans[i + 3])) {
+            } else if (i + plans_together <= plans.size() && same_kind(plan, *plans[i + 1]) &&
+                       same_kind(plan, *plans[i + 2]) && same_kind(plan, *plans[i + 3])) {
                 // Looking up distributions takes more than reading draws does: only plans that share one go together.
-                run_plans<R, true>(ops, draws, shared.communicates, plan, Run{plan, {}}, Run{*plans[i + 1], {}},
-                                   Run{*plans[i + 2], {}}, Run{*plans[i + 3], {}});
+                run_plans<R, true>(ops, draws, shared.communicates, plan, Run{plan, {}},
+                                   Run{*plans[i + 1], {}}, Run{*plans[i + 2], {}}, Run{*plans[i + 3], {}});
                 i += plans_together - 1;
             } else {
                 run_plans<R, true>(ops, draws, shared.communicates, plan, Run{plan, {}});

@@ -42,8 +42,8 @@ struct SharedDistributions {
 };
 
 /// Fills draws[i] for ops[i].
-void fill_draws(std::span<const ProgramOp> ops, const DrawKeys& keys, const NoiseTables& noise, const SharedDistributions& shared,
-                OpDraws* draws);
+void fill_draws(std::span<const ProgramOp> ops, const DrawKeys& keys, const NoiseTables& noise,
+                const SharedDistributions& shared, OpDraws* draws);
 
 /// Durations of an op for run_window(): means and spreads in seconds, and standard distributions.
 struct OpSpread {
@@ -66,8 +66,10 @@ struct PipelineRun {
     const Floats* communication_factor = nullptr;
     const Floats* transfer_factor = nullptr;  // [tier]
     int factor_rows = 1;
-    const Floats* microbatch = nullptr;             // [microbatch], of each power one after the other; null: no such factor
-    const std::uint32_t* first_of_power = nullptr;  // [part * passes + pass]: where the pass's power begins; null: there is one
+    const Floats* microbatch =
+        nullptr;  // [microbatch], of each power one after the other; null: no such factor
+    const std::uint32_t* first_of_power =
+        nullptr;  // [part * passes + pass]: where the pass's power begins; null: there is one
     // Null if replicas exchange nothing:
     const Floats* gathered = nullptr;  // [part]: time at which its parameters are gathered
     const Floats* reduce = nullptr;    // [part]: duration of its gradient collective
@@ -81,6 +83,7 @@ void run_window(std::span<const ProgramOp> ops, const OpDraws* draws, const Shar
                 std::span<const PipelineRun* const> plans);
 
 /// out = draws of the distribution at these words.
-void standard_draws(const NormalScores& scores, const StandardDistribution& distribution, const Words& bits, Floats& out);
+void standard_draws(const NormalScores& scores, const StandardDistribution& distribution, const Words& bits,
+                    Floats& out);
 
 }  // namespace prismopt

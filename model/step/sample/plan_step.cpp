@@ -9,7 +9,8 @@ namespace {
 
 bool any(const std::vector<Exchange>& exchanges)
 {
-    return std::any_of(exchanges.begin(), exchanges.end(), [](const Exchange& e) { return e.seconds > 0.0F; });
+    return std::any_of(exchanges.begin(), exchanges.end(),
+                       [](const Exchange& e) { return e.seconds > 0.0F; });
 }
 
 /// Where the power of each pass begins in the factors of microbatches, [part * passes + pass].
@@ -25,7 +26,8 @@ std::vector<std::uint32_t> firsts_of_powers(const MicrobatchPowers& powers, cons
         const int place = part_of_network(shape, {part / shape.chunks, part % shape.chunks});
         for (int pass = 0; pass < program.passes; ++pass) {
             const bool forward = is_forward(static_cast<Pass>(pass));
-            firsts.push_back(powers.index(forward, place, parts) * static_cast<std::uint32_t>(shape.microbatches));
+            firsts.push_back(powers.index(forward, place, parts) *
+                             static_cast<std::uint32_t>(shape.microbatches));
         }
     }
     return firsts;
@@ -49,21 +51,26 @@ const StandardDistribution* distribution_of_all(const std::vector<OpSpread>& spr
 }  // namespace
 
 BoundPlan::BoundPlan(const ExecutionGraph& bound, int replicas_simulated)
-    : graph(bound), simulated(std::min(replicas_simulated, replicas())), group_varies(!bound.group.constant()),
+    : graph(bound), simulated(std::min(replicas_simulated, replicas())),
+      group_varies(!bound.group.constant()),
       exchanges(graph.placement.replicas > 1 || any(graph.gathering) || any(graph.reduction)),
       paths(simulated == replicas() ? std::vector<CriticalPath>{} : critical_paths(bound))
 {
     assert(!graph.shapes.empty());  // compiled for sampling
     assert(graph.placement.replicas % graph.placement.coupled == 0);
     spread.reserve(graph.distribution.size());
-    const auto shape = [&](const DurationDistribution& distribution) { return graph.shapes[distribution.shape].get(); };
+    const auto shape = [&](const DurationDistribution& distribution) {
+        return graph.shapes[distribution.shape].get();
+    };
     for (const OpDistribution& distribution : graph.distribution) {
         spread.push_back({distribution.compute.mean_s, distribution.compute.mean_s * distribution.compute.cv,
-                          distribution.communication.mean_s, distribution.communication.mean_s * distribution.communication.cv,
-                          distribution.transfer_s, shape(distribution.compute), shape(distribution.communication),
-                          distribution.transfer_tier});
+                          distribution.communication.mean_s,
+                          distribution.communication.mean_s * distribution.communication.cv,
+                          distribution.transfer_s, shape(distribution.compute),
+                          shape(distribution.communication), distribution.transfer_tier});
     }
-    communicates = std::any_of(spread.begin(), spread.end(), [](const OpSpread& op) { return op.communication_s > 0.0F; });
+    communicates = std::any_of(spread.begin(), spread.end(),
+                               [](const OpSpread& op) { return op.communication_s > 0.0F; });
     compute_distribution = distribution_of_all(spread, &OpSpread::compute_distribution);
     communication_distribution = distribution_of_all(spread, &OpSpread::communication_distribution);
 }
@@ -103,8 +110,8 @@ LotExtent extent_of(const BoundPlan& plan)
 }
 
 PlanStep::PlanStep(const BoundPlan& plan, const NoiseTables& noise)
-    : plan_(plan), graph_(plan.graph), simulated_(plan.simulated), stages_(graph_.stages()), replicas_(plan.replicas()),
-      members_(graph_.placement.replicas),
+    : plan_(plan), graph_(plan.graph), simulated_(plan.simulated), stages_(graph_.stages()),
+      replicas_(plan.replicas()), members_(graph_.placement.replicas),
       slowest_optimizer_s_(*std::max_element(graph_.optimizer_s.begin(), graph_.optimizer_s.end()))
 {
     chosen_.replica.resize(plan.simulated);
@@ -297,14 +304,16 @@ void PlanStep::time_collectives(const BlockStep& at)
             if (summed > 0.0F) {
                 mix(at.reduce_scatter[part], at.all_reduce[part], summed, mixed);
             }
-            wait_beside(graph_.reduction[part], summed > 0.0F ? mixed : at.reduce_scatter[part], regime, at.compute,
-                        collectives_.reduce[part]);
-            wait_beside(graph_.gathering[part], at.all_gather[part], regime, at.compute, collectives_.gathered[part]);
+            wait_beside(graph_.reduction[part], summed > 0.0F ? mixed : at.reduce_scatter[part], regime,
+                        at.compute, collectives_.reduce[part]);
+            wait_beside(graph_.gathering[part], at.all_gather[part], regime, at.compute,
+                        collectives_.gathered[part]);
             add(collectives_.gathered[part], sum);
             collectives_.gathered[part] = sum;
         }
         if (graph_.dp_overlap == DataParallelOverlap::off) {
-            std::fill_n(collectives_.gathered.begin() + static_cast<std::ptrdiff_t>(stage) * chunks, chunks, sum);
+            std::fill_n(collectives_.gathered.begin() + static_cast<std::ptrdiff_t>(stage) * chunks, chunks,
+                        sum);
         }
     }
 }
@@ -321,7 +330,8 @@ void PlanStep::rank_replicas(const BlockStep& at, std::vector<Floats>& factors)
     }
     for (int replica = 0; replica < replicas_; ++replica) {
         Floats& length = ranked_.path[replica];
-        const Floats* own = mean_factors(at, replica, &factor(factors, replica * graph_.placement.coupled, 0));
+        const Floats* own =
+            mean_factors(at, replica, &factor(factors, replica * graph_.placement.coupled, 0));
         for (std::size_t p = 0; p < plan_.paths.size(); ++p) {
             longest_path(ranked_.shared[p], plan_.paths[p].compute_s.data(), own, stages_, length);
         }
@@ -473,12 +483,14 @@ void PlanStep::end_replica(int k)
 void PlanStep::wait_for_others(const BlockStep& at)
 {
     const ReplicaResidualDistribution distribution = fit_replica_residuals(ranked_.residuals);
-    const StandardDistribution& standard = at.noise.standard[NoiseTables::standard_index(distribution.skewness)];
+    const StandardDistribution& standard =
+        at.noise.standard[NoiseTables::standard_index(distribution.skewness)];
     std::array<Words, 4> words;
     Floats z;
     for (int replica = 0; replica < replicas_; ++replica) {
         if (replica % 4 == 0) {
-            at.draw(step_replica(at.step, static_cast<std::uint32_t>(replica)), 0, Stream::other_replicas, words);
+            at.draw(step_replica(at.step, static_cast<std::uint32_t>(replica)), 0, Stream::other_replicas,
+                    words);
         }
         standard_draws(at.noise.scores, standard, words[replica % 4], z);
         for (int l = 0; l < lanes; ++l) {
@@ -487,7 +499,8 @@ void PlanStep::wait_for_others(const BlockStep& at)
                 known = known || chosen_.replica[k].at[l] == replica;
             }
             const float path = ranked_.path[replica].at[l];
-            const float time = path + (distribution.at_zero.at[l] + distribution.slope * path) + distribution.deviation * z.at[l];
+            const float time = path + (distribution.at_zero.at[l] + distribution.slope * path) +
+                               distribution.deviation * z.at[l];
             slowest_.at[l] = !known && time > slowest_.at[l] ? time : slowest_.at[l];
         }
     }

@@ -55,9 +55,10 @@ struct StepCollectives {
 
 /// The replicas that are simulated op by op.
 struct ChosenReplicas {
-    std::vector<Floats> factor;  // [simulated * stages + stage]; of coupled replicas [member * stages + stage]
-    std::vector<Ints> replica;   // [simulated]: by lane
-    std::vector<Floats> path;    // [simulated]: length of its longest critical path
+    std::vector<Floats>
+        factor;                 // [simulated * stages + stage]; of coupled replicas [member * stages + stage]
+    std::vector<Ints> replica;  // [simulated]: by lane
+    std::vector<Floats> path;   // [simulated]: length of its longest critical path
 };
 
 /// Critical paths by which replicas are chosen and the others are estimated.
@@ -70,10 +71,10 @@ struct RankedReplicas {
 
 /// Factors of the microbatches of the current replica.
 struct MicrobatchFactors {
-    std::vector<Floats> drawn;                  // [power * microbatches + microbatch], if the plan ranks replicas
+    std::vector<Floats> drawn;  // [power * microbatches + microbatch], if the plan ranks replicas
     std::vector<std::uint32_t> first_of_power;  // [part * passes + pass]; empty if all passes have the same
     std::optional<LengthRows> lengths;          // if they vary and replicas are not coupled
-    std::vector<Floats> with_lengths;           // [stage * microbatches + microbatch]: persistent factors included
+    std::vector<Floats> with_lengths;  // [stage * microbatches + microbatch]: persistent factors included
 };
 
 /// A plan's state in one step of 64 fleets.

@@ -29,7 +29,8 @@ ReplicaResidualDistribution fit_replica_residuals(std::span<const ReplicaResidua
     double second = 0.0;
     double third = 0.0;
     for (std::size_t i = 0; i < residuals.size(); ++i) {
-        const double rest = residuals[i].beyond - beyond.at[i % lanes] - slope * (residuals[i].path - path.at[i % lanes]);
+        const double rest =
+            residuals[i].beyond - beyond.at[i % lanes] - slope * (residuals[i].path - path.at[i % lanes]);
         second += rest * rest / freedom;
         third += rest * rest * rest / freedom;
     }
@@ -46,7 +47,8 @@ ReplicaResidualDistribution fit_replica_residuals(std::span<const ReplicaResidua
     const double real = level_variance > 0.0 ? std::max(0.0, 1.0 - second / n / level_variance) : 0.0;
     ReplicaResidualDistribution distribution{};
     for (int l = 0; l < lanes; ++l) {
-        distribution.at_zero.at[l] = static_cast<float>(level + real * (beyond.at[l] - slope * path.at[l] - level));
+        distribution.at_zero.at[l] =
+            static_cast<float>(level + real * (beyond.at[l] - slope * path.at[l] - level));
     }
     distribution.slope = static_cast<float>(slope);
     distribution.deviation = static_cast<float>(std::sqrt(second));

@@ -24,7 +24,8 @@ constexpr std::size_t filled_for_groups = 2048;
 constexpr std::size_t cached_state = std::size_t{1} << 18;  // bytes
 // Plans that share a filling, which costs about as much as running five to thirty plans through it.
 constexpr std::size_t largest_lot = 1024;
-constexpr std::size_t largest_lot_rows = std::size_t{1} << 17;  // of coupled replicas' factors: 32 MiB a thread
+constexpr std::size_t largest_lot_rows = std::size_t{1}
+                                         << 17;  // of coupled replicas' factors: 32 MiB a thread
 
 /// Plans whose ops have the same keys in the same order.
 struct Lot {
@@ -45,8 +46,8 @@ const StandardDistribution* distribution_of_lot(const std::vector<BoundPlan>& pl
                                                 const StandardDistribution* BoundPlan::*distribution)
 {
     const StandardDistribution* first = plans[lot.plans.front()].*distribution;
-    const bool same =
-        std::all_of(lot.plans.begin(), lot.plans.end(), [&](std::size_t plan) { return plans[plan].*distribution == first; });
+    const bool same = std::all_of(lot.plans.begin(), lot.plans.end(),
+                                  [&](std::size_t plan) { return plans[plan].*distribution == first; });
     return same ? first : nullptr;
 }
 
@@ -60,7 +61,8 @@ void complete(Lot& lot, const std::vector<BoundPlan>& plans)
         lot.shared.communicates = lot.shared.communicates || plan.communicates;
     }
     const StandardDistribution* compute = distribution_of_lot(plans, lot, &BoundPlan::compute_distribution);
-    const StandardDistribution* communication = distribution_of_lot(plans, lot, &BoundPlan::communication_distribution);
+    const StandardDistribution* communication =
+        distribution_of_lot(plans, lot, &BoundPlan::communication_distribution);
     if (compute != nullptr && (communication != nullptr || !lot.shared.communicates)) {
         lot.shared.compute = compute;
         lot.shared.communication = communication;
@@ -72,7 +74,8 @@ std::vector<Lot> lots_of(const std::vector<BoundPlan>& plans, std::size_t larges
     std::vector<Lot> lots;
     for (std::size_t plan = 0; plan < plans.size(); ++plan) {
         const auto open = std::find_if(lots.rbegin(), lots.rend(), [&](const Lot& lot) {
-            return lot.plans.size() < largest && lot.coupled_rows + plans[plan].coupled_rows() <= largest_lot_rows &&
+            return lot.plans.size() < largest &&
+                   lot.coupled_rows + plans[plan].coupled_rows() <= largest_lot_rows &&
                    same_keys(plans[lot.plans.front()].graph, plans[plan].graph);
         });
         Lot& lot = open == lots.rend() ? lots.emplace_back() : *open;
@@ -95,12 +98,15 @@ std::size_t group_of(const Program& program)
 /// One thread's work on a lot: a block of fleets in one step.
 class LotStep {
 public:
-    LotStep(const std::vector<BoundPlan>& plans, const Lot& lot, const NoiseTables& noise, const SamplerOptions& options)
+    LotStep(const std::vector<BoundPlan>& plans, const Lot& lot, const NoiseTables& noise,
+            const SamplerOptions& options)
         : lot_(lot), program_(*plans[lot.plans.front()].graph.program), at_(noise, options, lot.extent),
-          group_(std::min(group_of(program_), lot.plans.size())), window_(lot.plans.size() > 1 ? window_of_many : window_of_one),
+          group_(std::min(group_of(program_), lot.plans.size())),
+          window_(lot.plans.size() > 1 ? window_of_many : window_of_one),
           draws_(std::min(lot.plans.size() > group_ ? filled_for_groups : window_, program_.ops.size())),
           slots_((draws_.size() == program_.ops.size() ? group_ : lot.plans.size()) * program_.slots),
-          microbatch_(noise.microbatch_varies ? lot.extent.microbatches * at_.microbatch_powers() : 0), times_(lot.plans.size())
+          microbatch_(noise.microbatch_varies ? lot.extent.microbatches * at_.microbatch_powers() : 0),
+          times_(lot.plans.size())
     {
         for (const std::size_t plan : lot.plans) {
             steps_.emplace_back(plans[plan], noise);
@@ -122,7 +128,8 @@ private:
     void run_replicas(int k)
     {
         const auto replica = static_cast<std::uint32_t>(k);
-        const DrawKeys keys{at_.philox, at_.options.purpose, step_replica(at_.step, replica), lot_.extent.first_slot.data()};
+        const DrawKeys keys{at_.philox, at_.options.purpose, step_replica(at_.step, replica),
+                            lot_.extent.first_slot.data()};
         at_.draw_microbatches(replica, microbatch_);
         const std::span<const ProgramOp> ops = program_.ops;
         for (std::size_t first = 0; first < ops.size(); first += draws_.size()) {
@@ -206,8 +213,9 @@ struct alignas(64) BoundLot {
 
 }  // namespace
 
-std::vector<std::vector<double>> sample_steps(std::span<const ExecutionGraph* const> graphs, const NoiseTables& noise,
-                                              const DrawRange& range, const SamplerOptions& options)
+std::vector<std::vector<double>> sample_steps(std::span<const ExecutionGraph* const> graphs,
+                                              const NoiseTables& noise, const DrawRange& range,
+                                              const SamplerOptions& options)
 {
     assert(range.first_fleet % block_fleets == 0 && range.fleets % block_fleets == 0);
     std::vector<BoundPlan> plans;
@@ -218,7 +226,8 @@ std::vector<std::vector<double>> sample_steps(std::span<const ExecutionGraph* co
     const int block_steps = range.fleets / block_fleets * range.steps;
     // With few draws, threads share the plans out.
     const auto threads = static_cast<std::size_t>(parallel_threads());
-    const std::size_t enough = block_steps < static_cast<int>(threads) ? (plans.size() + threads - 1) / threads : plans.size();
+    const std::size_t enough =
+        block_steps < static_cast<int>(threads) ? (plans.size() + threads - 1) / threads : plans.size();
     const std::vector<Lot> lots = lots_of(plans, std::clamp<std::size_t>(enough, 1, largest_lot));
     std::vector<std::vector<double>> seconds(plans.size());
     for (auto& times : seconds) {
@@ -245,8 +254,8 @@ std::vector<std::vector<double>> sample_steps(std::span<const ExecutionGraph* co
     return seconds;
 }
 
-std::vector<double> sample_steps(const ExecutionGraph& graph, const NoiseTables& noise, const DrawRange& range,
-                                 const SamplerOptions& options)
+std::vector<double> sample_steps(const ExecutionGraph& graph, const NoiseTables& noise,
+                                 const DrawRange& range, const SamplerOptions& options)
 {
     const ExecutionGraph* one = &graph;
     return std::move(sample_steps({&one, 1}, noise, range, options).front());

@@ -44,11 +44,12 @@ struct SamplerOptions {
 
 /// Returns step times in seconds, [graph][(fleet - first_fleet) * steps + step]. They do not depend on the number of threads, on
 /// the division of a range into blocks, or on the other graphs.
-std::vector<std::vector<double>> sample_steps(std::span<const ExecutionGraph* const> graphs, const NoiseTables& noise,
-                                              const DrawRange& range, const SamplerOptions& options);
+std::vector<std::vector<double>> sample_steps(std::span<const ExecutionGraph* const> graphs,
+                                              const NoiseTables& noise, const DrawRange& range,
+                                              const SamplerOptions& options);
 
 /// Returns the step times of one graph.
-std::vector<double> sample_steps(const ExecutionGraph& graph, const NoiseTables& noise, const DrawRange& range,
-                                 const SamplerOptions& options);
+std::vector<double> sample_steps(const ExecutionGraph& graph, const NoiseTables& noise,
+                                 const DrawRange& range, const SamplerOptions& options);
 
 }  // namespace prismopt

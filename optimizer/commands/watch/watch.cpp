@@ -24,8 +24,9 @@ std::string trainer_help()
     for (const LogFormat& format : log_formats()) {
         text += fmt::format("\n  {}: {}", format.name, format.trainers);
     }
-    return text + fmt::format("\n  {}: a number of seconds per line\n  {}: a table with a column of step times", numbers_format,
-                              csv_format);
+    return text +
+           fmt::format("\n  {}: a number of seconds per line\n  {}: a table with a column of step times",
+                       numbers_format, csv_format);
 }
 
 WatchOptions watch_options(const po::variables_map& values)
@@ -78,7 +79,8 @@ public:
 private:
     bool json_;
     bool level_printed_ = false;
-    std::set<std::int64_t> printed_;  // changes, by the steps at which they were found: after a restart these go back
+    std::set<std::int64_t>
+        printed_;  // changes, by the steps at which they were found: after a restart these go back
 };
 
 }  // namespace
@@ -88,30 +90,37 @@ int watch_command(const std::vector<std::string>& words, const Call& call)
     po::options_description options("Options");
     options.add_options()("point", po::value<std::int64_t>()->value_name("ID"),
                           "number of the job's plan in reports (default: the first plan of the front)")(
-        "trainer", po::value<std::string>()->value_name("NAME"), trainer_help().c_str())(
-        "follow", po::bool_switch(), "wait for more lines at the end of the log; print changes as they are found")(
+        "trainer", po::value<std::string>()->value_name("NAME"),
+        trainer_help().c_str())("follow", po::bool_switch(),
+                                "wait for more lines at the end of the log; print changes as they are found")(
         "json", po::bool_switch(), "print JSON: one object, or with --follow one per line")(
         "false-alarm-days", po::value<double>()->value_name("D")->default_value(30.0, "30"),
-        "mean time between false alarms, in days")("baseline", po::value<int>()->value_name("N")->default_value(200),
+        "mean time between false alarms, in days")("baseline",
+                                                   po::value<int>()->value_name("N")->default_value(200),
                                                    "number of initial steps that form the baseline")(
         "least-change", po::value<double>()->value_name("PERCENT")->default_value(1.0, "1"),
-        "smaller changes are not reported")("swing", po::value<double>()->value_name("PERCENT")->default_value(2.0, "2"),
-                                            "normal variation of the step time over a day, peak to peak")(
-        "failures", po::value<double>()->value_name("N"), "failures of the job so far (default: restarts in the log)");
+        "smaller changes are not reported")(
+        "swing", po::value<double>()->value_name("PERCENT")->default_value(2.0, "2"),
+        "normal variation of the step time over a day, peak to peak")(
+        "failures", po::value<double>()->value_name("N"),
+        "failures of the job so far (default: restarts in the log)");
     const auto values = parse_options("watch", options, {"RESULTS LOG", 2}, words, call);
     if (!values || call.team.rank() != 0) {
         return exit_done;
     }
     const auto paths = (*values)["RESULTS LOG"].as<std::vector<std::string>>();
     if (paths.size() != 2) {
-        throw InputError("prismopt watch needs a results file and a log (- for standard input); see prismopt watch --help");
+        throw InputError(
+            "prismopt watch needs a results file and a log (- for standard input); see prismopt watch "
+            "--help");
     }
     catch_stop_signals();
     const StopRequest stop({}, call.team);
     const bool follow = (*values)["follow"].as<bool>();
     const bool json = (*values)["json"].as<bool>();
     LogSource source(paths[1], follow);
-    JobWatch watch(open_results(paths[0]), paths[0], number_of_point(*values), paths[1], watch_options(*values));
+    JobWatch watch(open_results(paths[0]), paths[0], number_of_point(*values), paths[1],
+                   watch_options(*values));
     Events events(json);
     std::optional<std::string> stopped;
     while (!source.ended() && !stopped && !(follow && watch.trained())) {

@@ -48,7 +48,8 @@ const char* name_of(LevelVerdict verdict)
 
 double quantile(const RemainingRun& remaining, double probability)
 {
-    const auto at = static_cast<std::size_t>(std::ceil(probability * static_cast<double>(remaining.seconds.size()))) - 1;
+    const auto at =
+        static_cast<std::size_t>(std::ceil(probability * static_cast<double>(remaining.seconds.size()))) - 1;
     return remaining.seconds[at];
 }
 
@@ -59,27 +60,34 @@ std::string date_after(std::chrono::system_clock::time_point now, double seconds
     if (!(seconds < longest_s)) {
         return "never";
     }
-    const auto end = std::chrono::time_point_cast<std::chrono::seconds>(now) + std::chrono::seconds(std::llround(seconds));
+    const auto end =
+        std::chrono::time_point_cast<std::chrono::seconds>(now) + std::chrono::seconds(std::llround(seconds));
     return fmt::format("{:%Y-%m-%d %H:%M} UTC", fmt::gmtime(std::chrono::system_clock::to_time_t(end)));
 }
 
 bool counts(const Change& change) { return change.kind != ChangeKind::warm_up; }
 
-bool has_changed(const WatchedJob& job) { return std::any_of(job.changes.begin(), job.changes.end(), counts); }
+bool has_changed(const WatchedJob& job)
+{
+    return std::any_of(job.changes.begin(), job.changes.end(), counts);
+}
 
 std::string remaining_text(const WatchedJob& job)
 {
     const RemainingRun& remaining = *job.remaining;
     std::string text =
         job.failures
-            ? fmt::format("failures so far: {:.0f} ({:.2f} expected); the forecast multiplies the failure rate by {:.2f}\n",
-                          *job.failures, remaining.expected_failures, remaining.rate_factor)
+            ? fmt::format(
+                  "failures so far: {:.0f} ({:.2f} expected); the forecast multiplies the failure rate by "
+                  "{:.2f}\n",
+                  *job.failures, remaining.expected_failures, remaining.rate_factor)
             : fmt::format("failures so far: not in this log ({:.2f} expected); give them with --failures\n",
                           remaining.expected_failures);
     if (remaining.seconds.empty() && remaining.about_s > 0.0) {
-        return text +
-               fmt::format("completion: {} ({:.4g} days), too far away for quantiles; check the step times, and --failures\n",
-                           date_after(job.now, remaining.about_s), remaining.about_s / one_day_s);
+        return text + fmt::format(
+                          "completion: {} ({:.4g} days), too far away for quantiles; check the step times, "
+                          "and --failures\n",
+                          date_after(job.now, remaining.about_s), remaining.about_s / one_day_s);
     }
     if (remaining.seconds.empty()) {
         return text + "completion: never, as failures occur faster than checkpoints and restarts\n";
@@ -87,7 +95,8 @@ std::string remaining_text(const WatchedJob& job)
     text += fmt::format("completion, with {:.0f} steps to go:", remaining.steps);
     for (const CompletionQuantile& q : completion_quantiles) {
         const double seconds = quantile(remaining, q.probability);
-        text += fmt::format("   {} {} ({:.2f} days)", q.name, date_after(job.now, seconds), seconds / one_day_s);
+        text +=
+            fmt::format("   {} {} ({:.2f} days)", q.name, date_after(job.now, seconds), seconds / one_day_s);
     }
     return text + "\n";
 }
@@ -113,38 +122,42 @@ std::string change_text(const Change& change)
 {
     const bool slower = change.size > 0.0;
     const double sign = slower ? 100.0 : -100.0;
-    return fmt::format("{}: {} by {:.2f} % ({:.2f} to {:.2f} %) since step {} ({} to {}), found at step {}", name_of(change.kind),
-                       slower ? "slower" : "faster", sign * change.size, sign * (slower ? change.low : change.high),
-                       sign * (slower ? change.high : change.low), change.since, change.since_low, change.since_high,
-                       change.found);
+    return fmt::format("{}: {} by {:.2f} % ({:.2f} to {:.2f} %) since step {} ({} to {}), found at step {}",
+                       name_of(change.kind), slower ? "slower" : "faster", sign * change.size,
+                       sign * (slower ? change.low : change.high), sign * (slower ? change.high : change.low),
+                       change.since, change.since_low, change.since_high, change.found);
 }
 
 std::string level_text(const Baseline& baseline, const LevelCheck& level)
 {
     return fmt::format(
-        "level: {:.4g} s per step in steps {} to {}; predicted {:.4g} s ({:.4g} to {:.4g} s with model error, 95 %): {}; "
+        "level: {:.4g} s per step in steps {} to {}; predicted {:.4g} s ({:.4g} to {:.4g} s with model "
+        "error, 95 %): {}; "
         "percentile {:.1f} ({:.1f} assuming the model is exact)",
-        baseline.mean_s, baseline.first, baseline.last, level.predicted_s, level.low_s, level.high_s, name_of(level.verdict),
-        100.0 * level.percentile, 100.0 * level.percentile_of_draws);
+        baseline.mean_s, baseline.first, baseline.last, level.predicted_s, level.low_s, level.high_s,
+        name_of(level.verdict), 100.0 * level.percentile, 100.0 * level.percentile_of_draws);
 }
 
 std::string watch_text(const WatchedJob& job)
 {
     std::string text = fmt::format("point {} of {}: {}\n", job.point, job.results, job.design);
-    text += fmt::format("log {} ({}): {} lines of steps {} to {}, {} restarts{}\n", job.log, job.trainer, job.steps,
-                        job.first_step, job.last_step, job.restarts,
-                        job.peak_memory > 0.0 ? fmt::format(", peak memory {:.1f} GB", job.peak_memory / gb) : "");
+    text += fmt::format("log {} ({}): {} lines of steps {} to {}, {} restarts{}\n", job.log, job.trainer,
+                        job.steps, job.first_step, job.last_step, job.restarts,
+                        job.peak_memory > 0.0 ? fmt::format(", peak memory {:.1f} GB", job.peak_memory / gb)
+                                              : "");
     if (!job.stopped.empty()) {
         text += fmt::format("stopped by {}: what is known so far\n", job.stopped);
     }
     if (job.batch > 0.0 && job.batch != job.planned_batch) {
         text += fmt::format(
-            "batch: {:.0f} sequences per step in the log since step {}, {} in the plan; progress and the rest of the run are "
+            "batch: {:.0f} sequences per step in the log since step {}, {} in the plan; progress and the "
+            "rest of the run are "
             "counted in sequences\n",
             job.batch, job.batch_since, job.planned_batch);
     } else if (job.batch > 0.0 && job.batch_since > job.first_step) {
-        text += fmt::format("batch: {:.0f} sequences per step as in the plan since step {}, another one before\n", job.batch,
-                            job.batch_since);
+        text +=
+            fmt::format("batch: {:.0f} sequences per step as in the plan since step {}, another one before\n",
+                        job.batch, job.batch_since);
     }
     if (!job.baseline) {
         text += fmt::format("baseline: {} of {} observations; {}\n", job.collected, job.needed,
@@ -160,15 +173,18 @@ std::string watch_text(const WatchedJob& job)
         text += "no change against the baseline\n";
     }
     if (job.baseline) {
-        text += fmt::format("now: {:.4g} s per step ({:.4g} to {:.4g}), {} against the baseline\n", job.level_s, job.level_low_s,
-                            job.level_high_s, change_text(job.level_change, 2));
+        text += fmt::format("now: {:.4g} s per step ({:.4g} to {:.4g}), {} against the baseline\n",
+                            job.level_s, job.level_low_s, job.level_high_s, change_text(job.level_change, 2));
     }
     if (!job.spikes.empty()) {
-        const auto largest = std::max_element(job.spikes.begin(), job.spikes.end(),
-                                              [](const Spike& a, const Spike& b) { return a.excess < b.excess; });
-        text += fmt::format("slow steps, single or in a block: {}, {} of the time; the slowest is step {}, {} above the level\n",
-                            job.spikes.size(), percent_text(job.spike_excess_s / job.trained_s, 2), largest->number,
-                            percent_text(largest->excess, 0));
+        const auto largest =
+            std::max_element(job.spikes.begin(), job.spikes.end(),
+                             [](const Spike& a, const Spike& b) { return a.excess < b.excess; });
+        text += fmt::format(
+            "slow steps, single or in a block: {}, {} of the time; the slowest is step {}, {} above the "
+            "level\n",
+            job.spikes.size(), percent_text(job.spike_excess_s / job.trained_s, 2), largest->number,
+            percent_text(largest->excess, 0));
     }
     return job.remaining ? text + remaining_text(job) : text;
 }
@@ -194,9 +210,10 @@ nlohmann::json watch_json(const WatchedJob& job)
     json["peak_memory_bytes"] = job.peak_memory > 0.0 ? nlohmann::json(job.peak_memory) : nlohmann::json();
     json["stopped_by"] = job.stopped.empty() ? nlohmann::json() : nlohmann::json(job.stopped);
     json["step_s"] = job.level_s > 0.0 ? nlohmann::json(job.level_s) : nlohmann::json();
-    json["batch"] = job.batch > 0.0
-                        ? nlohmann::json{{"log", job.batch}, {"plan", job.planned_batch}, {"since_step", job.batch_since}}
-                        : nlohmann::json();
+    json["batch"] =
+        job.batch > 0.0
+            ? nlohmann::json{{"log", job.batch}, {"plan", job.planned_batch}, {"since_step", job.batch_since}}
+            : nlohmann::json();
     json["relative_to_baseline"] = job.baseline ? nlohmann::json(job.level_change) : nlohmann::json();
     json["step_relative_error"] = job.baseline ? nlohmann::json(job.level_error) : nlohmann::json();
     json["observations"] = {{"collected", job.collected}, {"needed", job.needed}};
@@ -231,7 +248,8 @@ nlohmann::json watch_json(const WatchedJob& job)
             const bool ends = !job.remaining->seconds.empty();
             const double seconds = ends ? quantile(*job.remaining, q.probability) : 0.0;
             json["completion"][q.name] =
-                ends ? nlohmann::json{{"seconds", seconds}, {"date", date_after(job.now, seconds)}} : nlohmann::json();
+                ends ? nlohmann::json{{"seconds", seconds}, {"date", date_after(job.now, seconds)}}
+                     : nlohmann::json();
         }
     }
     return json;

@@ -36,9 +36,10 @@ AlternativeSearch::AlternativeSearch(const Space& space, StudyGoal goal)
 {
     const std::size_t labels = space.axes().front().labels.size();
     const std::size_t cells = of_.alternatives * of_.tasks;
-    if (of_.tasks == 0 || goal_.objectives != 1 || !goal_.bounded.front() || of_.cell_of_label.size() != labels ||
-        of_.weights.size() != of_.tasks) {
-        throw std::invalid_argument("a search of alternatives needs one objective with a bound, and a cell for each label");
+    if (of_.tasks == 0 || goal_.objectives != 1 || !goal_.bounded.front() ||
+        of_.cell_of_label.size() != labels || of_.weights.size() != of_.tasks) {
+        throw std::invalid_argument(
+            "a search of alternatives needs one objective with a bound, and a cell for each label");
     }
     block_size_ = space.size() / labels;
     for (std::size_t label = 0; label < labels; ++label) {
@@ -50,7 +51,10 @@ AlternativeSearch::AlternativeSearch(const Space& space, StudyGoal goal)
     tried_.assign(cells, infinite);
 }
 
-std::size_t AlternativeSearch::cell_of(std::uint64_t point) const { return blocks_[point / block_size_].cell; }
+std::size_t AlternativeSearch::cell_of(std::uint64_t point) const
+{
+    return blocks_[point / block_size_].cell;
+}
 
 std::optional<std::vector<Request>> AlternativeSearch::ask()
 {
@@ -98,7 +102,8 @@ void AlternativeSearch::add_sweep(const Block& block, std::uint64_t parts, NearR
 std::vector<Request> AlternativeSearch::sweeps_of_first()
 {
     const auto of_first = [this](const Block& block) { return is_first(block.cell); };
-    const std::uint64_t parts = fewest_ranges / std::max<std::uint64_t>(1, std::ranges::count_if(blocks_, of_first)) + 1;
+    const std::uint64_t parts =
+        fewest_ranges / std::max<std::uint64_t>(1, std::ranges::count_if(blocks_, of_first)) + 1;
     std::vector<Request> sweeps;
     for (const Block& block : blocks_) {
         if (is_first(block.cell)) add_sweep(block, parts, {.within = within, .most = kept_}, false, sweeps);
@@ -111,7 +116,8 @@ std::vector<Request> AlternativeSearch::transfers() const
 {
     std::vector<std::vector<std::uint64_t>> best;  // [task]: places in a block
     for (std::size_t task = 0; task < of_.tasks; ++task) {
-        std::vector<std::uint64_t>& places = best.emplace_back(cells_[first_ * of_.tasks + task].open(tried_there));
+        std::vector<std::uint64_t>& places =
+            best.emplace_back(cells_[first_ * of_.tasks + task].open(tried_there));
         for (std::uint64_t& place : places) place %= block_size_;
         std::ranges::sort(places);
         places.erase(std::unique(places.begin(), places.end()), places.end());
@@ -121,7 +127,8 @@ std::vector<Request> AlternativeSearch::transfers() const
         if (is_first(block.cell)) continue;
         for (const std::uint64_t place : best[block.task]) {
             const std::uint64_t index = block.begin + place;
-            add_sweep({block.cell, block.task, index, index + 1}, 1, {.within = within, .most = 1}, true, sweeps);
+            add_sweep({block.cell, block.task, index, index + 1}, 1, {.within = within, .most = 1}, true,
+                      sweeps);
         }
     }
     return sweeps;
@@ -133,7 +140,8 @@ std::vector<Request> AlternativeSearch::sweeps_of_others() const
     for (const Block& block : blocks_) {
         if (is_first(block.cell)) continue;
         NearRequest near{.within = within, .most = kept_};
-        if (std::isfinite(tried_[block.cell])) near.regions.push_back({block.cell, (1.0 + within) * tried_[block.cell]});
+        if (std::isfinite(tried_[block.cell]))
+            near.regions.push_back({block.cell, (1.0 + within) * tried_[block.cell]});
         add_sweep(block, fewest_ranges / blocks_.size() + 1, std::move(near), false, sweeps);
     }
     return sweeps;
@@ -155,8 +163,9 @@ std::vector<Request> AlternativeSearch::draws()
 std::vector<Request> AlternativeSearch::sweeps_again(const std::set<std::size_t>& cells)
 {
     std::set<std::size_t> hiding;
-    std::ranges::copy_if(cells, std::inserter(hiding, hiding.end()),
-                         [&](std::size_t cell) { return cells_[cell].hides() && cells_[cell].open(1).empty(); });
+    std::ranges::copy_if(cells, std::inserter(hiding, hiding.end()), [&](std::size_t cell) {
+        return cells_[cell].hides() && cells_[cell].open(1).empty();
+    });
     if (hiding.empty()) return {};
     kept_ *= 4;
     for (const std::size_t cell : hiding) cells_[cell].sweep_again();
@@ -165,7 +174,8 @@ std::vector<Request> AlternativeSearch::sweeps_again(const std::set<std::size_t>
         if (!hiding.contains(block.cell)) continue;
         NearRequest near{.within = infinite, .most = kept_};  // up to the limit
         near.regions.push_back({block.cell, cells_[block.cell].high()});
-        add_sweep(block, fewest_ranges / (hiding.size() * blocks_.size() / cells_.size() + 1) + 1, std::move(near), true, sweeps);
+        add_sweep(block, fewest_ranges / (hiding.size() * blocks_.size() / cells_.size() + 1) + 1,
+                  std::move(near), true, sweeps);
     }
     return sweeps;
 }
@@ -176,7 +186,8 @@ std::vector<Request> AlternativeSearch::points_of(const std::set<std::size_t>& c
     std::vector<PointRequest> points;
     for (const std::size_t cell : cells) {
         const std::size_t most = cells_[cell].drawn() == 0 ? first_points : further_points;
-        for (const std::uint64_t index : cells_[cell].open(most)) points.push_back({.index = index, .rung = goal_.top_rung});
+        for (const std::uint64_t index : cells_[cell].open(most))
+            points.push_back({.index = index, .rung = goal_.top_rung});
     }
     if (points.empty()) return {};
     ++rounds_;
@@ -198,7 +209,8 @@ std::vector<Judged> AlternativeSearch::judge() const
 bool AlternativeSearch::settled(std::size_t alternative) const
 {
     const auto begin = cells_.begin() + static_cast<std::ptrdiff_t>(alternative * of_.tasks);
-    return std::all_of(begin, begin + static_cast<std::ptrdiff_t>(of_.tasks), [](const Cell& cell) { return cell.settled(); });
+    return std::all_of(begin, begin + static_cast<std::ptrdiff_t>(of_.tasks),
+                       [](const Cell& cell) { return cell.settled(); });
 }
 
 void AlternativeSearch::choose_within(std::size_t alternative, std::set<std::size_t>& cells) const
@@ -284,7 +296,8 @@ void AlternativeSearch::take(const Sweep& sweep, const SweepRange& range)
     }
     double others = infinite;
     for (const RegionLimit& limit : range.near.regions) others = limit.region == cell ? limit.most : others;
-    if (!points.empty()) others = std::min(others, (1.0 + range.near.within) * points.front().objectives.front());
+    if (!points.empty())
+        others = std::min(others, (1.0 + range.near.within) * points.front().objectives.front());
     if (points.size() == range.near.most) others = std::min(others, points.back().objectives.front());
     cells_[cell].add(points, others);
     if (range.again) return;
@@ -299,7 +312,8 @@ void AlternativeSearch::take(const Evaluation& evaluation, const PointRequest& r
     const bool limited = std::isfinite(evaluation.objectives.front().simultaneous_high);
     if (!limited && request.rung < goal_.top_rung + most_closer) {
         const DrawSource others{Purpose::limits, static_cast<int>(rounds_)};
-        without_limit_.push_back({.index = request.index, .rung = request.rung + 1, .source = others, .miss = request.miss});
+        without_limit_.push_back(
+            {.index = request.index, .rung = request.rung + 1, .source = others, .miss = request.miss});
     }
     Cell& cell = cells_[cell_of(evaluation.index)];
     note_violation(evaluation, cell.bound(evaluation.index));
@@ -317,7 +331,8 @@ void AlternativeSearch::note_violation(const Evaluation& evaluation, double boun
     const double high = evaluation.objectives.front().simultaneous_high;
     if (high >= bound - rounding * std::abs(bound)) return;
     const double relative = (bound - high) / std::max(std::abs(bound), std::abs(high));
-    if (!violation_ || violation_->relative < relative) violation_ = BoundViolation{evaluation.index, 0, bound, high, relative};
+    if (!violation_ || violation_->relative < relative)
+        violation_ = BoundViolation{evaluation.index, 0, bound, high, relative};
 }
 
 Outcome AlternativeSearch::outcome() const

@@ -46,13 +46,15 @@ private:
     std::vector<Request> sweeps_of_first();
     std::vector<Request> transfers() const;
     std::vector<Request> sweeps_of_others() const;
-    static void add_sweep(const Block& block, std::uint64_t parts, NearRequest near, bool again, std::vector<Request>& sweeps);
+    static void add_sweep(const Block& block, std::uint64_t parts, NearRequest near, bool again,
+                          std::vector<Request>& sweeps);
 
     std::vector<Request> draws();
     std::vector<Request> sweeps_again(const std::set<std::size_t>& cells);
     std::vector<Request> points_of(const std::set<std::size_t>& cells);
     std::set<std::size_t> cells_to_draw() const;
-    static std::vector<std::size_t> most_promising(const std::vector<std::size_t>& candidates, const std::vector<double>& merit);
+    static std::vector<std::size_t> most_promising(const std::vector<std::size_t>& candidates,
+                                                   const std::vector<double>& merit);
     std::vector<double> regret_of_lows() const;
     void choose_within(std::size_t alternative, std::set<std::size_t>& cells) const;
 
@@ -63,7 +65,10 @@ private:
     std::vector<Judged> judge() const;
     bool settled(std::size_t alternative) const;
     std::size_t cell_of(std::uint64_t point) const;
-    bool is_first(std::size_t cell) const { return cell >= first_ * of_.tasks && cell < (first_ + 1) * of_.tasks; }
+    bool is_first(std::size_t cell) const
+    {
+        return cell >= first_ * of_.tasks && cell < (first_ + 1) * of_.tasks;
+    }
 
     StudyGoal goal_;
     const AlternativeGoal& of_;

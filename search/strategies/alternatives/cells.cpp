@@ -26,7 +26,8 @@ void Cell::add(const std::vector<Bound>& points, double others)
 void Cell::draw(const Evaluation& evaluation)
 {
     const auto known = bounds_.find(evaluation.index);
-    if (known == bounds_.end()) refuse_answer("point " + std::to_string(evaluation.index) + " was not asked for");
+    if (known == bounds_.end())
+        refuse_answer("point " + std::to_string(evaluation.index) + " was not asked for");
     undrawn_.erase({known->second, known->first});
     drawn_[evaluation.index] = evaluation.objectives.front();
     high_ = std::min(high_, evaluation.objectives.front().simultaneous_high);

@@ -7,7 +7,10 @@ namespace prismopt {
 namespace {
 
 /// Not negative: a value is not below the least of its task.
-double excess(double value, double least) { return std::isinf(value) ? value : std::max(0.0, value / least - 1.0); }
+double excess(double value, double least)
+{
+    return std::isinf(value) ? value : std::max(0.0, value / least - 1.0);
+}
 
 /// The least of a task over all alternatives.
 Known least_of(std::span<const Known> cells, std::size_t task, std::size_t tasks)
@@ -70,7 +73,8 @@ std::vector<bool> on_front(std::span<const Judged> all)
     };
     std::vector<bool> front;
     for (const Judged& own : all) {
-        const bool dominated = std::any_of(all.begin(), all.end(), [&](const Judged& other) { return dominates(other, own); });
+        const bool dominated =
+            std::any_of(all.begin(), all.end(), [&](const Judged& other) { return dominates(other, own); });
         front.push_back(std::isfinite(own.weighted.value) && !dominated);
     }
     return front;

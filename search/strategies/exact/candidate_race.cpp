@@ -18,7 +18,8 @@ constexpr double worth_lowering = 4.0;
 
 void CandidateRace::divide_error(std::size_t known, std::uint64_t withheld, const BoundLayers& feasible)
 {
-    const auto limits_of_each = static_cast<double>(static_cast<std::size_t>(goal_.top_rung) * goal_.quantities());
+    const auto limits_of_each =
+        static_cast<double>(static_cast<std::size_t>(goal_.top_rung) * goal_.quantities());
     const double half = 0.5 * (1.0 - goal_.confidence) / limits_of_each;
     const double of_known = withheld > 0 ? 0.5 : 1.0;
     share_.first_places = feasible.size();
@@ -37,13 +38,15 @@ bool CandidateRace::settled(std::size_t c, const Limits& limits)
     return candidate.settled;
 }
 
-std::vector<AskedPoint> CandidateRace::requests(const std::vector<std::size_t>& candidates, const BoundLayers& feasible) const
+std::vector<AskedPoint> CandidateRace::requests(const std::vector<std::size_t>& candidates,
+                                                const BoundLayers& feasible) const
 {
     std::vector<AskedPoint> asked;
     for (const std::size_t c : candidates) {
         const Candidate& candidate = candidates_[c];
         const double miss = candidate.place < share_.first_places ? share_.miss : share_.miss_withheld;
-        const PointRequest request{.index = feasible.index(candidate.place), .rung = candidate.rung + 1, .miss = miss};
+        const PointRequest request{
+            .index = feasible.index(candidate.place), .rung = candidate.rung + 1, .miss = miss};
         asked.push_back({request, c});
     }
     return asked;
@@ -71,7 +74,8 @@ std::vector<std::size_t> CandidateRace::leaders_worth_limits(const Points& point
         own.add(candidate.place, candidate.value);
         if (own.newest() == 0) continue;  // not finite
         const double worth = worth_lowering * own.nearest(candidate.low).excess;
-        if (limits.newest() == 0 || limits.nearest(candidate.value).excess > worth) lower.insert(candidate.place);
+        if (limits.newest() == 0 || limits.nearest(candidate.value).excess > worth)
+            lower.insert(candidate.place);
     }
     std::vector<std::span<const double>> unsettled;
     for (const std::size_t c : racing_) {

@@ -67,7 +67,8 @@ private:
 
     bool settled(std::size_t candidate, const Limits& limits);
     void note_leader(std::size_t candidate);
-    std::vector<AskedPoint> requests(const std::vector<std::size_t>& candidates, const BoundLayers& feasible) const;
+    std::vector<AskedPoint> requests(const std::vector<std::size_t>& candidates,
+                                     const BoundLayers& feasible) const;
 
     const StudyGoal& goal_;
     const RaceBatches& batches_;

@@ -9,10 +9,11 @@
 namespace prismopt {
 
 Exact::Exact(ExactOptions options)
-    : options_(checked(std::move(options))), points_(options_.goal.objectives), sweeps_(options_), rounds_(options_.goal),
-      race_(options_.goal, options_.batches), gaps_(options_)
+    : options_(checked(std::move(options))), points_(options_.goal.objectives), sweeps_(options_),
+      rounds_(options_.goal), race_(options_.goal, options_.batches), gaps_(options_)
 {
-    if (options_.explored != nullptr && all_bounded(options_.goal)) exploration_.emplace(*options_.explored, options_.goal.seed);
+    if (options_.explored != nullptr && all_bounded(options_.goal))
+        exploration_.emplace(*options_.explored, options_.goal.seed);
 }
 
 std::optional<std::vector<Request>> Exact::ask()
@@ -90,7 +91,8 @@ bool Exact::narrow_gaps()
 {
     if (sweeps_.covered() || options_.goal.max_evaluations > 0) return false;
     const std::size_t of_each = options_.gaps.incumbents / options_.goal.objectives;
-    if (rounds_.opened() == 0) return open_round(best_of_each_objective(points_.feasible, options_.goal.objectives, of_each));
+    if (rounds_.opened() == 0)
+        return open_round(best_of_each_objective(points_.feasible, options_.goal.objectives, of_each));
     if (!gaps_.swept()) return sweep_for_better();
     const NextRound next = gaps_.next_round(points_, sweeps_, rounds_, race_);
     return open_round(next.places, next.closer);
@@ -197,12 +199,16 @@ void Exact::take(const Evaluation& evaluation)
     check(evaluation);
     const std::size_t whose = asked_[told_].whose;
     switch (evaluation.source.purpose) {
-        case Purpose::scout: scouts_.push_back({whose, values_of(evaluation), keeps(evaluation.keeping)}); break;
+        case Purpose::scout:
+            scouts_.push_back({whose, values_of(evaluation), keeps(evaluation.keeping)});
+            break;
         case Purpose::limits:
             note_violation(whose, evaluation);
             rounds_.take(whose, evaluation, points_.limits);
             break;
-        default: note_violation(race_.place(whose), evaluation); race_.take(whose, evaluation, points_.feasible);
+        default:
+            note_violation(race_.place(whose), evaluation);
+            race_.take(whose, evaluation, points_.feasible);
     }
     ++told_;
 }
@@ -212,7 +218,8 @@ void Exact::check(const Evaluation& evaluation) const
     const PointRequest* request = told_ < asked_.size() ? &asked_[told_].request : nullptr;
     if (request == nullptr || evaluation.index != request->index || evaluation.rung != request->rung ||
         evaluation.source != request->source) {
-        refuse_answer("it is of point " + std::to_string(evaluation.index) + " at rung " + std::to_string(evaluation.rung));
+        refuse_answer("it is of point " + std::to_string(evaluation.index) + " at rung " +
+                      std::to_string(evaluation.rung));
     }
     check_estimates(evaluation, options_.goal.objectives);
 }

@@ -23,10 +23,10 @@ namespace prismopt {
 
 /// Stages of an exact search, in their order. A stage asks for requests until it has nothing to ask for.
 enum class ExactStage {
-    exploration,    // of a large space, for points with good bounds
-    early_sweep,    // of a space that is not explored
-    gaps,           // of an explored space: rounds of limits, and a sweep for better points than their incumbents
-    scouts,         // the best points by their bounds, drawn once
+    exploration,  // of a large space, for points with good bounds
+    early_sweep,  // of a space that is not explored
+    gaps,    // of an explored space: rounds of limits, and a sweep for better points than their incumbents
+    scouts,  // the best points by their bounds, drawn once
     scouts_round,   // limits of those that no other dominates by value
     sweep,          // of an explored space
     closer_limits,  // tighter bounds and further rounds, if many points remain

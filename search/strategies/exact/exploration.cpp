@@ -24,7 +24,8 @@ std::vector<Bound> front_of(std::vector<Bound> bounds)
 
 bool same_points(const std::vector<Bound>& a, const std::vector<Bound>& b)
 {
-    return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const Bound& x, const Bound& y) { return x.index == y.index; });
+    return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                      [](const Bound& x, const Bound& y) { return x.index == y.index; });
 }
 
 }  // namespace
@@ -54,7 +55,10 @@ std::vector<std::uint64_t> Exploration::ask()
     return points;
 }
 
-void Exploration::tell(const std::vector<Bound>& feasible) { found_.insert(found_.end(), feasible.begin(), feasible.end()); }
+void Exploration::tell(const std::vector<Bound>& feasible)
+{
+    found_.insert(found_.end(), feasible.begin(), feasible.end());
+}
 
 void Exploration::add_branches(std::vector<std::uint64_t>& points)
 {
@@ -69,7 +73,8 @@ void Exploration::add_children(std::vector<std::uint64_t>& points)
 {
     const double some = 1.0 / static_cast<double>(space_.axes().size());
     for (std::size_t i = 0; i < tries * options_.generation && points.size() < options_.generation; ++i) {
-        Point point = space_.point(front_[choices_ % front_.size()].index);  // in turn, from one generation to the next
+        Point point =
+            space_.point(front_[choices_ % front_.size()].index);  // in turn, from one generation to the next
         SearchRandom random(seed_, choices_++);
         const double way = random.uniform();
         if (way < 0.3) {

@@ -66,7 +66,8 @@ std::vector<Bound> Gaps::at_gap(std::size_t objective, const Gap& gap, const Lim
     return chosen;
 }
 
-std::vector<std::size_t> Gaps::places_at_gaps(const std::vector<Gap>& gaps, Points& points, const LimitRounds& rounds) const
+std::vector<std::size_t> Gaps::places_at_gaps(const std::vector<Gap>& gaps, Points& points,
+                                              const LimitRounds& rounds) const
 {
     std::set<std::size_t> places;
     for (std::size_t k = 0; k < gaps.size(); ++k) {
@@ -78,7 +79,8 @@ std::vector<std::size_t> Gaps::places_at_gaps(const std::vector<Gap>& gaps, Poin
     return {places.begin(), places.end()};
 }
 
-NextRound Gaps::next_round(Points& points, const Sweeps& sweeps, const LimitRounds& rounds, const CandidateRace& race)
+NextRound Gaps::next_round(Points& points, const Sweeps& sweeps, const LimitRounds& rounds,
+                           const CandidateRace& race)
 {
     NextRound next;
     if (rounds_ == 0) next.places = rounds.without_limits(points.places_of(best_of_better()));

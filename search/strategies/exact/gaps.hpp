@@ -42,14 +42,17 @@ public:
 
     /// The next round after the sweep, if there is one: first for the best of the better points, then with more draws each for the
     /// owner of the least upper limit of an objective and the points that keep its gap open, while it is larger than sought.
-    NextRound next_round(Points& points, const Sweeps& sweeps, const LimitRounds& rounds, const CandidateRace& race);
+    NextRound next_round(Points& points, const Sweeps& sweeps, const LimitRounds& rounds,
+                         const CandidateRace& race);
 
     /// The gaps that limits and bounds leave; none as long as they are not known. Points that limits exclude are no better than these
     /// limits in any objective.
-    std::vector<Gap> gaps(const Points& points, const Sweeps& sweeps, const LimitRounds& rounds, const CandidateRace& race) const;
+    std::vector<Gap> gaps(const Points& points, const Sweeps& sweeps, const LimitRounds& rounds,
+                          const CandidateRace& race) const;
 
 private:
-    std::vector<std::size_t> places_at_gaps(const std::vector<Gap>& gaps, Points& points, const LimitRounds& rounds) const;
+    std::vector<std::size_t> places_at_gaps(const std::vector<Gap>& gaps, Points& points,
+                                            const LimitRounds& rounds) const;
     std::vector<double> least_of_better(std::vector<double> least, const LimitRounds& rounds) const;
 
     const ExactOptions& options_;

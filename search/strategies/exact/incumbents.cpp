@@ -39,7 +39,8 @@ std::vector<AskedPoint> scout_requests(const Points& points, std::size_t most)
 {
     std::vector<AskedPoint> scouts;
     for (const std::size_t place : best_by_bounds(points, most)) {
-        const PointRequest request{.index = points.feasible.index(place), .rung = 1, .source = {Purpose::scout}};
+        const PointRequest request{
+            .index = points.feasible.index(place), .rung = 1, .source = {Purpose::scout}};
         scouts.push_back({request, place});
     }
     return scouts;
@@ -51,7 +52,8 @@ std::vector<std::size_t> first_layer(const BoundLayers& feasible, std::size_t mo
     return layers.take(most, {});
 }
 
-std::vector<std::size_t> best_of_each_objective(const BoundLayers& feasible, std::size_t objectives, std::size_t most)
+std::vector<std::size_t> best_of_each_objective(const BoundLayers& feasible, std::size_t objectives,
+                                                std::size_t most)
 {
     std::vector<std::size_t> order(feasible.size());
     std::iota(order.begin(), order.end(), 0);
@@ -97,7 +99,8 @@ std::vector<std::size_t> owners_of_many(const Limits& limits, std::span<const st
 std::vector<std::size_t> owners_of_many(const Points& points)
 {
     std::vector<std::span<const double>> remaining;
-    for (const std::size_t place : points.feasible.remaining()) remaining.push_back(points.feasible.bound(place));
+    for (const std::size_t place : points.feasible.remaining())
+        remaining.push_back(points.feasible.bound(place));
     return owners_of_many(points.limits, remaining);
 }
 

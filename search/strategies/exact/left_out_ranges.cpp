@@ -22,7 +22,9 @@ void LeftOutRanges::add(const SweepRange& range, std::uint64_t count, std::vecto
 void LeftOutRanges::drop_excluded(std::span<const std::vector<double>> limits)
 {
     const auto excluded = [limits](const std::vector<double>& low) { return excludes(limits, low); };
-    std::erase_if(ranges_, [&](const LeftOut& range) { return std::all_of(range.floor.begin(), range.floor.end(), excluded); });
+    std::erase_if(ranges_, [&](const LeftOut& range) {
+        return std::all_of(range.floor.begin(), range.floor.end(), excluded);
+    });
 }
 
 std::vector<SweepRange> LeftOutRanges::take_parts(std::uint64_t keep)

@@ -17,7 +17,8 @@ double pow4(double x) { return square(square(x)); }
 
 }  // namespace
 
-std::vector<AskedPoint> LimitRounds::open(const std::vector<std::size_t>& places, const BoundLayers& feasible, int closer)
+std::vector<AskedPoint> LimitRounds::open(const std::vector<std::size_t>& places, const BoundLayers& feasible,
+                                          int closer)
 {
     if (places.empty()) return {};
     ++round_;
@@ -67,7 +68,8 @@ void LimitRounds::take(std::size_t place, const Evaluation& evaluation, Limits& 
         low[k] = std::max(low[k], estimate.simultaneous_low);
         high.push_back(estimate.simultaneous_high);
     }
-    const bool finite = std::all_of(high.begin(), high.end(), [](double limit) { return std::isfinite(limit); });
+    const bool finite =
+        std::all_of(high.begin(), high.end(), [](double limit) { return std::isfinite(limit); });
     if (!finite || evaluation.keeping != Keeping::surely) return;
     std::erase(waiting_, place);
     limits.add(place, high);

@@ -25,7 +25,8 @@ public:
 
     /// Opens a round for the points at these places, unless there are none; returns the requests of its first look: at `closer` rungs
     /// above the last.
-    std::vector<AskedPoint> open(const std::vector<std::size_t>& places, const BoundLayers& feasible, int closer = 0);
+    std::vector<AskedPoint> open(const std::vector<std::size_t>& places, const BoundLayers& feasible,
+                                 int closer = 0);
     /// Requests of the next look of the round; none if it is over.
     std::vector<AskedPoint> next_look(const BoundLayers& feasible);
     /// Takes the answer for a place; adds its upper limit if it is finite.
@@ -43,11 +44,11 @@ private:
 
     const StudyGoal& goal_;
     int round_ = 0;
-    int look_ = 0;                                      // of the current round
-    int closer_ = 0;                                    // rungs that the current round has more than others
-    std::size_t size_ = 0;                              // of the current round
-    std::vector<std::size_t> waiting_;                  // places whose upper limits the current round has still to find
-    std::set<std::size_t> incumbents_;                  // places, of all rounds
+    int look_ = 0;                      // of the current round
+    int closer_ = 0;                    // rungs that the current round has more than others
+    std::size_t size_ = 0;              // of the current round
+    std::vector<std::size_t> waiting_;  // places whose upper limits the current round has still to find
+    std::set<std::size_t> incumbents_;  // places, of all rounds
     std::map<std::uint64_t, std::vector<double>> low_;  // lower limits of incumbents, by index
 };
 

@@ -15,7 +15,10 @@ constexpr std::size_t sample_stride = 8;
 
 }  // namespace
 
-Sweeps::Sweeps(const ExactOptions& options) : options_(options), near_({.objective = options.goal.near_objective}) {}
+Sweeps::Sweeps(const ExactOptions& options)
+    : options_(options), near_({.objective = options.goal.near_objective})
+{
+}
 
 std::optional<SweepProgress> Sweeps::progress() const
 {
@@ -56,7 +59,10 @@ void Sweeps::end(Points& points)
     }
 }
 
-void Sweeps::explore(const std::vector<std::uint64_t>& points) { current_ = sweep_of_points(SweepPurpose::exploration, points); }
+void Sweeps::explore(const std::vector<std::uint64_t>& points)
+{
+    current_ = sweep_of_points(SweepPurpose::exploration, points);
+}
 
 void Sweeps::seek_better(const std::vector<double>& than)
 {
@@ -75,10 +81,12 @@ void Sweeps::sweep_for_front(Points& points)
     tally_.excluded_known = points.feasible.excluded();
     tally_.missing_known = known_.size() - tally_.excluded_known;
     const std::size_t objective = options_.goal.near_objective;
-    RangeSweep sweep{.purpose = SweepPurpose::front, .ranges = options_.ranges, .limits = points.limits.sorted()};
+    RangeSweep sweep{
+        .purpose = SweepPurpose::front, .ranges = options_.ranges, .limits = points.limits.sorted()};
     sweep.near = {.objective = objective, .regions = near_.limits()};
     if (sweep.near.regions.empty() && options_.goal.region && options_.goal.limited > 0) {
-        sweep.near.regions.push_back(of_no_region);  // what is not allowed is excluded even if nothing was explored
+        sweep.near.regions.push_back(
+            of_no_region);  // what is not allowed is excluded even if nothing was explored
     }
     near_ = NearBounds(sweep.near);
     if (!sweep.near.regions.empty()) {
@@ -147,7 +155,8 @@ std::vector<Bound> Sweeps::checked(const Sweep& sweep) const
     bounds.reserve(sweep.feasible.size());
     for (const Bound& feasible : sweep.feasible) {
         check_objectives(feasible.index, feasible.objectives.size(), options_.goal.objectives);
-        const std::vector<double>& least = bounds.emplace_back(Bound{feasible.index, usable(feasible.objectives)}).objectives;
+        const std::vector<double>& least =
+            bounds.emplace_back(Bound{feasible.index, usable(feasible.objectives)}).objectives;
         for (std::size_t k = 0; k < least.size(); ++k) {
             if (std::isnan(least[k])) refuse_nan(feasible.index, k);
         }
@@ -197,7 +206,8 @@ void Sweeps::count(const Sweep& sweep, std::uint64_t known_returned)
     tally_.excluded += sweep.excluded;
     tally_.missing_known -= known_returned;
     tally_.unchecked += sweep.unchecked;
-    for (std::size_t bound = 0; bound < bound_kinds; ++bound) tally_.excluded_by[bound] += sweep.excluded_by[bound];
+    for (std::size_t bound = 0; bound < bound_kinds; ++bound)
+        tally_.excluded_by[bound] += sweep.excluded_by[bound];
 }
 
 void Sweeps::finish_answer(Points& points)

@@ -20,10 +20,13 @@ namespace prismopt {
 /// What the sweep for the front counted.
 struct SweepTally {
     std::uint64_t feasible = 0;
-    std::uint64_t excluded = 0;        // by its limits; without ranges that were swept again
-    std::uint64_t unchecked = 0;       // raw tuples that were excluded before it was known whether they are feasible
-    std::uint64_t excluded_known = 0;  // points explored before that limits excluded before the sweep, which counts them as well
-    std::uint64_t missing_known = 0;   // points explored before that the sweep has not returned: they may be among `excluded`
+    std::uint64_t excluded = 0;  // by its limits; without ranges that were swept again
+    std::uint64_t unchecked =
+        0;  // raw tuples that were excluded before it was known whether they are feasible
+    std::uint64_t excluded_known =
+        0;  // points explored before that limits excluded before the sweep, which counts them as well
+    std::uint64_t missing_known =
+        0;  // points explored before that the sweep has not returned: they may be among `excluded`
     CountByBound excluded_by = {};
 };
 
@@ -40,7 +43,10 @@ public:
     std::optional<SweepProgress> progress() const;
     /// Progress of the sweep for the front, until it is done.
     std::optional<SweepProgress> uncovered() const;
-    void add_requests(std::vector<Request>& requests) { current_.add_requests(options_.sweeps.at_once, requests); }
+    void add_requests(std::vector<Request>& requests)
+    {
+        current_.add_requests(options_.sweeps.at_once, requests);
+    }
 
     // What is swept next. Each may end at once, if there is nothing to sweep.
     /// Single points, for good bounds.
@@ -91,7 +97,7 @@ private:
     LeftOutRanges left_out_;            // with points that no limit excludes so far
     std::vector<std::uint64_t> known_;  // during a sweep: the points returned before, ascending
     std::vector<Bound> tightened_;      // by the sweep in progress
-    NearBounds near_;                   // of explored points, then of the first ranges of the sweep for the front
+    NearBounds near_;  // of explored points, then of the first ranges of the sweep for the front
 };
 
 }  // namespace prismopt

@@ -26,7 +26,8 @@ struct StudiedPlan {
 
 const std::string small_plan = "gpus=16 tp=2 pp=2 microbatch=1 schedule=1f1b";
 const std::string llama_plan =
-    "gpus=16384 tp=8 pp=16 v=8 microbatch=1 schedule=interleaved recompute=selective split=slots order=tp-pp-dp";
+    "gpus=16384 tp=8 pp=16 v=8 microbatch=1 schedule=interleaved recompute=selective split=slots "
+    "order=tp-pp-dp";
 const std::vector<StudiedPlan> plans{
     {"small", small_plan, {1024, 2}},
     {"small", small_plan, {2048, 2}},
@@ -54,7 +55,8 @@ const std::vector<Quantity> quantities{
     {"training p99", [](const Prediction& p) { return p.training.p99; }},
 };
 
-Prediction predict(Predictor& predictor, const StudyModel& model, const ParallelPlan& plan, const Rung& rung, std::uint64_t seed)
+Prediction predict(Predictor& predictor, const StudyModel& model, const ParallelPlan& plan, const Rung& rung,
+                   std::uint64_t seed)
 {
     SamplerOptions options = model.sampler({Purpose::confirm});
     options.seed = seed;
@@ -86,8 +88,9 @@ struct Coverage {
         }
         const double deviation = std::sqrt(squares / (seeds - 1.0));
         constexpr double normal_95 = 1.96;
-        return fmt::format("| {} | {:.1f} % | {:.1f} % | {:.1f} % | {:+.2f} | {:.2f} |\n", name, 100.0 * (1.0 - below - above),
-                           100.0 * below, 100.0 * above, (mean - truth) / deviation, width / (2.0 * normal_95 * deviation));
+        return fmt::format("| {} | {:.1f} % | {:.1f} % | {:.1f} % | {:+.2f} | {:.2f} |\n", name,
+                           100.0 * (1.0 - below - above), 100.0 * below, 100.0 * above,
+                           (mean - truth) / deviation, width / (2.0 * normal_95 * deviation));
     }
 };
 
@@ -99,7 +102,8 @@ std::string table_of(const StudiedPlan& studied, int seeds)
     Predictor predictor(model.problem);
     std::vector<Coverage> coverage(quantities.size());
     for (int run = 0; run < true_runs; ++run) {
-        const Prediction p = predict(predictor, model, plan, true_draws, first_true_seed + static_cast<std::uint64_t>(run));
+        const Prediction p =
+            predict(predictor, model, plan, true_draws, first_true_seed + static_cast<std::uint64_t>(run));
         for (std::size_t q = 0; q < quantities.size(); ++q) {
             coverage[q].truth += quantities[q].of(p).value / true_runs;
         }

@@ -22,7 +22,10 @@ namespace prismopt::bench {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+double seconds_since(Clock::time_point start)
+{
+    return std::chrono::duration<double>(Clock::now() - start).count();
+}
 
 /// What the coordinator pays.
 struct Coordination {
@@ -98,7 +101,8 @@ Batches measure_items(const Scenario& scenario)
     while (seconds_since(started) < 60.0) {
         const auto requests = plan.chosen.strategy->ask();
         if (!requests || requests->empty()) break;
-        if (std::holds_alternative<PointRequest>(requests->front())) evaluator.compare_at_once(archive.feasible());
+        if (std::holds_alternative<PointRequest>(requests->front()))
+            evaluator.compare_at_once(archive.feasible());
         batches.emplace_back();
         evaluator.submit(*requests);
         std::vector<Answer> answers;
@@ -119,9 +123,11 @@ std::string report(const Coordination& small, double large_s, const Batches& bat
         items += batch.size();
     }
     std::string text = fmt::format(
-        "Simulated with {} measured items in {} batches, {:.1f} s of work: rank 0 needs {:.1f} us for an item, {:.1f} us with 1 "
+        "Simulated with {} measured items in {} batches, {:.1f} s of work: rank 0 needs {:.1f} us for an "
+        "item, {:.1f} us with 1 "
         "kB "
-        "each way; a message on shared memory takes {:.1f} us. Workers wait at the end of each batch, as the strategy does.\n\n"
+        "each way; a message on shared memory takes {:.1f} us. Workers wait at the end of each batch, as the "
+        "strategy does.\n\n"
         "| workers | time of the items [s] | time at work | rank 0 busy |\n|---|---|---|---|\n",
         items, batches.size(), work_s, 1e6 * small.service_s, 1e6 * large_s, 1e6 * small.latency_s);
     for (std::size_t workers = 1; workers <= 4096; workers *= 4) {
@@ -133,7 +139,8 @@ std::string report(const Coordination& small, double large_s, const Batches& bat
             coordinator_s += scheduler.coordinator * scheduler.span_s;
         }
         text += fmt::format("| {} | {:.2f} | {:.1f} % | {:.1f} % |\n", workers, span_s,
-                            100.0 * work_s / (span_s * static_cast<double>(workers)), 100.0 * coordinator_s / span_s);
+                            100.0 * work_s / (span_s * static_cast<double>(workers)),
+                            100.0 * coordinator_s / span_s);
     }
     return text;
 }

@@ -22,7 +22,8 @@ struct Event {
 
 }  // namespace
 
-SimulatedScheduler simulate_scheduler(const std::vector<double>& task_s, std::size_t workers, const SchedulerCosts& costs)
+SimulatedScheduler simulate_scheduler(const std::vector<double>& task_s, std::size_t workers,
+                                      const SchedulerCosts& costs)
 {
     std::priority_queue<Event, std::vector<Event>, std::greater<>> events;
     std::vector<std::deque<double>> queue(workers);

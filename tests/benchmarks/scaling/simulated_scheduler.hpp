@@ -20,6 +20,7 @@ struct SimulatedScheduler {
 };
 
 /// `task_s` are handed out in order to `workers`.
-SimulatedScheduler simulate_scheduler(const std::vector<double>& task_s, std::size_t workers, const SchedulerCosts& costs);
+SimulatedScheduler simulate_scheduler(const std::vector<double>& task_s, std::size_t workers,
+                                      const SchedulerCosts& costs);
 
 }  // namespace prismopt::bench

@@ -23,7 +23,10 @@ namespace prismopt::bench {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+double seconds_since(Clock::time_point start)
+{
+    return std::chrono::duration<double>(Clock::now() - start).count();
+}
 
 /// A step of `fixed` seconds and two parts that a faster clock x and a wider link y shorten, each speed at its price:
 /// T = fixed + work / x + bytes / y, price = base + a x + b y. For what is spent on speed, s = a x + b y, the least time is
@@ -60,17 +63,24 @@ std::string known_optimum()
     const std::vector<double> start = box.low;
 
     std::string text = fmt::format(
-        "### A known optimum\n\nA step of {} + {} / x + {} / y seconds at a price of {} + {} x + {} y. The cheapest run, time "
+        "### A known optimum\n\nA step of {} + {} / x + {} / y seconds at a price of {} + {} x + {} y. The "
+        "cheapest run, time "
         "times "
-        "price: {:.6f} at x = {:.4f}, y = {:.4f}. {} directions of the front, at most 200 evaluations per tuning.\n\n"
+        "price: {:.6f} at x = {:.4f}, y = {:.4f}. {} directions of the front, at most 200 evaluations per "
+        "tuning.\n\n"
         "| method | cheapest run | x, y | evaluations | largest excess along the front | evaluations "
         "|\n|---|---|---|---|---|---|\n",
-        problem.fixed, problem.work, problem.bytes, problem.base, problem.a, problem.b, least, best[0], best[1], 12);
+        problem.fixed, problem.work, problem.bytes, problem.base, problem.a, problem.b, least, best[0],
+        best[1], 12);
     constexpr std::array methods{std::pair{"global_then_local (the default)", TuneMethod::global_then_local},
-                                 std::pair{"sbplx", TuneMethod::sbplx}, std::pair{"bobyqa", TuneMethod::bobyqa},
-                                 std::pair{"direct_l", TuneMethod::direct_l}, std::pair{"crs2", TuneMethod::crs2}};
+                                 std::pair{"sbplx", TuneMethod::sbplx},
+                                 std::pair{"bobyqa", TuneMethod::bobyqa},
+                                 std::pair{"direct_l", TuneMethod::direct_l},
+                                 std::pair{"crs2", TuneMethod::crs2}};
     for (const auto& [name, method] : methods) {
-        const auto product = [&](std::span<const double> x) { return problem.time(x) * (problem.base + problem.spent(x)); };
+        const auto product = [&](std::span<const double> x) {
+            return problem.time(x) * (problem.base + problem.spent(x));
+        };
         const Tuned cheapest = minimise(product, box, start, {.method = method});
         Scalarisation scalar{.weight = {},
                              .ideal = {problem.time(box.high), problem.spent(box.low)},
@@ -80,13 +90,16 @@ std::string known_optimum()
         for (const Values& direction : reference_directions(2, 12)) {
             scalar.weight = direction;
             for (double& weight : scalar.weight) weight = std::max(weight, 1e-3);
-            const auto cost = [&](std::span<const double> x) { return scalar(std::vector{problem.time(x), problem.spent(x)}); };
+            const auto cost = [&](std::span<const double> x) {
+                return scalar(std::vector{problem.time(x), problem.spent(x)});
+            };
             const Tuned tuned = minimise(cost, box, start, {.method = method});
             evaluations += tuned.evaluations;
-            excess = std::max(excess, problem.time(tuned.x) / problem.least_time(problem.spent(tuned.x)) - 1.0);
+            excess =
+                std::max(excess, problem.time(tuned.x) / problem.least_time(problem.spent(tuned.x)) - 1.0);
         }
-        text += fmt::format("| {} | {:.6f} | {:.4f}, {:.4f} | {} | {:.4f} % | {} |\n", name, cheapest.value, cheapest.x[0],
-                            cheapest.x[1], cheapest.evaluations, 100.0 * excess, evaluations);
+        text += fmt::format("| {} | {:.6f} | {:.4f}, {:.4f} | {} | {:.4f} % | {} |\n", name, cheapest.value,
+                            cheapest.x[0], cheapest.x[1], cheapest.evaluations, 100.0 * excess, evaluations);
     }
     return text + "\n";
 }
@@ -122,11 +135,17 @@ DrawnFront exact_front(Scenario scenario)
         plan.chosen.strategy->tell(answers);
         archive.add(answers);
     }
-    DrawnFront front{
-        model.designs.space().size(), archive.feasible(), archive.evaluations().size(), seconds_since(start), {}, {}, {}};
+    DrawnFront front{model.designs.space().size(),
+                     archive.feasible(),
+                     archive.evaluations().size(),
+                     seconds_since(start),
+                     {},
+                     {},
+                     {}};
     for (const std::uint64_t index : plan.chosen.strategy->front()) {
         std::vector<double>& values = front.values.emplace_back();
-        for (const Estimate& objective : archive.evaluations().at(index).objectives) values.push_back(objective.value);
+        for (const Estimate& objective : archive.evaluations().at(index).objectives)
+            values.push_back(objective.value);
         const Point point = model.designs.space().point(index);
         const std::size_t kind = model.designs.variant(point);
         front.gpus.push_back(model.designs.plan(point).gpus());
@@ -143,17 +162,20 @@ Scenario with_levels(Scenario scenario, int levels)
         const double low = std::get<HardwareLevel>(choice.values.front()).si;
         const double high = std::get<HardwareLevel>(choice.values.back()).si;
         choice.values.clear();
-        for (int i = 0; i < levels; ++i) choice.values.emplace_back(HardwareLevel{low + (high - low) * i / (levels - 1)});
+        for (int i = 0; i < levels; ++i)
+            choice.values.emplace_back(HardwareLevel{low + (high - low) * i / (levels - 1)});
     }
     scenario.variants = all_variants(scenario);
     return scenario;
 }
 
-std::string front_row(const std::string& name, std::size_t kinds, const DrawnFront& front, const HypervolumeShare& share)
+std::string front_row(const std::string& name, std::size_t kinds, const DrawnFront& front,
+                      const HypervolumeShare& share)
 {
-    return fmt::format("| {} | {} | {} | {} | {} | {} | {:.3f} % | {:.1f} s, {:.1f} ms a plan drawn |\n", name, kinds,
-                       grouped(front.raw_tuples), grouped(front.feasible), grouped(front.drawn), front.values.size(),
-                       100.0 * share(front.values), front.seconds, 1e3 * front.seconds / static_cast<double>(front.drawn));
+    return fmt::format("| {} | {} | {} | {} | {} | {} | {:.3f} % | {:.1f} s, {:.1f} ms a plan drawn |\n",
+                       name, kinds, grouped(front.raw_tuples), grouped(front.feasible), grouped(front.drawn),
+                       front.values.size(), 100.0 * share(front.values), front.seconds,
+                       1e3 * front.seconds / static_cast<double>(front.drawn));
 }
 
 /// The ends of the front at each number of GPUs.
@@ -161,16 +183,19 @@ std::string what_to_buy(const DrawnFront& front)
 {
     constexpr double day_s = 86'400.0;
     const auto cell = [&](std::size_t i) {
-        return fmt::format("{:.1f} days, {:.2f} M USD, {}", front.values[i][0] / day_s, front.values[i][1] / 1e6,
-                           front.hardware[i]);
+        return fmt::format("{:.1f} days, {:.2f} M USD, {}", front.values[i][0] / day_s,
+                           front.values[i][1] / 1e6, front.hardware[i]);
     };
     std::map<int, std::vector<std::size_t>> by_gpus;
     for (std::size_t i = 0; i < front.values.size(); ++i) by_gpus[front.gpus[i]].push_back(i);
     std::string text = "| GPUs | points | fastest | cheapest |\n|---|---|---|---|\n";
     for (const auto& [gpus, points] : by_gpus) {
-        const auto ends = std::minmax_element(points.begin(), points.end(),
-                                              [&](std::size_t i, std::size_t j) { return front.values[i] < front.values[j]; });
-        text += fmt::format("| {} | {} | {} | {} |\n", gpus, points.size(), cell(*ends.first), cell(*ends.second));
+        const auto ends =
+            std::minmax_element(points.begin(), points.end(), [&](std::size_t i, std::size_t j) {
+                return front.values[i] < front.values[j];
+            });
+        text += fmt::format("| {} | {} | {} | {} |\n", gpus, points.size(), cell(*ends.first),
+                            cell(*ends.second));
     }
     return text + "\n";
 }
@@ -192,8 +217,10 @@ std::string domain_size()
     const DrawnFront of_fine = exact_front(fine);
     const HypervolumeShare share(of_fine.values, true);
     std::string text = fmt::format(
-        "### Which NVLink domain size and inter-node bandwidth for Llama 3 405B under a price\n\n`{}`: GPUs with their share of "
-        "the network at most {:.2f} USD an hour; p99 training time and cost. The fine grid has {} bandwidths. The tuning took {} "
+        "### Which NVLink domain size and inter-node bandwidth for Llama 3 405B under a price\n\n`{}`: GPUs "
+        "with their share of "
+        "the network at most {:.2f} USD an hour; p99 training time and cost. The fine grid has {} "
+        "bandwidths. The tuning took {} "
         "evaluations of {:.2f} ms.\n\n"
         "| hardware | kinds | combinations of values | feasible | drawn | front | hypervolume | time "
         "|\n|---|---|---|---|---|---|---|---|\n",
@@ -202,7 +229,8 @@ std::string domain_size()
     text += front_row("the scenario's levels", coarse.variants.size(), of_coarse, share);
     text += front_row("levels and tuned (nlopt)", tuned.variants.size(), of_tuned, share);
     text += front_row("fine grid", fine.variants.size(), of_fine, share);
-    return text + "\nThe front of nlopt (training time p99 and cost, with the hardware):\n\n" + what_to_buy(of_tuned);
+    return text + "\nThe front of nlopt (training time p99 and cost, with the hardware):\n\n" +
+           what_to_buy(of_tuned);
 }
 
 }  // namespace

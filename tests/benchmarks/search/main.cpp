@@ -77,7 +77,8 @@ Tracker follow(const Contest& contest, Strategy& strategy)
     Tracker tracker(contest.share);
     std::size_t seen = 0;
     const auto enough = [&](const Played& played) {
-        for (; seen < played.drawn.size(); ++seen) tracker.evaluated(played.drawn[seen], contest.truth(played.drawn[seen]));
+        for (; seen < played.drawn.size(); ++seen)
+            tracker.evaluated(played.drawn[seen], contest.truth(played.drawn[seen]));
         return tracker.to_999 > 0;
     };
     const auto all = [](std::size_t outstanding) { return outstanding; };
@@ -102,8 +103,8 @@ std::string contest_rows(const Contest& contest, bool with_exact)
         rows += exact.row("exact");
         const auto whole = make_strategy("exact", *contest.space, contest.goal).strategy;
         const Played played = play(contest.problem, *whole);
-        rows += fmt::format("| exact, to the end: {} | {} drawn | |\n", outcome_text(whole->outcome(), "exact"),
-                            grouped(played.drawn.size()));
+        rows += fmt::format("| exact, to the end: {} | {} drawn | |\n",
+                            outcome_text(whole->outcome(), "exact"), grouped(played.drawn.size()));
     }
     Reached nsga2;
     Reached nsga3;
@@ -137,13 +138,15 @@ std::string contest_rows(const Contest& contest, bool with_exact)
             yardstick.values = [&](std::span<const int> labels) {
                 Point point = whole;
                 for (std::size_t i = 0; i < free.size(); ++i) point[free[i]] = labels[i];
-                if (!contest.space->allows_all(point) || contest.problem.bound(point).empty()) return std::vector<double>{};
+                if (!contest.space->allows_all(point) || contest.problem.bound(point).empty())
+                    return std::vector<double>{};
                 const std::uint64_t index = contest.space->index(point);
                 std::vector<double> value = contest.truth(index);
                 tracker.evaluated(index, value);
                 return value;
             };
-            run_pagmo_nsga2(yardstick, population, static_cast<unsigned>(seed), most_calls, [&] { return tracker.to_999 > 0; });
+            run_pagmo_nsga2(yardstick, population, static_cast<unsigned>(seed), most_calls,
+                            [&] { return tracker.to_999 > 0; });
             pagmo.add(tracker);
         }
         rows += pagmo.row(fmt::format("pagmo nsga2, population {}", population));
@@ -156,21 +159,25 @@ constexpr const char* contest_head = "| search | evaluations to 99 % | to 99.9 %
 /// Real spaces: the exact front beside brute force with the same draws, and the contest.
 std::string real_spaces()
 {
-    std::string text =
-        "## Real spaces\n\nMedians of " + std::to_string(seeds) + " seeds; at most " + grouped(most_calls) + " calls.\n\n";
+    std::string text = "## Real spaces\n\nMedians of " + std::to_string(seeds) + " seeds; at most " +
+                       grouped(most_calls) + " calls.\n\n";
     for (const std::string& file : {shipped + "small.toml", here + "gpt-22b.toml", here + "llama2-7b.toml"}) {
         const auto start = std::chrono::steady_clock::now();
         const TableProblem table(file, read_scenario(file).search.rungs);
         std::vector<std::vector<double>> front;
         for (const std::uint64_t index : table.front()) front.push_back(table.truth(index));
         const Contest contest{&table.space(), table.played(), table.goal(),
-                              [&](std::uint64_t index) { return table.truth(index); }, HypervolumeShare(front, true)};
+                              [&](std::uint64_t index) { return table.truth(index); },
+                              HypervolumeShare(front, true)};
         const auto exact = make_strategy("exact", table.space(), table.goal()).strategy;
         const Played played = play(contest.problem, *exact);
-        text += fmt::format("### {}: {} combinations of values, {} feasible, a front of {}\n\n", table.scenario().name,
-                            grouped(table.space().size()), grouped(table.feasible().size()), front.size());
-        text += fmt::format("The exact front is {} brute force with the same draws as a set (drawn in {:.0f} s).\n\n",
-                            played.front == table.front() ? "equal to that of" : "DIFFERENT from that of", seconds_since(start));
+        text += fmt::format("### {}: {} combinations of values, {} feasible, a front of {}\n\n",
+                            table.scenario().name, grouped(table.space().size()),
+                            grouped(table.feasible().size()), front.size());
+        text += fmt::format(
+            "The exact front is {} brute force with the same draws as a set (drawn in {:.0f} s).\n\n",
+            played.front == table.front() ? "equal to that of" : "DIFFERENT from that of",
+            seconds_since(start));
         text += contest_head + contest_rows(contest, true) + "\n";
         fmt::print(stderr, "{} done\n", file);
     }
@@ -189,12 +196,15 @@ struct Textbook {
 std::string textbook_problems()
 {
     std::string text = "## Textbook problems\n\nMedians of " + std::to_string(seeds) + " seeds.\n\n";
-    const auto of_zdt = [](int number) { return [number](std::span<const double> x) { return zdt(number, x); }; };
+    const auto of_zdt = [](int number) {
+        return [number](std::span<const double> x) { return zdt(number, x); };
+    };
     const std::vector<Textbook> problems{
         {"ZDT1, 20 variables", 20, 65, 2, of_zdt(1), 0.0},
         {"ZDT2, 20 variables", 20, 65, 2, of_zdt(2), 0.0},
         {"ZDT3, 20 variables", 20, 65, 2, of_zdt(3), 0.0},
-        {"DTLZ2, 12 variables, 3 objectives", 12, 33, 3, [](std::span<const double> x) { return dtlz2(x, 3); }, 0.5},
+        {"DTLZ2, 12 variables, 3 objectives", 12, 33, 3,
+         [](std::span<const double> x) { return dtlz2(x, 3); }, 0.5},
     };
     for (const Textbook& problem : problems) {
         // The index of a tuple has 64 bits, so variables that the front does not vary have fewer labels.
@@ -207,7 +217,8 @@ std::string textbook_problems()
         const Space space(std::move(axes), {});
         const auto values = [&](std::span<const int> point) {
             std::vector<double> x;
-            for (std::size_t v = 0; v < point.size(); ++v) x.push_back(static_cast<double>(point[v]) / (steps[v] - 1));
+            for (std::size_t v = 0; v < point.size(); ++v)
+                x.push_back(static_cast<double>(point[v]) / (steps[v] - 1));
             return problem.values(x);
         };
         std::vector<std::vector<double>> all;
@@ -223,19 +234,22 @@ std::string textbook_problems()
         }
         std::vector<std::vector<double>> front;
         for (const std::size_t position : non_dominated(all)) front.push_back(all[position]);
-        StudyGoal goal{.objectives = problem.objectives, .top_rung = 1, .bounded = std::vector<bool>(problem.objectives, false)};
+        StudyGoal goal{.objectives = problem.objectives,
+                       .top_rung = 1,
+                       .bounded = std::vector<bool>(problem.objectives, false)};
         const auto truth = [&](std::uint64_t index) { return values(space.point(index)); };
-        const Contest contest{&space,
-                              {&space, [&](std::span<const int>) { return std::vector<double>(problem.objectives, -INFINITY); },
-                               [&](std::uint64_t index, int rung) {
-                                   Evaluation evaluation{index, rung, 1, {}};
-                                   for (const double value : truth(index))
-                                       evaluation.objectives.push_back(Estimate::exact(value));
-                                   return evaluation;
-                               }},
-                              goal,
-                              truth,
-                              HypervolumeShare(front, false)};
+        const Contest contest{
+            &space,
+            {&space, [&](std::span<const int>) { return std::vector<double>(problem.objectives, -INFINITY); },
+             [&](std::uint64_t index, int rung) {
+                 Evaluation evaluation{index, rung, 1, {}};
+                 for (const double value : truth(index))
+                     evaluation.objectives.push_back(Estimate::exact(value));
+                 return evaluation;
+             }},
+            goal,
+            truth,
+            HypervolumeShare(front, false)};
         text += "### " + problem.name + "\n\n" + contest_head + contest_rows(contest, false) + "\n";
         fmt::print(stderr, "{} done\n", problem.name);
     }
@@ -257,7 +271,8 @@ std::string speed()
                                    "TP8 PP16 DP4, microbatch 1, interleave 8, attention recompute", 240.0}};
     std::string text =
         "## Speed on the two reference spaces\n\n"
-        "| scenario | combinations of values | feasible | sweep, one core | best step | plan | calculon: tuples, time on two "
+        "| scenario | combinations of values | feasible | sweep, one core | best step | plan | calculon: "
+        "tuples, time on two "
         "processes, "
         "best, plan |\n"
         "|---|---|---|---|---|---|---|\n";
@@ -273,12 +288,14 @@ std::string speed()
             times.push_back(seconds_since(start));
         }
         std::sort(times.begin(), times.end());
-        const auto best = std::min_element(sweep.feasible.begin(), sweep.feasible.end(), [](const Bound& a, const Bound& b) {
-            return a.objectives.front() < b.objectives.front();
-        });
-        text += fmt::format("| {} | {} | {} | {:.2f} s | {:.3f} s | {} | {}, {:.0f} s, {:.3f} s, {} |\n", scenario.name,
-                            grouped(model.designs.space().size()), grouped(sweep.feasible.size()), times[1],
-                            best->objectives.front(), design_text(model.designs.plan(model.designs.space().point(best->index))),
+        const auto best = std::min_element(sweep.feasible.begin(), sweep.feasible.end(),
+                                           [](const Bound& a, const Bound& b) {
+                                               return a.objectives.front() < b.objectives.front();
+                                           });
+        text += fmt::format("| {} | {} | {} | {:.2f} s | {:.3f} s | {} | {}, {:.0f} s, {:.3f} s, {} |\n",
+                            scenario.name, grouped(model.designs.space().size()),
+                            grouped(sweep.feasible.size()), times[1], best->objectives.front(),
+                            design_text(model.designs.plan(model.designs.space().point(best->index))),
                             peer.space, peer.sweep_s, peer.best_s, peer.plan);
     }
     return text + "\n";

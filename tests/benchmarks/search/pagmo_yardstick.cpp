@@ -39,8 +39,8 @@ struct Labels {
 
 }  // namespace
 
-void run_pagmo_nsga2(const YardstickProblem& problem, unsigned population, unsigned seed, std::uint64_t most_calls,
-                     const std::function<bool()>& enough)
+void run_pagmo_nsga2(const YardstickProblem& problem, unsigned population, unsigned seed,
+                     std::uint64_t most_calls, const std::function<bool()>& enough)
 {
     const double mutation = 1.0 / static_cast<double>(problem.labels.size());
     pagmo::algorithm algorithm{pagmo::nsga2(1U, 0.9, 10.0, mutation, 50.0, seed)};

@@ -17,7 +17,7 @@ struct YardstickProblem {
 };
 
 /// Runs generations of `population` until `enough` says so or there have been so many calls.
-void run_pagmo_nsga2(const YardstickProblem& problem, unsigned population, unsigned seed, std::uint64_t most_calls,
-                     const std::function<bool()>& enough);
+void run_pagmo_nsga2(const YardstickProblem& problem, unsigned population, unsigned seed,
+                     std::uint64_t most_calls, const std::function<bool()>& enough);
 
 }  // namespace prismopt::bench

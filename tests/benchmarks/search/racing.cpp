@@ -38,7 +38,8 @@ Scenario of_step_times(const std::string& file, std::uint64_t seed)
     return scenario;
 }
 
-std::map<std::uint64_t, double> values_of(const Scenario& scenario, const std::vector<std::uint64_t>& points, int fleets)
+std::map<std::uint64_t, double> values_of(const Scenario& scenario, const std::vector<std::uint64_t>& points,
+                                          int fleets)
 {
     const StudyModel model(scenario);
     Communicator alone;
@@ -114,7 +115,8 @@ std::string top_ten_row(const std::string& file, std::uint64_t seed, const std::
     const Scenario held_out = of_step_times(file, seed + other_draws);
     const auto rough = values_of(held_out, chosen, 256);
     std::vector<std::uint64_t> promising = chosen;
-    std::sort(promising.begin(), promising.end(), [&](std::uint64_t a, std::uint64_t b) { return rough.at(a) < rough.at(b); });
+    std::sort(promising.begin(), promising.end(),
+              [&](std::uint64_t a, std::uint64_t b) { return rough.at(a) < rough.at(b); });
     const double middle = rough.at(promising[promising.size() / 2]);
     promising.resize(std::min(4 * top, promising.size()));
     promising.insert(promising.end(), raced.order.begin(), raced.order.begin() + top);
@@ -132,9 +134,9 @@ std::string top_ten_row(const std::string& file, std::uint64_t seed, const std::
         ideal += best[i];
     }
     fmt::print(stderr, "race of {}, seed {} done\n", scenario.name, seed);
-    return fmt::format("| {} | {} | {} | {} | {:.4f} % | {:.4f} s, {:.4f} s, {:.4f} s | {} |\n", scenario.name, seed,
-                       chosen.size(), grouped(raced.draws), 100.0 * (found / ideal - 1.0), best[0], best[top - 1], middle,
-                       remark);
+    return fmt::format("| {} | {} | {} | {} | {:.4f} % | {:.4f} s, {:.4f} s, {:.4f} s | {} |\n",
+                       scenario.name, seed, chosen.size(), grouped(raced.draws),
+                       100.0 * (found / ideal - 1.0), best[0], best[top - 1], middle, remark);
 }
 
 /// What each strategy returns, judged by other draws than it saw.
@@ -152,8 +154,8 @@ std::string returned_rows(const std::string& file)
         const Played played = play(seen.played(), *strategy);
         std::vector<std::vector<double>> returned;
         for (const std::uint64_t index : played.front) returned.push_back(held_out.truth(index));
-        rows += fmt::format("| {} | {} | {} | {} | {:.3f} % |\n", seen.scenario().name, name, grouped(played.draws),
-                            played.front.size(), 100.0 * share(returned));
+        rows += fmt::format("| {} | {} | {} | {} | {:.3f} % |\n", seen.scenario().name, name,
+                            grouped(played.draws), played.front.size(), 100.0 * share(returned));
     }
     fmt::print(stderr, "returned sets of {} done\n", file);
     return rows;
@@ -164,9 +166,11 @@ std::string returned_rows(const std::string& file)
 std::string racing_text()
 {
     std::string text = fmt::format(
-        "## Racing\n\nThe ten that the race ranks first of {} plans, by {} held-out fleets of each plan that is promising by "
+        "## Racing\n\nThe ten that the race ranks first of {} plans, by {} held-out fleets of each plan that "
+        "is promising by "
         "256.\n\n"
-        "| scenario | seed | plans | draws | excess | best, tenth, median of all | |\n|---|---|---|---|---|---|---|\n",
+        "| scenario | seed | plans | draws | excess | best, tenth, median of all | "
+        "|\n|---|---|---|---|---|---|---|\n",
         grouped(candidates), grouped(truth_fleets));
     const std::string llama = here + "llama2-7b.toml";
     text += top_ten_row(llama, 1, "settings chosen here");

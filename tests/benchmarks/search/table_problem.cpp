@@ -22,7 +22,8 @@ Scenario with_other_draws(const std::string& file, std::uint64_t other_draws)
 
 }  // namespace
 
-TableProblem::TableProblem(const std::string& scenario_file, std::vector<Rung> rungs, std::uint64_t other_draws)
+TableProblem::TableProblem(const std::string& scenario_file, std::vector<Rung> rungs,
+                           std::uint64_t other_draws)
     : scenario_(with_other_draws(scenario_file, other_draws)), model_(scenario_), rungs_(std::move(rungs))
 {
     sweep_ = Worker(model_).sweep({0, space().size()});
@@ -91,7 +92,8 @@ std::vector<std::uint64_t> TableProblem::front() const
     return front;
 }
 
-HypervolumeShare::HypervolumeShare(std::vector<std::vector<double>> front, bool logarithmic) : logarithmic_(logarithmic)
+HypervolumeShare::HypervolumeShare(std::vector<std::vector<double>> front, bool logarithmic)
+    : logarithmic_(logarithmic)
 {
     ideal_.assign(front.front().size(), std::numeric_limits<double>::infinity());
     nadir_.assign(front.front().size(), -std::numeric_limits<double>::infinity());
@@ -110,7 +112,8 @@ std::vector<double> HypervolumeShare::scaled(const std::vector<double>& point) c
     std::vector<double> scaled;
     for (std::size_t k = 0; k < point.size(); ++k) {
         const double value = logarithmic_ ? std::log(point[k]) : point[k];
-        scaled.push_back(nadir_[k] > ideal_[k] ? (value - ideal_[k]) / (nadir_[k] - ideal_[k]) : value - ideal_[k]);
+        scaled.push_back(nadir_[k] > ideal_[k] ? (value - ideal_[k]) / (nadir_[k] - ideal_[k])
+                                               : value - ideal_[k]);
     }
     return scaled;
 }

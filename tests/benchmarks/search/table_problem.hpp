@@ -24,7 +24,10 @@ public:
     const std::vector<Rung>& rungs() const { return rungs_; }
     const std::map<std::uint64_t, Bound>& feasible() const { return feasible_; }
     const Sweep& sweep() const { return sweep_; }
-    const Evaluation& at(std::uint64_t index, int rung) const { return table_.at(index)[static_cast<std::size_t>(rung - 1)]; }
+    const Evaluation& at(std::uint64_t index, int rung) const
+    {
+        return table_.at(index)[static_cast<std::size_t>(rung - 1)];
+    }
     /// Values at the top rung.
     std::vector<double> truth(std::uint64_t index) const;
     StudyGoal goal() const;

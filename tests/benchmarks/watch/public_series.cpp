@@ -31,10 +31,11 @@ struct Group {
 
 const std::array<Group, 4>& groups()
 {
-    static const std::array<Group, 4> all{{{"half A", [](const Series& s) { return s.job % 2 == 0 && !s.grows; }},
-                                           {"half B", [](const Series& s) { return s.job % 2 != 0 && !s.grows; }},
-                                           {"growing", [](const Series& s) { return s.grows; }},
-                                           {"all", [](const Series&) { return true; }}}};
+    static const std::array<Group, 4> all{
+        {{"half A", [](const Series& s) { return s.job % 2 == 0 && !s.grows; }},
+         {"half B", [](const Series& s) { return s.job % 2 != 0 && !s.grows; }},
+         {"growing", [](const Series& s) { return s.grows; }},
+         {"all", [](const Series&) { return true; }}}};
     return all;
 }
 
@@ -60,9 +61,11 @@ ChangeDetector watched(const std::vector<double>& seconds)
 
 std::string change_cell(const Change& change)
 {
-    const char* kind = change.kind == ChangeKind::warm_up ? "warm-up" : change.kind == ChangeKind::shift ? "shift" : "drift";
-    return fmt::format("{} {:+.1f} % ({:+.1f} to {:+.1f}) since {}", kind, 100.0 * change.size, 100.0 * change.low,
-                       100.0 * change.high, change.since);
+    const char* kind = change.kind == ChangeKind::warm_up ? "warm-up"
+                       : change.kind == ChangeKind::shift ? "shift"
+                                                          : "drift";
+    return fmt::format("{} {:+.1f} % ({:+.1f} to {:+.1f}) since {}", kind, 100.0 * change.size,
+                       100.0 * change.low, 100.0 * change.high, change.since);
 }
 
 /// Median of the last 30 steps.
@@ -92,7 +95,8 @@ std::vector<Outcome> injected(const std::vector<Series>& all, const Group& group
     std::vector<Outcome> outcomes(trials.size());
     in_parallel(static_cast<int>(trials.size()), [&](int i) {
         const Trial& trial = trials[static_cast<std::size_t>(i)];
-        const double now_s = last_level({trial.seconds.begin() + trial.at - 1, trial.seconds.end()}) * (1.0 + trial.size);
+        const double now_s =
+            last_level({trial.seconds.begin() + trial.at - 1, trial.seconds.end()}) * (1.0 + trial.size);
         outcomes[static_cast<std::size_t>(i)] = outcome_of(trial, now_s);
     });
     return outcomes;
@@ -108,7 +112,8 @@ struct ForecastOutcome {
 constexpr std::array<double, 3> forecast_quantiles{0.5, 0.9, 0.99};
 
 /// Forecast after `known` steps of a job that is slower by `size` from step `at` on.
-ForecastOutcome forecast(const std::vector<double>& seconds, std::int64_t known, std::int64_t at, double size, int cluster)
+ForecastOutcome forecast(const std::vector<double>& seconds, std::int64_t known, std::int64_t at, double size,
+                         int cluster)
 {
     std::vector<double> changed = seconds;
     for (std::size_t i = static_cast<std::size_t>(at) - 1; i < changed.size(); ++i) {
@@ -121,11 +126,12 @@ ForecastOutcome forecast(const std::vector<double>& seconds, std::int64_t known,
     ForecastOutcome outcome{.cluster = cluster};
     for (std::size_t q = 0; q < forecast_quantiles.size(); ++q) {
         const double probability = forecast_quantiles[q];
-        const double predicted =
-            steps * detector.lasting_s() * (1.0 + normal_quantile(probability) * detector.lasting_error(steps));
+        const double predicted = steps * detector.lasting_s() *
+                                 (1.0 + normal_quantile(probability) * detector.lasting_error(steps));
         outcome.below[q] = actual < predicted;
         const double weight = actual > predicted ? probability : 1.0 - probability;
-        outcome.loss += weight * std::abs(actual - predicted) / actual / static_cast<double>(forecast_quantiles.size());
+        outcome.loss +=
+            weight * std::abs(actual - predicted) / actual / static_cast<double>(forecast_quantiles.size());
     }
     return outcome;
 }
@@ -142,7 +148,8 @@ std::vector<ForecastOutcome> forecasts(const std::vector<Series>& all, const Gro
         for (int k = 0; k < places && group.has(all[i]); ++k) {
             const std::int64_t known = first + (steps - least_rest - first) * k / places;
             if (known + least_rest <= steps && known >= first) {
-                outcomes.push_back(forecast(all[i].seconds, known, known - before + 1, size, static_cast<int>(i)));
+                outcomes.push_back(
+                    forecast(all[i].seconds, known, known - before + 1, size, static_cast<int>(i)));
             }
         }
     }
@@ -206,7 +213,8 @@ std::string untouched_section(const std::vector<Series>& all)
         for (const Spike& spike : detector.spikes()) {
             largest = std::max(largest, spike.excess);
         }
-        const std::string spikes = fmt::format("{}, up to {:+.0f} %", detector.spikes().size(), 100.0 * largest);
+        const std::string spikes =
+            fmt::format("{}, up to {:+.0f} %", detector.spikes().size(), 100.0 * largest);
         text +=
             fmt::format("| {} | {} | {} | {:.2f} % | {:.2f} | {} | {:+.2f} % | {} |\n", series.name,
                         series.grows          ? "growing"
@@ -214,7 +222,8 @@ std::string untouched_section(const std::vector<Series>& all)
                                               : "B",
                         series.seconds.size(), 100.0 * detector.baseline()->deviation,
                         std::accumulate(lags.begin(), lags.end(), 0.0), changes.empty() ? "none" : changes,
-                        100.0 * (detector.level_s() / last_level(series.seconds) - 1.0), detector.spikes().empty() ? "" : spikes);
+                        100.0 * (detector.level_s() / last_level(series.seconds) - 1.0),
+                        detector.spikes().empty() ? "" : spikes);
     }
     return fmt::format("{} of {} series have changes.\n\n", reported, all.size()) + text;
 }
@@ -226,7 +235,8 @@ std::string injected_section(const std::vector<Series>& all)
         int within;
     };
     std::string text =
-        "| change | series | within | found | delay: median, p99 | now within 1 % | size inside its limits | their width |\n"
+        "| change | series | within | found | delay: median, p99 | now within 1 % | size inside its limits | "
+        "their width |\n"
         "|---|---|---|---|---|---|---|---|\n";
     for (const Row& row : {Row{0.02, 40}, Row{0.05, 12}, Row{0.10, 6}, Row{-0.05, 12}}) {
         for (const Group& group : groups()) {

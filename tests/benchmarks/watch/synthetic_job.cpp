@@ -57,15 +57,18 @@ SyntheticJob::SyntheticJob(const PlanNoise& noise, const JobKind& kind, std::uin
 double SyntheticJob::next_s()
 {
     const double rho = kind_.coefficient;
-    common_ = rho * common_ + std::sqrt(1.0 - rho * rho) * kind_.common_scale * noise_.common_cv * normal_(generator_);
-    const auto draw = static_cast<std::size_t>(uniform_(generator_) * static_cast<double>(noise_.residuals.size()));
+    common_ = rho * common_ +
+              std::sqrt(1.0 - rho * rho) * kind_.common_scale * noise_.common_cv * normal_(generator_);
+    const auto draw =
+        static_cast<std::size_t>(uniform_(generator_) * static_cast<double>(noise_.residuals.size()));
     day_ += noise_.mean_s / day_s;
     if (day_ >= 1.0) {
         day_ -= 1.0;
         today_ = tomorrow_;
         tomorrow_ = 1.0 + day_to_day * normal_(generator_);
     }
-    const double swing = swing_ / 2.0 * (today_ + day_ * (tomorrow_ - today_)) * std::sin(phase_ + 2.0 * std::numbers::pi * day_);
+    const double swing = swing_ / 2.0 * (today_ + day_ * (tomorrow_ - today_)) *
+                         std::sin(phase_ + 2.0 * std::numbers::pi * day_);
     double seconds = noise_.mean_s * std::exp(noise_.residuals[draw] + common_ + swing);
     if (kind_.tails > 0.0 && uniform_(generator_) < kind_.tails) {
         seconds *= 1.0 - 0.3 * std::log(1.0 - uniform_(generator_));
@@ -74,7 +77,10 @@ double SyntheticJob::next_s()
     return kind_.checkpoints > 0 && step_ % kind_.checkpoints == 0 ? 1.3 * seconds : seconds;
 }
 
-double AutocorrelatedKind::sum() const { return std::accumulate(coefficients.begin(), coefficients.end(), 0.0); }
+double AutocorrelatedKind::sum() const
+{
+    return std::accumulate(coefficients.begin(), coefficients.end(), 0.0);
+}
 
 std::vector<AutocorrelatedKind> autocorrelated_kinds()
 {
@@ -104,7 +110,8 @@ AutocorrelatedJob::AutocorrelatedJob(const AutocorrelatedKind& kind, std::uint64
     std::vector<double> responses(past_.size(), 0.0);
     responses.front() = 1.0;
     for (int i = 1; i < terms; ++i) {
-        const double response = std::inner_product(responses.begin(), responses.end(), kind.coefficients.begin(), 0.0);
+        const double response =
+            std::inner_product(responses.begin(), responses.end(), kind.coefficients.begin(), 0.0);
         squares += response * response;
         responses.pop_back();
         responses.insert(responses.begin(), response);
@@ -118,8 +125,8 @@ AutocorrelatedJob::AutocorrelatedJob(const AutocorrelatedKind& kind, std::uint64
 
 double AutocorrelatedJob::next_noise()
 {
-    const double value =
-        std::inner_product(past_.begin(), past_.end(), kind_.coefficients.begin(), 0.0) + innovation_ * normal_(generator_);
+    const double value = std::inner_product(past_.begin(), past_.end(), kind_.coefficients.begin(), 0.0) +
+                         innovation_ * normal_(generator_);
     past_.pop_back();
     past_.insert(past_.begin(), value);
     return value;

@@ -18,7 +18,10 @@ constexpr double infinite = std::numeric_limits<double>::infinity();
 
 }  // namespace
 
-std::string steps_text(double steps) { return std::isinf(steps) ? "not found" : fmt::format("{:.0f}", steps); }
+std::string steps_text(double steps)
+{
+    return std::isinf(steps) ? "not found" : fmt::format("{:.0f}", steps);
+}
 
 void in_parallel(int runs, const std::function<void(int)>& work)
 {
@@ -163,14 +166,16 @@ std::string outcome_cells(const std::vector<Outcome>& outcomes, int within)
         }
     }
     std::string text =
-        fmt::format("{} | {} | {}, {} | {} |", within, share_text(outcomes, [&](const Outcome& o) { return o.delay <= within; }),
+        fmt::format("{} | {} | {}, {} | {} |", within,
+                    share_text(outcomes, [&](const Outcome& o) { return o.delay <= within; }),
                     steps_text(median(delays)), steps_text(quantile(delays, 0.99)),
                     share_text(outcomes, [](const Outcome& o) { return o.now_error <= 0.01; }));
     if (sized.empty()) {
         return text + " | |";
     }
-    return text +
-           fmt::format(" {} | {:.2f} % |", share_text(sized, [](const Outcome& o) { return o.size_inside; }), median(widths));
+    return text + fmt::format(" {} | {:.2f} % |",
+                              share_text(sized, [](const Outcome& o) { return o.size_inside; }),
+                              median(widths));
 }
 
 }  // namespace prismopt::bench

@@ -95,15 +95,15 @@ TEST(StarterScenario, SaysHowManyTokensAStepHas)
 TEST(StarterScenario, FitsTheNetwork)
 {
     const std::string tables = starter_scenario(choice("dlrm-a", "h100-sxm", 128));
-    EXPECT_THAT(tables,
-                HasSubstr("sequence_length = 1   # tokens per sample\nglobal_batch = 65536   # samples per optimizer step\n"));
+    EXPECT_THAT(tables, HasSubstr("sequence_length = 1   # tokens per sample\nglobal_batch = 65536   # "
+                                  "samples per optimizer step\n"));
     const SpaceSettings space = parse_scenario(tables, "x.toml").space;
     EXPECT_THAT(space.ep, ElementsAre(32, 64, 128));
     EXPECT_EQ(space.ep, space.gpus);
     EXPECT_THAT(space.microbatch, ElementsAre(256, 512, 1024, 2048));
     const std::string images = starter_scenario(choice("sdxl-unet", "h100-sxm", 64));
-    EXPECT_THAT(images,
-                HasSubstr("sequence_length = 16384   # tokens per image\nglobal_batch = 2048   # images per optimizer step"));
+    EXPECT_THAT(images, HasSubstr("sequence_length = 16384   # tokens per image\nglobal_batch = 2048   # "
+                                  "images per optimizer step"));
     EXPECT_THAT(images, HasSubstr("microbatch = [1, 2, 4]               # images per microbatch\n"));
     for (const char* axis : {"\nschedule", "\nv = ", "\nsplit", "\norder"}) {
         EXPECT_THAT(images, Not(HasSubstr(axis)));
@@ -133,7 +133,8 @@ TEST(StarterScenario, IsWrittenForEveryAccelerator)
         }
     }
     const auto first_tier = [](const char* name, int gpus) {
-        return parse_scenario(starter_scenario(choice("llama3-8b", name, gpus)), "x.toml").cluster.tiers.front();
+        return parse_scenario(starter_scenario(choice("llama3-8b", name, gpus)), "x.toml")
+            .cluster.tiers.front();
     };
     EXPECT_THAT(first_tier("tpu-v5e", 64).shape, ElementsAre(8, 8));
     EXPECT_THAT(first_tier("tpu-v5e", 64).wrap, ElementsAre(false, false));
@@ -145,8 +146,10 @@ TEST(StarterScenario, IsWrittenForEveryAccelerator)
     EXPECT_EQ(first_tier("gaudi3", 8).topology, Topology::full_mesh);
     EXPECT_THROW(starter_scenario(choice("llama3-8b", "tpu-v5p", 48)), InputError);
     EXPECT_THAT(starter_scenario(choice("llama3-8b", "tpu-v5p", 64)), HasSubstr("placeholder"));
-    EXPECT_THAT(starter_scenario(choice("llama3-8b", "tpu-v4", 64)), HasSubstr("\naccelerator = \"tpu-v4\"   # declared"));
-    EXPECT_THAT(starter_scenario(choice("llama3-8b", "h100-sxm", 64)), HasSubstr("\naccelerator = \"h100-sxm\"   # fitted to 2"));
+    EXPECT_THAT(starter_scenario(choice("llama3-8b", "tpu-v4", 64)),
+                HasSubstr("\naccelerator = \"tpu-v4\"   # declared"));
+    EXPECT_THAT(starter_scenario(choice("llama3-8b", "h100-sxm", 64)),
+                HasSubstr("\naccelerator = \"h100-sxm\"   # fitted to 2"));
 }
 
 StarterChoice on_instance(const std::string& instance, int gpus)
@@ -171,12 +174,18 @@ TEST(StarterScenario, IsWrittenForEveryInstance)
         const double of_node = node * network.bandwidth.si / network.oversubscription;
         EXPECT_NEAR(of_node / (instance.network.si * node / instance.gpus), 1.0, 1e-3) << name;
         if (instance.list.price.si > 0.0) {
-            EXPECT_NEAR(scenario.cluster.gpu_price.si * instance.gpus / instance.list.price.si, 1.0, 0.01) << name;
+            EXPECT_NEAR(scenario.cluster.gpu_price.si * instance.gpus / instance.list.price.si, 1.0, 0.01)
+                << name;
         }
     }
     const std::string text = starter_scenario(on_instance("P5EN.48xlarge", 16));
-    EXPECT_THAT(text, HasSubstr("\n[cluster]\n# p5en.48xlarge: 8 x h200-sxm, network of 3200 Gb/s, 2048 GiB of host memory; "));
-    EXPECT_THAT(text, HasSubstr("\ngpu_price = \"7.91 USD/h\"            # p5en.48xlarge, 63.30 USD/h: AWS on demand"));
+    EXPECT_THAT(
+        text,
+        HasSubstr(
+            "\n[cluster]\n# p5en.48xlarge: 8 x h200-sxm, network of 3200 Gb/s, 2048 GiB of host memory; "));
+    EXPECT_THAT(
+        text,
+        HasSubstr("\ngpu_price = \"7.91 USD/h\"            # p5en.48xlarge, 63.30 USD/h: AWS on demand"));
     EXPECT_THAT(text, HasSubstr("\ngroup = 8   # GPUs per node\n"));
     EXPECT_THAT(text, HasSubstr("\nlink = \"efa-3200g\"\n# oversubscription"));
     EXPECT_THROW(starter_scenario(on_instance("p5en", 16)), InputError);
@@ -187,11 +196,12 @@ TEST(StarterScenario, IsWrittenForMachinesWithoutNvlink)
 {
     const std::string boxes = starter_scenario(choice("llama3-8b", "RTX 4090", 16));
     EXPECT_THAT(boxes, HasSubstr("\naccelerator = \"rtx-4090\"   # declared"));
-    EXPECT_THAT(boxes,
-                HasSubstr("\nlink = \"eth-25g\"\noversubscription = 8                # the 8 GPUs of a node share 25 Gb/s\n"));
+    EXPECT_THAT(boxes, HasSubstr("\nlink = \"eth-25g\"\noversubscription = 8                # the 8 GPUs of "
+                                 "a node share 25 Gb/s\n"));
     EXPECT_THAT(boxes, Not(HasSubstr("bridge")));
     EXPECT_THAT(starter_scenario(choice("llama3-8b", "rtx-4090", 8)), Not(HasSubstr("oversubscription")));
-    EXPECT_THAT(starter_scenario(choice("llama3-8b", "rtx-3090", 8)), HasSubstr("\n# link = \"nvlink-bridge-rtx\"\n"));
+    EXPECT_THAT(starter_scenario(choice("llama3-8b", "rtx-3090", 8)),
+                HasSubstr("\n# link = \"nvlink-bridge-rtx\"\n"));
     StarterChoice single = choice("llama3-8b", "a10", 4);
     single.node_gpus = 1;
     single.network = "eth-10g";
@@ -200,7 +210,8 @@ TEST(StarterScenario, IsWrittenForMachinesWithoutNvlink)
     EXPECT_EQ(apart.tiers.back().catalog_entry, "eth-10g");
     EXPECT_DOUBLE_EQ(apart.tiers.back().oversubscription, 1.0);
     single.node_gpus = 2;
-    EXPECT_DOUBLE_EQ(parse_scenario(starter_scenario(single), "x.toml").cluster.tiers.back().oversubscription, 2.0);
+    EXPECT_DOUBLE_EQ(parse_scenario(starter_scenario(single), "x.toml").cluster.tiers.back().oversubscription,
+                     2.0);
     single.network = "eth-11";
     EXPECT_THROW(starter_scenario(single), InputError);
     StarterChoice torus = choice("llama3-8b", "tpu-v5e", 16);
@@ -211,12 +222,15 @@ TEST(StarterScenario, IsWrittenForMachinesWithoutNvlink)
 /// Nodes that are filled in part, and 64 of the 72 GPUs of a domain where the number of GPUs or the batch asks for it.
 TEST(StarterScenario, TakesAnyNumberOfGpus)
 {
-    const auto scenario_of = [](const StarterChoice& made) { return parse_scenario(starter_scenario(made), "x.toml"); };
+    const auto scenario_of = [](const StarterChoice& made) {
+        return parse_scenario(starter_scenario(made), "x.toml");
+    };
     const Scenario twenty = scenario_of(choice("llama3-8b", "a100-sxm-80gb", 20));
     EXPECT_EQ(twenty.cluster.gpus, 20);
     EXPECT_EQ(twenty.cluster.gpus_per_node(), 8);
     EXPECT_THAT(twenty.space.gpus, ElementsAre(16, 20));
-    EXPECT_THAT(scenario_of(choice("llama3-8b", "a100-sxm-80gb", 100)).space.gpus, ElementsAre(100));  // 96 share no batch of 25s
+    EXPECT_THAT(scenario_of(choice("llama3-8b", "a100-sxm-80gb", 100)).space.gpus,
+                ElementsAre(100));  // 96 share no batch of 25s
     EXPECT_EQ(twenty.phases.front().global_batch % 20, 0);
     StarterChoice dozen = choice("llama3-8b", "a100-sxm-80gb", 12);
     dozen.global_batch = 64;
@@ -226,7 +240,8 @@ TEST(StarterScenario, TakesAnyNumberOfGpus)
     EXPECT_EQ(scenario_of(choice("llama3-8b", "h100-sxm", 6)).cluster.nodes(), 1);
     StarterChoice domains = choice("llama3-70b", "gb300", 256);
     EXPECT_EQ(scenario_of(domains).cluster.gpus_per_node(), 64);
-    EXPECT_THAT(starter_scenario(domains), HasSubstr("gpus = 256   # 4 domains, of each of which jobs use 64 of the 72 GPUs\n"));
+    EXPECT_THAT(starter_scenario(domains),
+                HasSubstr("gpus = 256   # 4 domains, of each of which jobs use 64 of the 72 GPUs\n"));
     domains.gpus = 1152;
     EXPECT_EQ(scenario_of(domains).cluster.gpus_per_node(), 72);
     domains.global_batch = 2048;
@@ -239,7 +254,8 @@ TEST(StarterScenario, TakesAnyNumberOfGpus)
 /// What applies to the network and the nodes.
 TEST(StarterScenario, ListsTheLeversOfTheSoftware)
 {
-    const auto space_of = [](const std::string& workload, const std::string& accelerator, const std::string& software) {
+    const auto space_of = [](const std::string& workload, const std::string& accelerator,
+                             const std::string& software) {
         StarterChoice made = choice(workload, accelerator, 64);
         made.software = software;
         return parse_scenario(starter_scenario(made), "x.toml").space;
@@ -248,8 +264,8 @@ TEST(StarterScenario, ListsTheLeversOfTheSoftware)
     EXPECT_THAT(shared.expert_overlap,
                 ElementsAre(ExpertOverlap::off, ExpertOverlap::shared_experts, ExpertOverlap::microbatches));
     EXPECT_THAT(shared.dispatch, ElementsAre(Dispatch::all_to_all, Dispatch::deepep));
-    EXPECT_THAT(shared.cuda_graphs,
-                ElementsAre(ModuleSet{}, ModuleSet{Module::attn, Module::moe_router, Module::moe_preprocess}));
+    EXPECT_THAT(shared.cuda_graphs, ElementsAre(ModuleSet{}, ModuleSet{Module::attn, Module::moe_router,
+                                                                       Module::moe_preprocess}));
     EXPECT_EQ(shared.ep.back(), 64);
     const SpaceSettings domains = space_of("qwen3-30b-a3b", "gb300", "megatron-bridge");
     EXPECT_THAT(domains.expert_overlap, ElementsAre(ExpertOverlap::off, ExpertOverlap::microbatches));
@@ -292,19 +308,23 @@ TEST(StarterScenario, IsWrittenForAllSoftware)
 
 TEST(StarterScenario, TakesNamesWhateverTheirCaseAndSeparators)
 {
-    EXPECT_EQ(starter_scenario(choice("Llama3_8B", "H100 SXM", 8)), starter_scenario(choice("llama3-8b", "h100-sxm", 8)));
+    EXPECT_EQ(starter_scenario(choice("Llama3_8B", "H100 SXM", 8)),
+              starter_scenario(choice("llama3-8b", "h100-sxm", 8)));
     const auto refusal = [](const std::string& workload, const std::string& accelerator) {
         return refusal_of([&] { starter_scenario(choice(workload, accelerator, 8)); });
     };
     EXPECT_THAT(refusal("llama3-8b", "h100"), HasSubstr("(did you mean 'h100-nvl', 'h100-pcie', 'h100-sxm'"));
-    EXPECT_THAT(refusal("llama3-8b", "A100-80GB"), HasSubstr("(did you mean 'a100-pcie-80gb' or 'a100-sxm-80gb'?)"));
+    EXPECT_THAT(refusal("llama3-8b", "A100-80GB"),
+                HasSubstr("(did you mean 'a100-pcie-80gb' or 'a100-sxm-80gb'?)"));
     EXPECT_THAT(refusal("llama3-8b", "4090"), HasSubstr("(did you mean 'rtx-4090'?)"));
     EXPECT_THAT(refusal("meta-llama/Llama-3.1-70B", "h100-sxm"), HasSubstr("(did you mean 'llama3-70b'?)"));
 }
 
 TEST(StarterScenario, NamesTheSoftware)
 {
-    const auto scenario_of = [](const StarterChoice& made) { return parse_scenario(starter_scenario(made), "x.toml"); };
+    const auto scenario_of = [](const StarterChoice& made) {
+        return parse_scenario(starter_scenario(made), "x.toml");
+    };
     StarterChoice made = choice("qwen3-30b-a3b", "h100-sxm", 64);
     EXPECT_GT(scenario_of(made).cluster.possible.size(), 1U);  // nobody chose it
     made.software = "Megatron_Bridge:25.11";
@@ -315,8 +335,9 @@ TEST(StarterScenario, NamesTheSoftware)
     made.software = "megatron-brigde";
     EXPECT_THAT(refusal_of([&] { starter_scenario(made); }), HasSubstr("did you mean 'megatron-bridge'?"));
     made.software.clear();
-    for (const auto& [trainer, software] :
-         {std::pair{"bridge", "megatron-bridge"}, {"megatron", "megatron-lm"}, {"torchtitan", "torchtitan"}}) {
+    for (const auto& [trainer, software] : {std::pair{"bridge", "megatron-bridge"},
+                                            {"megatron", "megatron-lm"},
+                                            {"torchtitan", "torchtitan"}}) {
         made.trainer = trainer;
         EXPECT_EQ(scenario_of(made).cluster.software.name, software);
         EXPECT_TRUE(scenario_of(made).cluster.possible.empty());

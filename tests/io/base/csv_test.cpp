@@ -18,7 +18,8 @@ TEST(Csv, EscapesControlCharactersOfTheHeader)
 {
     std::vector<std::string> names;
     read_table("\"a\nb\",c\n1,2\n", "t.csv",
-               {.start = [&](const std::vector<std::string>& header) { names = header; }, .line = [](const TableLine&) {}});
+               {.start = [&](const std::vector<std::string>& header) { names = header; },
+                .line = [](const TableLine&) {}});
     EXPECT_EQ(names, (std::vector<std::string>{"a\\u000Ab", "c"}));
 }
 
@@ -44,7 +45,8 @@ TEST(FreeMemory, IsKnownAndNotAllUsed)
 
 TEST(Csv, ReadsQuotedFields)
 {
-    const auto rows = parse_csv("name,note,count\r\n\"a, b\",\"say \"\"so\"\"\",8\nplain,\"two\nlines\",\n", "t.csv");
+    const auto rows =
+        parse_csv("name,note,count\r\n\"a, b\",\"say \"\"so\"\"\",8\nplain,\"two\nlines\",\n", "t.csv");
     ASSERT_EQ(rows.size(), 2U);
     EXPECT_EQ(rows[0].text("name"), "a, b");
     EXPECT_EQ(rows[0].text("note"), "say \"so\"");

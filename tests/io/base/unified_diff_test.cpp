@@ -18,13 +18,16 @@ TEST(UnifiedDiff, SeparatesDistantChanges)
         before += "line\n";
     }
     const std::string diff = unified_diff(before + "last\n", before.substr(6) + "last\nmore\n", "x", "x");
-    EXPECT_EQ(diff, "--- x\n+++ x\n@@ -1,4 +1,3 @@\n-first\n line\n line\n line\n@@ -10,3 +9,4 @@\n line\n line\n last\n+more\n");
+    EXPECT_EQ(diff,
+              "--- x\n+++ x\n@@ -1,4 +1,3 @@\n-first\n line\n line\n line\n@@ -10,3 +9,4 @@\n line\n line\n "
+              "last\n+more\n");
 }
 
 TEST(UnifiedDiff, MarksALineWithoutItsEnd)
 {
     EXPECT_EQ(unified_diff("a", "b", "x", "x"),
-              "--- x\n+++ x\n@@ -1,1 +1,1 @@\n-a\n\\ No newline at end of file\n+b\n\\ No newline at end of file\n");
+              "--- x\n+++ x\n@@ -1,1 +1,1 @@\n-a\n\\ No newline at end of file\n+b\n\\ No newline at end of "
+              "file\n");
     EXPECT_EQ(unified_diff("a\n", "a\n", "x", "x"), "");
 }
 

@@ -34,7 +34,8 @@ Results with_front(const std::vector<std::pair<double, double>>& values)
 TEST(Compare, MeasuresFrontsInOneBox)
 {
     // The box is [1, 4.4] x [1, 2.2]; A dominates (4.4 - 2) * (2.2 - 1) of it, B two rectangles less their overlap.
-    const std::vector<NamedResults> studies{{"a.h5", with_front({{2.0, 1.0}})}, {"b.h5", with_front({{1.0, 2.0}, {4.0, 1.5}})}};
+    const std::vector<NamedResults> studies{{"a.h5", with_front({{2.0, 1.0}})},
+                                            {"b.h5", with_front({{1.0, 2.0}, {4.0, 1.5}})}};
     const std::vector<double> volumes = joint_hypervolumes(studies);
     const double box = 3.4 * 1.2;
     EXPECT_NEAR(volumes[0], 2.4 * 1.2 / box, 1e-12);
@@ -47,7 +48,8 @@ TEST(Compare, TellsGainsWithWhatTheDrawsSupport)
     Results plain = with_front({{100.0, 1.0}});
     better.front.front().objectives.front() = {90.0, 85.0, 95.0, 0.0, 0.0};
     plain.front.front().objectives.front() = {100.0, 94.0, 106.0, 0.0, 0.0};
-    EXPECT_THAT(comparison_text({{"a.h5", plain}, {"b.h5", better}}), HasSubstr("-10.00 %, confidence intervals overlap"));
+    EXPECT_THAT(comparison_text({{"a.h5", plain}, {"b.h5", better}}),
+                HasSubstr("-10.00 %, confidence intervals overlap"));
     plain.front.front().objectives.front().low = 96.0;
     const std::string text = comparison_text({{"a.h5", plain}, {"b.h5", better}});
     EXPECT_THAT(text, HasSubstr("-10.00 %, confidence intervals disjoint"));
@@ -83,9 +85,8 @@ TEST(Compare, SaysWhatQuantilesAreOfAndWarnsWhereTheyDiffer)
     known.study.nodes_known = false;
     known.front.front().objectives.front() = {90.0, 89.0, 91.0, 0.0, 0.0};
     const std::string alike = comparison_text({{"a.h5", fleet}, {"b.h5", known}});
-    EXPECT_THAT(
-        alike,
-        HasSubstr("\nquantiles over the fleet (a random sample of GPUs; the luck of which GPUs the job gets is included)\n"));
+    EXPECT_THAT(alike, HasSubstr("\nquantiles over the fleet (a random sample of GPUs; the luck of which "
+                                 "GPUs the job gets is included)\n"));
     EXPECT_THAT(alike, HasSubstr("-10.00 %, confidence intervals disjoint"));
     EXPECT_THAT(alike, Not(HasSubstr("Warning")));
     known.study.nodes_known = true;
@@ -93,17 +94,20 @@ TEST(Compare, SaysWhatQuantilesAreOfAndWarnsWhereTheyDiffer)
     EXPECT_THAT(
         apart,
         HasSubstr(
-            "Warning: these quantiles are taken over different populations: a: the fleet (a random sample of GPUs; the luck "
+            "Warning: these quantiles are taken over different populations: a: the fleet (a random sample of "
+            "GPUs; the luck "
             "of which GPUs the job gets is included); b: this cluster (the speed of each node is given).\n"));
     EXPECT_THAT(apart, HasSubstr("-10.00 %, different nodes"));
     EXPECT_THAT(apart, Not(HasSubstr("intervals")));
     fleet.study.nodes_known = true;
-    EXPECT_THAT(comparison_text({{"a.h5", fleet}, {"b.h5", known}}), HasSubstr("-10.00 %, confidence intervals disjoint"));
+    EXPECT_THAT(comparison_text({{"a.h5", fleet}, {"b.h5", known}}),
+                HasSubstr("-10.00 %, confidence intervals disjoint"));
 }
 
 TEST(Compare, SaysWhichPointsAreBeaten)
 {
-    const std::string text = comparison_text({{"a.h5", with_front({{2.0, 2.0}})}, {"b.h5", with_front({{1.0, 1.0}})}});
+    const std::string text =
+        comparison_text({{"a.h5", with_front({{2.0, 2.0}})}, {"b.h5", with_front({{1.0, 1.0}})}});
     EXPECT_THAT(text, HasSubstr("     2     2             b\n"));
 }
 
@@ -121,7 +125,8 @@ TEST(Compare, DoesNotCallNoiseDominance)
     EXPECT_THAT(apart, HasSubstr("    100     5             b\n"));
     EXPECT_THAT(apart, HasSubstr("     90     5\n"));
     b.front.front().objectives.back() = Estimate::exact(6.0);  // for more of the other
-    EXPECT_THAT(comparison_text({{"a.h5", a}, {"b.h5", b}}), HasSubstr("No point dominates another beyond the sampling error"));
+    EXPECT_THAT(comparison_text({{"a.h5", a}, {"b.h5", b}}),
+                HasSubstr("No point dominates another beyond the sampling error"));
 }
 
 /// The draws that chose them flatter provisional points; other jobs say nothing.
@@ -138,7 +143,8 @@ TEST(Compare, LetsNoProvisionalPointsAndNoOtherJobsDominate)
     better.results.provisional = false;
     better.job = "another";
     const std::string other = comparison_text({plain, better});
-    EXPECT_THAT(other, HasSubstr("Warning: these studies train different workloads: a: a job; b: another.\n"));
+    EXPECT_THAT(other,
+                HasSubstr("Warning: these studies train different workloads: a: a job; b: another.\n"));
     EXPECT_THAT(other, HasSubstr("  different workload"));
     EXPECT_THAT(other, HasSubstr("no hypervolumes and no gains: these studies train different workloads\n"));
     EXPECT_THAT(other, Not(HasSubstr("%")));
@@ -199,9 +205,11 @@ TEST(Compare, NamesStudies)
     };
     using Names = std::vector<std::string>;
     EXPECT_EQ(study_names({named("x.h5", "small"), named("y.h5", "large")}), (Names{"small", "large"}));
-    EXPECT_EQ(study_names({named("x.h5", "small"), named("y.h5", "small"), named("z.h5", "large")}), (Names{"x", "y", "large"}));
+    EXPECT_EQ(study_names({named("x.h5", "small"), named("y.h5", "small"), named("z.h5", "large")}),
+              (Names{"x", "y", "large"}));
     EXPECT_EQ(study_names({named("a/x.h5", "small"), named("b/x.h5", "small")}), (Names{"a/x.h5", "b/x.h5"}));
-    EXPECT_EQ(study_names({named("x.h5", "y"), named("y.h5", "small"), named("z.h5", "small")}), (Names{"y", "y.h5", "z"}));
+    EXPECT_EQ(study_names({named("x.h5", "y"), named("y.h5", "small"), named("z.h5", "small")}),
+              (Names{"y", "y.h5", "z"}));
     EXPECT_EQ(study_names({named("x.h5", "small"), named("x.h5", "small")}), (Names{"x.h5", "x.h5 (2)"}));
 }
 
@@ -214,9 +222,9 @@ TEST(Compare, TakesManyStudiesAndGroupsThoseThatHaveTheSame)
         studies.back().results.axes[1].labels.push_back(i < 50 ? "16" : "32");
     }
     const std::string text = comparison_text(studies);
-    EXPECT_THAT(text,
-                HasSubstr("  tp: s0, s1, s2, s3, s4, s5 and 44 others: 4, 8, 16; s50, s51, s52, s53, s54, s55 and 4 others: "
-                          "4, 8, 32\n"));
+    EXPECT_THAT(text, HasSubstr("  tp: s0, s1, s2, s3, s4, s5 and 44 others: 4, 8, 16; s50, s51, s52, s53, "
+                                "s54, s55 and 4 others: "
+                                "4, 8, 32\n"));
     EXPECT_THAT(text, HasSubstr("s0, s1, s2 and 56 others\n"));  // dominate the last
     const Comparison comparison = compared(studies);
     ASSERT_EQ(comparison.studies.size(), 60U);

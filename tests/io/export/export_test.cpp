@@ -31,7 +31,8 @@ Launch llama()
     launch.point = "7";
     launch.design = "tp=8 pp=16";
     launch.program = "prismopt 1.2.3";
-    launch.plan = {.tp = 8, .pp = 16, .dp = 128, .chunks = 8, .order = PlacementOrder::tp_pp_dp};  // section 3.3.2
+    launch.plan = {
+        .tp = 8, .pp = 16, .dp = 128, .chunks = 8, .order = PlacementOrder::tp_pp_dp};  // section 3.3.2
     launch.plan.schedule = Schedule::interleaved;
     launch.plan.split = LayerSplit::slots;
     launch.plan.recompute = Recompute::selective;
@@ -53,7 +54,8 @@ Launch llama()
 /// With the layers of its chunks.
 Launch laid_out(Launch launch)
 {
-    launch.chunks = std::get<std::vector<Chunk>>(layout(launch.job.workload.layers(), launch.plan, launch.job.workload.layouts));
+    launch.chunks = std::get<std::vector<Chunk>>(
+        layout(launch.job.workload.layers(), launch.plan, launch.job.workload.layouts));
     return launch;
 }
 
@@ -65,7 +67,10 @@ std::vector<std::string> lines(const Exported& exported, std::size_t file = 0)
     return all;
 }
 
-std::string text(const Exported& exported) { return std::get<std::vector<ExportFile>>(exported).front().text; }
+std::string text(const Exported& exported)
+{
+    return std::get<std::vector<ExportFile>>(exported).front().text;
+}
 
 std::string refusal(const Exported& exported)
 {
@@ -120,13 +125,15 @@ TEST(Megatron, LaysOutLayersThatDoNotDivide)
     launch.plan.split = LayerSplit::layers;
     launch.plan.chunks = 1;
     launch.plan.schedule = Schedule::one_f_one_b;
-    launch.job.workload.sequence = {{0, 124}};  // 16 * 7 + 12: the two first and the two last stages hold one layer less
-    EXPECT_THAT(
-        text(megatron_arguments(laid_out(launch))),
-        HasSubstr("--pipeline-model-parallel-layout \"Et*7|t*7|t*8|t*8|t*8|t*8|t*8|t*8|t*8|t*8|t*8|t*8|t*8|t*8|t*7|t*7L\"\n"));
+    launch.job.workload.sequence = {
+        {0, 124}};  // 16 * 7 + 12: the two first and the two last stages hold one layer less
+    EXPECT_THAT(text(megatron_arguments(laid_out(launch))),
+                HasSubstr("--pipeline-model-parallel-layout "
+                          "\"Et*7|t*7|t*8|t*8|t*8|t*8|t*8|t*8|t*8|t*8|t*8|t*8|t*8|t*8|t*7|t*7L\"\n"));
     EXPECT_THAT(text(megatron_arguments(laid_out(launch))), Not(HasSubstr("virtual")));
     launch.job.workload.sequence = {{0, 126}};  // as if the embedding and the head were a layer each
-    EXPECT_THAT(lines(megatron_arguments(laid_out(launch))), Contains("--account-for-loss-in-pipeline-split"));
+    EXPECT_THAT(lines(megatron_arguments(laid_out(launch))),
+                Contains("--account-for-loss-in-pipeline-split"));
 }
 
 TEST(Megatron, TakesALayoutAsItIsGiven)
@@ -146,8 +153,9 @@ TEST(Megatron, RefusesWhatItDoesNotHave)
 {
     Launch launch = llama();
     launch.plan.chunks = 1;
-    for (const Schedule schedule : {Schedule::gpipe, Schedule::zb_h1, Schedule::zb_h2, Schedule::zb_v, Schedule::v_half,
-                                    Schedule::v_min, Schedule::dualpipe, Schedule::dualpipe_v}) {
+    for (const Schedule schedule :
+         {Schedule::gpipe, Schedule::zb_h1, Schedule::zb_h2, Schedule::zb_v, Schedule::v_half,
+          Schedule::v_min, Schedule::dualpipe, Schedule::dualpipe_v}) {
         launch.plan.schedule = schedule;
         EXPECT_THAT(refusal(megatron_arguments(laid_out(launch))),
                     HasSubstr("no pipeline schedule " + std::string(name(schedule))));
@@ -180,9 +188,11 @@ TEST(Megatron, PutsReplicasOutermostOnlyWhereExpertsHaveAsMany)
 {
     Launch launch = llama();
     launch.plan = {.tp = 2, .pp = 8, .dp = 128, .order = PlacementOrder::tp_pp_dp, .ep = 16, .etp = 1};
-    change_decoder(launch.job.workload, [](Transformer& t) { t.experts = {.count = 256, .active = 8, .feed_forward = 2048}; });
+    change_decoder(launch.job.workload,
+                   [](Transformer& t) { t.experts = {.count = 256, .active = 8, .feed_forward = 2048}; });
     EXPECT_THAT(refusal(megatron_arguments(laid_out(launch))),
-                HasSubstr("as many replicas as attention, 128, but with this context and expert parallelism they have 16; search "
+                HasSubstr("as many replicas as attention, 128, but with this context and expert parallelism "
+                          "they have 16; search "
                           "order = [\"tp-dp-pp\"]"));
     EXPECT_THAT(refusal(bridge_overrides(laid_out(launch))), HasSubstr("they have 16"));
     launch.plan.order = PlacementOrder::tp_dp_pp;
@@ -221,10 +231,11 @@ TEST(Megatron, NamesExpertsAndLatentAttention)
         t.latent = {1536, 512, 64, 128, 128};
     });
     const auto arguments = lines(megatron_arguments(laid_out(launch)));
-    for (const char* line : {"--expert-model-parallel-size 64", "--expert-tensor-parallel-size 1", "--num-experts 256",
-                             "--moe-router-topk 8", "--moe-layer-freq \"([0]*3+[1]*123)\"", "--multi-latent-attention",
-                             "--q-lora-rank 1536", "--kv-lora-rank 512", "--qk-head-dim 128", "--qk-pos-emb-head-dim 64",
-                             "--v-head-dim 128", "--cp-comm-type p2p", "--moe-grouped-gemm", "--disable-bias-linear"}) {
+    for (const char* line :
+         {"--expert-model-parallel-size 64", "--expert-tensor-parallel-size 1", "--num-experts 256",
+          "--moe-router-topk 8", "--moe-layer-freq \"([0]*3+[1]*123)\"", "--multi-latent-attention",
+          "--q-lora-rank 1536", "--kv-lora-rank 512", "--qk-head-dim 128", "--qk-pos-emb-head-dim 64",
+          "--v-head-dim 128", "--cp-comm-type p2p", "--moe-grouped-gemm", "--disable-bias-linear"}) {
         EXPECT_THAT(arguments, Contains(line));
     }
 }
@@ -242,10 +253,13 @@ TEST(Megatron, NamesTheExchangeOfHeads)
     EXPECT_THAT(refusal(torchtitan_config(laid_out(launch))), HasSubstr("search ulysses = [1]"));
     launch.plan.ulysses = 2;
     EXPECT_THAT(lines(megatron_arguments(laid_out(launch))),
-                AllOf(Contains("--cp-comm-type a2a+p2p"), Contains("--hierarchical-context-parallel-sizes 2 2")));
-    EXPECT_THAT(text(bridge_overrides(laid_out(launch))), HasSubstr("model.hierarchical_context_parallel_sizes=[2,2]"));
+                AllOf(Contains("--cp-comm-type a2a+p2p"),
+                      Contains("--hierarchical-context-parallel-sizes 2 2")));
+    EXPECT_THAT(text(bridge_overrides(laid_out(launch))),
+                HasSubstr("model.hierarchical_context_parallel_sizes=[2,2]"));
     launch.plan.context_exchange = ContextExchange::all_gather;
-    EXPECT_THAT(refusal(megatron_arguments(laid_out(launch))), HasSubstr("(a2a+p2p); search context_exchange = [\"ring\"]"));
+    EXPECT_THAT(refusal(megatron_arguments(laid_out(launch))),
+                HasSubstr("(a2a+p2p); search context_exchange = [\"ring\"]"));
     launch.plan.context_exchange = ContextExchange::ring;
     launch.plan.cp = 8;
     launch.plan.ulysses = 8;
@@ -267,36 +281,49 @@ TEST(Megatron, NamesWhatOfTheNetworkItLacks)
     EXPECT_EQ(why([](Workload&) {}), "");
     EXPECT_THAT(with_block(0, Mamba2Block{.heads = 128, .head = 64}),
                 HasSubstr("block \"mamba2\" in layer \"dense\" cannot be exported"));
-    EXPECT_THAT(with_block(0, AttentionBlock{.heads = 128, .window = 512}), HasSubstr("a window of block \"attention\""));
-    EXPECT_THAT(with_block(0, AttentionBlock{.heads = 128, .context = 77}), HasSubstr("cross attention of block"));
-    EXPECT_THAT(with_block(0, AttentionBlock{.heads = 128, .causal = false}), HasSubstr("without a causal mask"));
-    EXPECT_THAT(with_block(1, MlpBlock{4096, Activation::geglu}), HasSubstr("activation geglu of block \"mlp\""));
-    EXPECT_THAT(with_block(1, ExpertsBlock{.count = 8, .active = 2, .inner = 512, .latent = 64}), HasSubstr("latent experts"));
+    EXPECT_THAT(with_block(0, AttentionBlock{.heads = 128, .window = 512}),
+                HasSubstr("a window of block \"attention\""));
+    EXPECT_THAT(with_block(0, AttentionBlock{.heads = 128, .context = 77}),
+                HasSubstr("cross attention of block"));
+    EXPECT_THAT(with_block(0, AttentionBlock{.heads = 128, .causal = false}),
+                HasSubstr("without a causal mask"));
+    EXPECT_THAT(with_block(1, MlpBlock{4096, Activation::geglu}),
+                HasSubstr("activation geglu of block \"mlp\""));
+    EXPECT_THAT(with_block(1, ExpertsBlock{.count = 8, .active = 2, .inner = 512, .latent = 64}),
+                HasSubstr("latent experts"));
     EXPECT_THAT(why([](Workload& w) { w.kinds.front().blocks.pop_back(); }),
                 HasSubstr("layer \"dense\", which is not attention followed"));
-    EXPECT_THAT(why([](Workload& w) { w.kinds.front().frozen = true; }), HasSubstr("frozen layers such as \"dense\""));
-    EXPECT_THAT(why([](Workload& w) { w.kinds.front().parallel = true; }), HasSubstr("parallel blocks of layer \"dense\""));
-    EXPECT_THAT(why([](Workload& w) { w.norms = NormPlace::sandwich; }), HasSubstr("norms = \"sandwich\" cannot"));
-    EXPECT_THAT(why([](Workload& w) { w.task = WorkloadTask::inference; }), HasSubstr("task = \"inference\" cannot"));
+    EXPECT_THAT(why([](Workload& w) { w.kinds.front().frozen = true; }),
+                HasSubstr("frozen layers such as \"dense\""));
+    EXPECT_THAT(why([](Workload& w) { w.kinds.front().parallel = true; }),
+                HasSubstr("parallel blocks of layer \"dense\""));
+    EXPECT_THAT(why([](Workload& w) { w.norms = NormPlace::sandwich; }),
+                HasSubstr("norms = \"sandwich\" cannot"));
+    EXPECT_THAT(why([](Workload& w) { w.task = WorkloadTask::inference; }),
+                HasSubstr("task = \"inference\" cannot"));
     EXPECT_THAT(why([](Workload& w) { w.optimizer.kind = Optimizer::muon; }), HasSubstr("only AdamW"));
-    EXPECT_THAT(why([](Workload& w) {
-                    LayerDescription wider = w.kinds.front();
-                    wider.name = "wide";
-                    wider.blocks[1] = MlpBlock{4096, Activation::swiglu};
-                    w.kinds.push_back(wider);
-                }),
-                HasSubstr("block \"mlp\" in layer \"wide\" that differs from that of layer \"dense\" cannot"));
+    EXPECT_THAT(
+        why([](Workload& w) {
+            LayerDescription wider = w.kinds.front();
+            wider.name = "wide";
+            wider.blocks[1] = MlpBlock{4096, Activation::swiglu};
+            w.kinds.push_back(wider);
+        }),
+        HasSubstr("block \"mlp\" in layer \"wide\" that differs from that of layer \"dense\" cannot"));
 }
 
 TEST(Megatron, ListsTheLayersWithExperts)
 {
     Launch launch = llama();
     launch.plan.order = PlacementOrder::tp_dp_pp;
-    change_decoder(launch.job.workload,
-                   [](Transformer& t) { t.experts = {.count = 8, .active = 2, .feed_forward = 2048, .every = 2}; });
-    EXPECT_THAT(lines(megatron_arguments(laid_out(launch))), Contains("--moe-layer-freq \"([0]*1+[1]*1)*63\""));
+    change_decoder(launch.job.workload, [](Transformer& t) {
+        t.experts = {.count = 8, .active = 2, .feed_forward = 2048, .every = 2};
+    });
+    EXPECT_THAT(lines(megatron_arguments(laid_out(launch))),
+                Contains("--moe-layer-freq \"([0]*1+[1]*1)*63\""));
     launch.job.workload.sequence = {{0, 1}, {1, 5}, {0, 120}};
-    EXPECT_THAT(lines(megatron_arguments(laid_out(launch))), Contains("--moe-layer-freq \"([0]*1+[1]*5+[0]*120)\""));
+    EXPECT_THAT(lines(megatron_arguments(laid_out(launch))),
+                Contains("--moe-layer-freq \"([0]*1+[1]*5+[0]*120)\""));
 }
 
 /// Modules are layers of the kind of the last, and in layouts stand before the loss.
@@ -313,7 +340,8 @@ TEST(Megatron, ExportsPredictionModules)
     EXPECT_THAT(lines(megatron_arguments(laid_out(launch))),
                 Contains("--pipeline-model-parallel-layout \"Et*30|t*33|t*32|t*31mL\""));
     launch.job.workload.prediction = {{0, 2}};
-    EXPECT_THAT(refusal(megatron_arguments(laid_out(launch))), HasSubstr("a prediction module that is not one layer"));
+    EXPECT_THAT(refusal(megatron_arguments(laid_out(launch))),
+                HasSubstr("a prediction module that is not one layer"));
     launch.job.workload.predictions = 0;
     EXPECT_THAT(text(bridge_overrides(laid_out(launch))), HasSubstr("model.mtp_num_layers=null\n"));
 }
@@ -322,10 +350,12 @@ TEST(Megatron, ShardsFurtherByItsFsdp)
 {
     Launch launch = llama();
     launch.plan.sharding = Sharding::zero3;
-    EXPECT_THAT(text(megatron_arguments(laid_out(launch))), HasSubstr("--data-parallel-sharding-strategy optim_grads_params\n"));
+    EXPECT_THAT(text(megatron_arguments(laid_out(launch))),
+                HasSubstr("--data-parallel-sharding-strategy optim_grads_params\n"));
     launch.plan.sharding = Sharding::zero1;
     launch.plan.shard_gpus = 32;
-    EXPECT_THAT(text(megatron_arguments(laid_out(launch))), HasSubstr("--num-distributed-optimizer-instances 4\n"));
+    EXPECT_THAT(text(megatron_arguments(laid_out(launch))),
+                HasSubstr("--num-distributed-optimizer-instances 4\n"));
 }
 
 TEST(Bridge, HasOverrides)
@@ -333,8 +363,9 @@ TEST(Bridge, HasOverrides)
     const auto overrides = lines(bridge_overrides(laid_out(llama())));
     for (const char* line :
          {"model.tensor_model_parallel_size=8", "model.virtual_pipeline_model_parallel_size=8",
-          "model.account_for_loss_in_pipeline_split=true", "dist.use_tp_pp_dp_mapping=true", "train.global_batch_size=2048",
-          "ddp.use_distributed_optimizer=true", "model.recompute_granularity=selective"}) {
+          "model.account_for_loss_in_pipeline_split=true", "dist.use_tp_pp_dp_mapping=true",
+          "train.global_batch_size=2048", "ddp.use_distributed_optimizer=true",
+          "model.recompute_granularity=selective"}) {
         EXPECT_THAT(overrides, Contains(line));
     }
 }
@@ -352,10 +383,11 @@ TEST(Torchtitan, HasTablesOfSettings)
 {
     const auto config = lines(torchtitan_config(laid_out(for_torchtitan())));
     for (const char* line :
-         {"[parallelism]", "data_parallel_replicate_degree = 128", "data_parallel_shard_degree = 1", "tensor_parallel_degree = 8",
-          "pipeline_parallel_schedule = \"Interleaved1F1B\"", "pipeline_parallel_layers_per_stage = 1",
-          "pipeline_parallel_first_stage_less_layers = 1", "[training]", "local_batch_size = 16", "global_batch_size = 2048",
-          "seq_len = 8192", "steps = 929832", "[activation_checkpoint]", "mode = \"full\""}) {
+         {"[parallelism]", "data_parallel_replicate_degree = 128", "data_parallel_shard_degree = 1",
+          "tensor_parallel_degree = 8", "pipeline_parallel_schedule = \"Interleaved1F1B\"",
+          "pipeline_parallel_layers_per_stage = 1", "pipeline_parallel_first_stage_less_layers = 1",
+          "[training]", "local_batch_size = 16", "global_batch_size = 2048", "seq_len = 8192",
+          "steps = 929832", "[activation_checkpoint]", "mode = \"full\""}) {
         EXPECT_THAT(config, Contains(line));
     }
 }
@@ -383,12 +415,14 @@ TEST(Torchtitan, ShardsOnlyWithoutPipelines)
     EXPECT_THAT(config, Contains("data_parallel_shard_degree = 2048"));
     EXPECT_THAT(config, Contains("fsdp_reshard_after_forward = \"always\""));
     launch.plan.sharding = Sharding::zero2;
-    EXPECT_THAT(lines(torchtitan_config(laid_out(launch))), Contains("fsdp_reshard_after_forward = \"never\""));
+    EXPECT_THAT(lines(torchtitan_config(laid_out(launch))),
+                Contains("fsdp_reshard_after_forward = \"never\""));
     for (const Sharding sharding : {Sharding::zero2, Sharding::zero3}) {
         Launch piped = for_torchtitan();
         piped.plan.sharding = sharding;
         EXPECT_THAT(refusal(torchtitan_config(laid_out(piped))),
-                    HasSubstr("unsharded gradients and gathered parameters from the first microbatch to the last, which is more "
+                    HasSubstr("unsharded gradients and gathered parameters from the first microbatch to the "
+                              "last, which is more "
                               "memory than predicted for sharding " +
                               std::string(name(sharding)) + "; search sharding = [\"none\"], or pp = [1]"));
         piped.plan.dp = 1;  // nothing to shard over
@@ -413,7 +447,8 @@ TEST(Torchtitan, TakesOtherSchedulesAsTables)
     EXPECT_THAT(lines(torchtitan_config(laid_out(launch))),
                 Contains(R"(pipeline_parallel_schedule_csv = "a \"b\".schedule.csv")"));
     launch.plan.schedule = Schedule::zb_v;
-    EXPECT_THAT(lines(torchtitan_config(laid_out(launch))), Contains("pipeline_parallel_schedule = \"ZBVZeroBubble\""));
+    EXPECT_THAT(lines(torchtitan_config(laid_out(launch))),
+                Contains("pipeline_parallel_schedule = \"ZBVZeroBubble\""));
 }
 
 TEST(Torchtitan, RefusesWhatItDoesNotHave)
@@ -437,14 +472,15 @@ TEST(Torchtitan, NamesTheModulesOfUnevenStages)
     launch.plan.chunks = 2;
     launch.plan.split = LayerSplit::given;
     launch.job.workload.layouts = {std::get<std::vector<Chunk>>(parse_layout("E|t*3|t|ttL"))};
-    EXPECT_THAT(lines(torchtitan_config(laid_out(launch))),
-                Contains(
-                    R"(module_fqns_per_model_part = [["tok_embeddings"], ["layers.0", "layers.1", "layers.2"], ["layers.3"], )"
-                    R"(["layers.4", "layers.5", "norm", "output"]])"));
-    EXPECT_THAT(text(torchtitan_config(laid_out(launch))), Not(HasSubstr("layers_per_stage")));
     EXPECT_THAT(
-        text(torchtitan_recipe(laid_out(launch))),
-        HasSubstr("config.parallelism.pipeline_parallel_module_fqns_per_model_part = [[\"tok_embeddings\"], [\"layers.0\""));
+        lines(torchtitan_config(laid_out(launch))),
+        Contains(
+            R"(module_fqns_per_model_part = [["tok_embeddings"], ["layers.0", "layers.1", "layers.2"], ["layers.3"], )"
+            R"(["layers.4", "layers.5", "norm", "output"]])"));
+    EXPECT_THAT(text(torchtitan_config(laid_out(launch))), Not(HasSubstr("layers_per_stage")));
+    EXPECT_THAT(text(torchtitan_recipe(laid_out(launch))),
+                HasSubstr("config.parallelism.pipeline_parallel_module_fqns_per_model_part = "
+                          "[[\"tok_embeddings\"], [\"layers.0\""));
     EXPECT_THAT(text(torchtitan_recipe(laid_out(launch))), HasSubstr("\"norm\", \"lm_head\"]]\n"));
 }
 
@@ -497,8 +533,10 @@ TEST(Slurm, NamesTheNodesThatThePlanHas)
     launch.job.cluster.node_factors[9] = 1.1;
     launch.job.cluster.node_factors[100] = 1.05;
     const std::string in_job =
-        "#   In the job, in this order: nodes 0-4,6-8,10-2033 (the slowest, 100, takes 1.05 times as long).\n";
-    const std::string kept_out = "#   Not in the job: nodes 5,9,2034-2047 (the slowest, 5, takes 1.3 times as long).\n";
+        "#   In the job, in this order: nodes 0-4,6-8,10-2033 (the slowest, 100, takes 1.05 times as "
+        "long).\n";
+    const std::string kept_out =
+        "#   Not in the job: nodes 5,9,2034-2047 (the slowest, 5, takes 1.3 times as long).\n";
     const std::string script = text(slurm_script(launch));
     EXPECT_THAT(script, HasSubstr(in_job + kept_out + "#   Select them with sbatch --nodelist=HOSTS"));
     EXPECT_THAT(script, HasSubstr("#SBATCH --nodes=2032\n"));
@@ -511,7 +549,9 @@ TEST(Json, HoldsThePlan)
     launch.orders = {{{Pass::forward, 0, 0}, {Pass::backward, 0, 0}}};
     const auto json = nlohmann::json::parse(text(launch_json(laid_out(launch))));
     EXPECT_EQ(json["plan"]["dp"], 128);
-    for_each_axis([&json](const auto& axis) { EXPECT_TRUE(json["plan"].contains(std::string(axis.name))) << axis.name; });
+    for_each_axis([&json](const auto& axis) {
+        EXPECT_TRUE(json["plan"].contains(std::string(axis.name))) << axis.name;
+    });
     EXPECT_TRUE(json["plan"]["checkpoint_interval"].is_null());
     EXPECT_EQ(json["plan"]["schedule"], "interleaved");
     EXPECT_EQ(json["phase"]["global_batch"], 2048);
@@ -535,7 +575,8 @@ TEST(Stamp, TellsThePhaseWhereThereAreSeveral)
     Launch launch = llama();
     EXPECT_EQ(stamp(launch, "a", "b").find("# Phase"), std::string::npos);
     launch.phases = 2;
-    EXPECT_NE(stamp(launch, "a", "b").find("# Phase 1 of 2; phases are launched one after the other, and --phase K"),
+    EXPECT_NE(stamp(launch, "a", "b")
+                  .find("# Phase 1 of 2; phases are launched one after the other, and --phase K"),
               std::string::npos);
 }
 
@@ -557,7 +598,8 @@ TEST(Stamp, TellsTheSparesThatThePlanWasJudgedWith)
     EXPECT_TRUE(json["plan"]["spares"].is_null());
     EXPECT_EQ(json["spare_gpus"], 0);
     launch.plan.spares = 64;
-    const std::string line = "# Predicted times and costs include 64 spare nodes (512 GPUs) that replace failed ones";
+    const std::string line =
+        "# Predicted times and costs include 64 spare nodes (512 GPUs) that replace failed ones";
     const std::string script = text(slurm_script(launch));
     EXPECT_THAT(script, HasSubstr(line));
     EXPECT_THAT(script, HasSubstr("#SBATCH --nodes=2048\n"));
@@ -577,10 +619,12 @@ TEST(Stamp, TellsTheHardwareWhereThereIsAChoice)
     Launch launch = llama();
     EXPECT_THAT(text(megatron_arguments(laid_out(launch))), Not(HasSubstr("variant")));
     EXPECT_TRUE(nlohmann::json::parse(text(launch_json(laid_out(launch))))["variant"].is_null());
-    launch.choices = {{.name = "domain.group", .hardware = HardwareParameter{.target = HardwareTarget::group}},
-                      {.name = "cluster.bandwidth", .hardware = HardwareParameter{.target = HardwareTarget::bandwidth}}};
+    launch.choices = {
+        {.name = "domain.group", .hardware = HardwareParameter{.target = HardwareTarget::group}},
+        {.name = "cluster.bandwidth", .hardware = HardwareParameter{.target = HardwareTarget::bandwidth}}};
     launch.chosen = {HardwareLevel{16.0}, HardwareLevel{65.5e9}};
-    const std::string line = "# Predicted for this variant of hardware and network: domain.group=16 cluster.bandwidth=65.5GB/s\n";
+    const std::string line =
+        "# Predicted for this variant of hardware and network: domain.group=16 cluster.bandwidth=65.5GB/s\n";
     const std::string script = text(slurm_script(launch));
     EXPECT_THAT(script, HasSubstr(line));
     EXPECT_THAT(script, HasSubstr("Slurm does not check this"));
@@ -611,9 +655,9 @@ TEST(Launch, KeepsTextsOfTheScenarioOnTheirLines)
         Launch launch = laid_out(name.starts_with("torchtitan") ? for_torchtitan() : llama());
         const Exported plain = target.make(launch);
         ASSERT_EQ(refusal(plain), "") << name;
-        for (std::string* text :
-             {&launch.study, &launch.point, &launch.design, &launch.job.workload.name, &launch.job.cluster.name,
-              &launch.job.cluster.tiers.front().name, &launch.job.cluster.tiers.back().name}) {
+        for (std::string* text : {&launch.study, &launch.point, &launch.design, &launch.job.workload.name,
+                                  &launch.job.cluster.name, &launch.job.cluster.tiers.front().name,
+                                  &launch.job.cluster.tiers.back().name}) {
             *text += "x\ntouch PWNED\r\xc2\x85\x1b[31m#";
         }
         launch.price = "2 USD/h\ntouch PWNED";
@@ -622,7 +666,9 @@ TEST(Launch, KeepsTextsOfTheScenarioOnTheirLines)
         const Exported hostile = target.make(launch);
         EXPECT_EQ(lines(hostile).size(), lines(plain).size() + more) << name;
         EXPECT_EQ(text(hostile).find_first_of("\r\x1b"), std::string::npos) << name;
-        EXPECT_EQ(text(hostile).find("\xc2\x85"), name == "json" ? text(hostile).find("\xc2\x85") : std::string::npos) << name;
+        EXPECT_EQ(text(hostile).find("\xc2\x85"),
+                  name == "json" ? text(hostile).find("\xc2\x85") : std::string::npos)
+            << name;
     }
 }
 

@@ -22,7 +22,8 @@ using testing::Not;
 /// With the layers of its chunks.
 Launch with_layers(Launch launch)
 {
-    launch.chunks = std::get<std::vector<Chunk>>(layout(launch.job.workload.layers(), launch.plan, launch.job.workload.layouts));
+    launch.chunks = std::get<std::vector<Chunk>>(
+        layout(launch.job.workload.layers(), launch.plan, launch.job.workload.layouts));
     return launch;
 }
 
@@ -64,12 +65,16 @@ std::vector<std::string> judged_lines(const Exported& exported)
 TEST(Judged, DispatchersAreThoseOfTheStack)
 {
     Launch launch = experts();
-    EXPECT_THAT(judged_lines(megatron_arguments(with_layers(launch))), Contains("--moe-token-dispatcher-type alltoall"));
+    EXPECT_THAT(judged_lines(megatron_arguments(with_layers(launch))),
+                Contains("--moe-token-dispatcher-type alltoall"));
     launch.job.cluster.stack.sends_once = true;
-    EXPECT_THAT(judged_lines(megatron_arguments(with_layers(launch))), Contains("--moe-token-dispatcher-type flex"));
+    EXPECT_THAT(judged_lines(megatron_arguments(with_layers(launch))),
+                Contains("--moe-token-dispatcher-type flex"));
     EXPECT_THAT(judged_lines(megatron_arguments(with_layers(launch))), Contains("--moe-enable-deepep"));
-    EXPECT_THAT(judged_lines(bridge_overrides(with_layers(launch))), Contains("model.moe_token_dispatcher_type=flex"));
-    EXPECT_THAT(judged_lines(bridge_overrides(with_layers(launch))), Contains("model.moe_enable_deepep=true"));
+    EXPECT_THAT(judged_lines(bridge_overrides(with_layers(launch))),
+                Contains("model.moe_token_dispatcher_type=flex"));
+    EXPECT_THAT(judged_lines(bridge_overrides(with_layers(launch))),
+                Contains("model.moe_enable_deepep=true"));
     launch.plan.ep = 1;
     EXPECT_THAT(judged_lines(megatron_arguments(with_layers(launch))), Not(Contains("--moe-enable-deepep")));
     launch.plan.ep = 8;
@@ -82,13 +87,18 @@ TEST(Judged, SelectiveRecomputeNamesItsModules)
 {
     Launch launch = dense();
     launch.plan.recompute = Recompute::selective;
-    EXPECT_THAT(judged_lines(megatron_arguments(with_layers(launch))), Contains("--recompute-modules layernorm"));
-    EXPECT_THAT(judged_lines(bridge_overrides(with_layers(launch))), Contains("model.recompute_modules='[layernorm]'"));
-    launch.job.workload.change<AttentionBlock>([](AttentionBlock& attention) { attention.kernel = AttentionKernel::plain; });
-    EXPECT_THAT(judged_lines(megatron_arguments(with_layers(launch))), Contains("--recompute-modules core_attn"));
+    EXPECT_THAT(judged_lines(megatron_arguments(with_layers(launch))),
+                Contains("--recompute-modules layernorm"));
+    EXPECT_THAT(judged_lines(bridge_overrides(with_layers(launch))),
+                Contains("model.recompute_modules='[layernorm]'"));
+    launch.job.workload.change<AttentionBlock>(
+        [](AttentionBlock& attention) { attention.kernel = AttentionKernel::plain; });
+    EXPECT_THAT(judged_lines(megatron_arguments(with_layers(launch))),
+                Contains("--recompute-modules core_attn"));
     launch = experts();
     launch.plan.recompute = Recompute::selective;
-    EXPECT_THAT(judged_lines(megatron_arguments(with_layers(launch))), Contains("--recompute-modules layernorm moe_act"));
+    EXPECT_THAT(judged_lines(megatron_arguments(with_layers(launch))),
+                Contains("--recompute-modules layernorm moe_act"));
     launch = dense();
     launch.plan.recompute = Recompute::selective;  // by operators, other ones
     EXPECT_TRUE(std::holds_alternative<Refusals>(torchtitan_config(with_layers(launch))));
@@ -97,11 +107,14 @@ TEST(Judged, SelectiveRecomputeNamesItsModules)
 TEST(Judged, PositionsAreThoseOfTheNetwork)
 {
     Launch launch = dense();
-    EXPECT_THAT(judged_lines(megatron_arguments(with_layers(launch))), Contains("--position-embedding-type rope"));
+    EXPECT_THAT(judged_lines(megatron_arguments(with_layers(launch))),
+                Contains("--position-embedding-type rope"));
     launch.job.workload = catalog_workload("gpt3-175b");
-    EXPECT_THAT(judged_lines(megatron_arguments(with_layers(launch))), Contains("--position-embedding-type learned_absolute"));
+    EXPECT_THAT(judged_lines(megatron_arguments(with_layers(launch))),
+                Contains("--position-embedding-type learned_absolute"));
     launch = experts();
-    EXPECT_THAT(judged_lines(megatron_arguments(with_layers(launch))), Contains("--position-embedding-type rope"));
+    EXPECT_THAT(judged_lines(megatron_arguments(with_layers(launch))),
+                Contains("--position-embedding-type rope"));
 }
 
 /// Megatron divides samples by the batch of the phase for the iterations of all phases: 1,000 and 500 of them.
@@ -111,7 +124,9 @@ TEST(Judged, LaterPhasesCountFromTheFirst)
     const Phase first{.tokens = 1000.0 * 4096 * 256, .sequence = 4096, .global_batch = 256};
     launch.phase = first;
     EXPECT_THAT(judged_lines(megatron_arguments(with_layers(launch))), Contains("--train-samples 256000"));
-    launch.phase = {.tokens = 1e10, .sequence = 1024, .global_batch = 64};  // 152,587.9 steps, which Megatron would round down
+    launch.phase = {.tokens = 1e10,
+                    .sequence = 1024,
+                    .global_batch = 64};  // 152,587.9 steps, which Megatron would round down
     EXPECT_THAT(judged_lines(megatron_arguments(with_layers(launch))), Contains("--train-samples 9765632"));
     EXPECT_THAT(judged_lines(bridge_overrides(with_layers(launch))), Contains("train.train_samples=9765632"));
     launch.phase = first;
@@ -125,7 +140,9 @@ TEST(Judged, LaterPhasesCountFromTheFirst)
     EXPECT_THAT(arguments, Contains("--load FILL_IN"));
     EXPECT_THAT(arguments, Contains("--max-position-embeddings 8192"));
     EXPECT_THAT(judged_lines(bridge_overrides(with_layers(launch))), Contains("train.train_samples=768000"));
-    launch.phase = {.tokens = 500.0 * 8192 * 128, .sequence = 8192, .global_batch = 128};  // 192,000 are less than 256,000
+    launch.phase = {.tokens = 500.0 * 8192 * 128,
+                    .sequence = 8192,
+                    .global_batch = 128};  // 192,000 are less than 256,000
     EXPECT_TRUE(std::holds_alternative<Refusals>(megatron_arguments(with_layers(launch))));
     EXPECT_TRUE(std::holds_alternative<Refusals>(bridge_overrides(with_layers(launch))));
     launch.plan.sharding = Sharding::none;
@@ -139,7 +156,8 @@ TEST(Judged, WhatIsMissingCannotRun)
     const auto arguments = judged_lines(megatron_arguments(with_layers(launch)));
     for (const char* name : {"lr", "data-path", "tokenizer-type", "tokenizer-model", "save"}) {
         EXPECT_THAT(arguments, Contains(std::string("--") + name + " FILL_IN"));
-        EXPECT_THAT(arguments, Contains(AllOf(HasSubstr("# "), HasSubstr("FILL_IN"), HasSubstr(std::string("--") + name))));
+        EXPECT_THAT(arguments, Contains(AllOf(HasSubstr("# "), HasSubstr("FILL_IN"),
+                                              HasSubstr(std::string("--") + name))));
     }
     EXPECT_THAT(arguments, Not(Contains("--load FILL_IN")));
     launch.plan.sharding = Sharding::none;
@@ -155,9 +173,19 @@ TEST(Judged, WhatIsMissingCannotRun)
 TEST(Judged, TorchtitanAddsUpMicrobatches)
 {
     Launch launch = dense();
-    launch.plan = {.tp = 2, .pp = 1, .dp = 32, .microbatch = 2, .sharding = Sharding::zero3, .order = PlacementOrder::tp_dp_pp};
+    launch.plan = {.tp = 2,
+                   .pp = 1,
+                   .dp = 32,
+                   .microbatch = 2,
+                   .sharding = Sharding::zero3,
+                   .order = PlacementOrder::tp_dp_pp};
     EXPECT_THAT(judged_lines(torchtitan_config(with_layers(launch))), Contains("local_batch_size = 2"));
-    launch.plan = {.tp = 2, .pp = 4, .dp = 8, .microbatch = 2, .sharding = Sharding::none, .order = PlacementOrder::tp_dp_pp};
+    launch.plan = {.tp = 2,
+                   .pp = 4,
+                   .dp = 8,
+                   .microbatch = 2,
+                   .sharding = Sharding::none,
+                   .order = PlacementOrder::tp_dp_pp};
     EXPECT_THAT(judged_lines(torchtitan_config(with_layers(launch))), Contains("local_batch_size = 32"));
     EXPECT_THAT(judged_lines(torchtitan_recipe(with_layers(launch))),
                 Contains("    config.parallelism.num_pp_microbatches = 16"));
@@ -201,7 +229,8 @@ TEST(Judged, KindsOf8BitsAreRecipes)
                                        {Precision::mxfp8, "mxfp8"}}) {
         Launch launch = dense();
         launch.job.workload.precision = kind;
-        EXPECT_THAT(judged_lines(megatron_arguments(with_layers(launch))), Contains(std::string("--fp8-recipe ") + recipe));
+        EXPECT_THAT(judged_lines(megatron_arguments(with_layers(launch))),
+                    Contains(std::string("--fp8-recipe ") + recipe));
     }
 }
 
@@ -210,7 +239,8 @@ TEST(Judged, AttentionIn8BitsIsNotExported)
     Launch launch = dense();
     launch.job.workload.precision = Precision::fp8_current;
     launch.job.workload.attention_precision = AttentionPrecision::fp8;
-    for (const Exported& refused : {megatron_arguments(with_layers(launch)), bridge_overrides(with_layers(launch))}) {
+    for (const Exported& refused :
+         {megatron_arguments(with_layers(launch)), bridge_overrides(with_layers(launch))}) {
         EXPECT_THAT(std::get<Refusals>(refused).front(), HasSubstr("attention in fp8 is not exported"));
     }
 }
@@ -220,7 +250,8 @@ TEST(Judged, LossesAreNotExported)
 {
     Launch launch = dense();
     launch.job.workload.loss = LossKernel::chunked;
-    for (const Exported& refused : {megatron_arguments(with_layers(launch)), bridge_overrides(with_layers(launch))}) {
+    for (const Exported& refused :
+         {megatron_arguments(with_layers(launch)), bridge_overrides(with_layers(launch))}) {
         EXPECT_THAT(std::get<Refusals>(refused).front(), HasSubstr("loss = \"chunked\" is not exported"));
     }
 }
@@ -240,9 +271,11 @@ TEST(Judged, LayersAtTheEndsStayInSixteenBits)
     launch.job.workload.wide = {.last = 9};
     EXPECT_THAT(refusal(megatron_arguments(with_layers(launch))), HasSubstr("at most 8 layers at each end"));
     launch.job.workload.precision = Precision::nvfp4;  // has no such limit
-    EXPECT_THAT(judged_lines(megatron_arguments(with_layers(launch))), Contains("--num-layers-at-end-in-bf16 9"));
+    EXPECT_THAT(judged_lines(megatron_arguments(with_layers(launch))),
+                Contains("--num-layers-at-end-in-bf16 9"));
     launch.job.workload.wide = {.blocks = {"attention"}};
-    EXPECT_THAT(refusal(megatron_arguments(with_layers(launch))), HasSubstr("whole layers in bf16, not blocks"));
+    EXPECT_THAT(refusal(megatron_arguments(with_layers(launch))),
+                HasSubstr("whole layers in bf16, not blocks"));
 }
 
 /// Names that stand in tests/io/export/names, where each list has its version and source.
@@ -268,7 +301,8 @@ std::vector<std::string> names_in(const Exported& exported, const std::string& t
             names.push_back(line.substr(0, line.find('=')));
         } else if (target == "torchtitan" && line.starts_with("[")) {
             table = line.substr(1, line.find(']') - 1);
-        } else if (target == "torchtitan" && !line.starts_with("#") && line.find(" = ") != std::string::npos) {
+        } else if (target == "torchtitan" && !line.starts_with("#") &&
+                   line.find(" = ") != std::string::npos) {
             names.push_back(table + "." + line.substr(0, line.find(" = ")));
         } else if (target == "torchtitan-recipe" && line.starts_with("    config.")) {
             names.push_back(line.substr(11, line.find(" = ") - 11));
@@ -311,7 +345,9 @@ TEST(Judged, NamesAreThoseOfTheirVersion)
             l.job.workload.precision = Precision::nvfp4;
             l.job.workload.wide = {.first = 2, .last = 8};
         });
-        add(base, [](Launch& l) { l.job.workload.change<ExpertsBlock>([](ExpertsBlock& experts) { experts.capacity = 1.5; }); });
+        add(base, [](Launch& l) {
+            l.job.workload.change<ExpertsBlock>([](ExpertsBlock& experts) { experts.capacity = 1.5; });
+        });
         add(base, [](Launch& l) { l.before = {l.phase}; });
         for (const ExpertOverlap overlap : {ExpertOverlap::shared_experts, ExpertOverlap::microbatches}) {
             add(base, [overlap](Launch& l) {

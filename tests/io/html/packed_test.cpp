@@ -39,15 +39,16 @@ std::vector<Number> numbers(const std::string& text)
     const std::vector<std::uint8_t> bytes = decoded(text);
     std::vector<Number> list(bytes.size() / sizeof(Number));
     for (std::size_t i = 0; i < bytes.size(); ++i) {
-        list[i / sizeof(Number)] =
-            static_cast<Number>(list[i / sizeof(Number)] | static_cast<Number>(bytes[i]) << 8 * (i % sizeof(Number)));
+        list[i / sizeof(Number)] = static_cast<Number>(
+            list[i / sizeof(Number)] | static_cast<Number>(bytes[i]) << 8 * (i % sizeof(Number)));
     }
     return list;
 }
 
 TEST(Base64, IsThatOfTheStandard)
 {
-    const std::vector<std::uint16_t> ma{0x614d};  // "Ma" and the examples of RFC 4648, section 10: "foob", "foobar"
+    const std::vector<std::uint16_t> ma{
+        0x614d};  // "Ma" and the examples of RFC 4648, section 10: "foob", "foobar"
     EXPECT_EQ(base64(ma), "TWE=");
     EXPECT_EQ(base64(std::vector<std::uint16_t>{0x6f66, 0x626f}), "Zm9vYg==");
     EXPECT_EQ(base64(std::vector<std::uint16_t>{0x6f66, 0x626f, 0x7261}), "Zm9vYmFy");

@@ -17,8 +17,11 @@ using testing::SizeIs;
 
 LogOptions plan_of_log(std::string trainer = "")
 {
-    return {
-        .path = "job.log", .trainer = std::move(trainer), .tokens_per_step = 4096000.0, .sequences_per_step = 1000.0, .gpus = 64};
+    return {.path = "job.log",
+            .trainer = std::move(trainer),
+            .tokens_per_step = 4096000.0,
+            .sequences_per_step = 1000.0,
+            .gpus = 64};
 }
 
 /// Reads a whole text.
@@ -46,14 +49,18 @@ std::vector<FormatCase> format_cases()
     return {
         {"megatron",
          "using world size: 64\n"
-         " [2026-03-01 10:00:00.123456] iteration       10/    5000 | consumed samples:        10240 | elapsed time per "
+         " [2026-03-01 10:00:00.123456] iteration       10/    5000 | consumed samples:        10240 | "
+         "elapsed time per "
          "iteration (ms): 9812.4 | "
-         "throughput per GPU (TFLOP/s/GPU): 401.2 | learning rate: 1.5E-04 | global batch size:  1024 | lm loss: 9.1E+00 | loss "
+         "throughput per GPU (TFLOP/s/GPU): 401.2 | learning rate: 1.5E-04 | global batch size:  1024 | lm "
+         "loss: 9.1E+00 | loss "
          "scale: 1.0 | "
          "grad norm: 1.2 | number of skipped iterations:   0 | number of nan iterations:   0 |\n"
-         "[Rank 0] (after 10 iterations) memory (MB) | allocated: 100.0 | max allocated: 2048.0 | reserved: 1.0 | max reserved: "
+         "[Rank 0] (after 10 iterations) memory (MB) | allocated: 100.0 | max allocated: 2048.0 | reserved: "
+         "1.0 | max reserved: "
          "9.0\n"
-         " [2026-03-01 10:01:40] iteration       20/    5000 | consumed samples:        20480 | elapsed time per iteration (ms): "
+         " [2026-03-01 10:01:40] iteration       20/    5000 | consumed samples:        20480 | elapsed time "
+         "per iteration (ms): "
          "9700.0 | lm loss: 8E+00 |\n",
          {9.8124, 9.7},
          {10, 20},
@@ -61,16 +68,19 @@ std::vector<FormatCase> format_cases()
          2.0 * gib},
         // Primus: the last interval / the mean of the run
         {"megatron",
-         " iteration        1/     100 | consumed samples:  128 | elapsed time per iteration (ms): 2500.5/2600.0 | throughput "
+         " iteration        1/     100 | consumed samples:  128 | elapsed time per iteration (ms): "
+         "2500.5/2600.0 | throughput "
          "per GPU (TFLOP/s/GPU): 310.0/300.0 |\n"
-         " iteration        2/     100 | consumed samples:  256 | elapsed time per iteration (ms): 2400.0/2500.2 | throughput "
+         " iteration        2/     100 | consumed samples:  256 | elapsed time per iteration (ms): "
+         "2400.0/2500.2 | throughput "
          "per GPU (TFLOP/s/GPU): 310.0/300.0 |\n",
          {2.5005, 2.4},
          {1, 2},
          {1, 1}},
         // MindSpeed's FSDP2 trainer
         {"megatron",
-         " iteration        1/     100 | consumed samples:  128 | consumed tokens:  4096 | elapsed time per iteration (ms): "
+         " iteration        1/     100 | consumed samples:  128 | consumed tokens:  4096 | elapsed time per "
+         "iteration (ms): "
          "812.25 |\n",
          {0.81225},
          {1},
@@ -78,39 +88,48 @@ std::vector<FormatCase> format_cases()
         // Megatron-Bridge prints both; the line with a number counts
         {"megatron",
          "Step Time : 9.81s GPU utilization: 401.2MODEL_TFLOP/s/GPU\n"
-         " [2026-03-01 10:00:00] iteration        1/    5000 | consumed samples: 1024 | elapsed time per iteration (ms): 9812.4 "
+         " [2026-03-01 10:00:00] iteration        1/    5000 | consumed samples: 1024 | elapsed time per "
+         "iteration (ms): 9812.4 "
          "| lm loss: 9E+00 |\n"
          "Step Time : 9.70s GPU utilization: 401.2MODEL_TFLOP/s/GPU\n"
-         " [2026-03-01 10:00:10] iteration        2/    5000 | consumed samples: 2048 | elapsed time per iteration (ms): 9700.0 "
+         " [2026-03-01 10:00:10] iteration        2/    5000 | consumed samples: 2048 | elapsed time per "
+         "iteration (ms): 9700.0 "
          "| lm loss: 9E+00 |\n",
          {9.8124, 9.7},
          {1, 2},
          {1, 1}},
         {"bridge",
-         "Step Time : 9.81s GPU utilization: 401.2MODEL_TFLOP/s/GPU\nStep Time : 9.70s GPU utilization: 401.2MODEL_TFLOP/s/GPU\n",
+         "Step Time : 9.81s GPU utilization: 401.2MODEL_TFLOP/s/GPU\nStep Time : 9.70s GPU utilization: "
+         "401.2MODEL_TFLOP/s/GPU\n",
          {9.81, 9.7},
          {1, 2},
          {1, 1}},
         {"nemo",
-         "Training epoch 0, iteration 0/999 | lr: 1.499e-07 | global_batch_size: 512 | global_step: 0 | reduced_train_loss: "
+         "Training epoch 0, iteration 0/999 | lr: 1.499e-07 | global_batch_size: 512 | global_step: 0 | "
+         "reduced_train_loss: "
          "11.03 | train_step_timing in s: 48.3\n"
-         "Training epoch 0, iteration 1/999 | lr: 2.9e-07 | global_batch_size: 512 | global_step: 1 | train_step_timing in s: "
+         "Training epoch 0, iteration 1/999 | lr: 2.9e-07 | global_batch_size: 512 | global_step: 1 | "
+         "train_step_timing in s: "
          "12.34 | consumed_samples: 1024\n",
          {48.3, 12.34},
          {1, 2},
          {1, 1}},
         {"nemo-bar",
-         "Epoch 0: :  47%|####7     | 7/15 [06:19<07:13, reduced_train_loss=11.50, global_step=6.000, train_step_timing in "
+         "Epoch 0: :  47%|####7     | 7/15 [06:19<07:13, reduced_train_loss=11.50, global_step=6.000, "
+         "train_step_timing in "
          "s=49.50]\r"
-         "Epoch 0: :  47%|####7     | 7/15 [06:19<07:13, reduced_train_loss=11.50, global_step=6.000, train_step_timing in "
+         "Epoch 0: :  47%|####7     | 7/15 [06:19<07:13, reduced_train_loss=11.50, global_step=6.000, "
+         "train_step_timing in "
          "s=49.50]\r"
-         "Epoch 0: :  53%|#####3    | 8/15 [06:29<07:03, reduced_train_loss=11.50, global_step=7.000, train_step_timing in "
+         "Epoch 0: :  53%|#####3    | 8/15 [06:29<07:03, reduced_train_loss=11.50, global_step=7.000, "
+         "train_step_timing in "
          "s=9.50, val_loss=1.0]\n",
          {49.5, 9.5},
          {7, 8},
          {1, 1}},
         {"automodel",
-         "2026-01-01 | INFO | step 5 | epoch 0 | loss 2.1000 | grad_norm 1.0000 | lr 1.00e-05 | mem 41.50 GiB | tps "
+         "2026-01-01 | INFO | step 5 | epoch 0 | loss 2.1000 | grad_norm 1.0000 | lr 1.00e-05 | mem 41.50 "
+         "GiB | tps "
          "409600.00(6400.00/gpu) | num_label_tokens 4000000\n",
          {10.0},
          {5},
@@ -119,9 +138,11 @@ std::vector<FormatCase> format_cases()
         {"torchtitan",
          "[rank0]:[titan] 2026-01-01 10:00:00,000 - root - INFO - \x1b[31mstep: 10  \x1b[32mloss:  8.12345  "
          "\x1b[38;2;180;60;0mgrad_norm:  1.2000  "
-         "\x1b[38;2;54;234;195mmemory: 40.00GiB(50.00%)  \x1b[34mtps: 6,400  \x1b[36mtflops: 390.10  \x1b[35mmfu: "
+         "\x1b[38;2;54;234;195mmemory: 40.00GiB(50.00%)  \x1b[34mtps: 6,400  \x1b[36mtflops: 390.10  "
+         "\x1b[35mmfu: "
          "39.45%\x1b[39m\n"
-         "[rank0]:[titan] 2026-01-01 10:01:40,000 - root - INFO - step: 20  loss:  8.1  grad_norm:  1.2000  memory: "
+         "[rank0]:[titan] 2026-01-01 10:01:40,000 - root - INFO - step: 20  loss:  8.1  grad_norm:  1.2000  "
+         "memory: "
          "44.00GiB(55.00%)  tps: 12,800  "
          "tflops: 390.10  mfu: N/A\n",
          {10.0, 5.0},
@@ -129,16 +150,19 @@ std::vector<FormatCase> format_cases()
          {1, 10},
          44.0 * gib},
         {"maxtext",
-         "completed step: 0, seconds: 31.500, TFLOP/s/device: 12.345, Tokens/s/device: 100.000, total_weights: 65536, loss: "
+         "completed step: 0, seconds: 31.500, TFLOP/s/device: 12.345, Tokens/s/device: 100.000, "
+         "total_weights: 65536, loss: "
          "10.874\n"
          "completed profiler activation step: 1\n"
-         "Rampup Batch Size Phase, completed step: 2, seconds: 3.250, live slice count: 4, TFLOP/s/device: 212.345, "
+         "Rampup Batch Size Phase, completed step: 2, seconds: 3.250, live slice count: 4, TFLOP/s/device: "
+         "212.345, "
          "Tokens/s/device: 1000.000, total_weights: 65536\n",
          {31.5, 3.25},
          {1, 3},
          {1, 1}},
         {"deepspeed-pipeline",
-         "steps: 10 loss: 5.5508 lm loss: 5.5103 iter time (s): 0.936 samples/sec: 136.706\nsteps: 20 loss: 5.5 iter time (s): "
+         "steps: 10 loss: 5.5508 lm loss: 5.5103 iter time (s): 0.936 samples/sec: 136.706\nsteps: 20 loss: "
+         "5.5 iter time (s): "
          "0.900 samples/sec: 142.2\n",
          {0.936, 0.9},
          {10, 20},
@@ -153,8 +177,10 @@ std::vector<FormatCase> format_cases()
          20.5 * gib},
         {"nanotron",
          "08/31/2026 14:37:01 [INFO|DP=0|PP=0|TP=0]: iteration: 1 / 20000 | consumed_tokens: 4.19M | "
-         "elapsed_time_per_iteration_ms: 6.2K | tokens_per_sec: 676K | global_batch_size: 1.02K | lm_loss: 11.1\n"
-         "08/31/2026 14:37:07 [INFO|DP=0|PP=0|TP=0]: iteration: 2 / 20000 | consumed_tokens: 8.38M | time_per_iteration_ms: 843 "
+         "elapsed_time_per_iteration_ms: 6.2K | tokens_per_sec: 676K | global_batch_size: 1.02K | lm_loss: "
+         "11.1\n"
+         "08/31/2026 14:37:07 [INFO|DP=0|PP=0|TP=0]: iteration: 2 / 20000 | consumed_tokens: 8.38M | "
+         "time_per_iteration_ms: 843 "
          "| tokens_per_sec: 676K\n",
          {6200.0 / 1000.0, 0.843},
          {1, 2},
@@ -175,7 +201,8 @@ std::vector<FormatCase> format_cases()
          {11, 12},
          {1, 1}},
         {"olmo-core",
-         "2026-01-01 10:00:00\tlogger\tINFO\t[step=10/4800,epoch=1,eta=3h]\n    throughput/device/TPS=7,064\n    "
+         "2026-01-01 10:00:00\tlogger\tINFO\t[step=10/4800,epoch=1,eta=3h]\n    "
+         "throughput/device/TPS=7,064\n    "
          "throughput/device/BPS (actual avg)=0.41\n    throughput/device/BPS=0.5\n"
          "[step=20/4800,epoch=1,eta=3h]\n    throughput/device/BPS=0.4\n",
          {2.0, 2.5},
@@ -184,26 +211,32 @@ std::vector<FormatCase> format_cases()
         // Steps in samples: multiples of the batch that the log states
         {"mllog",
          "0: :::MLLOG {\"time_ms\": 1, \"key\": \"global_batch_size\", \"value\": 512, \"metadata\": {}}\n"
-         "0: :::MLLOG {\"time_ms\": 2, \"key\": \"tracked_stats\", \"value\": {\"train_step_time\": 5.5}, \"metadata\": "
+         "0: :::MLLOG {\"time_ms\": 2, \"key\": \"tracked_stats\", \"value\": {\"train_step_time\": 5.5}, "
+         "\"metadata\": "
          "{\"step\": 1536.0}}\n"
          "0: :::MLLOG {\"time_ms\": 3, \"key\": \"tracked_stats\", \"value\": {\"train_step_timing\": 5.25, "
          "\"reduced_train_loss\": 2.7}, \"metadata\": {\"samples_count\": 2048}}\n"
-         "0: :::MLLOG {\"time_ms\": 4, \"key\": \"eval_accuracy\", \"value\": 2.7, \"metadata\": {\"step\": 2048}}\n",
+         "0: :::MLLOG {\"time_ms\": 4, \"key\": \"eval_accuracy\", \"value\": 2.7, \"metadata\": {\"step\": "
+         "2048}}\n",
          {5.5, 5.25},
          {3, 4},
          {1, 1}},
         // ... or steps
         {"mllog",
-         ":::MLLOG {\"key\": \"tracked_stats\", \"value\": {\"train_step_time\": 5.5}, \"metadata\": {\"step\": 31}}\n"
-         ":::MLLOG {\"key\": \"tracked_stats\", \"value\": {\"train_step_time\": 5.25}, \"metadata\": {\"step\": 63}}\n",
+         ":::MLLOG {\"key\": \"tracked_stats\", \"value\": {\"train_step_time\": 5.5}, \"metadata\": "
+         "{\"step\": 31}}\n"
+         ":::MLLOG {\"key\": \"tracked_stats\", \"value\": {\"train_step_time\": 5.25}, \"metadata\": "
+         "{\"step\": 63}}\n",
          {5.5, 5.25},
          {31, 63},
          {1, 32}},
         // Whole seconds are averaged over a minute, and what is left over the rest
         {"llama-factory",
-         "{\"current_steps\": 10, \"total_steps\": 300, \"loss\": 1.2, \"elapsed_time\": \"0:01:02\", \"remaining_time\": "
+         "{\"current_steps\": 10, \"total_steps\": 300, \"loss\": 1.2, \"elapsed_time\": \"0:01:02\", "
+         "\"remaining_time\": "
          "\"0:40:11\"}\n"
-         "{\"current_steps\": 20, \"total_steps\": 300, \"loss\": 1.2, \"elapsed_time\": \"0:02:05\", \"remaining_time\": "
+         "{\"current_steps\": 20, \"total_steps\": 300, \"loss\": 1.2, \"elapsed_time\": \"0:02:05\", "
+         "\"remaining_time\": "
          "\"0:40:11\"}\n"
          "{\"current_steps\": 25, \"total_steps\": 300, \"loss\": 1.2, \"elapsed_time\": \"0:02:35\"}\n",
          {6.3, 6.0},
@@ -221,7 +254,8 @@ std::vector<FormatCase> format_cases()
          {10, 12},
          {10, 2}},
         {"csv",
-         "\"Step\",\"run-7 - iteration-time\",\"run-7 - iteration-time__MIN\"\n\"10\",\"6.25\",\"6.25\"\n\"20\",\"\",\"\"\n"
+         "\"Step\",\"run-7 - iteration-time\",\"run-7 - "
+         "iteration-time__MIN\"\n\"10\",\"6.25\",\"6.25\"\n\"20\",\"\",\"\"\n"
          "\"30\",\"6.5\",\"6.5\"\n",
          {6.25, 6.5},
          {10, 30},
@@ -266,17 +300,19 @@ TEST(LogReader, GivesTheBatchByTheSamplesSoFar)
     };
     EXPECT_THAT(batches(line(1, 128) + line(2, 256) + line(3, 512)), ElementsAre(128.0, 128.0, 256.0));
     EXPECT_THAT(batches(line(10, 1280) + line(20, 2560)), ElementsAre(128.0, 128.0));
-    EXPECT_THAT(batches(line(7, 1000) + line(8, 1128)), ElementsAre(0.0, 128.0));                        // after a ramp
-    EXPECT_THAT(batches(line(1, 128) + line(2, 256) + line(1, 128)), ElementsAre(128.0, 128.0, 128.0));  // restarted
+    EXPECT_THAT(batches(line(7, 1000) + line(8, 1128)), ElementsAre(0.0, 128.0));  // after a ramp
+    EXPECT_THAT(batches(line(1, 128) + line(2, 256) + line(1, 128)),
+                ElementsAre(128.0, 128.0, 128.0));  // restarted
 }
 
 TEST(LogReader, FindsMetricsInSections)
 {
-    for (const char* column : {"perf/step_time", "timing/step_time", "time_metrics/end_to_end(s)", "run - perf/step_time",
-                               "time/step", "perf/step_time_seconds", "timing/train/total_step_time"}) {
+    for (const char* column :
+         {"perf/step_time", "timing/step_time", "time_metrics/end_to_end(s)", "run - perf/step_time",
+          "time/step", "perf/step_time_seconds", "timing/train/total_step_time"}) {
         LogReader reader(plan_of_log());
-        const std::vector<LoggedStep> steps =
-            steps_of("Step,loss,eval/step_time," + std::string(column) + "\n1,3.0,99,6.2\n2,2.9,99,6.4\n", reader);
+        const std::vector<LoggedStep> steps = steps_of(
+            "Step,loss,eval/step_time," + std::string(column) + "\n1,3.0,99,6.2\n2,2.9,99,6.4\n", reader);
         ASSERT_THAT(steps, SizeIs(2)) << column;
         EXPECT_EQ(steps[1].seconds, 6.4) << column;
         EXPECT_EQ(steps[1].number, 2) << column;
@@ -298,8 +334,10 @@ TEST(LogReader, GivesTheBatchThatLinesState)
 {
     LogReader reader(plan_of_log());
     const auto steps = steps_of(
-        " iteration 1/ 100 | consumed samples: 512 | elapsed time per iteration (ms): 3100.0 | global batch size:  512 |\n"
-        " iteration 2/ 100 | consumed samples: 1536 | elapsed time per iteration (ms): 6200.0 | global batch size: 1024 |\n"
+        " iteration 1/ 100 | consumed samples: 512 | elapsed time per iteration (ms): 3100.0 | global batch "
+        "size:  512 |\n"
+        " iteration 2/ 100 | consumed samples: 1536 | elapsed time per iteration (ms): 6200.0 | global batch "
+        "size: 1024 |\n"
         " iteration 3/ 100 | elapsed time per iteration (ms): 6200.0 |\n",
         reader);
     ASSERT_THAT(steps, SizeIs(3));
@@ -324,7 +362,8 @@ TEST(LogReader, CountsALineOfWholeSecondsFromTheStartOfItsProcess)
         return " 1%|  | " + std::to_string(step) + "/1000 [" + elapsed + "<41:40,  6.2s/it]\r";
     };
     // The process goes on from step 40 after it has printed 59.
-    const auto steps = steps_of(bar(49, "00:12") + bar(59, "01:14") + bar(41, "00:06") + bar(51, "01:08"), reader);
+    const auto steps =
+        steps_of(bar(49, "00:12") + bar(59, "01:14") + bar(41, "00:06") + bar(51, "01:08"), reader);
     ASSERT_THAT(steps, SizeIs(2));
     EXPECT_DOUBLE_EQ(steps[0].seconds, 6.2);
     EXPECT_DOUBLE_EQ(steps[1].seconds, 6.2);
@@ -338,8 +377,9 @@ TEST(LogReader, HasACaseForEveryForm)
 {
     const std::vector<FormatCase> cases = format_cases();
     for (const LogFormat& format : log_formats()) {
-        EXPECT_TRUE(std::any_of(cases.begin(), cases.end(), [&](const FormatCase& c) { return c.trainer == format.name; }))
-            << format.name;
+        EXPECT_TRUE(std::any_of(cases.begin(), cases.end(), [&](const FormatCase& c) {
+            return c.trainer == format.name;
+        })) << format.name;
     }
 }
 
@@ -402,8 +442,9 @@ std::vector<std::int64_t> numbers_of(const std::vector<LoggedStep>& steps)
 TEST(LogReader, NoticesRestarts)
 {
     LogReader reader(plan_of_log());
-    const auto steps = steps_of(
-        megatron(1, "10.0") + megatron(2, "10.0") + megatron(3, "10.0") + megatron(2, "11.0") + megatron(3, "12.0"), reader);
+    const auto steps = steps_of(megatron(1, "10.0") + megatron(2, "10.0") + megatron(3, "10.0") +
+                                    megatron(2, "11.0") + megatron(3, "12.0"),
+                                reader);
     EXPECT_THAT(numbers_of(steps), ElementsAre(1, 2, 3, 2, 3));
     EXPECT_TRUE(steps[3].restarted);
     EXPECT_FALSE(steps[4].restarted);
@@ -413,10 +454,11 @@ TEST(LogReader, NoticesRestarts)
 TEST(LogReader, LeavesTornLinesOut)
 {
     LogReader reader(plan_of_log());
-    const auto steps = steps_of(megatron(1, "10.0") + " iteration 2/ 100 | elapsed time per itera" + megatron(3, "30.0") +
-                                    " iteration 4/ 100 | elapsed time per iteration (ms): 12warning: slow\n" +
-                                    megatron(5, "50.0") + " iteration 6/ 100 | elapsed time per iteration (ms): 60\n",
-                                reader);
+    const auto steps =
+        steps_of(megatron(1, "10.0") + " iteration 2/ 100 | elapsed time per itera" + megatron(3, "30.0") +
+                     " iteration 4/ 100 | elapsed time per iteration (ms): 12warning: slow\n" +
+                     megatron(5, "50.0") + " iteration 6/ 100 | elapsed time per iteration (ms): 60\n",
+                 reader);
     EXPECT_THAT(numbers_of(steps), ElementsAre(1, 3, 5));
     EXPECT_DOUBLE_EQ(steps[1].seconds, 0.03);
     EXPECT_EQ(steps[1].steps, 2);  // the only difference known so far
@@ -427,16 +469,17 @@ TEST(LogReader, ReadsTwoLinesThatWereJoined)
     LogReader reader(plan_of_log());
     std::string first = megatron(1, "10.0");
     first.pop_back();
-    EXPECT_THAT(numbers_of(steps_of(first + megatron(2, "20.0") + megatron(3, "20.0"), reader)), ElementsAre(1, 2, 3));
+    EXPECT_THAT(numbers_of(steps_of(first + megatron(2, "20.0") + megatron(3, "20.0"), reader)),
+                ElementsAre(1, 2, 3));
 }
 
 TEST(LogReader, ReadsOneRankOfSeveral)
 {
     LogReader reader(plan_of_log());
-    const auto steps =
-        steps_of(megatron(1, "10.0", "[default3]:") + megatron(1, "11.0", "[default1]:") + megatron(2, "21.0", "[default1]:") +
-                     megatron(2, "20.0", "[default3]:") + megatron(3, "30.0", " 3: ") + megatron(3, "30.0", "[default3]:"),
-                 reader);
+    const auto steps = steps_of(megatron(1, "10.0", "[default3]:") + megatron(1, "11.0", "[default1]:") +
+                                    megatron(2, "21.0", "[default1]:") + megatron(2, "20.0", "[default3]:") +
+                                    megatron(3, "30.0", " 3: ") + megatron(3, "30.0", "[default3]:"),
+                                reader);
     EXPECT_THAT(numbers_of(steps), ElementsAre(1, 2, 3));
     EXPECT_DOUBLE_EQ(steps[1].seconds, 0.02);
     EXPECT_EQ(reader.restarts(), 0);
@@ -466,7 +509,8 @@ TEST(LogReader, RefusesRanksThatWriteByTurns)
     const auto lines = [](int first, int last) {
         std::string text;
         for (int step = first; step <= last; ++step) {
-            text += " iteration " + std::to_string(step) + "/ 5000 | elapsed time per iteration (ms): 1000.0 |\n";
+            text +=
+                " iteration " + std::to_string(step) + "/ 5000 | elapsed time per iteration (ms): 1000.0 |\n";
         }
         return text;
     };

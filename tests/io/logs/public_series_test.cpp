@@ -30,12 +30,16 @@ protected:
     void SetUp() override
     {
         const char* folder = std::getenv("PRISMOPT_DATA");
-        if (folder == nullptr || !std::filesystem::exists(std::filesystem::path(folder) / "mlperf_step_series.csv")) {
+        if (folder == nullptr ||
+            !std::filesystem::exists(std::filesystem::path(folder) / "mlperf_step_series.csv")) {
             GTEST_SKIP() << "PRISMOPT_DATA names no folder with mlperf_step_series.csv";
         }
-        for (const CsvRow& row : read_csv((std::filesystem::path(folder) / "mlperf_step_series.csv").string())) {
+        for (const CsvRow& row :
+             read_csv((std::filesystem::path(folder) / "mlperf_step_series.csv").string())) {
             std::istringstream numbers(row.text("step_times_s_space_separated"));
-            PublicJob job{row.text("system") + " " + row.text("result_file"), row.text("system") == "3072xBM.GPU.H100.8", {}};
+            PublicJob job{row.text("system") + " " + row.text("result_file"),
+                          row.text("system") == "3072xBM.GPU.H100.8",
+                          {}};
             for (double seconds = 0.0; numbers >> seconds;) {
                 job.seconds.push_back(seconds);
             }
@@ -64,7 +68,9 @@ protected:
 
     const std::vector<double>& series_of(const std::string& name) const
     {
-        return std::find_if(jobs_.begin(), jobs_.end(), [&](const PublicJob& job) { return job.name == name; })->seconds;
+        return std::find_if(jobs_.begin(), jobs_.end(),
+                            [&](const PublicJob& job) { return job.name == name; })
+            ->seconds;
     }
 
     std::vector<PublicJob> jobs_;
@@ -79,7 +85,8 @@ std::int64_t delay_of(const PublicJob& job, double size, std::uint64_t seed)
 {
     std::mt19937_64 generator(seed);
     const auto steps = std::ssize(job.seconds);
-    const std::int64_t at = std::uniform_int_distribution<std::int64_t>(first_change, steps - least_rest + 1)(generator);
+    const std::int64_t at =
+        std::uniform_int_distribution<std::int64_t>(first_change, steps - least_rest + 1)(generator);
     ChangeDetector detector({.baseline = short_baseline});
     for (std::int64_t number = 1; number <= steps; ++number) {
         const double seconds = job.seconds[static_cast<std::size_t>(number) - 1];

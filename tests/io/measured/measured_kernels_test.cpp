@@ -10,7 +10,8 @@ namespace prismopt {
 namespace {
 
 constexpr const char* columns =
-    "row_id,source,gpu,kind,precision_kind,m,n,k,batch,tokens,heads,kv_heads,head_size,window,experts,top_k,ep,distribution,time_"
+    "row_id,source,gpu,kind,precision_kind,m,n,k,batch,tokens,heads,kv_heads,head_size,window,experts,top_k,"
+    "ep,distribution,time_"
     "us,"
     "tflops,engine,version,notes\n";
 
@@ -37,7 +38,8 @@ TEST(MeasuredKernels, AreReadWithTheShareThatSetsTheirLevel)
     const MeasuredKernel& attention = read_rows.rows[1];
     EXPECT_DOUBLE_EQ(attention.attention.keys, 2048.0 + 64.0);
     EXPECT_DOUBLE_EQ(attention.attention.queries, 2.0 * 4096.0 * 32.0);
-    EXPECT_DOUBLE_EQ(attention.attention.flops.si, 4.0 * 128.0 * attention.attention.queries * attention.attention.keys);
+    EXPECT_DOUBLE_EQ(attention.attention.flops.si,
+                     4.0 * 128.0 * attention.attention.queries * attention.attention.keys);
     EXPECT_EQ(read_rows.rows[2].table, KernelTable::window);
     EXPECT_LT(read_rows.rows[2].attention.keys, 256.0);
     EXPECT_TRUE(read_rows.rows[2].key.empty());

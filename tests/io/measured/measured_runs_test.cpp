@@ -22,11 +22,13 @@ namespace {
 using testing::HasSubstr;
 using Columns = std::map<std::string, std::string>;
 
-const Columns of_catalog{{"network", "llama3-8b"},    {"sequence", "8192"},       {"global_batch", "64"},   {"gpus", "16"},
-                         {"accelerator", "h100-sxm"}, {"stack", "megatron-core"}, {"node_link", "nvlink4"}, {"node", "8"},
-                         {"network_link", "ib-ndr"},  {"design", "tp=2"},         {"step_time_s", "3.5"}};
-const Columns of_own_shape{{"network", "GPT 3.6B"},   {"layers", "30"},        {"hidden", "3072"},    {"heads", "32"},
-                           {"feed_forward", "12288"}, {"vocabulary", "50257"}, {"activation", "gelu"}};
+const Columns of_catalog{
+    {"network", "llama3-8b"},    {"sequence", "8192"},       {"global_batch", "64"},   {"gpus", "16"},
+    {"accelerator", "h100-sxm"}, {"stack", "megatron-core"}, {"node_link", "nvlink4"}, {"node", "8"},
+    {"network_link", "ib-ndr"},  {"design", "tp=2"},         {"step_time_s", "3.5"}};
+const Columns of_own_shape{{"network", "GPT 3.6B"}, {"layers", "30"},          {"hidden", "3072"},
+                           {"heads", "32"},         {"feed_forward", "12288"}, {"vocabulary", "50257"},
+                           {"activation", "gelu"}};
 
 /// The columns of the first with those of `changes`, which replace them.
 Columns with(Columns columns, const Columns& changes)
@@ -76,9 +78,11 @@ TEST(RunRows, GiveTheShapeOfANetwork)
     EXPECT_EQ(run.workload.find<AttentionBlock>()->kv_heads, 32);  // not given: multi-head attention
     EXPECT_FALSE(run.workload.fuses_attention());
     EXPECT_TRUE(run.workload.dropout);
-    const MeasuredRun mixture = run_of(
-        with(dense,
-             {{"experts", "8"}, {"experts_active", "2"}, {"expert_size", "16384"}, {"capacity", "1.25"}, {"dense_layers", "2"}}));
+    const MeasuredRun mixture = run_of(with(dense, {{"experts", "8"},
+                                                    {"experts_active", "2"},
+                                                    {"expert_size", "16384"},
+                                                    {"capacity", "1.25"},
+                                                    {"dense_layers", "2"}}));
     EXPECT_EQ(mixture.workload.find<ExpertsBlock>()->count, 8);
     EXPECT_EQ(mixture.workload.find<ExpertsBlock>()->capacity, 1.25);
     EXPECT_EQ(mixture.workload.sequence.front().count, 2);
@@ -87,7 +91,8 @@ TEST(RunRows, GiveTheShapeOfANetwork)
 TEST(RunRows, ShortenNetworksOfTheCatalog)
 {
     EXPECT_EQ(run_of(with(of_catalog, {{"layers", "12"}})).workload.layers(), 12);
-    const MeasuredRun mixture = run_of(with(of_catalog, {{"network", "deepseek-v3"}, {"layers", "4"}, {"dense_layers", "1"}}));
+    const MeasuredRun mixture =
+        run_of(with(of_catalog, {{"network", "deepseek-v3"}, {"layers", "4"}, {"dense_layers", "1"}}));
     EXPECT_EQ(mixture.workload.layers(), 4);
     EXPECT_EQ(mixture.workload.sequence.front().count, 1);
 }
@@ -102,16 +107,18 @@ TEST(RunRows, WithAdaptersTrainNothingElse)
 
 TEST(RunRows, DescribeToriAndCores)
 {
-    const Columns torus = with(
-        of_catalog, {{"accelerator", "tpu-v6e"}, {"stack", "maxtext"}, {"node_link", "ici-v6e"}, {"network_link", "dcn-tpu"}});
+    const Columns torus = with(of_catalog, {{"accelerator", "tpu-v6e"},
+                                            {"stack", "maxtext"},
+                                            {"node_link", "ici-v6e"},
+                                            {"network_link", "dcn-tpu"}});
     const MeasuredRun slice = run_of(with(torus, {{"gpus", "128"}, {"node", "8x16"}, {"closed", "16"}}));
     EXPECT_EQ(slice.cluster.tiers.front().topology, Topology::torus);
     EXPECT_THAT(slice.cluster.tiers.front().shape, testing::ElementsAre(8, 16));
     EXPECT_THAT(slice.cluster.tiers.front().wrap, testing::ElementsAre(false, true));
     EXPECT_EQ(slice.cluster.tiers.size(), 1U);
     const Accelerator chip = catalog_accelerator("trainium1");
-    const MeasuredRun half =
-        run_of(with(of_catalog, {{"accelerator", "trainium1"}, {"cores", "2"}, {"network_link", "efa-800g-16"}}));
+    const MeasuredRun half = run_of(
+        with(of_catalog, {{"accelerator", "trainium1"}, {"cores", "2"}, {"network_link", "efa-800g-16"}}));
     EXPECT_DOUBLE_EQ(half.cluster.accelerator.peak_bf16.si, chip.peak_bf16.si / 2);
     EXPECT_DOUBLE_EQ(half.cluster.accelerator.memory.si, chip.memory.si / 2);
     EXPECT_EQ(half.cluster.accelerator.multiprocessors, chip.multiprocessors / 2);
@@ -131,18 +138,23 @@ TEST(RunRows, SayWhatIsWrong)
         {with(of_catalog, {{"step_time_s", ""}}), "no step time: give step_time_s, such as 12.9"},
         {with(of_catalog, {{"step_time_s", "abc"}}), "step_time_s is \"abc\""},
         {with(of_catalog, {{"step_time_s", "inf"}}), "step_time_s is \"inf\""},
-        {with(of_catalog, {{"step_time_s", "1e9"}}), "not plausible; give the seconds of an optimizer step, such as 12.9"},
+        {with(of_catalog, {{"step_time_s", "1e9"}}),
+         "not plausible; give the seconds of an optimizer step, such as 12.9"},
         {with(of_catalog, {{"memory_gb", "-5"}}), "memory_gb is \"-5\""},
         {with(of_catalog, {{"memory_basis", "total"}}), "reserved"},
         {with(of_catalog, {{"network", "llama3-9b"}}), "did you mean \"llama3-8b\"?"},
         {with(of_catalog, {{"network_link", "ib-nrd"}}), "network_link: \"ib-nrd\" is not in the catalog"},
-        {with(of_catalog, {{"network", ""}}), "no network: give it, such as llama3-70b (prismopt init --list workloads)"},
-        {with(of_catalog, {{"sequence", ""}}), "no sequence: give it, such as 8192, or give the job by a scenario file"},
-        {with(of_catalog, {{"network_link", ""}}), "no network_link: give it, such as ib-ndr (prismopt init --list links)"},
+        {with(of_catalog, {{"network", ""}}),
+         "no network: give it, such as llama3-70b (prismopt init --list workloads)"},
+        {with(of_catalog, {{"sequence", ""}}),
+         "no sequence: give it, such as 8192, or give the job by a scenario file"},
+        {with(of_catalog, {{"network_link", ""}}),
+         "no network_link: give it, such as ib-ndr (prismopt init --list links)"},
         {with(of_catalog, {{"gpus", "many"}}), "gpus is \"many\""},
         {with(of_catalog, {{"node", "eight"}}), "node is \"eight\""},
         {with(of_catalog, {{"node", "4x4"}}), "no closed"},
-        {with(of_catalog, {{"closed", "4"}}), "leave it empty, or give the shape of a torus in node, such as 4x4x8"},
+        {with(of_catalog, {{"closed", "4"}}),
+         "leave it empty, or give the shape of a torus in node, such as 4x4x8"},
         {with(of_catalog, {{"layers", "33"}}), "layers is \"33\"; give a whole number from 1 to 32"},
         {with(of_catalog, {{"heads", "32"}}), "give hidden"},
         {with(of_catalog, {{"capacity", "1"}}), "no experts"},
@@ -150,7 +162,8 @@ TEST(RunRows, SayWhatIsWrong)
         {with(of_catalog, {{"fitted", "maybe"}}), "write yes, no or nothing"},
         {with(of_catalog, {{"variability", "calm"}}), "\"calm\" is not in the catalog"},
         {with(of_catalog, {{"oversubscription", "7"}}), "oversubscription is \"7\""},
-        {with(of_catalog, {{"scenario", "job.toml"}}), "the scenario says it; leave it empty, or give no scenario"},
+        {with(of_catalog, {{"scenario", "job.toml"}}),
+         "the scenario says it; leave it empty, or give no scenario"},
         {with(shape, {{"activation", ""}}), "no activation"},
         {with(shape, {{"heads", "7"}}), "heads must divide hidden"},
         {with(shape, {{"experts_active", "2"}}), "the network has no experts"},
@@ -195,7 +208,10 @@ TEST(MeasuredRuns, HaveColumnsThatTheGuideExplains)
 
 class RunTablesOf : public testing::Test {
 protected:
-    void write(const std::string& name, const std::string& text) const { std::ofstream(folder_.file(name)) << text; }
+    void write(const std::string& name, const std::string& text) const
+    {
+        std::ofstream(folder_.file(name)) << text;
+    }
     RunTables tables() const { return read_run_tables(folder_.file("")); }
     std::string refusal() const
     {
@@ -294,7 +310,8 @@ TEST_F(RunTablesOf, ScenariosSayWhatToAdd)
         write("job.toml", without(minimal, part));
         return tables().rows.at(0).skipped;
     };
-    EXPECT_THAT(reason("[workload]\nmodel = \"llama3-8b\"\n"), HasSubstr("add [workload] with model = \"llama3-8b\""));
+    EXPECT_THAT(reason("[workload]\nmodel = \"llama3-8b\"\n"),
+                HasSubstr("add [workload] with model = \"llama3-8b\""));
     EXPECT_THAT(reason("model = \"llama3-8b\"\n"), HasSubstr("add model = "));
     EXPECT_THAT(reason("global_batch = 64\n"), HasSubstr("add global_batch = 2048"));
     EXPECT_THAT(reason("sequence_length = 8192\n"), HasSubstr("add sequence_length = 8192"));
@@ -340,9 +357,12 @@ TEST_F(RunTablesOf, CollectivesHaveALinkAndASize)
     EXPECT_THROW(read_measured_collectives(folder_.file("")), InputError);  // as published
     write(collectives_table,
           "source,machine,node_link,node,network_link,gpus,collective,size_bytes,time_us,busbw_GBps,doubted\n"
-          "a,A100,nvlink3,8,ib-hdr,8,all_reduce,134217728,1328,,no\na,A100,nvlink3,8,ib-hdr,8,all_reduce,1024,,,no\n"
-          "a,H100,nvlink4,8,ib-ndr,8,all_reduce,134217728,613,,yes\na,B200,nvlink5,8,ib-ndr,16,alltoall,1048576,,40.5,no\n"
-          "a,B200,nvlink6,8,ib-ndr,16,alltoall,1048576,78,,no\na,B200,nvlink5,,ib-ndr,16,alltoall,1048576,78,,no\n");
+          "a,A100,nvlink3,8,ib-hdr,8,all_reduce,134217728,1328,,no\na,A100,nvlink3,8,ib-hdr,8,all_reduce,"
+          "1024,,,no\n"
+          "a,H100,nvlink4,8,ib-ndr,8,all_reduce,134217728,613,,yes\na,B200,nvlink5,8,ib-ndr,16,alltoall,"
+          "1048576,,40.5,no\n"
+          "a,B200,nvlink6,8,ib-ndr,16,alltoall,1048576,78,,no\na,B200,nvlink5,,ib-ndr,16,alltoall,1048576,78,"
+          ",no\n");
     const MeasuredCollectives measured = read_measured_collectives(folder_.file(""));
     ASSERT_EQ(measured.rows.size(), 3U);
     EXPECT_EQ(measured.rows[0].cluster.tiers.front().name, "nvlink3");

@@ -30,7 +30,8 @@ TEST(PaperFigure, IsAsWideAsAColumn)
 {
     const std::string svg = figures_svg({two_series()});
     EXPECT_THAT(svg, HasSubstr("<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"85mm\""));
-    for (const char* text : {">cost (M USD)<", ">MFU<", ">link:<", ">25 GB/s<", ">50 GB/s<", ">hollow: dominated<"}) {
+    for (const char* text :
+         {">cost (M USD)<", ">MFU<", ">link:<", ">25 GB/s<", ">50 GB/s<", ">hollow: dominated<"}) {
         EXPECT_THAT(svg, HasSubstr(text));
     }
 }
@@ -44,7 +45,9 @@ TEST(PaperFigure, TellsSeriesApartWithoutColours)
 
 TEST(PaperFigure, PutsPanelsBelowEachOther)
 {
-    const auto height = [](const std::string& svg) { return std::stod(svg.substr(svg.find("height=\"") + 8)); };
+    const auto height = [](const std::string& svg) {
+        return std::stod(svg.substr(svg.find("height=\"") + 8));
+    };
     const double one = height(figures_svg({two_series()}));
     EXPECT_NEAR(height(figures_svg({two_series(), two_series()})), 2.0 * one, 0.11);
 }

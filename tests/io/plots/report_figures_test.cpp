@@ -47,13 +47,15 @@ TEST(ReportFigures, DrawTheObjectivesByDefault)
 TEST(ReportFigures, HaveAxesOfAnyResult)
 {
     const Results results = sample_results();
-    const PaperFigure figure = report_figures(results, {.figure = "front", .x = "cost", .y = "mfu", .colour = {}}).at(0);
+    const PaperFigure figure =
+        report_figures(results, {.figure = "front", .x = "cost", .y = "mfu", .colour = {}}).at(0);
     EXPECT_EQ(figure.x.unit, "M USD");
     EXPECT_EQ(figure.y.unit, "%");
     EXPECT_EQ(figure.y.title, "model FLOP utilisation");
     EXPECT_DOUBLE_EQ(figure.series[0].points[0].x, results.front[0].prediction.cost_usd.value / 1e6);
     EXPECT_DOUBLE_EQ(figure.series[0].points[0].y, results.front[0].prediction.mfu * 100.0);
-    const PaperFigure of_axis = report_figures(results, {.figure = "front", .x = "tp", .y = {}, .colour = {}}).at(0);
+    const PaperFigure of_axis =
+        report_figures(results, {.figure = "front", .x = "tp", .y = {}, .colour = {}}).at(0);
     EXPECT_EQ(of_axis.x.title, "tp");
 }
 
@@ -62,7 +64,8 @@ TEST(ReportFigures, ColourByAnAxis)
     Results results = sample_results();
     results.front.push_back(results.front[0]);
     results.front.back().point[1] = 1 - results.front[0].point[1];
-    const PaperFigure figure = report_figures(results, {.figure = "front", .x = {}, .y = {}, .colour = "tp"}).at(0);
+    const PaperFigure figure =
+        report_figures(results, {.figure = "front", .x = {}, .y = {}, .colour = "tp"}).at(0);
     EXPECT_EQ(figure.legend, "tp");
     std::vector<std::string> labels;
     for (const FigureSeries& series : figure.series) {
@@ -74,16 +77,18 @@ TEST(ReportFigures, ColourByAnAxis)
 TEST(ReportFigures, ColourByKnobs)
 {
     Results results = sample_results();
-    results.axes.push_back({.name = "variant",
-                            .ordered = false,
-                            .labels = {"cluster.bandwidth=100GB/s node.group=8", "cluster.bandwidth=50GB/s node.group=72"}});
+    results.axes.push_back(
+        {.name = "variant",
+         .ordered = false,
+         .labels = {"cluster.bandwidth=100GB/s node.group=8", "cluster.bandwidth=50GB/s node.group=72"}});
     for (std::size_t i = 0; i < results.front.size(); ++i) {
         results.front[i].point.push_back(static_cast<int>(i % 2));
     }
     results.front.push_back(results.front[0]);
     results.front.back().point.back() = 1;
     const auto labels = [&](const std::string& colour) {
-        const PaperFigure figure = report_figures(results, {.figure = "front", .x = {}, .y = {}, .colour = colour}).at(0);
+        const PaperFigure figure =
+            report_figures(results, {.figure = "front", .x = {}, .y = {}, .colour = colour}).at(0);
         std::vector<std::string> found;
         for (const FigureSeries& series : figure.series) {
             found.push_back(series.label);
@@ -100,10 +105,12 @@ TEST(ReportFigures, ColourByKnobs)
 TEST(ReportFigures, OfDistributionsHaveIntervalsOfQuantiles)
 {
     const Results results = sample_results();
-    const PaperFigure figure = report_figures(results, {.figure = "training-times", .x = {}, .y = {}, .colour = {}}).at(0);
+    const PaperFigure figure =
+        report_figures(results, {.figure = "training-times", .x = {}, .y = {}, .colour = {}}).at(0);
     EXPECT_EQ(figure.series[0].label, "16,384 GPUs");
     const auto& points = figure.series[0].points;
-    const auto p99 = std::find_if(points.begin(), points.end(), [](const FigurePoint& p) { return p.y == 0.99; });
+    const auto p99 =
+        std::find_if(points.begin(), points.end(), [](const FigurePoint& p) { return p.y == 0.99; });
     ASSERT_NE(p99, points.end());
     EXPECT_DOUBLE_EQ(p99->x_low, results.front[0].prediction.training.p99.low / seconds_of_a_day);
     for (const char* name : {"step-times", "progress"}) {
@@ -119,12 +126,14 @@ TEST(ReportFigures, RefuseWhatTheyDoNotKnow)
     EXPECT_THAT(refusal_of(results, {.figure = "front", .x = "cots", .y = {}, .colour = {}}),
                 AllOf(HasSubstr("--x cots"), HasSubstr("did you mean 'cost'"),
                       HasSubstr("choose from training_time_p99, gpus, ")));
-    EXPECT_THAT(refusal_of(results, {.figure = "front", .x = {}, .y = "schedule", .colour = {}}), HasSubstr("--y schedule"));
+    EXPECT_THAT(refusal_of(results, {.figure = "front", .x = {}, .y = "schedule", .colour = {}}),
+                HasSubstr("--y schedule"));
     EXPECT_THAT(refusal_of(results, {.figure = "front", .x = {}, .y = {}, .colour = "linc"}),
                 HasSubstr("choose from gpus, tp, "));
     EXPECT_THAT(refusal_of(results, {.figure = "progress", .x = "cost", .y = {}, .colour = {}}),
                 HasSubstr("has no effect on --figure progress"));
-    EXPECT_THAT(refusal_of(results, {.figure = "break-even", .x = {}, .y = {}, .colour = {}}), HasSubstr("no [[knob]]"));
+    EXPECT_THAT(refusal_of(results, {.figure = "break-even", .x = {}, .y = {}, .colour = {}}),
+                HasSubstr("no [[knob]]"));
 }
 
 }  // namespace

@@ -5,7 +5,10 @@
 namespace prismopt {
 namespace {
 
-TEST(Svg, TextCannotBecomeMarkup) { EXPECT_EQ(escaped("a < b && </text>"), "a &lt; b &amp;&amp; &lt;/text>"); }
+TEST(Svg, TextCannotBecomeMarkup)
+{
+    EXPECT_EQ(escaped("a < b && </text>"), "a &lt; b &amp;&amp; &lt;/text>");
+}
 
 TEST(Svg, ADocumentHasTheSizeThatItIsGiven)
 {

@@ -27,9 +27,13 @@ TEST(XyPlots, HaveRoundTicks)
 TEST(XyPlots, PlaceValuesAndWhiskers)
 {
     const double unsupported = std::numeric_limits<double>::infinity();
-    const Plot plot{"a < b", "x", "y", {{"marks", {{0.0, 0.0, 0.0, unsupported, 0.0, 0.5}, plot_point(1.0, 1.0)}, false}}};
+    const Plot plot{"a < b",
+                    "x",
+                    "y",
+                    {{"marks", {{0.0, 0.0, 0.0, unsupported, 0.0, 0.5}, plot_point(1.0, 1.0)}, false}}};
     const std::string svg = plots_svg({plot});
-    EXPECT_THAT(svg, HasSubstr("<circle cx=\"91.5\" cy=\"288.2\""));  // 76 + 340 * 0.05 / 1.1, 300 - 260 * 0.05 / 1.1
+    EXPECT_THAT(
+        svg, HasSubstr("<circle cx=\"91.5\" cy=\"288.2\""));  // 76 + 340 * 0.05 / 1.1, 300 - 260 * 0.05 / 1.1
     EXPECT_THAT(svg, HasSubstr("<circle cx=\"400.5\" cy=\"51.8\""));
     EXPECT_THAT(svg, HasSubstr("M91.5 288.2V170.0"));  // up to the middle
     EXPECT_THAT(svg, HasSubstr("a &lt; b"));
@@ -39,7 +43,10 @@ TEST(XyPlots, PlaceValuesAndWhiskers)
 TEST(XyPlots, LeaveOutWhatIsNotFinite)
 {
     const Plot plot{
-        "t", "x", "y", {{"", {plot_point(0.0, std::numeric_limits<double>::quiet_NaN()), plot_point(1.0, 2.0)}, true}}};
+        "t",
+        "x",
+        "y",
+        {{"", {plot_point(0.0, std::numeric_limits<double>::quiet_NaN()), plot_point(1.0, 2.0)}, true}}};
     const std::string svg = plots_svg({plot, {"empty", "x", "y", {}}});
     EXPECT_THAT(svg, Not(HasSubstr("nan")));
     EXPECT_THAT(svg, HasSubstr("<polyline points=\"246.0,170.0 \""));
@@ -48,8 +55,8 @@ TEST(XyPlots, LeaveOutWhatIsNotFinite)
 TEST(SvgReport, HoldsFrontDistributionsAndProgress)
 {
     const std::string svg = svg_report(sample_results());
-    for (const char* text :
-         {"Pareto front", "Distribution of the training time, this cluster", "hypervolume", "30: 16384 GPUs, tp 8", "(days)"}) {
+    for (const char* text : {"Pareto front", "Distribution of the training time, this cluster", "hypervolume",
+                             "30: 16384 GPUs, tp 8", "(days)"}) {
         EXPECT_THAT(svg, HasSubstr(text));
     }
     Results empty = sample_results();

@@ -37,8 +37,8 @@ protected:
 
     Alternatives()
     {
-        results_.front = {plan_of(1, 4096, 50.0, 9e6), plan_of(2, 2048, 88.0, 8e6), plan_of(3, 2048, 80.0, 8.5e6),
-                          plan_of(4, 1024, 95.0, 7e6)};
+        results_.front = {plan_of(1, 4096, 50.0, 9e6), plan_of(2, 2048, 88.0, 8e6),
+                          plan_of(3, 2048, 80.0, 8.5e6), plan_of(4, 1024, 95.0, 7e6)};
         notes_.question = Question{.deadline = Seconds{100.0 * one_day}};
     }
     std::vector<std::uint64_t> sizes() const
@@ -76,7 +76,8 @@ TEST_F(Alternatives, SayWhatWouldChangeTheAnswer)
     const std::vector<QuestionLine> lines = answer_changes(results_, notes_);
     ASSERT_EQ(lines.size(), 3U);
     EXPECT_EQ(lines[0].title, "with more time");
-    EXPECT_THAT(lines[0].text, HasSubstr("from 107 days on, or with a probability of 71 %: point 4 on 1,024 GPUs, 7 M USD"));
+    EXPECT_THAT(lines[0].text,
+                HasSubstr("from 107 days on, or with a probability of 71 %: point 4 on 1,024 GPUs, 7 M USD"));
     EXPECT_EQ(lines[1].title, "with less time");
     EXPECT_THAT(lines[1].text, HasSubstr("before 99.3 days: point 3 on 2,048 GPUs, 8.5 M USD"));
     EXPECT_EQ(lines[2].title, "other software");

@@ -33,7 +33,8 @@ TEST(BreakdownText, NamesThePartsOfAStep)
     const std::vector<StageBreakdown> stages{stage()};
     const std::string text = step_parts_text(stages, 10.5);
     EXPECT_THAT(text, HasSubstr("matrix products                     6.000  57.1  mlp 4, attention 2"));
-    EXPECT_THAT(text, HasSubstr("tensor-parallel collectives         1.000   9.5  all_gather; 3 more are hidden"));
+    EXPECT_THAT(text,
+                HasSubstr("tensor-parallel collectives         1.000   9.5  all_gather; 3 more are hidden"));
     EXPECT_THAT(text, HasSubstr("recompute                           1.000   9.5  matrix products"));
     EXPECT_THAT(text, HasSubstr("variation of GPUs, steps, samples   0.500   4.8"));
     EXPECT_THAT(text, Not(HasSubstr("expert-parallel")));

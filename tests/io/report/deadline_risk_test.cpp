@@ -28,17 +28,17 @@ TEST(DeadlineRisk, ShiftsTheDistributionByTheLimits)
     // 1 - 0.6 E[1 / factor]; the factor is lognormal with median 1, so the mean of its inverse is exp(deviation^2 / 2).
     const double deviation = std::log(1.25) / 1.959964;
     EXPECT_NEAR(risk->mean, 1.0 - 0.6 * std::exp(0.5 * deviation * deviation), 2e-4);
-    EXPECT_EQ(deadline_risk_text(*risk), "including the model error, 40 % (25 % to 52 % at the limits of its interval)");
+    EXPECT_EQ(deadline_risk_text(*risk),
+              "including the model error, 40 % (25 % to 52 % at the limits of its interval)");
 }
 
 TEST(DeadlineRisk, SaysWhatTheTableDoesNotHave)
 {
     const auto risk = deadline_risk(uniform(), Seconds{60.0}, ModelError{0.5, 1e4});
     ASSERT_TRUE(risk);
-    EXPECT_EQ(
-        deadline_risk_text(*risk),
-        fmt::format("including the model error, {:.0f} % (less than 0.1 % to more than 99.9 % at the limits of its interval)",
-                    100.0 * risk->mean));
+    EXPECT_EQ(deadline_risk_text(*risk), fmt::format("including the model error, {:.0f} % (less than 0.1 % "
+                                                     "to more than 99.9 % at the limits of its interval)",
+                                                     100.0 * risk->mean));
 }
 
 TEST(DeadlineRisk, NeedsADeadlineAnIntervalAndATable)

@@ -8,12 +8,16 @@ namespace prismopt {
 
 namespace {
 
-const std::vector<Knob> link_and_memory{{.name = "link", .unit = "GB/s", .cluster_value = 25.0, .price_per_unit = 0.01},
-                                        {.name = "memory", .unit = "GB", .cluster_value = 80.0, .price_per_unit = std::nullopt}};
+const std::vector<Knob> link_and_memory{
+    {.name = "link", .unit = "GB/s", .cluster_value = 25.0, .price_per_unit = 0.01},
+    {.name = "memory", .unit = "GB", .cluster_value = 80.0, .price_per_unit = std::nullopt}};
 
 MachineRow machine(double link, double memory, double price, double hours)
 {
-    return {.values = {link, memory}, .others = {}, .price = price, .use = {.gpu_hours = hours, .low = hours, .high = hours}};
+    return {.values = {link, memory},
+            .others = {},
+            .price = price,
+            .use = {.gpu_hours = hours, .low = hours, .high = hours}};
 }
 
 TEST(KnobWorths, AreTakenFromTheMachinesBesideTheCheapest)
@@ -47,7 +51,8 @@ TEST(KnobWorths, WithoutAnEvaluatedPlanAreUpperLimits)
     EXPECT_TRUE(found.curves[0].open[1]);
     EXPECT_NEAR(found.curves[0].curve.points[1].worth->high, 200.0 / 90.0 - 2.0, 1e-12);
     EXPECT_NEAR(found.curves[0].curve.points[1].worth->low, -2.0, 1e-12);
-    EXPECT_EQ(found.curves[0].curve.points[1].pays, Pays::no);  // costs 0.25: more than the most that it can be worth
+    EXPECT_EQ(found.curves[0].curve.points[1].pays,
+              Pays::no);  // costs 0.25: more than the most that it can be worth
     EXPECT_EQ(found.curves[0].curve.best, 0u);
 }
 
@@ -67,12 +72,14 @@ TEST(KnobWorths, OfBetterHardwareAreNotLess)
     machines[2].use.low = 90.0;  // so that 50 GB/s need no less
     machines[1].use.open = true;
     machines[1].use.low = 60.0;
-    EXPECT_NEAR(knob_worths(knobs, machines).curves.at(0).curve.points[1].worth->high, 200.0 / 80.0 - 2.0, 1e-12);
+    EXPECT_NEAR(knob_worths(knobs, machines).curves.at(0).curve.points[1].worth->high, 200.0 / 80.0 - 2.0,
+                1e-12);
 }
 
 TEST(KnobWorths, HaveTheLowestPriceAsBaseWhereNoMachineHasTheCluster)
 {
-    const KnobWorths found = knob_worths(link_and_memory, {machine(50.0, 80.0, 2.5, 90.0), machine(100.0, 80.0, 3.0, 60.0)});
+    const KnobWorths found =
+        knob_worths(link_and_memory, {machine(50.0, 80.0, 2.5, 90.0), machine(100.0, 80.0, 3.0, 60.0)});
     EXPECT_DOUBLE_EQ(found.curves.at(0).curve.base_value, 50.0);
     EXPECT_DOUBLE_EQ(found.curves.at(0).curve.base_price, 2.5);
 }

@@ -28,7 +28,8 @@ TEST(LegsText, HasALineForEachLeg)
     EXPECT_EQ(legs_text({}), "");
     EXPECT_EQ(legs_text(two_legs()),
               "2 legs, 8.5 core-hours\n"
-              "  1: 2025-01-02T00:00:00Z, 2 nodes, 8 ranks, 64 threads, job Slurm 41, 450.0 s, stopped, 1 record saved\n"
+              "  1: 2025-01-02T00:00:00Z, 2 nodes, 8 ranks, 64 threads, job Slurm 41, 450.0 s, stopped, 1 "
+              "record saved\n"
               "  2: 2025-01-02T01:00:00Z, 1 node, 1 rank, 1 thread, 1800.0 s, lost, 0 records saved\n");
 }
 

@@ -20,7 +20,8 @@ using testing::HasSubstr;
 Results minimising(const Objective& objective)
 {
     Results results = sample_results();
-    results.objectives = {{std::string(objective.name), std::string(objective.units), std::string(objective.long_name)}};
+    results.objectives = {
+        {std::string(objective.name), std::string(objective.units), std::string(objective.long_name)}};
     for (EvaluatedPoint& point : results.evaluations) {
         point.bounds.resize(1);
         point.objectives.resize(std::min<std::size_t>(point.objectives.size(), 1));

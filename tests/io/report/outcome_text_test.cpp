@@ -7,17 +7,25 @@ namespace {
 
 Outcome exact_outcome()
 {
-    return {.complete = true, .proved = true, .confidence = 0.95, .feasible = 4096, .drawn = 12, .pruned = 4084, .evaluated = 12};
+    return {.complete = true,
+            .proved = true,
+            .confidence = 0.95,
+            .feasible = 4096,
+            .drawn = 12,
+            .pruned = 4084,
+            .evaluated = 12};
 }
 
 TEST(OutcomeText, OfAProof)
 {
     Outcome outcome = exact_outcome();
     EXPECT_EQ(outcome_text(outcome, "exact"),
-              "proved complete: 4,096 feasible plans, 4,084 excluded by their lower bounds, 12 evaluated (confidence 95 %)");
+              "proved complete: 4,096 feasible plans, 4,084 excluded by their lower bounds, 12 evaluated "
+              "(confidence 95 %)");
     outcome.unchecked = 1000;
     EXPECT_EQ(outcome_text(outcome, "exact"),
-              "proved complete: 1,000 combinations excluded before it was known whether they are feasible; of the others 4,096 "
+              "proved complete: 1,000 combinations excluded before it was known whether they are feasible; "
+              "of the others 4,096 "
               "feasible plans, 4,084 excluded by their lower bounds, 12 evaluated (confidence 95 %)");
     EXPECT_EQ(outcome_text({.complete = true, .proved = true}, "exact"), "no feasible point");
 }
@@ -26,25 +34,30 @@ TEST(OutcomeText, OfABoundThatDrawsContradict)
 {
     Outcome outcome = exact_outcome();
     outcome.proved = false;
-    outcome.violation = BoundViolation{.point = 7, .objective = 1, .bound = 10.0, .high = 8.0, .relative = 0.2};
-    EXPECT_EQ(
-        outcome_text(outcome, "exact"),
-        "complete but not proved: 4,096 feasible plans, 4,084 excluded by their lower bounds, 12 evaluated (confidence 95 %); "
-        "bound violated: point 7, objective 1: upper confidence limit 8 lies 20 % below the lower bound 10, so points may have "
-        "been excluded by mistake");
+    outcome.violation =
+        BoundViolation{.point = 7, .objective = 1, .bound = 10.0, .high = 8.0, .relative = 0.2};
+    EXPECT_EQ(outcome_text(outcome, "exact"),
+              "complete but not proved: 4,096 feasible plans, 4,084 excluded by their lower bounds, 12 "
+              "evaluated (confidence 95 %); "
+              "bound violated: point 7, objective 1: upper confidence limit 8 lies 20 % below the lower "
+              "bound 10, so points may have "
+              "been excluded by mistake");
 }
 
 TEST(OutcomeText, OfASearchThatIsNotComplete)
 {
-    Outcome outcome{.confidence = 0.975, .feasible = 50, .drawn = 8, .pruned = 20, .evaluated = 5, .open = 25};
+    Outcome outcome{
+        .confidence = 0.975, .feasible = 50, .drawn = 8, .pruned = 20, .evaluated = 5, .open = 25};
     outcome.uncovered = SweepProgress{SweepPurpose::front, 3, 1024};
     const std::string counts =
-        "50 feasible plans, 20 excluded by their lower bounds, 5 evaluated, 25 open (3 of them partly evaluated) (confidence "
+        "50 feasible plans, 20 excluded by their lower bounds, 5 evaluated, 25 open (3 of them partly "
+        "evaluated) (confidence "
         "97.5 %)";
     EXPECT_EQ(outcome_text(outcome, "exact"), "incomplete: 3 of 1,024 parts of the space checked, " + counts);
     outcome.sweep = SweepProgress{SweepPurpose::better, 2, 9};
     EXPECT_EQ(outcome_text(outcome, "exact"),
-              "incomplete: 2 of 9 parts of the space checked for better plans than those drawn, 3 of 1,024 parts of the space "
+              "incomplete: 2 of 9 parts of the space checked for better plans than those drawn, 3 of 1,024 "
+              "parts of the space "
               "checked, " +
                   counts);
     outcome.uncovered.reset();
@@ -56,18 +69,26 @@ TEST(OutcomeText, OfASearchThatIsNotComplete)
 
 TEST(OutcomeText, OfSearchesWithoutProof)
 {
-    Outcome outcome{.method = SearchMethod::halving, .complete = true, .feasible = 30, .drawn = 20, .on_front = 4};
+    Outcome outcome{
+        .method = SearchMethod::halving, .complete = true, .feasible = 30, .drawn = 20, .on_front = 4};
     EXPECT_EQ(outcome_text(outcome, "racing"),
-              "successive halving, without proof: 30 feasible plans, 20 evaluated, 4 on the front; plans with worse lower bounds "
+              "successive halving, without proof: 30 feasible plans, 20 evaluated, 4 on the front; plans "
+              "with worse lower bounds "
               "were not evaluated");
     outcome.complete = false;
-    EXPECT_EQ(outcome_text(outcome, "racing"),
-              "incomplete: successive halving, without proof: 30 feasible plans, 20 evaluated, 4 on the front");
+    EXPECT_EQ(
+        outcome_text(outcome, "racing"),
+        "incomplete: successive halving, without proof: 30 feasible plans, 20 evaluated, 4 on the front");
 
-    outcome = {
-        .method = SearchMethod::random, .complete = true, .end = SearchEnd::nothing_new, .checked = 9, .drawn = 7, .on_front = 2};
+    outcome = {.method = SearchMethod::random,
+               .complete = true,
+               .end = SearchEnd::nothing_new,
+               .checked = 9,
+               .drawn = 7,
+               .on_front = 2};
     EXPECT_EQ(outcome_text(outcome, "random"),
-              "random search, without proof: 9 plans that the rules of the space allow, 7 evaluated, 2 on the front; no further "
+              "random search, without proof: 9 plans that the rules of the space allow, 7 evaluated, 2 on "
+              "the front; no further "
               "plans were found");
 
     outcome = {.method = SearchMethod::evolution,
@@ -78,14 +99,17 @@ TEST(OutcomeText, OfSearchesWithoutProof)
                .on_front = 3,
                .pruned = 6};
     const std::string found =
-        "evolutionary search (nsga3), without proof: 90 plans checked, 40 of them feasible, 6 excluded by their lower bounds, 30 "
+        "evolutionary search (nsga3), without proof: 90 plans checked, 40 of them feasible, 6 excluded by "
+        "their lower bounds, 30 "
         "evaluated, 3 on the front";
     EXPECT_EQ(outcome_text(outcome, "nsga3"), found);
     outcome.end = SearchEnd::most_drawn;
-    EXPECT_EQ(outcome_text(outcome, "nsga3"), found + "; stopped because the limit of 30 evaluations was reached");
+    EXPECT_EQ(outcome_text(outcome, "nsga3"),
+              found + "; stopped because the limit of 30 evaluations was reached");
     outcome.end = SearchEnd::no_gain;
     outcome.idle_batches = 60;
-    EXPECT_EQ(outcome_text(outcome, "nsga3"), found + "; stopped because the last 60 batches brought no improvement");
+    EXPECT_EQ(outcome_text(outcome, "nsga3"),
+              found + "; stopped because the last 60 batches brought no improvement");
     outcome.end = SearchEnd::nothing_new;
     EXPECT_EQ(outcome_text(outcome, "nsga3"), found + "; stopped because all children were already known");
 }

@@ -12,8 +12,14 @@ Results of_two_ranks()
 {
     Results results;
     results.threads = 4;
-    results.ranks = {{.rank = 0, .items = 3, .busy_s = 5.0, .idle_s = 1.0, .wall_s = 10.0, .part_s = {1.0, 2.0, 1.5, 0.5}},
-                     {.rank = 1, .items = 2, .busy_s = 8.0, .idle_s = 1.5, .wall_s = 10.0, .part_s = {1.0, 6.0, 1.0, 0.0}}};
+    results.ranks = {
+        {.rank = 0, .items = 3, .busy_s = 5.0, .idle_s = 1.0, .wall_s = 10.0, .part_s = {1.0, 2.0, 1.5, 0.5}},
+        {.rank = 1,
+         .items = 2,
+         .busy_s = 8.0,
+         .idle_s = 1.5,
+         .wall_s = 10.0,
+         .part_s = {1.0, 6.0, 1.0, 0.0}}};
     return results;
 }
 

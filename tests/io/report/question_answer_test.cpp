@@ -48,7 +48,8 @@ protected:
     Asked()
     {
         results_.objectives = {{"training_time_p99", "s", ""}, {"cost", "USD", ""}};
-        results_.front = {plan(1, 4096, 50.0, 9e6), plan(2, 2048, 88.0, 8e6), plan(3, 1024, 95.0, 7e6), plan(4, 512, 180.0, 6e6)};
+        results_.front = {plan(1, 4096, 50.0, 9e6), plan(2, 2048, 88.0, 8e6), plan(3, 1024, 95.0, 7e6),
+                          plan(4, 512, 180.0, 6e6)};
     }
     QuestionAnswer answer() const { return *answer_to(question_, results_, notes_); }
 };
@@ -57,7 +58,9 @@ protected:
 TEST_F(Asked, ProbabilityIncludesTheErrorOfTheModel)
 {
     const double deviation = std::log(1.2) / 1.959964;
-    const auto exact = [&](double days) { return 0.5 * std::erfc(-std::log(100.0 / days) / deviation / std::sqrt(2.0)); };
+    const auto exact = [&](double days) {
+        return 0.5 * std::erfc(-std::log(100.0 / days) / deviation / std::sqrt(2.0));
+    };
     const QuestionAnswer with = answer();
     ASSERT_TRUE(with.best && with.next && with.not_enough);
     EXPECT_EQ(with.best->plan->index, 2U);
@@ -107,7 +110,8 @@ TEST_F(Asked, EachOtherMachineHasItsBestPlan)
     EXPECT_EQ(now.machines[1].plan.plan->index, 3U) << "too late, and surer than the other";
     notes_.question = question_;
     const std::vector<QuestionLine> lines = question_lines(results_, notes_);
-    const auto with_b = std::find_if(lines.begin(), lines.end(), [](const QuestionLine& line) { return line.title == "with b"; });
+    const auto with_b = std::find_if(lines.begin(), lines.end(),
+                                     [](const QuestionLine& line) { return line.title == "with b"; });
     ASSERT_NE(with_b, lines.end());
     EXPECT_NE(with_b->text.find("9 M USD"), std::string::npos) << with_b->text;
 }
@@ -141,7 +145,8 @@ TEST_F(Asked, KeepsTheOtherLimits)
     question_.budget_usd = 6.5e6;
     question_.power_limit = Watts{3e5};
     notes_.question = question_;
-    EXPECT_THAT(question_lines(results_, notes_).at(1).text, HasSubstr("the least power is 512 kW, the limit 300 kW"));
+    EXPECT_THAT(question_lines(results_, notes_).at(1).text,
+                HasSubstr("the least power is 512 kW, the limit 300 kW"));
     EXPECT_THAT(question_lines(results_, notes_).at(1).text, testing::Not(HasSubstr("GPUs is")));
 }
 
@@ -158,7 +163,8 @@ TEST_F(Asked, HoldsThePowerOfTheJobOrOfTheCluster)
     EXPECT_EQ(answer().best->plan->index, 2U);
     EXPECT_EQ(answer().best->cluster_power_w, 2.548e6);
     notes_.question = question_;
-    EXPECT_THAT(question_lines(results_, notes_).at(0).text, HasSubstr("at most 2.6 MW for the whole cluster"));
+    EXPECT_THAT(question_lines(results_, notes_).at(0).text,
+                HasSubstr("at most 2.6 MW for the whole cluster"));
     EXPECT_THAT(question_lines(results_, notes_).at(1).text, HasSubstr("2.05 MW (whole cluster: 2.55 MW)"));
 }
 
@@ -219,9 +225,11 @@ TEST_F(Asked, AFileWithoutModelErrorSaysSo)
 TEST_F(Asked, SaysWhetherTimesIncludeTheErrorOfTheModel)
 {
     notes_.question = Question{};
-    EXPECT_EQ(question_lines(results_, notes_).front().text, "least cost, times with 90 % (model error included)");
+    EXPECT_EQ(question_lines(results_, notes_).front().text,
+              "least cost, times with 90 % (model error included)");
     notes_.question->model_error = false;
-    EXPECT_EQ(question_lines(results_, notes_).front().text, "least cost, times with 90 % (assuming the model is exact)");
+    EXPECT_EQ(question_lines(results_, notes_).front().text,
+              "least cost, times with 90 % (assuming the model is exact)");
 }
 
 /// Of a schema before tables.

@@ -33,7 +33,8 @@ TEST(ReportJson, HoldsTheFront)
     EXPECT_DOUBLE_EQ(point["objectives"]["training_time_p99"]["low"], 57.4 * 86400.0);
     EXPECT_TRUE(point["estimates"]["cost"]["high"].is_null());  // the draws support no limit
     EXPECT_DOUBLE_EQ(point["completion"]["p90"]["seconds"], 57.5 * 86400.0);
-    EXPECT_NEAR(point["completion"]["p90"]["with_model_error"]["seconds"].get<double>(), 58.88 * 86400.0, 0.05 * 86400.0);
+    EXPECT_NEAR(point["completion"]["p90"]["with_model_error"]["seconds"].get<double>(), 58.88 * 86400.0,
+                0.05 * 86400.0);
     EXPECT_EQ(json["subject"]["point"], 30);
     EXPECT_EQ(json["subject"]["reason"], "best");
     EXPECT_TRUE(point["question_probability"].is_null());

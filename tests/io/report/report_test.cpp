@@ -115,8 +115,10 @@ TEST(TextReport, TellsTiesFromPlansThatAreBetter)
     third.index = 22;
     third.prediction.memory_headroom = 0.2;  // not minimised
     results.front.push_back(third);
-    EXPECT_THAT(text_report(results), HasSubstr("\nTies (all objectives are equal within the sampling error): points 30 = 22. "));
-    EXPECT_THAT(front_csv(results, "a.h5"), HasSubstr(",ties_with,software,may_not_fit,study,file,seed,hardware\n"));
+    EXPECT_THAT(text_report(results),
+                HasSubstr("\nTies (all objectives are equal within the sampling error): points 30 = 22. "));
+    EXPECT_THAT(front_csv(results, "a.h5"),
+                HasSubstr(",ties_with,software,may_not_fit,study,file,seed,hardware\n"));
     EXPECT_THAT(front_csv(results, "a.h5"), HasSubstr(",22,,0,sample,a.h5,"));
     EXPECT_THAT(front_csv(results, "a.h5"), HasSubstr(",30,,0,sample,a.h5,"));
 }
@@ -129,10 +131,15 @@ TEST(TextReport, ListsPlansThatMayNotFit)
     faster.index = 7;
     faster.prediction.fit_probability = 0.64;
     faster.objectives.front().value *= 0.9;
-    results.may_not_fit = {
-        .outcome = "proved complete, 3 evaluated", .proved = true, .limit = 0.9, .evaluated = 3, .plans = {faster}};
+    results.may_not_fit = {.outcome = "proved complete, 3 evaluated",
+                           .proved = true,
+                           .limit = 0.9,
+                           .evaluated = 3,
+                           .plans = {faster}};
     const std::string text = text_report(results);
-    EXPECT_THAT(text, HasSubstr("point 7: 10 % less training time p99, but fits into memory with a probability of 64 %\n"));
+    EXPECT_THAT(
+        text,
+        HasSubstr("point 7: 10 % less training time p99, but fits into memory with a probability of 64 %\n"));
     EXPECT_THAT(text, HasSubstr("may not fit into memory (proved complete, 3 evaluated):\n"));
     EXPECT_THAT(front_csv(results, "a.h5"), HasSubstr(",1,sample,a.h5,"));
 }
@@ -142,7 +149,8 @@ TEST(TextReport, SaysThatAPartHasNoFeasiblePlan)
     Results results = plain();
     results.front.clear();
     results.feasible = 0;
-    results.rejected = {Rejected{.reason = "dp does not divide the batch", .count = 8, .miss = 0.0, .nearest = ""}};
+    results.rejected = {
+        Rejected{.reason = "dp does not divide the batch", .count = 8, .miss = 0.0, .nearest = ""}};
     results.study.held = {2};
     EXPECT_THAT(text_report(results), HasSubstr("\nNo plan of part 2 of 4 is feasible: "));
     EXPECT_THAT(text_report(results), HasSubstr("dp does not divide the batch\nNo plan is feasible.\n\n"));
@@ -154,9 +162,8 @@ TEST(TextReport, TellsWhatWasLookedAtFromTheSpace)
 {
     Results results = sample_results();
     results.raw_tuples = 640;  // 32 of them judged
-    EXPECT_THAT(
-        text_report(results),
-        HasSubstr("Space: 640 combinations of values, of which 32 were examined: 3 feasible plans (9.4 %), 29 infeasible"));
+    EXPECT_THAT(text_report(results), HasSubstr("Space: 640 combinations of values, of which 32 were "
+                                                "examined: 3 feasible plans (9.4 %), 29 infeasible"));
 }
 
 /// Combinations that repeat a plan, or name no schedule, are no plans; what a later phase cannot run is infeasible.
@@ -173,9 +180,9 @@ TEST(TextReport, CountsEachCombinationOnce)
     EXPECT_EQ(space_counts(results.feasible, results.rejected),
               (SpaceCounts{.examined = 92, .feasible = 3, .infeasible = 39, .not_plans = 50}));
     const std::string text = text_report(results);
-    EXPECT_THAT(text,
-                HasSubstr("Space: 92 combinations of values: 3 feasible plans (3.3 %), 39 infeasible (42.4 %), 50 duplicate or "
-                          "undefined (54.3 %); infeasible:\n"));
+    EXPECT_THAT(text, HasSubstr("Space: 92 combinations of values: 3 feasible plans (3.3 %), 39 infeasible "
+                                "(42.4 %), 50 duplicate or "
+                                "undefined (54.3 %); infeasible:\n"));
     EXPECT_THAT(text, HasSubstr("schedule not defined in phase 2"));
     EXPECT_THAT(text, testing::Not(HasSubstr("same plan under another name")));
 }
@@ -189,7 +196,8 @@ TEST(TextReport, SaysThatTheFrontOfAStoppedSearchIsProvisionalAndCountsEachTuple
     results.study.outcome = {.confidence = 0.95, .pruned = 1, .evaluated = 1, .open = 1};
     results.study.outcome_text = "stopped by SIGUSR1";
     const std::string counts =
-        "of 40 combinations of values: 0 duplicate or undefined, 29 infeasible, 1 excluded by their lower bounds, 1 evaluated, 1 "
+        "of 40 combinations of values: 0 duplicate or undefined, 29 infeasible, 1 excluded by their lower "
+        "bounds, 1 evaluated, 1 "
         "open, 8 not examined\n";
     EXPECT_THAT(text_report(results), StartsWith("Study sample: provisional front of 2 points"));
     EXPECT_THAT(text_report(results), HasSubstr("Provisional: the search was stopped"));
@@ -215,7 +223,9 @@ TEST(TextReport, ReadsShortRunsInMinutes)
     EXPECT_THAT(text, HasSubstr("250.0/500.0"));
     EXPECT_THAT(text, HasSubstr(", p99 29.5 min, assuming the model is exact\n"));
     EXPECT_THAT(text, HasSubstr("  sampling error  p99 29.3 to 29.7 min (95 % confidence interval"));
-    EXPECT_THAT(text, HasSubstr("  model error     p99 27.1 to 31.9 min, cost 114 to 133 M USD (95 % prediction interval"));
+    EXPECT_THAT(
+        text,
+        HasSubstr("  model error     p99 27.1 to 31.9 min, cost 114 to 133 M USD (95 % prediction interval"));
     EXPECT_THAT(summary(results), HasSubstr("p99 training time 29.5 to 29.5 min"));
 }
 
@@ -229,7 +239,8 @@ TEST(TextReport, NamesDominatedPointsOnlyWhereThereAreSome)
 
 TEST(TextReport, TellsFurtherAxesThatVary)
 {
-    EXPECT_THAT(text_report(sample_results()), HasSubstr("tp 8 pp 16 dp 128 v 4 mb 1 interleaved link IB 400  58.4"));
+    EXPECT_THAT(text_report(sample_results()),
+                HasSubstr("tp 8 pp 16 dp 128 v 4 mb 1 interleaved link IB 400  58.4"));
 }
 
 TEST(TextReport, ShowsAsManyDigitsAsTheLimitsSupport)
@@ -247,16 +258,18 @@ TEST(TextReport, ShowsAsManyDigitsAsTheLimitsSupport)
 TEST(FrontCsv, HasTheChoicesOfHardwareVariantsOneByOne)
 {
     Results results = plain();
-    results.axes.push_back(
-        {"variant",
-         false,
-         {"global_batch=512 precision=fp8 node.bandwidth=900GB/s", "global_batch=1024 precision=bf16 node.bandwidth=900GB/s"}});
+    results.axes.push_back({"variant",
+                            false,
+                            {"global_batch=512 precision=fp8 node.bandwidth=900GB/s",
+                             "global_batch=1024 precision=bf16 node.bandwidth=900GB/s"}});
     results.front[0].point.push_back(1);
     results.front[1].point.push_back(0);
     const std::vector<std::string> csv = lines(front_csv(results, "a.h5"));
     EXPECT_THAT(csv[0], HasSubstr(",schedule,variant,global_batch,precision,node.bandwidth,total_gpus,"));
-    EXPECT_THAT(csv[1],
-                HasSubstr(",interleaved,global_batch=1024 precision=bf16 node.bandwidth=900GB/s,1024,bf16,900GB/s,16384,"));
+    EXPECT_THAT(
+        csv[1],
+        HasSubstr(
+            ",interleaved,global_batch=1024 precision=bf16 node.bandwidth=900GB/s,1024,bf16,900GB/s,16384,"));
     EXPECT_THAT(csv[2], HasSubstr(",512,fp8,900GB/s,16384,"));
     EXPECT_TRUE(variant_choices(plain()).empty());
 }
@@ -265,23 +278,33 @@ TEST(FrontCsv, HasOneLineAPointAndUnitsInItsHeader)
 {
     const std::vector<std::string> csv = lines(front_csv(plain(), "a.h5"));
     ASSERT_EQ(csv.size(), 3U);
-    EXPECT_THAT(csv[0], StartsWith("point,gpus,tp,pp,v,microbatch,schedule,total_gpus,dominated,provisional,quantiles_of,step_of_"
-                                   "phase,draws,step_time_mean_s,"
-                                   "step_time_mean_low_s,step_time_mean_high_s,"));
+    EXPECT_THAT(
+        csv[0],
+        StartsWith(
+            "point,gpus,tp,pp,v,microbatch,schedule,total_gpus,dominated,provisional,quantiles_of,step_of_"
+            "phase,draws,step_time_mean_s,"
+            "step_time_mean_low_s,step_time_mean_high_s,"));
     EXPECT_THAT(csv[0],
-                HasSubstr(",training_time_p99_s,training_time_p99_low_s,training_time_p99_high_s,promised_time_s,"
-                          "promised_time_low_s,promised_time_high_s,cost_usd,cost_low_usd,cost_high_usd,expected_cost_usd,"));
+                HasSubstr(
+                    ",training_time_p99_s,training_time_p99_low_s,training_time_p99_high_s,promised_time_s,"
+                    "promised_time_low_s,promised_time_high_s,cost_usd,cost_low_usd,cost_high_usd,expected_"
+                    "cost_usd,"));
     EXPECT_THAT(csv[0], HasSubstr(",memory_parameters_bytes,"));
-    EXPECT_THAT(csv[1], StartsWith("30,16384,8,16,4,1,interleaved,16384,0,0,this cluster,,8192,2,1.75,2.5,10.214,10.1,10.3,"));
+    EXPECT_THAT(
+        csv[1],
+        StartsWith(
+            "30,16384,8,16,4,1,interleaved,16384,0,0,this cluster,,8192,2,1.75,2.5,10.214,10.1,10.3,"));
     EXPECT_THAT(csv[1], HasSubstr(",5045760,4959360,5132160,10,9.75,10.5,123400000,121000000,inf,"));
     EXPECT_THAT(csv[1], HasSubstr(",0.92,1.08,1,"));
-    EXPECT_THAT(csv[0],
-                EndsWith(
-                    ",objective_gpus,objective_gpus_low,objective_gpus_high,miss_probability_with_model_error,miss_probability_"
-                    "model_low,miss_probability_model_high,training_time_p50_with_model_error_s,training_time_p90_with_model_"
-                    "error_s,training_time_p99_with_model_error_s,done_p50_with_model_error,done_p90_with_model_error,done_p99_"
-                    "with_model_error,question_probability,price_given,power_given,training_time_p90_s,done_p50,done_p90,done_"
-                    "p99,ties_with,software,may_not_fit,study,file,seed,hardware"));
+    EXPECT_THAT(csv[0], EndsWith(",objective_gpus,objective_gpus_low,objective_gpus_high,miss_probability_"
+                                 "with_model_error,miss_probability_"
+                                 "model_low,miss_probability_model_high,training_time_p50_with_model_error_s,"
+                                 "training_time_p90_with_model_"
+                                 "error_s,training_time_p99_with_model_error_s,done_p50_with_model_error,"
+                                 "done_p90_with_model_error,done_p99_"
+                                 "with_model_error,question_probability,price_given,power_given,training_"
+                                 "time_p90_s,done_p50,done_p90,done_"
+                                 "p99,ties_with,software,may_not_fit,study,file,seed,hardware"));
     EXPECT_THAT(csv[1], HasSubstr(",16384,16384,16384,,,,4778467"));  // p50 with the model error
     EXPECT_THAT(csv[1], EndsWith(",,,,,unknown,unknown,4968000,,,,,,0,sample,a.h5,7,"));
     EXPECT_THAT(csv[2], StartsWith("21,16384,4,16,4,1,interleaved,16384,1,0,this cluster,,8192,"));
@@ -309,7 +332,8 @@ TEST(FrontCsv, QuotesWhatWouldBreakALine)
 {
     Results results = plain();
     results.axes.back().labels[1] = "a, \"b\"";
-    EXPECT_THAT(lines(front_csv(results, "a.h5"))[1], StartsWith("30,16384,8,16,4,1,\"a, \"\"b\"\"\",16384,"));
+    EXPECT_THAT(lines(front_csv(results, "a.h5"))[1],
+                StartsWith("30,16384,8,16,4,1,\"a, \"\"b\"\"\",16384,"));
 }
 
 TEST(FrontCsv, OfAnEmptyFrontIsItsHeader)
@@ -325,12 +349,15 @@ TEST(Summary, IsOneParagraphAndItsLegs)
     Results results = plain();
     results.legs.clear();
     EXPECT_EQ(summary(results),
-              "Study sample (seed 7, prismopt 0.1.0, 2025-01-02T03:04:05Z): 32 combinations of values, 3 feasible plans, 2 "
-              "evaluated with 2176 step draws. Front of 2 points, p99 training time 58.4 to 60.2 days (this cluster). Outcome: "
+              "Study sample (seed 7, prismopt 0.1.0, 2025-01-02T03:04:05Z): 32 combinations of values, 3 "
+              "feasible plans, 2 "
+              "evaluated with 2176 step draws. Front of 2 points, p99 training time 58.4 to 60.2 days (this "
+              "cluster). Outcome: "
               "proved complete\n");
     results.front.clear();
     EXPECT_EQ(summary(results),
-              "Study sample (seed 7, prismopt 0.1.0, 2025-01-02T03:04:05Z): 32 combinations of values, 3 feasible plans, 2 "
+              "Study sample (seed 7, prismopt 0.1.0, 2025-01-02T03:04:05Z): 32 combinations of values, 3 "
+              "feasible plans, 2 "
               "evaluated with 2176 step draws. The front is empty. Outcome: proved complete\n");
 }
 

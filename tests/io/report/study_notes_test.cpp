@@ -24,7 +24,8 @@ Results sample_of(const std::string& scenario, const std::string& more = "")
 {
     std::ifstream file(std::string(PRISMOPT_SOURCE_DIR) + "/jobs/scenarios/" + scenario);
     Results results = sample_results();
-    results.study.scenario_text = std::string{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()} + more;
+    results.study.scenario_text =
+        std::string{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()} + more;
     results.study.scenario_path = scenario;
     return results;
 }
@@ -34,7 +35,8 @@ TEST(StudyNotes, SayOfWhichPhaseStepsAre)
     const std::string second = "\n[[phase]]\ntokens = 1e9\nsequence_length = 2048\nglobal_batch = 64\n";
     const Results two = sample_of("small.toml", second);
     EXPECT_EQ(study_notes(two).phases, 2);
-    EXPECT_THAT(text_report(two), HasSubstr("\nStep times, MFU and step breakdowns are of the first of 2 phases; "));
+    EXPECT_THAT(text_report(two),
+                HasSubstr("\nStep times, MFU and step breakdowns are of the first of 2 phases; "));
     EXPECT_THAT(front_csv(two, "a.h5"), HasSubstr(",this cluster,1 of 2,8192,"));
     EXPECT_THAT(svg_report(two), HasSubstr("Distribution of the step time, this cluster, phase 1 of 2"));
     const Results one = sample_of("small.toml");
@@ -58,12 +60,13 @@ TEST(StudyNotes, SayWhatIsTrainedAndWhen)
     notes = study_notes(results);
     ASSERT_TRUE(notes.start);
     const std::string text = text_report(results);
-    EXPECT_THAT(text,
-                HasSubstr("p50 55.2 days (2027-03-11), p90 57.5 days (2027-03-13), p99 58.4 days (2027-03-14), assuming the "
-                          "model is exact\n"));
+    EXPECT_THAT(text, HasSubstr("p50 55.2 days (2027-03-11), p90 57.5 days (2027-03-13), p99 58.4 days "
+                                "(2027-03-14), assuming the "
+                                "model is exact\n"));
     EXPECT_THAT(text, HasSubstr("done by"));
     EXPECT_THAT(text, Not(HasSubstr("deadline")));
-    EXPECT_THAT(front_csv(results, "a.h5"), HasSubstr(",4968000,2027-03-11,2027-03-13,2027-03-14,,no software in particular,0,"));
+    EXPECT_THAT(front_csv(results, "a.h5"),
+                HasSubstr(",4968000,2027-03-11,2027-03-13,2027-03-14,,no software in particular,0,"));
 }
 
 TEST(StudyNotes, SayHowProbableItIsToMissTheDeadline)
@@ -74,11 +77,13 @@ TEST(StudyNotes, SayHowProbableItIsToMissTheDeadline)
     text.replace(text.find(objectives), objectives.size(), objectives + "deadline = \"60 day\"\n");
     EXPECT_DOUBLE_EQ(study_notes(results).deadline.si, 60.0 * 86400.0);
     EXPECT_THAT(text_report(results),
-                HasSubstr("missed after 60 days with this probability: including the model error, 4.7 % (less than 0.1 % to 49 % "
+                HasSubstr("missed after 60 days with this probability: including the model error, 4.7 % "
+                          "(less than 0.1 % to 49 % "
                           "at the limits of its interval); assuming the model is exact, 2 %\n"));
     EXPECT_THAT(text_report(results), HasSubstr("miss probability"));
     EXPECT_THAT(text_report(results), HasSubstr("with model error"));
-    EXPECT_THAT(front_csv(results, "a.h5"), HasSubstr(",0.001,0.4"));  // limits of the risk with the model error
+    EXPECT_THAT(front_csv(results, "a.h5"),
+                HasSubstr(",0.001,0.4"));  // limits of the risk with the model error
 }
 
 TEST(StudyNotes, SayOnWhichMixturesTheModelIntervalRests)
@@ -89,7 +94,8 @@ TEST(StudyNotes, SayOnWhichMixturesTheModelIntervalRests)
     for (const FittedMixtures& mixtures : model.mixtures) {
         EXPECT_GT(mixtures.rows, 0);
         all += mixtures.rows;
-        alike += mixtures.accelerator == "h100-sxm" && mixtures.stack == "megatron-bridge" ? mixtures.rows : 0;
+        alike +=
+            mixtures.accelerator == "h100-sxm" && mixtures.stack == "megatron-bridge" ? mixtures.rows : 0;
     }
     EXPECT_GT(alike, 0);
     EXPECT_LT(all, model.rows / 5);  // most runs are dense
@@ -108,7 +114,8 @@ TEST(StudyNotes, SayOnWhichMixturesTheModelIntervalRests)
 
 TEST(StudyNotes, SayThatNoMixtureWasMeasuredOnAMachine)
 {
-    const Scenario scenario = parse_scenario(sample_of("deepseek-v3-2048.toml").study.scenario_text, "deepseek.toml");
+    const Scenario scenario =
+        parse_scenario(sample_of("deepseek-v3-2048.toml").study.scenario_text, "deepseek.toml");
     Cluster other = scenario.cluster;
     other.accelerator.name = "a100-sxm-80gb";
     EXPECT_THAT(mixtures_text(fitted_model(), {&scenario.workload}, {&other, &scenario.cluster}),

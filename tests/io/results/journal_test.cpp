@@ -88,8 +88,10 @@ TEST(Journal, HasTheLayoutThatIsDocumented)
     write(path, {"abc"});
     const std::string bytes = journal_content(path);
     // CRC-32 of the header's other 20 bytes, and of the bytes 03 00 00 00 'a' 'b' 'c', from Python's zlib.crc32.
-    const std::string header("PRISMJNL\x04\0\0\0\x55\xB0\xDC\xAE\xEF\xCD\xAB\x89\x67\x45\x23\x01", header_bytes / 2);
-    const std::string expected = header + header + std::string("PREC\x03\0\0\0\x33\x5D\xE1\x66", record_head_bytes);
+    const std::string header("PRISMJNL\x04\0\0\0\x55\xB0\xDC\xAE\xEF\xCD\xAB\x89\x67\x45\x23\x01",
+                             header_bytes / 2);
+    const std::string expected =
+        header + header + std::string("PREC\x03\0\0\0\x33\x5D\xE1\x66", record_head_bytes);
     EXPECT_EQ(bytes.substr(0, expected.size()), expected);
     EXPECT_EQ(bytes.substr(header_bytes + record_head_bytes), "abc");
 }
@@ -118,7 +120,8 @@ TEST(Journal, KeepsWhatIsBeforeACutAndContinuesThere)
         if (size == last) {
             EXPECT_EQ(contents.damage, "");
         } else {
-            EXPECT_THAT(contents.damage, AllOf(HasSubstr("record 2 at byte " + std::to_string(last)), HasSubstr("truncated")))
+            EXPECT_THAT(contents.damage,
+                        AllOf(HasSubstr("record 2 at byte " + std::to_string(last)), HasSubstr("truncated")))
                 << size;
         }
         write(path, {"again"});
@@ -147,7 +150,8 @@ TEST(Journal, SkipsToTheNextGoodRecord)
             const JournalContents contents = read_journal(path);
             EXPECT_EQ(texts(contents), others) << byte;
             EXPECT_EQ(contents.lost_bytes, size) << byte;
-            EXPECT_THAT(contents.damage, HasSubstr("record " + std::to_string(bad) + " at byte " + std::to_string(begin)))
+            EXPECT_THAT(contents.damage,
+                        HasSubstr("record " + std::to_string(bad) + " at byte " + std::to_string(begin)))
                 << byte;
         }
         put_journal(path, whole.substr(0, begin) + whole.substr(begin + size / 2));  // bytes are missing
@@ -184,7 +188,9 @@ TEST(Journal, OutlivesDamageToOneCopyOfItsHeader)
     const std::string whole = journal_content(path);
     for (std::size_t bit = 0; bit < 8 * header_bytes; ++bit) {
         std::string bytes = whole;
-        const auto flip = [&bytes](std::size_t at) { bytes[at / 8] = static_cast<char>(bytes[at / 8] ^ (1 << (at % 8))); };
+        const auto flip = [&bytes](std::size_t at) {
+            bytes[at / 8] = static_cast<char>(bytes[at / 8] ^ (1 << (at % 8)));
+        };
         flip(bit);
         put_journal(path, bytes);
         EXPECT_EQ(texts(read_journal(path)), three) << bit;
@@ -216,7 +222,8 @@ TEST(Journal, RefusesAnotherStudy)
     const std::string path = folder.file("a.journal");
     write(path, three);
     const std::string before = journal_content(path);
-    EXPECT_THAT(message<InputError>([&] { JournalWriter(path, study + 1); }), AllOf(HasSubstr(path), HasSubstr("another study")));
+    EXPECT_THAT(message<InputError>([&] { JournalWriter(path, study + 1); }),
+                AllOf(HasSubstr(path), HasSubstr("another study")));
     EXPECT_EQ(journal_content(path), before);
 }
 
@@ -230,12 +237,14 @@ TEST(Journal, RefusesWhatIsNoJournal)
         EXPECT_EQ(journal_content(folder.file("other")), bytes);
         return reading;
     };
-    EXPECT_THAT(refusal("name = \"a scenario, which is longer than a header\"\n"), HasSubstr("is not a journal"));
+    EXPECT_THAT(refusal("name = \"a scenario, which is longer than a header\"\n"),
+                HasSubstr("is not a journal"));
     EXPECT_THAT(refusal(""), HasSubstr("is not a journal"));
     EXPECT_THAT(refusal("PRISMJNL\x01"), HasSubstr("truncated in its header"));
     // Of the version before, whose checksum matches.
-    EXPECT_THAT(refusal(std::string("PRISMJNL\x02\0\0\0\xB5\x15\xE1\x41\xEF\xCD\xAB\x89\x67\x45\x23\x01", 24)),
-                HasSubstr("version 2"));
+    EXPECT_THAT(
+        refusal(std::string("PRISMJNL\x02\0\0\0\xB5\x15\xE1\x41\xEF\xCD\xAB\x89\x67\x45\x23\x01", 24)),
+        HasSubstr("version 2"));
     EXPECT_THAT(message<InputError>([&] { read_journal(folder.file("none")); }), HasSubstr("No such file"));
     EXPECT_THAT(message<InputError>([] { read_journal("/dev/full"); }), HasSubstr("not a regular file"));
 }
@@ -248,7 +257,8 @@ TEST(Journal, WithoutARecordIsBlank)
     JournalWriter(path, study).append(payload("first"));
     const std::string whole = journal_content(path);
     EXPECT_FALSE(journal_is_blank(path));
-    for (const std::size_t bytes : {std::size_t{0}, std::size_t{5}, std::size_t{24}, header_bytes, header_bytes + 14}) {
+    for (const std::size_t bytes :
+         {std::size_t{0}, std::size_t{5}, std::size_t{24}, header_bytes, header_bytes + 14}) {
         put_journal(path, whole.substr(0, bytes));
         EXPECT_TRUE(journal_is_blank(path)) << bytes;
         JournalWriter(path, study + 1, Blank::begun_again).append(payload("other"));

@@ -24,8 +24,9 @@ TEST(MayNotFitList, HasWhatNoSurerPlanMatches)
 {
     Results results;
     results.front = {plan(10, {3.0, 3.0}, 1.0)};
-    results.may_not_fit.plans = {plan(1, {3.0, 4.0}, 0.8), plan(2, {2.0, 2.0}, 0.3), plan(3, {2.0, 2.0}, 0.4),
-                                 plan(4, {2.5, 2.5}, 0.6), plan(5, {1.0, 5.0}, 0.5), plan(6, {1.0, 5.0}, 0.5)};
+    results.may_not_fit.plans = {plan(1, {3.0, 4.0}, 0.8), plan(2, {2.0, 2.0}, 0.3),
+                                 plan(3, {2.0, 2.0}, 0.4), plan(4, {2.5, 2.5}, 0.6),
+                                 plan(5, {1.0, 5.0}, 0.5), plan(6, {1.0, 5.0}, 0.5)};
     sift_may_not_fit(results);
     std::vector<std::uint64_t> kept;
     for (const FrontPoint& point : results.may_not_fit.plans) {

@@ -62,7 +62,8 @@ TEST(ReplaceFile, SaysWhetherThePathIsWrong)
 {
     const TemporaryFolder folder;
     std::filesystem::create_directory(folder.file("folder"));
-    for (const std::string& path : {folder.file("none/a"), folder.file("folder"), folder.file(std::string(300, 'x'))}) {
+    for (const std::string& path :
+         {folder.file("none/a"), folder.file("folder"), folder.file(std::string(300, 'x'))}) {
         const auto error = failure(path, "text");
         ASSERT_TRUE(error) << path;
         EXPECT_TRUE(error->wrong_path()) << path;
@@ -108,7 +109,8 @@ TEST(ReplaceFile, RemovesWhatKilledProcessesLeftADayAgo)
     const auto leave = [&](const std::string& name, std::chrono::hours age) {
         replace_file(folder.file("b"), "half");
         std::filesystem::rename(folder.file("b"), folder.file(name));
-        std::filesystem::last_write_time(folder.file(name), std::filesystem::file_time_type::clock::now() - age);
+        std::filesystem::last_write_time(folder.file(name),
+                                         std::filesystem::file_time_type::clock::now() - age);
     };
     leave(".prismopt-1.partial", std::chrono::hours(30));
     leave(".prismopt-2.partial", std::chrono::hours(20));

@@ -21,8 +21,8 @@ namespace prismopt {
 
 bool operator==(const Estimate& a, const Estimate& b)
 {
-    return a.value == b.value && a.low == b.low && a.high == b.high && a.simultaneous_low == b.simultaneous_low &&
-           a.simultaneous_high == b.simultaneous_high;
+    return a.value == b.value && a.low == b.low && a.high == b.high &&
+           a.simultaneous_low == b.simultaneous_low && a.simultaneous_high == b.simultaneous_high;
 }
 
 namespace {
@@ -187,7 +187,8 @@ TEST(ResultsFile, GivesBackPlansThatMayNotFit)
 {
     const TemporaryFolder folder;
     Results results = sample_results();
-    results.may_not_fit = {.outcome = "proved complete, 2 evaluated", .proved = true, .limit = 0.9, .evaluated = 2, .plans = {}};
+    results.may_not_fit = {
+        .outcome = "proved complete, 2 evaluated", .proved = true, .limit = 0.9, .evaluated = 2, .plans = {}};
     results.may_not_fit.plans = {results.front.front()};
     results.may_not_fit.plans.front().index = 7;
     results.may_not_fit.plans.front().prediction.fit_probability = 0.64;
@@ -213,8 +214,8 @@ TEST(ResultsFile, GivesBackWhichPlansMayBeTheBest)
     EXPECT_EQ(read.linearisation_error, 0.01);
     ASSERT_EQ(read.plans.size(), 2U);
     const auto members = [](const PlanChance& p) {
-        return std::tuple(p.index, p.gpus, p.objective, p.value, p.drawn, p.best, p.best_without_discrepancy, p.regret, p.fits,
-                          p.shortlist, p.cover, p.low, p.high);
+        return std::tuple(p.index, p.gpus, p.objective, p.value, p.drawn, p.best, p.best_without_discrepancy,
+                          p.regret, p.fits, p.shortlist, p.cover, p.low, p.high);
     };
     EXPECT_EQ(members(read.plans[0]), members(results.posterior.plans[0]));
     EXPECT_EQ(members(read.plans[1]), members(results.posterior.plans[1]));
@@ -233,10 +234,13 @@ TEST(ResultsFile, RefusesControlCharactersInItsTexts)
         return refusal(folder.file("sample.h5"));
     };
     EXPECT_THAT(refused([](Results& r) { r.study.scenario_name = "evil\ntouch"; }),
-                AllOf(HasSubstr("attribute scenario_name"), HasSubstr("evil\\u000Atouch"), HasSubstr("U+000A (line break)")));
+                AllOf(HasSubstr("attribute scenario_name"), HasSubstr("evil\\u000Atouch"),
+                      HasSubstr("U+000A (line break)")));
     EXPECT_THAT(refused([](Results& r) { r.study.outcome_text = "\x1b[2J"; }), HasSubstr("U+001B (escape)"));
-    EXPECT_THAT(refused([](Results& r) { r.rejected.front().nearest = "a\tb"; }), HasSubstr("dataset rejected_nearest"));
-    EXPECT_EQ(refused([](Results& r) { r.study.scenario_text = "# a text\n# of\ttwo lines\r\n"; }), "no error");
+    EXPECT_THAT(refused([](Results& r) { r.rejected.front().nearest = "a\tb"; }),
+                HasSubstr("dataset rejected_nearest"));
+    EXPECT_EQ(refused([](Results& r) { r.study.scenario_text = "# a text\n# of\ttwo lines\r\n"; }),
+              "no error");
 }
 
 TEST(ResultsFile, GivesBackAnEmptyStudy)
@@ -409,35 +413,53 @@ TEST(ResultsFile, RefusesValuesOutOfRange)
     EXPECT_THAT(told([](Results& r) { r.evaluations[1].rung = 1 << 30; }), HasSubstr("/evaluations/rung"));
     EXPECT_THAT(told([](Results& r) { r.evaluations[2].index = 32; }), HasSubstr("/evaluations/evaluation"));
     EXPECT_THAT(told([](Results& r) { r.evaluations[2].index = 7; }), HasSubstr("/evaluations/evaluation"));
-    EXPECT_THAT(told([](Results& r) { r.evaluations[1].objectives[0].value = -1.0; }), HasSubstr("objective_training_time_p99"));
-    EXPECT_THAT(told([&](Results& r) { r.evaluations[1].objectives[0].value = nan; }), HasSubstr("objective_training_time_p99"));
-    EXPECT_THAT(told([](Results& r) { r.evaluations[2].objectives[0].low = 1e9; }), HasSubstr("objective_training_time_p99"));
+    EXPECT_THAT(told([](Results& r) { r.evaluations[1].objectives[0].value = -1.0; }),
+                HasSubstr("objective_training_time_p99"));
+    EXPECT_THAT(told([&](Results& r) { r.evaluations[1].objectives[0].value = nan; }),
+                HasSubstr("objective_training_time_p99"));
+    EXPECT_THAT(told([](Results& r) { r.evaluations[2].objectives[0].low = 1e9; }),
+                HasSubstr("objective_training_time_p99"));
     EXPECT_THAT(told([](Results& r) { r.front[0].prediction.gpus = -8; }), HasSubstr("/front/total_gpus"));
     EXPECT_THAT(told([](Results& r) { r.front[0].index = 32; }), HasSubstr("/front/evaluation"));
-    EXPECT_THAT(told([&](Results& r) { r.front[1].prediction.training.p99.value = nan; }), HasSubstr("/front/training_time_p99"));
+    EXPECT_THAT(told([&](Results& r) { r.front[1].prediction.training.p99.value = nan; }),
+                HasSubstr("/front/training_time_p99"));
     EXPECT_THAT(told([](Results& r) { r.front[0].prediction.mfu = 3.0; }), HasSubstr("/front/mfu"));
     EXPECT_THAT(told([](Results& r) { r.front[0].model_low = 5.0; }), HasSubstr("point 30 of /front"));
-    EXPECT_THAT(told([](Results& r) { r.front[0].prediction.gpus = 8192 / 2; }), HasSubstr("point 30 of /front"));
-    EXPECT_THAT(told([](Results& r) { r.front[0].prediction.memory.stage = 20'000; }), HasSubstr("point 30 of /front"));
-    EXPECT_THAT(told([](Results& r) { r.front[0].prediction.gpu_price_usd_per_h = 0.0; }), HasSubstr("point 30 of /front"));
+    EXPECT_THAT(told([](Results& r) { r.front[0].prediction.gpus = 8192 / 2; }),
+                HasSubstr("point 30 of /front"));
+    EXPECT_THAT(told([](Results& r) { r.front[0].prediction.memory.stage = 20'000; }),
+                HasSubstr("point 30 of /front"));
+    EXPECT_THAT(told([](Results& r) { r.front[0].prediction.gpu_price_usd_per_h = 0.0; }),
+                HasSubstr("point 30 of /front"));
     EXPECT_THAT(told([&](Results& r) { r.front[1].prediction.mfu = nan; }), HasSubstr("/front/mfu"));
     EXPECT_THAT(told([](Results& r) { r.front[1].prediction.ettr = 7.0; }), HasSubstr("/front/ettr"));
-    EXPECT_THAT(told([](Results& r) { r.front[1].prediction.step.quantiles[3] = 1e6; }), HasSubstr("/front/step_time_quantile"));
-    EXPECT_THAT(told([&](Results& r) { r.front[1].prediction.step.quantiles[3] = nan; }), HasSubstr("/front/step_time_quantile"));
-    EXPECT_THAT(told([](Results& r) { r.front[0].prediction.training.p99.value *= 1.1; }), HasSubstr("/front/training_time_p99"));
-    EXPECT_THAT(told([](Results& r) { r.front[0].prediction.step.mean.low = 1e6; }), HasSubstr("/front/step_time_mean"));
-    EXPECT_THAT(told([](Results& r) { r.front[0].prediction.run.energy_j.low = -1.0; }), HasSubstr("/front/energy"));
-    EXPECT_THAT(told([](Results& r) { r.evaluations[2].bounds[0] = 1e300; }), HasSubstr("objective_training_time_p99_bound"));
-    EXPECT_THAT(told([&](Results& r) { r.front[0].prediction.gpu_price_usd_per_h = nan; }), HasSubstr("point 30 of /front"));
-    EXPECT_THAT(told([&](Results& r) { r.front[1].prediction.run.rework_s = nan; }), HasSubstr("point 21 of /front"));
+    EXPECT_THAT(told([](Results& r) { r.front[1].prediction.step.quantiles[3] = 1e6; }),
+                HasSubstr("/front/step_time_quantile"));
+    EXPECT_THAT(told([&](Results& r) { r.front[1].prediction.step.quantiles[3] = nan; }),
+                HasSubstr("/front/step_time_quantile"));
+    EXPECT_THAT(told([](Results& r) { r.front[0].prediction.training.p99.value *= 1.1; }),
+                HasSubstr("/front/training_time_p99"));
+    EXPECT_THAT(told([](Results& r) { r.front[0].prediction.step.mean.low = 1e6; }),
+                HasSubstr("/front/step_time_mean"));
+    EXPECT_THAT(told([](Results& r) { r.front[0].prediction.run.energy_j.low = -1.0; }),
+                HasSubstr("/front/energy"));
+    EXPECT_THAT(told([](Results& r) { r.evaluations[2].bounds[0] = 1e300; }),
+                HasSubstr("objective_training_time_p99_bound"));
+    EXPECT_THAT(told([&](Results& r) { r.front[0].prediction.gpu_price_usd_per_h = nan; }),
+                HasSubstr("point 30 of /front"));
+    EXPECT_THAT(told([&](Results& r) { r.front[1].prediction.run.rework_s = nan; }),
+                HasSubstr("point 21 of /front"));
     for (const auto& column : plan_results<Estimate>()) {
         EXPECT_THAT(told([&](Results& r) { column.of(r.front[1]) = Estimate::exact(1e300); }),
                     HasSubstr(std::string(column.name)));
-        EXPECT_THAT(told([&](Results& r) { column.of(r.front[1]).high = 1e300; }), HasSubstr(std::string(column.name)));
+        EXPECT_THAT(told([&](Results& r) { column.of(r.front[1]).high = 1e300; }),
+                    HasSubstr(std::string(column.name)));
     }
     for (const auto& column : plan_results<double>()) {
-        EXPECT_THAT(told([&](Results& r) { column.of(r.front[1]) = 1e300; }), HasSubstr(std::string(column.name)));
-        EXPECT_THAT(told([&](Results& r) { column.of(r.front[1]) = -1e300; }), HasSubstr(std::string(column.name)));
+        EXPECT_THAT(told([&](Results& r) { column.of(r.front[1]) = 1e300; }),
+                    HasSubstr(std::string(column.name)));
+        EXPECT_THAT(told([&](Results& r) { column.of(r.front[1]) = -1e300; }),
+                    HasSubstr(std::string(column.name)));
     }
     EXPECT_THAT(told([](Results& r) { r.rejected[0].count = 33; }), HasSubstr("/space/rejected_count"));
     EXPECT_THAT(told([](Results& r) { r.feasible = 33; }), HasSubstr("feasible"));
@@ -445,7 +467,8 @@ TEST(ResultsFile, RefusesValuesOutOfRange)
     EXPECT_THAT(told([](Results& r) { r.study.held = {5}; }), HasSubstr("part"));
     EXPECT_THAT(told([](Results& r) { r.threads = 0; }), HasSubstr("threads"));
     EXPECT_THAT(told([](Results& r) { r.ranks[1].busy_s = -1.0; }), HasSubstr("/ranks/busy"));
-    EXPECT_THAT(told([](Results& r) { r.objectives[1].name = "miss_probability"; }), HasSubstr("objective_miss_probability"));
+    EXPECT_THAT(told([](Results& r) { r.objectives[1].name = "miss_probability"; }),
+                HasSubstr("objective_miss_probability"));
 }
 
 TEST(ResultsFile, RefusesOtherHdf5FilesAndNewerSchemas)
@@ -478,7 +501,8 @@ TEST(ResultsFile, RefusesAFileThatLacksAGroup)
     root.set_list<std::int32_t>("schema_version", {results_schema_major, results_schema_minor + 1});
     const std::vector<std::byte> image = root.image();
     put(folder.file("bare.h5"), std::string(reinterpret_cast<const char*>(image.data()), image.size()));
-    EXPECT_THAT(refusal(folder.file("bare.h5")), AllOf(HasSubstr("is damaged"), HasSubstr("program_version")));
+    EXPECT_THAT(refusal(folder.file("bare.h5")),
+                AllOf(HasSubstr("is damaged"), HasSubstr("program_version")));
 }
 
 }  // namespace

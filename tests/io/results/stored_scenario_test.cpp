@@ -29,7 +29,8 @@ TEST(StoredScenario, KeepsAnOrderThatIsGiven)
     StudyInfo study;
     study.default_order = PlacementOrder::tp_pp_dp;
     study.scenario_text = good;
-    EXPECT_THAT(scenario_of(study).space.order, ElementsAre(PlacementOrder::tp_dp_pp, PlacementOrder::tp_pp_dp));
+    EXPECT_THAT(scenario_of(study).space.order,
+                ElementsAre(PlacementOrder::tp_dp_pp, PlacementOrder::tp_pp_dp));
 }
 
 }  // namespace

@@ -19,8 +19,10 @@ const std::string minimise = "minimise = [\"training_time_p99\", \"cost\"]";
 /// `good` with energy as an objective, other figures of the accelerator, and other sections.
 Scenario energetic(const std::string& figures, const std::string& sections = "")
 {
-    std::string text = with("gpus = 64", "gpus = 64" + (figures.empty() ? "" : "\naccelerator_override = { " + figures + " }"));
-    text.replace(text.find(minimise), minimise.size(), "minimise = [\"training_time_p99\", \"energy\", \"carbon\"]");
+    std::string text = with(
+        "gpus = 64", "gpus = 64" + (figures.empty() ? "" : "\naccelerator_override = { " + figures + " }"));
+    text.replace(text.find(minimise), minimise.size(),
+                 "minimise = [\"training_time_p99\", \"energy\", \"carbon\"]");
     return parse_scenario(text + sections, "x.toml");
 }
 
@@ -34,8 +36,10 @@ TEST(EnergyOfWork, IsAskedForWhereHardwareChanges)
     EXPECT_FALSE(accelerator_of(energetic("")).energy_follows_work);
     EXPECT_EQ(energy_note(energetic("")), "");
     EXPECT_FALSE(accelerator_of(energetic("memory = \"60 GB\"")).energy_follows_work);
-    EXPECT_FALSE(accelerator_of(energetic("peak_bf16 = \"2500 TFLOP/s\", power = \"900 W\"")).energy_follows_work);
-    EXPECT_FALSE(accelerator_of(energetic("", knob("of = \"power\"\nvalues = [\"300 W\", \"400 W\"]"))).energy_follows_work);
+    EXPECT_FALSE(
+        accelerator_of(energetic("peak_bf16 = \"2500 TFLOP/s\", power = \"900 W\"")).energy_follows_work);
+    EXPECT_FALSE(accelerator_of(energetic("", knob("of = \"power\"\nvalues = [\"300 W\", \"400 W\"]")))
+                     .energy_follows_work);
 
     EXPECT_TRUE(accelerator_of(energetic("peak_bf16 = \"2500 TFLOP/s\"")).energy_follows_work);
     EXPECT_TRUE(accelerator_of(energetic("energy = { bf16 = \"0.9 pJ/FLOP\" }")).energy_follows_work);
@@ -59,7 +63,8 @@ TEST(EnergyOfWork, GivesAFasterAcceleratorItsPower)
     EXPECT_NEAR(faster.power.si, 400.0 * (2.0 * products_w + memory_w) / 280.0, 1e-6);
     const Accelerator wider = accelerator_of(energetic("memory_bandwidth = \"4.078 TB/s\""));
     EXPECT_NEAR(wider.power.si, 400.0 * (products_w + 2.0 * memory_w) / 280.0, 1e-6);
-    const Accelerator thrifty = accelerator_of(energetic("peak_bf16 = \"624 TFLOP/s\", energy = { bf16 = \"0.5 pJ/FLOP\" }"));
+    const Accelerator thrifty =
+        accelerator_of(energetic("peak_bf16 = \"624 TFLOP/s\", energy = { bf16 = \"0.5 pJ/FLOP\" }"));
     EXPECT_NEAR(thrifty.power.si, 400.0 * (0.5 * 624.0 * 0.5 + memory_w) / 280.0, 1e-6);
 }
 
@@ -67,8 +72,10 @@ TEST(EnergyOfWork, FollowsKnobs)
 {
     const Scenario scenario = energetic(
         "", knob("of = \"compute\"\nvalues = [\"312 TFLOP/s\", \"624 TFLOP/s\"]\nenergy = \"0.5 pJ/FLOP\"") +
-                knob("of = \"bandwidth\"\ntier = \"cluster\"\nvalues = [\"25 GB/s\", \"50 GB/s\"]\nenergy = \"34 pJ/bit\"") +
-                knob("of = \"memory\"\nvalues = [\"80 GB\", \"104 GB\"]\npower = { per = \"24 GB\", draw = \"6 W\" }"));
+                knob("of = \"bandwidth\"\ntier = \"cluster\"\nvalues = [\"25 GB/s\", \"50 GB/s\"]\nenergy = "
+                     "\"34 pJ/bit\"") +
+                knob("of = \"memory\"\nvalues = [\"80 GB\", \"104 GB\"]\npower = { per = \"24 GB\", draw = "
+                     "\"6 W\" }"));
     ASSERT_EQ(scenario.variants.size(), 8U);
     EXPECT_THAT(energy_note(scenario), HasSubstr("Links draw power"));
     const Cluster most = variant_at(scenario, scenario.variants.back())->cluster;
@@ -99,8 +106,8 @@ set = [
 
 TEST(Bundles, SetSeveralFiguresAtOnce)
 {
-    const Scenario scenario =
-        energetic("", optics + knob("of = \"bandwidth\"\ntier = \"node\"\nvalues = [\"300 GB/s\", \"450 GB/s\"]"));
+    const Scenario scenario = energetic(
+        "", optics + knob("of = \"bandwidth\"\ntier = \"node\"\nvalues = [\"300 GB/s\", \"450 GB/s\"]"));
     ASSERT_EQ(scenario.choices.size(), 2U);
     ASSERT_EQ(scenario.variants.size(), 4U);
     const auto named = [&](const std::string& text) {
@@ -125,7 +132,9 @@ TEST(Bundles, SetSeveralFiguresAtOnce)
 
 TEST(Bundles, RefuseWhatIsUnclear)
 {
-    const auto refused = [](const std::string& sections) { return refusal_of([&] { energetic("", sections); }); };
+    const auto refused = [](const std::string& sections) {
+        return refusal_of([&] { energetic("", sections); });
+    };
     const auto changed = [](const std::string& from, const std::string& to) {
         std::string text = optics;
         return text.replace(text.find(from), from.size(), to);
@@ -135,16 +144,22 @@ TEST(Bundles, RefuseWhatIsUnclear)
                 HasSubstr("sets cluster.latency, as the [[knob]] cluster.latency does"));
     EXPECT_THAT(refused(optics + knob("of = \"link_energy\"\ntier = \"cluster\"\nvalues = [\"20 pJ/bit\"]")),
                 HasSubstr("sets cluster.link_energy"));
-    EXPECT_THAT(refused(changed("\"cpo\"", "\"pluggable\"")), HasSubstr("each option of a bundle has a name of its own"));
+    EXPECT_THAT(refused(changed("\"cpo\"", "\"pluggable\"")),
+                HasSubstr("each option of a bundle has a name of its own"));
     EXPECT_THAT(refused(changed("\"cpo\"", "\"co packaged\"")), HasSubstr("is more than a word"));
-    EXPECT_THAT(refused(changed("\"optics\"", "\"memory\"")), HasSubstr("is the name of another choice or figure"));
+    EXPECT_THAT(refused(changed("\"optics\"", "\"memory\"")),
+                HasSubstr("is the name of another choice or figure"));
     EXPECT_THAT(refused(changed("of = \"latency\", tier = \"cluster\", value = \"3 us\"",
                                 "of = \"bandwidth\", tier = \"cluster\", value = \"90 GB/s\"")),
                 HasSubstr("sets cluster.bandwidth twice"));
-    EXPECT_THAT(refused(changed("precision = \"bf16\"", "precision = \"nvfp4\"")), HasSubstr("has no peak rate to change"));
-    EXPECT_THAT(refused(changed("value = \"3 us\"", "value = \"3 us\", energy = \"1 pJ/bit\"")), HasSubstr("has no effect"));
-    EXPECT_THAT(refused(changed("value = \"3 us\"", "value = \"3 us\", precision = \"bf16\"")), HasSubstr("has no effect"));
-    EXPECT_THAT(refused(changed("value = \"100 GB/s\"", "value = \"100 W\"")), HasSubstr("needs bytes per second"));
+    EXPECT_THAT(refused(changed("precision = \"bf16\"", "precision = \"nvfp4\"")),
+                HasSubstr("has no peak rate to change"));
+    EXPECT_THAT(refused(changed("value = \"3 us\"", "value = \"3 us\", energy = \"1 pJ/bit\"")),
+                HasSubstr("has no effect"));
+    EXPECT_THAT(refused(changed("value = \"3 us\"", "value = \"3 us\", precision = \"bf16\"")),
+                HasSubstr("has no effect"));
+    EXPECT_THAT(refused(changed("value = \"100 GB/s\"", "value = \"100 W\"")),
+                HasSubstr("needs bytes per second"));
     EXPECT_THAT(refused("\n[[bundle]]\nname = \"optics\"\n"), HasSubstr("[[bundle.option]]"));
 }
 
@@ -178,15 +193,19 @@ TEST(Nesting, OfAClusterInOneDomain)
 TEST(Nesting, NamesThePairAndWhatWouldNest)
 {
     const auto refused = [](const std::string& domains) { return refusal_of([&] { racks(domains); }); };
-    EXPECT_THAT(refused(knob("of = \"group\"\ntier = \"node\"\nvalues = [8, 100]")),
-                HasSubstr(
-                    "has node.group = 100, which never nests (\"node\" of 100 GPUs and \"rack\" of 576: the outer size must be a "
-                    "larger multiple of the inner one); choose 96 or 144 for \"node\", or 500 or 600 for \"rack\""));
-    EXPECT_THAT(refused(knob("of = \"group\"\ntier = \"node\"\nvalues = [8, 576]")), HasSubstr("or 1152 for \"rack\""));
+    EXPECT_THAT(
+        refused(knob("of = \"group\"\ntier = \"node\"\nvalues = [8, 100]")),
+        HasSubstr(
+            "has node.group = 100, which never nests (\"node\" of 100 GPUs and \"rack\" of 576: the outer "
+            "size must be a "
+            "larger multiple of the inner one); choose 96 or 144 for \"node\", or 500 or 600 for \"rack\""));
+    EXPECT_THAT(refused(knob("of = \"group\"\ntier = \"node\"\nvalues = [8, 576]")),
+                HasSubstr("or 1152 for \"rack\""));
     EXPECT_THAT(refused(knob("of = \"group\"\ntier = \"rack\"\nvalues = [576, 2304]")),
                 HasSubstr("a group is larger than the cluster); choose 1152 GPUs or fewer for \"rack\""));
     const std::string bundle =
-        "\n[[bundle]]\nname = \"domain\"\n\n[[bundle.option]]\nname = \"d100\"\nset = [{ of = \"group\", tier = "
+        "\n[[bundle]]\nname = \"domain\"\n\n[[bundle.option]]\nname = \"d100\"\nset = [{ of = \"group\", "
+        "tier = "
         "\"node\", value = 100 }]\n";
     EXPECT_THAT(refused(bundle), HasSubstr("name = \"d100\" has d100, which never nests"));
 }

@@ -48,9 +48,9 @@ TEST(FigureOrigin, NothingIsRankedByAPlaceholder)
 {
     const Scenario tpu = starter("tpu-v5p");
     EXPECT_EQ(ranked_placeholder(tpu), "");  // it minimises GPU-hours
-    EXPECT_THAT(
-        ranked_placeholder(tpu, {"gpus", "cost"}),
-        HasSubstr("cost would rank plans by the price of a GPU-hour, which is a placeholder; give gpu_price in [cluster]"));
+    EXPECT_THAT(ranked_placeholder(tpu, {"gpus", "cost"}),
+                HasSubstr("cost would rank plans by the price of a GPU-hour, which is a placeholder; give "
+                          "gpu_price in [cluster]"));
     EXPECT_THAT(ranked_placeholder(tpu, {"energy"}), HasSubstr("give power in accelerator_override"));
     EXPECT_THAT(ranked_placeholder(tpu, {"cluster_power"}), HasSubstr("give power in accelerator_override"));
     EXPECT_EQ(ranked_placeholder(tpu, {"training_time_p99", "gpu_hours", "memory"}), "");
@@ -68,7 +68,8 @@ TEST(FigureOrigin, NothingIsRankedByAPlaceholder)
 TEST(FigureOrigin, ElectricityIsGivenOrAPlaceholder)
 {
     const auto with = [](const std::string& price) {
-        return parse_scenario(std::string(good) + "\n[power]\nhost = \"300 W\"\nelectricity_price = \"" + price + "\"\n",
+        return parse_scenario(std::string(good) + "\n[power]\nhost = \"300 W\"\nelectricity_price = \"" +
+                                  price + "\"\n",
                               "x.toml");
     };
     const Scenario given = with("80 USD/MWh");
@@ -86,7 +87,10 @@ TEST(FigureOrigin, ElectricityIsGivenOrAPlaceholder)
     EXPECT_FALSE(follows_power(none, "cost"));
 }
 
-TEST(FigureOrigin, AGivenPriceIsGiven) { EXPECT_EQ(price_origin(parse_scenario(good, "x.toml")), FigureOrigin::given); }
+TEST(FigureOrigin, AGivenPriceIsGiven)
+{
+    EXPECT_EQ(price_origin(parse_scenario(good, "x.toml")), FigureOrigin::given);
+}
 
 TEST(FigureOrigin, TheMarkFollowsTheUnit)
 {

@@ -29,7 +29,8 @@ std::string listed_text()
 }
 
 const std::string listed_price =
-    "5.12 USD per GPU-hour (catalog list price: AWS p4de.24xlarge, 8 GPUs for 40.97 USD/h, us-east-1, before the reductions of "
+    "5.12 USD per GPU-hour (catalog list price: AWS p4de.24xlarge, 8 GPUs for 40.97 USD/h, us-east-1, before "
+    "the reductions of "
     "2025; gpu_price in [cluster] overrides it)";
 
 TEST(GpuPrice, SaysWhereItIsFrom)
@@ -50,11 +51,14 @@ TEST(GpuPrice, SaysWhatTheHardwareAdds)
     Cluster dearer = scenario.cluster;
     dearer.gpu_price.si += 0.25 / 3600.0;
     EXPECT_EQ(gpu_price_text(scenario, scenario.cluster), "3.60 USD per GPU-hour (given)");
-    EXPECT_EQ(gpu_price_text(scenario, dearer), "3.60 USD per GPU-hour (given), +0.25 from its [[knob]] parameters");
+    EXPECT_EQ(gpu_price_text(scenario, dearer),
+              "3.60 USD per GPU-hour (given), +0.25 from its [[knob]] parameters");
     scenario.choices = {{.name = "memory", .hardware = HardwareParameter{}}};
-    EXPECT_EQ(gpu_price_text(scenario), "3.60 USD per GPU-hour (given)");  // a hardware parameter without a price
+    EXPECT_EQ(gpu_price_text(scenario),
+              "3.60 USD per GPU-hour (given)");  // a hardware parameter without a price
     scenario.choices[0].hardware->price_per_unit.si = 1e-15;
-    EXPECT_EQ(gpu_price_text(scenario), "3.60 USD per GPU-hour (given), plus the prices of its [[knob]] parameters");
+    EXPECT_EQ(gpu_price_text(scenario),
+              "3.60 USD per GPU-hour (given), plus the prices of its [[knob]] parameters");
 }
 
 TEST(GpuPrice, IsInReports)
@@ -69,7 +73,8 @@ TEST(GpuPrice, IsInReports)
 
 TEST(GpuPrice, OfStarterScenariosIsTheAcceleratorsOwn)
 {
-    for (const auto& [accelerator, price] : {std::pair{"h100-sxm", "12.29"}, {"gb200", "17.00"}, {"mi300x", "6.00"}}) {
+    for (const auto& [accelerator, price] :
+         {std::pair{"h100-sxm", "12.29"}, {"gb200", "17.00"}, {"mi300x", "6.00"}}) {
         StarterChoice choice;
         choice.workload = "llama3-70b";
         choice.accelerator = accelerator;

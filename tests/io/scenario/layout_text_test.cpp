@@ -53,7 +53,8 @@ TEST(LayoutText, HasPredictionModulesBeforeTheLossHead)
     EXPECT_EQ(layout_text(two, 2), "Et|tm*2L");
     for (const char* text : {"Et|m|L", "Et|mtL", "Etm|tL"}) {
         EXPECT_EQ(std::get<std::string>(parse_layout(text, 1)),
-                  "m must stand directly before L: the model holds prediction modules on the stage of the loss head")
+                  "m must stand directly before L: the model holds prediction modules on the stage of the "
+                  "loss head")
             << text;
     }
     EXPECT_EQ(std::get<std::string>(parse_layout("Et|tL", 1)),
@@ -64,7 +65,8 @@ TEST(LayoutText, IsRefusedWithTheReason)
 {
     const auto why = [](std::string_view text) { return std::get<std::string>(parse_layout(text)); };
     EXPECT_EQ(why("Etx|L"),
-              "'x' is not one of its letters: E embedding, t layer, m multi-token prediction module, L loss head, | next chunk");
+              "'x' is not one of its letters: E embedding, t layer, m multi-token prediction module, L loss "
+              "head, | next chunk");
     EXPECT_EQ(why("Et||tL"), "chunk 1 of 3 has no layer");
     EXPECT_EQ(why("Et|t*|L"), "a * is not followed by a number");
     EXPECT_EQ(why("Et|((t|)*2)*2L"), "its parentheses do not match or are nested");
@@ -73,7 +75,9 @@ TEST(LayoutText, IsRefusedWithTheReason)
     EXPECT_EQ(why("Et*99999999999999999999L"), "a * is not followed by a number");
     EXPECT_EQ(why("Ett|m|L"), "it has 1 multi-token prediction modules (m), and the network has 0");
     for (const char* text : {"", "tE|L", "Et|t", "EE|L", "Et|LL", "t|t"}) {
-        EXPECT_EQ(why(text), "it must begin with E, the embedding, and end with L, the loss head, each exactly once") << text;
+        EXPECT_EQ(why(text),
+                  "it must begin with E, the embedding, and end with L, the loss head, each exactly once")
+            << text;
     }
 }
 

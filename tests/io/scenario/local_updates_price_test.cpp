@@ -48,7 +48,8 @@ TEST(LocalUpdatesSection, ThePublishedGapIsConvertedToTokens)
     const LocalUpdates price = local_updates_of(scenario, scenario.workload, tokens_to_the_loss(scenario));
     ASSERT_EQ(price.by_groups.size(), 3U);
     EXPECT_EQ(price.by_groups[2], 1.0) << "two groups lose nothing at 8e9 parameters";
-    const auto eight = parse_scenario(replaced(text_of(apart, published), "group = 16384", "group = 4096"), "apart.toml");
+    const auto eight =
+        parse_scenario(replaced(text_of(apart, published), "group = 16384", "group = 4096"), "apart.toml");
     const LocalUpdates more = local_updates_of(eight, eight.workload, tokens_to_the_loss(eight));
     const double parameters = parameters_of(network_of(eight.workload));
     EXPECT_EQ(more.by_groups.at(8), *tokens_despite_gap(parameters, 15.6e12, 0.011) / 15.6e12);
@@ -57,14 +58,19 @@ TEST(LocalUpdatesSection, ThePublishedGapIsConvertedToTokens)
 
 TEST(LocalUpdatesSection, RefusesWhatHasNoPrice)
 {
-    const auto refused = [](const std::string& steps, const std::string& price) { return [=] { parsed(steps, price); }; };
+    const auto refused = [](const std::string& steps, const std::string& price) {
+        return [=] { parsed(steps, price); };
+    };
     const std::string given = "[local_updates]\nmore_tokens = ";
     EXPECT_THAT(refused(apart, ""), ThrowsMessage<InputError>(HasSubstr("needs [local_updates]")));
     EXPECT_THAT(refused("", published), ThrowsMessage<InputError>(HasSubstr("has no effect")));
-    EXPECT_THAT(refused("local_steps = [1]\n", given + "0.1\n"), ThrowsMessage<InputError>(HasSubstr("has no effect")));
+    EXPECT_THAT(refused("local_steps = [1]\n", given + "0.1\n"),
+                ThrowsMessage<InputError>(HasSubstr("has no effect")));
     EXPECT_THAT(refused(apart, "[local_updates]\n"), ThrowsMessage<InputError>(HasSubstr("more_tokens")));
-    EXPECT_THAT(refused(apart, published + "more_tokens = 0.1\n"), ThrowsMessage<InputError>(HasSubstr("combined")));
-    EXPECT_THAT(refused("local_steps = [500]\n", published), ThrowsMessage<InputError>(HasSubstr("up to 300 steps")));
+    EXPECT_THAT(refused(apart, published + "more_tokens = 0.1\n"),
+                ThrowsMessage<InputError>(HasSubstr("combined")));
+    EXPECT_THAT(refused("local_steps = [500]\n", published),
+                ThrowsMessage<InputError>(HasSubstr("up to 300 steps")));
     EXPECT_THAT(refused(apart, given + "-0.1\n"), ThrowsMessage<InputError>(HasSubstr("not in")));
     EXPECT_THAT(refused(apart, given + "[{ local_steps = 20, share = 0.1 }]\n"),
                 ThrowsMessage<InputError>(HasSubstr("no effect")));
@@ -73,9 +79,12 @@ TEST(LocalUpdatesSection, RefusesWhatHasNoPrice)
     const auto of_text = [](const std::string& old, const std::string& by) {
         return [=] { parse_scenario(replaced(text_of(apart, published), old, by), "apart.toml"); };
     };
-    EXPECT_THAT(of_text("group = 16384", "group = 2048"), ThrowsMessage<InputError>(HasSubstr("16 buildings")));
-    EXPECT_THAT(of_text("gpus = [32768]", "gpus = [16384]"), ThrowsMessage<InputError>(HasSubstr("one building")));
-    EXPECT_THAT(of_text("crossing = [\"dp\", ", "crossing = ["), ThrowsMessage<InputError>(HasSubstr("no replicas cross")));
+    EXPECT_THAT(of_text("group = 16384", "group = 2048"),
+                ThrowsMessage<InputError>(HasSubstr("16 buildings")));
+    EXPECT_THAT(of_text("gpus = [32768]", "gpus = [16384]"),
+                ThrowsMessage<InputError>(HasSubstr("one building")));
+    EXPECT_THAT(of_text("crossing = [\"dp\", ", "crossing = ["),
+                ThrowsMessage<InputError>(HasSubstr("no replicas cross")));
 }
 
 }  // namespace

@@ -45,8 +45,9 @@ struct MeasuredJob {
     double in_streams;  // our parts in MAD-Max's two streams, the same
 };
 
-const std::array jobs{MeasuredJob{128, {8.91e-3, 9.10e-3, 26.40e-3, 21.27e-3}, 54.00e-3, 301.71e-3, 292.49e-3},
-                      MeasuredJob{8, {8.91e-3, 9.10e-3, 14.78e-3, 6.38e-3}, 28.86e-3, 55.22e-3, 40.44e-3}};
+const std::array jobs{
+    MeasuredJob{128, {8.91e-3, 9.10e-3, 26.40e-3, 21.27e-3}, 54.00e-3, 301.71e-3, 292.49e-3},
+    MeasuredJob{8, {8.91e-3, 9.10e-3, 14.78e-3, 6.38e-3}, 28.86e-3, 55.22e-3, 40.44e-3}};
 
 bool one_node(int gpus) { return gpus == 8; }
 
@@ -113,7 +114,8 @@ double seconds_of(KernelClass kernel, const Workload& network, int gpus)
 Parts ours(int gpus)
 {
     const Workload w = dlrm(gpus);
-    const double reduction = collective_time(Collective::all_reduce, Bytes{gradients}, {gpus, 1}, zionex(gpus)).time.si;
+    const double reduction =
+        collective_time(Collective::all_reduce, Bytes{gradients}, {gpus, 1}, zionex(gpus)).time.si;
     return {seconds_of(KernelClass::gemm, w, gpus), seconds_of(KernelClass::lookup, w, gpus),
             seconds_of(KernelClass::expert_all_to_all, w, gpus), reduction};
 }
@@ -126,8 +128,10 @@ double in_two_streams(const Parts& part, double exchange_there)
 {
     constexpr int layers = 10;  // each of bottom and top
     const double exchange_back = part.exchanges - exchange_there;
-    const double forward_layers = part.products / 6.0;  // of bottom or top: a third of the products is forward
-    const double forward = std::max(0.5 * part.lookups + forward_layers, 0.5 * part.lookups + exchange_there) + forward_layers;
+    const double forward_layers =
+        part.products / 6.0;  // of bottom or top: a third of the products is forward
+    const double forward =
+        std::max(0.5 * part.lookups + forward_layers, 0.5 * part.lookups + exchange_there) + forward_layers;
     double computed = 0.0;
     double sent = 0.0;
     for (const bool bottom : {false, true}) {
@@ -166,7 +170,8 @@ Iteration compiled_iteration(int gpus)
     EXPECT_EQ(refusal, nullptr) << refusal->detail;
     const ExecutionGraph& graph = std::get<CompiledPlan>(compiled).graph;
     return {noise_free_step(graph).step_s, static_cast<double>(graph.optimizer_s.front()),
-            static_cast<double>(graph.reduction.front().exposed()), seconds_of(KernelClass::elementwise, w, gpus)};
+            static_cast<double>(graph.reduction.front().exposed()),
+            seconds_of(KernelClass::elementwise, w, gpus)};
 }
 
 class MadMax : public testing::TestWithParam<MeasuredJob> {};
@@ -223,7 +228,8 @@ TEST_P(MadMax, GradientsGoThroughRingsOrTreesHere)
     const int gpus = GetParam().gpus;
     EXPECT_NEAR(gradients / (one_node(gpus) ? node_rate : 60e9), GetParam().published.reduction, 1e-5);
     const double units = one_node(gpus) ? gpus : gpus / 8.0;
-    const double twice = 2.0 * (units - 1.0) / units * gradients / (one_node(gpus) ? node_rate : 8.0 * network_rate);
+    const double twice =
+        2.0 * (units - 1.0) / units * gradients / (one_node(gpus) ? node_rate : 8.0 * network_rate);
     EXPECT_NEAR(ours(gpus).reduction, twice, 1e-3 * twice);
 }
 
@@ -241,14 +247,16 @@ TEST_P(MadMax, PartsFollowEachOtherHere)
     const int gpus = GetParam().gpus;
     const Parts part = ours(gpus);
     const Iteration here = compiled_iteration(gpus);
-    const double in_order =
-        part.products + part.lookups + part.exchanges + here.elementwise + here.exposed_reduction + here.update;
+    const double in_order = part.products + part.lookups + part.exchanges + here.elementwise +
+                            here.exposed_reduction + here.update;
     EXPECT_NEAR(here.seconds, in_order, 1e-3 * in_order);
     const double dense = 20.0 * 3994.0 * 3994.0;
-    EXPECT_NEAR(here.update, dense * OptimizerSettings{}.update_traffic(true) / memory_rate, 1e-3 * here.update);
+    EXPECT_NEAR(here.update, dense * OptimizerSettings{}.update_traffic(true) / memory_rate,
+                1e-3 * here.update);
     // What our parts would take in its two streams; the indices go ahead of the lookups, with the exchange of the forward pass.
     const double sums = samples * tables * columns * 2.0;
-    const double there = part.exchanges * (sums + samples * lookups * 8.0) / (2.0 * sums + samples * lookups * 8.0);
+    const double there =
+        part.exchanges * (sums + samples * lookups * 8.0) / (2.0 * sums + samples * lookups * 8.0);
     const double streams = in_two_streams(part, there);
     EXPECT_NEAR(streams, GetParam().in_streams, 5e-6);
     EXPECT_NEAR(here.seconds, GetParam().here, 5e-6);

@@ -14,8 +14,10 @@ using testing::HasSubstr;
 /// The note on the memory of this accelerator; empty: none.
 std::string note_on(const std::string& accelerator, const std::string& memory)
 {
-    const std::string changes = memory.empty() ? "" : "accelerator_override = { memory = \"" + memory + "\" }\n";
-    return parse_scenario(with("accelerator = \"a100-sxm-80gb\"\n", "accelerator = \"" + accelerator + "\"\n" + changes),
+    const std::string changes =
+        memory.empty() ? "" : "accelerator_override = { memory = \"" + memory + "\" }\n";
+    return parse_scenario(with("accelerator = \"a100-sxm-80gb\"\n",
+                               "accelerator = \"" + accelerator + "\"\n" + changes),
                           "x.toml")
         .units;
 }
@@ -27,7 +29,8 @@ TEST(MemoryUnits, AreDoubtedWhereCardsHaveMore)
                 HasSubstr("memory = \"80 GB\" of h100-sxm (changed): vendors' GB are often GiB, and "
                           "the driver of h100-sxm shows 81559 MiB; write"));
     EXPECT_THAT(note_on("rtx-4090", "24 GB"), HasSubstr("the driver of rtx-4090 shows 24564 MiB"));
-    EXPECT_THAT(note_on("a100-sxm-80gb", "24 GB"), HasSubstr("shows 24576 MiB"));  // described as another card
+    EXPECT_THAT(note_on("a100-sxm-80gb", "24 GB"),
+                HasSubstr("shows 24576 MiB"));  // described as another card
 }
 
 TEST(MemoryUnits, AreTakenAsTheyAreElsewhere)
@@ -42,7 +45,8 @@ TEST(MemoryUnits, AreTakenAsTheyAreElsewhere)
 TEST(MemoryUnits, AreAmongTheNotes)
 {
     const std::string changed = with("gpus = 64", "gpus = 64\naccelerator_override = { memory = \"80 GB\" }");
-    EXPECT_THAT(scenario_notes(parse_scenario(changed, "x.toml")), Contains(HasSubstr("vendors' GB are often GiB")));
+    EXPECT_THAT(scenario_notes(parse_scenario(changed, "x.toml")),
+                Contains(HasSubstr("vendors' GB are often GiB")));
 }
 
 }  // namespace

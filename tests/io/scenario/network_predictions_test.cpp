@@ -37,14 +37,18 @@ const std::vector<std::pair<std::string, std::function<void(ParallelPlan&)>>>& w
         {"tp4 selective", [](ParallelPlan& p) { p.tp = 4, p.recompute = Recompute::selective; }},
         {"tp4 full", [](ParallelPlan& p) { p.tp = 4, p.recompute = Recompute::full; }},
         {"tp2 cp4", [](ParallelPlan& p) { p.tp = 2, p.cp = 4; }},
-        {"cp4 gathered", [](ParallelPlan& p) { p.tp = 2, p.cp = 4, p.context_exchange = ContextExchange::all_gather; }},
+        {"cp4 gathered",
+         [](ParallelPlan& p) { p.tp = 2, p.cp = 4, p.context_exchange = ContextExchange::all_gather; }},
         {"cp4 heads", [](ParallelPlan& p) { p.tp = 2, p.cp = 4, p.ulysses = 0; }},
         {"cp4 heads and ring", [](ParallelPlan& p) { p.tp = 2, p.cp = 4, p.ulysses = 2; }},
         {"zero3", [](ParallelPlan& p) { p.tp = 1, p.sharding = Sharding::zero3; }},
         {"zero2 without overlap",
-         [](ParallelPlan& p) { p.tp = 1, p.sharding = Sharding::zero2, p.dp_overlap = DataParallelOverlap::off; }},
+         [](ParallelPlan& p) {
+             p.tp = 1, p.sharding = Sharding::zero2, p.dp_overlap = DataParallelOverlap::off;
+         }},
         {"zb-h1", [](ParallelPlan& p) { p.tp = 2, p.pp = 4, p.schedule = Schedule::zb_h1; }},
-        {"dualpipe-v", [](ParallelPlan& p) { p.tp = 2, p.pp = 4, p.chunks = 2, p.schedule = Schedule::dualpipe_v; }},
+        {"dualpipe-v",
+         [](ParallelPlan& p) { p.tp = 2, p.pp = 4, p.chunks = 2, p.schedule = Schedule::dualpipe_v; }},
         {"offload", [](ParallelPlan& p) { p.tp = 2, p.offload = Offload::activations; }},
         {"ep8", [](ParallelPlan& p) { p.tp = 1, p.ep = 8; }},
         {"ep4 etp2", [](ParallelPlan& p) { p.tp = 2, p.ep = 4, p.etp = 2; }},
@@ -61,8 +65,10 @@ struct Row {
 
 Scenario scenario_of(const std::string& network)
 {
-    const int positions = catalog_workload(network).positions;  // learned ones are as many as the sequence has
-    const std::string learned = positions > 0 ? fmt::format("positions = {}", std::max(positions, sequence)) : "";
+    const int positions =
+        catalog_workload(network).positions;  // learned ones are as many as the sequence has
+    const std::string learned =
+        positions > 0 ? fmt::format("positions = {}", std::max(positions, sequence)) : "";
     return parse_scenario(fmt::format(R"(name = "predictions"
 [workload]
 model = "{}"
@@ -124,8 +130,8 @@ std::vector<Row> rows()
             PlanCompiler compiler({scenario.workload, phase, scenario.cluster, example.noise});
             const auto compiled = compiler.compile(plan, CompileFor::noise_free_step);
             if (const auto* plan_and_memory = std::get_if<CompiledPlan>(&compiled)) {
-                all.push_back(
-                    {network, name, noise_free_step(plan_and_memory->graph).step_s, plan_and_memory->memory.total().si});
+                all.push_back({network, name, noise_free_step(plan_and_memory->graph).step_s,
+                               plan_and_memory->memory.total().si});
             }
         }
     }
@@ -141,7 +147,8 @@ TEST(NetworkPredictions, AreThoseOfTheTable)
         std::ofstream out(path);
         out << "network,way,step_s,memory_bytes\n";
         for (const Row& row : found) {
-            out << fmt::format("{},\"{}\",{:.6g},{:.6g}\n", row.network, row.way, row.step_s, row.memory_bytes);
+            out << fmt::format("{},\"{}\",{:.6g},{:.6g}\n", row.network, row.way, row.step_s,
+                               row.memory_bytes);
         }
     }
     std::map<std::pair<std::string, std::string>, CsvRow> stored;
@@ -152,7 +159,8 @@ TEST(NetworkPredictions, AreThoseOfTheTable)
     for (const Row& row : found) {
         const auto line = stored.find({row.network, row.way});
         ASSERT_NE(line, stored.end()) << row.network << ", " << row.way;
-        EXPECT_NEAR(row.step_s / line->second.number("step_s"), 1.0, 0.003) << row.network << ", " << row.way << ": step";
+        EXPECT_NEAR(row.step_s / line->second.number("step_s"), 1.0, 0.003)
+            << row.network << ", " << row.way << ": step";
         EXPECT_NEAR(row.memory_bytes / line->second.number("memory_bytes"), 1.0, 0.003)
             << row.network << ", " << row.way << ": memory";
     }

@@ -100,7 +100,8 @@ double billions(const char* network) { return parameters_of(network_of(catalog_w
 TEST(NetworkSizes, AreTheSumsOverAllTensors)
 {
     for (const Size& size : sizes) {
-        EXPECT_NEAR(billions(size.network) / size.tensors, 1.0, 0.0005) << size.network << " " << billions(size.network);
+        EXPECT_NEAR(billions(size.network) / size.tensors, 1.0, 0.0005)
+            << size.network << " " << billions(size.network);
     }
 }
 
@@ -110,7 +111,8 @@ TEST(NetworkSizes, AreThePublishedOnesToTheirLastDigit)
     for (const Size& size : sizes) {
         if (size.published > 0.0) {
             const bool same = std::abs(billions(size.network) - size.published) <= 0.5 * size.digit;
-            EXPECT_EQ(same, std::string(size.except).empty()) << size.network << " " << billions(size.network);
+            EXPECT_EQ(same, std::string(size.except).empty())
+                << size.network << " " << billions(size.network);
         }
     }
 }
@@ -119,7 +121,9 @@ TEST(NetworkSizes, AreThePublishedOnesToTheirLastDigit)
 /// of the published configurations.
 TEST(NetworkSizes, CountTheExpertsOfAToken)
 {
-    const auto active = [](const char* name) { return active_parameters_of(network_of(catalog_workload(name))) / 1e9; };
+    const auto active = [](const char* name) {
+        return active_parameters_of(network_of(catalog_workload(name))) / 1e9;
+    };
     const std::pair<const char*, double> sums[] = {{"mixtral-8x7b", 12.880},
                                                    {"mixtral-8x22b", 39.152},
                                                    {"qwen3-30b-a3b", 3.353},
@@ -137,7 +141,8 @@ TEST(NetworkSizes, CountTheExpertsOfAToken)
     }
     EXPECT_EQ(active("llama3-8b"), billions("llama3-8b"));
     // The dense part, and of the tables the rows that a sample looks up.
-    EXPECT_NEAR(active("dlrm-dcnv2") * 1e9, billions("dlrm-dcnv2") * 1e9 - 204184588.0 * 128.0 + 214.0 * 128.0, 1.0);
+    EXPECT_NEAR(active("dlrm-dcnv2") * 1e9,
+                billions("dlrm-dcnv2") * 1e9 - 204184588.0 * 128.0 + 214.0 * 128.0, 1.0);
 }
 
 /// GPT-like networks of papers about training, whose vocabularies are padded and whose positions are not counted.
@@ -184,8 +189,10 @@ TEST(NetworkSizes, NeedThePublishedOperations)
     };
     for (const Flops& row : rows) {
         const Network network = network_of(catalog_workload(row.network));
-        EXPECT_NEAR(model_flops_per_sequence(network, row.sequence) / row.sequence / 1e9 / row.per_token, 1.0, row.tolerance)
-            << row.network << " " << model_flops_per_sequence(network, row.sequence) / row.sequence / 1e9 << "; " << row.source;
+        EXPECT_NEAR(model_flops_per_sequence(network, row.sequence) / row.sequence / 1e9 / row.per_token, 1.0,
+                    row.tolerance)
+            << row.network << " " << model_flops_per_sequence(network, row.sequence) / row.sequence / 1e9
+            << "; " << row.source;
     }
     // Forward passes of images and samples: multiply-adds of DiT-XL/2 (118.6e9 at 256 pixels, 524.5e9 at 512;
     // facebookresearch/DiT), operations of ViT-G/14 (963.6e9; arXiv 2106.04560, table 2), U-Nets counted by hand from their
@@ -199,7 +206,8 @@ TEST(NetworkSizes, NeedThePublishedOperations)
     for (const Flops& row : forward) {
         const Network network = network_of(catalog_workload(row.network));
         const double third = model_flops_per_sequence(network, row.sequence) / 3.0 / 1e9;
-        EXPECT_NEAR(third / row.per_token, 1.0, row.tolerance) << row.network << " " << third << "; " << row.source;
+        EXPECT_NEAR(third / row.per_token, 1.0, row.tolerance)
+            << row.network << " " << third << "; " << row.source;
     }
 }
 

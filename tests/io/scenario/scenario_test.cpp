@@ -22,7 +22,8 @@ TEST(Scenario, StartsOnADayInQuotesOrNot)
 {
     EXPECT_FALSE(parse_scenario(good, "x.toml").start);
     for (const char* day : {"2027-01-15", "\"2027-01-15\""}) {
-        const Scenario scenario = parse_scenario(with("seed = 7", std::string("seed = 7\nstart = ") + day), "x.toml");
+        const Scenario scenario =
+            parse_scenario(with("seed = 7", std::string("seed = 7\nstart = ") + day), "x.toml");
         ASSERT_TRUE(scenario.start);
         EXPECT_EQ(date_text(*scenario.start), "2027-01-15");
     }
@@ -30,8 +31,9 @@ TEST(Scenario, StartsOnADayInQuotesOrNot)
 
 TEST(Scenario, TakesTokensWithSiSuffixes)
 {
-    for (const auto& [text, tokens] : {std::pair{"\"300B\"", 3e11}, std::pair{"\"300 G\"", 3e11}, std::pair{"\"15T\"", 15e12},
-                                       std::pair{"\"15.6e12\"", 15.6e12}, std::pair{"15.6e12", 15.6e12}}) {
+    for (const auto& [text, tokens] :
+         {std::pair{"\"300B\"", 3e11}, std::pair{"\"300 G\"", 3e11}, std::pair{"\"15T\"", 15e12},
+          std::pair{"\"15.6e12\"", 15.6e12}, std::pair{"15.6e12", 15.6e12}}) {
         EXPECT_DOUBLE_EQ(parse_scenario(with("3e11", text), "x.toml").phases.front().tokens, tokens) << text;
     }
 }
@@ -80,7 +82,8 @@ TEST(Scenario, ReadsTheSpaceInOrder)
     EXPECT_THAT(space.pp, ElementsAre(1, 2));
     EXPECT_THAT(space.v, ElementsAre(1));
     EXPECT_THAT(space.schedule, ElementsAre(Schedule::one_f_one_b, Schedule::interleaved));
-    EXPECT_THAT(space.order, ElementsAre(PlacementOrder::tp_dp_pp, PlacementOrder::tp_pp_dp));  // names stay as written
+    EXPECT_THAT(space.order,
+                ElementsAre(PlacementOrder::tp_dp_pp, PlacementOrder::tp_pp_dp));  // names stay as written
 }
 
 TEST(Scenario, DistributionsChangeTheProfile)
@@ -102,7 +105,9 @@ TEST(Scenario, DistributionsChangeTheProfile)
 /// The good scenario's distributions of kernels, with these in place of its own.
 Variability with_residual(const std::string& distributions)
 {
-    return parse_scenario(with("p2p = { family = \"empirical\", values = [1.0, 2, 3.5] }", distributions), "x.toml").variability;
+    return parse_scenario(with("p2p = { family = \"empirical\", values = [1.0, 2, 3.5] }", distributions),
+                          "x.toml")
+        .variability;
 }
 
 double cv_of(const Variability& variability, KernelClass kernel)
@@ -116,7 +121,8 @@ TEST(Scenario, ReadsADistributionOfEachClassOfKernels)
 {
     const Variability usual = with_residual("");
     for (const KernelClassRow& row : kernel_class_rows) {
-        const Variability changed = with_residual(fmt::format("{} = {{ family = \"lognormal\", cv = 0.77 }}", row.name));
+        const Variability changed =
+            with_residual(fmt::format("{} = {{ family = \"lognormal\", cv = 0.77 }}", row.name));
         for (const KernelClassRow& other : kernel_class_rows) {
             const bool follows = is_within(other.kernel, row.kernel) || other.varies_as == row.kernel;
             EXPECT_EQ(cv_of(changed, other.kernel), follows ? 0.77 : cv_of(usual, other.kernel))
@@ -149,9 +155,10 @@ sharded_collective = { family = "lognormal", cv = 0.3 })");
 /// The distribution of nodes, read from these keys.
 Family node_family(const std::string& distribution)
 {
-    const std::string text =
-        with("family = \"gamma\", cv = 0.01, slow_probability = 0.001, slow_excess = 0.5, cap = 5, source = \"our cluster\"",
-             distribution);
+    const std::string text = with(
+        "family = \"gamma\", cv = 0.01, slow_probability = 0.001, slow_excess = 0.5, cap = 5, source = \"our "
+        "cluster\"",
+        distribution);
     return parse_scenario(text, "x.toml").variability.node.family;
 }
 
@@ -160,30 +167,34 @@ TEST(Scenario, ReadsAllFamilies)
     EXPECT_TRUE(std::holds_alternative<Constant>(node_family("family = \"constant\"")));
     EXPECT_DOUBLE_EQ(std::get<Weibull>(node_family("family = \"weibull\", cv = 0.1")).cv, 0.1);
 
-    const auto gamma = std::get<ShiftedGamma>(node_family("family = \"shifted-gamma\", cv = 0.1, shift = 0.8"));
+    const auto gamma =
+        std::get<ShiftedGamma>(node_family("family = \"shifted-gamma\", cv = 0.1, shift = 0.8"));
     EXPECT_DOUBLE_EQ(gamma.cv, 0.1);
     EXPECT_DOUBLE_EQ(gamma.shift, 0.8);
 
-    const auto student = std::get<StudentT>(node_family("family = \"student-t\", degrees_of_freedom = 1.5, scale = 0.03"));
+    const auto student =
+        std::get<StudentT>(node_family("family = \"student-t\", degrees_of_freedom = 1.5, scale = 0.03"));
     EXPECT_DOUBLE_EQ(student.degrees_of_freedom, 1.5);
     EXPECT_DOUBLE_EQ(student.scale, 0.03);
 
-    const auto extreme = std::get<GeneralizedExtremeValue>(node_family("family = \"gev\", shape = -0.1, scale = 0.05"));
+    const auto extreme =
+        std::get<GeneralizedExtremeValue>(node_family("family = \"gev\", shape = -0.1, scale = 0.05"));
     EXPECT_DOUBLE_EQ(extreme.shape, -0.1);
     EXPECT_DOUBLE_EQ(extreme.scale, 0.05);
 
-    const auto tail =
-        std::get<ParetoTail>(node_family("family = \"pareto-tail\", core = { family = \"normal\", cv = 0.02 }, tail_probability "
-                                         "= 0.05, shape = 0.4, tail_scale = 0.1"));
+    const auto tail = std::get<ParetoTail>(
+        node_family("family = \"pareto-tail\", core = { family = \"normal\", cv = 0.02 }, tail_probability "
+                    "= 0.05, shape = 0.4, tail_scale = 0.1"));
     EXPECT_DOUBLE_EQ(std::get<Normal>(tail.core.parts.at(0).family).cv, 0.02);
     EXPECT_DOUBLE_EQ(tail.core.parts.at(0).weight, 1.0);
     EXPECT_DOUBLE_EQ(tail.probability, 0.05);
     EXPECT_DOUBLE_EQ(tail.shape, 0.4);
     EXPECT_DOUBLE_EQ(tail.scale, 0.1);
 
-    const auto mixture = std::get<Mixture>(node_family(
-        "family = \"mixture\", parts = [{ weight = 0.9, family = \"gamma\", cv = 0.02 }, { weight = 0.1, at = 1.5, family = "
-        "\"empirical\", values = [1, 2] }]"));
+    const auto mixture =
+        std::get<Mixture>(node_family("family = \"mixture\", parts = [{ weight = 0.9, family = \"gamma\", cv "
+                                      "= 0.02 }, { weight = 0.1, at = 1.5, family = "
+                                      "\"empirical\", values = [1, 2] }]"));
     ASSERT_EQ(mixture.parts.size(), 2U);
     EXPECT_DOUBLE_EQ(mixture.parts[0].weight, 0.9);
     EXPECT_DOUBLE_EQ(mixture.parts[0].at, 1.0);
@@ -194,29 +205,35 @@ TEST(Scenario, ReadsAllFamilies)
 
 TEST(Scenario, FieldsChangeTheCatalog)
 {
-    const Scenario workload = parse_scenario(with("gpt-22b\"", "gpt-22b\"\nlayers = 4\nattention = \"flash\""), "x.toml");
+    const Scenario workload =
+        parse_scenario(with("gpt-22b\"", "gpt-22b\"\nlayers = 4\nattention = \"flash\""), "x.toml");
     EXPECT_EQ(workload.workload.layers(), 4);
     EXPECT_EQ(workload.workload.hidden, 6144);
     EXPECT_TRUE(workload.workload.fuses_attention());
     EXPECT_EQ(workload.workload.name, "gpt-22b (changed)");
     const Scenario memory = parse_scenario(
-        with("gpus = 64", "gpus = 64\naccelerator_override = { memory = \"96 GB\", efficiency = { gemm = 0.5 } }"), "x");
+        with("gpus = 64",
+             "gpus = 64\naccelerator_override = { memory = \"96 GB\", efficiency = { gemm = 0.5 } }"),
+        "x");
     EXPECT_DOUBLE_EQ(memory.cluster.accelerator.memory.si, 96e9);
     EXPECT_DOUBLE_EQ(memory.cluster.accelerator.efficiency.gemm, 0.5);
-    EXPECT_DOUBLE_EQ(memory.cluster.accelerator.efficiency.memory, catalog_accelerator("a100-sxm-80gb").efficiency.memory);
+    EXPECT_DOUBLE_EQ(memory.cluster.accelerator.efficiency.memory,
+                     catalog_accelerator("a100-sxm-80gb").efficiency.memory);
     EXPECT_EQ(memory.cluster.accelerator.name, "a100-sxm-80gb (changed)");
-    const Scenario link = parse_scenario(with("link = \"nvlink3\"", "link = \"nvlink3\"\nlatency = \"1 us\""), "x");
+    const Scenario link =
+        parse_scenario(with("link = \"nvlink3\"", "link = \"nvlink3\"\nlatency = \"1 us\""), "x");
     EXPECT_DOUBLE_EQ(link.cluster.tiers[0].latency.si, 1e-6);
     EXPECT_DOUBLE_EQ(link.cluster.tiers[0].bandwidth.si, 300e9);
-    const Scenario own =
-        parse_scenario(with("link = \"nvlink3\"", "bandwidth = \"1 TB/s\"\nefficiency = 1\nlatency = \"0 s\""), "x");
+    const Scenario own = parse_scenario(
+        with("link = \"nvlink3\"", "bandwidth = \"1 TB/s\"\nefficiency = 1\nlatency = \"0 s\""), "x");
     EXPECT_DOUBLE_EQ(own.cluster.tiers[0].bandwidth.si, 1e12);
 }
 
 TEST(Scenario, SeveralPhases)
 {
     const Scenario scenario = parse_scenario(
-        with("[cluster]", "[[phase]]\ntokens = 800_000_000_000\nsequence_length = 131072\nglobal_batch = 16\n\n[cluster]"),
+        with("[cluster]",
+             "[[phase]]\ntokens = 800_000_000_000\nsequence_length = 131072\nglobal_batch = 16\n\n[cluster]"),
         "x.toml");
     ASSERT_EQ(scenario.phases.size(), 2u);
     EXPECT_DOUBLE_EQ(scenario.phases[1].tokens, 8e11);
@@ -242,8 +259,10 @@ TEST(Scenario, MainScenario)
     EXPECT_THAT(scenario.space.gpus, ElementsAre(2048, 4096, 6144, 8192, 10240, 12288, 14336, 16384));
     EXPECT_EQ(scenario.cluster.tiers[1].group_gpus, 3072);
     EXPECT_EQ(scenario.cluster.tiers[2].group_gpus, 24576);
-    EXPECT_DOUBLE_EQ(scenario.phases[0].sequence * static_cast<double>(scenario.phases[0].global_batch), 16777216.0);
-    EXPECT_NEAR(scenario.reliability.node_failure_rate.si * 86400 * 54 * 2048, 419.0, 1.0);  // the published interruptions
+    EXPECT_DOUBLE_EQ(scenario.phases[0].sequence * static_cast<double>(scenario.phases[0].global_batch),
+                     16777216.0);
+    EXPECT_NEAR(scenario.reliability.node_failure_rate.si * 86400 * 54 * 2048, 419.0,
+                1.0);  // the published interruptions
 }
 
 TEST(Scenario, StackPrecisionAndExperts)
@@ -258,20 +277,23 @@ TEST(Scenario, StackPrecisionAndExperts)
     EXPECT_DOUBLE_EQ(stack.cluster.accelerator.efficiency.gemm,
                      catalog_accelerator("a100-sxm-80gb").efficiency.gemm * chosen.gemm);
     const Scenario mixture = parse_scenario(
-        with("gpt-22b\"", "gpt-22b\"\nprecision = \"tf32\"\nexperts = { count = 8, active = 2, feed_forward = 1024 }"), "x");
+        with("gpt-22b\"",
+             "gpt-22b\"\nprecision = \"tf32\"\nexperts = { count = 8, active = 2, feed_forward = 1024 }"),
+        "x");
     EXPECT_EQ(mixture.workload.precision, Precision::tf32);
     EXPECT_TRUE(mixture.workload.mixture());
     EXPECT_EQ(mixture.workload.find<ExpertsBlock>()->active, 2);
     EXPECT_EQ(mixture.workload.find<MlpBlock>(), nullptr);
-    EXPECT_THROW(parse_scenario(with("gpt-22b\"", "gpt-22b\"\nprecision = \"fp8\""), "x"), InputError);  // not on an A100
+    EXPECT_THROW(parse_scenario(with("gpt-22b\"", "gpt-22b\"\nprecision = \"fp8\""), "x"),
+                 InputError);  // not on an A100
 }
 
 TEST(Scenario, ReadsFailuresByCause)
 {
-    const Scenario scenario =
-        parse_scenario(with("node_failure_rate = \"8.64e-3 /day\"\nrestart = \"10 min\"\ncheckpoint_interval = \"0 "
-                            "s\"\ncheckpoint_write = \"30 s\"\nsource = \"assumption\"",
-                            R"(
+    const Scenario scenario = parse_scenario(
+        with("node_failure_rate = \"8.64e-3 /day\"\nrestart = \"10 min\"\ncheckpoint_interval = \"0 "
+             "s\"\ncheckpoint_write = \"30 s\"\nsource = \"assumption\"",
+             R"(
 checkpoint_interval = "optimal"
 checkpoint_write = "4 min"
 checkpoint_mode = "asynchronous"
@@ -304,7 +326,7 @@ gaps = "constant"
 planned = true
 restart = "10 min"
 )"),
-                       "x.toml");
+        "x.toml");
     const Reliability& r = scenario.reliability;
     ASSERT_EQ(r.causes.size(), 3U);
     EXPECT_DOUBLE_EQ(r.causes[0].rate.si, 6.5e-3 / 86400.0);
@@ -334,23 +356,26 @@ TEST(Scenario, ReadsPowerDeadlineAndAxesOfTheRun)
     const Scenario plain = parse_scenario(good, "x.toml");
     EXPECT_EQ(plain.power.name, "us-hyperscale");
     EXPECT_EQ(plain.deadline.si, 0.0);
-    const Scenario scenario = parse_scenario(with("[space]",
-                                                  "[power]\nprofile = \"world-average\"\npue = 1.2\n[space]\n"
-                                                  "checkpoint_interval = [\"1 h\", \"10 min\"]\nspares = [4, 0]"),
-                                             "x.toml");
+    const Scenario scenario =
+        parse_scenario(with("[space]",
+                            "[power]\nprofile = \"world-average\"\npue = 1.2\n[space]\n"
+                            "checkpoint_interval = [\"1 h\", \"10 min\"]\nspares = [4, 0]"),
+                       "x.toml");
     EXPECT_EQ(scenario.power.pue, 1.2);
     EXPECT_EQ(scenario.power.idle_share, 0.2);
     EXPECT_DOUBLE_EQ(scenario.power.carbon.si, 0.48 / 3.6e6);
     EXPECT_EQ(scenario.space.spares, (std::vector<int>{0, 4}));
     ASSERT_EQ(scenario.space.checkpoint_interval.size(), 2U);
     EXPECT_EQ(scenario.space.checkpoint_interval.front().si, 600.0);
-    const Scenario late = parse_scenario(with("\"cost\"]", "\"miss_probability\"]\ndeadline = \"60 day\""), "x.toml");
+    const Scenario late =
+        parse_scenario(with("\"cost\"]", "\"miss_probability\"]\ndeadline = \"60 day\""), "x.toml");
     EXPECT_EQ(late.deadline.si, 60 * 86400.0);
 }
 
 TEST(Scenario, TakesTheListPriceWhereNoneIsGiven)
 {
-    EXPECT_DOUBLE_EQ(parse_scenario(with("gpu_price = \"3.60 USD/h\"", ""), "x.toml").cluster.gpu_price.si, 5.12 / 3600.0);
+    EXPECT_DOUBLE_EQ(parse_scenario(with("gpu_price = \"3.60 USD/h\"", ""), "x.toml").cluster.gpu_price.si,
+                     5.12 / 3600.0);
 }
 
 }  // namespace

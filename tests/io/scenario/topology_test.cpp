@@ -43,14 +43,18 @@ TEST(Topology, OfATorusIsItsShape)
     EXPECT_DOUBLE_EQ(tier.bandwidth.si, 90e9);
     EXPECT_DOUBLE_EQ(tier.efficiency, 0.9);
     // By a link of the catalog, with another bandwidth.
-    EXPECT_DOUBLE_EQ(parse_scenario(with_node("link = \"ici-v5p\"\n" + grid + "link_bandwidth = \"45 GB/s\"\n"), "x.toml")
-                         .cluster.tiers[0]
-                         .bandwidth.si,
-                     45e9);
-    EXPECT_DOUBLE_EQ(parse_scenario(with_node("link = \"ici-v5p\"\n" + grid), "x.toml").cluster.tiers[0].bandwidth.si, 90e9);
-    EXPECT_EQ(
-        parse_scenario(with_node("link = \"xgmi4\"\ngroup = 8\ntopology = \"full_mesh\"\n"), "x.toml").cluster.tiers[0].topology,
-        Topology::full_mesh);
+    EXPECT_DOUBLE_EQ(
+        parse_scenario(with_node("link = \"ici-v5p\"\n" + grid + "link_bandwidth = \"45 GB/s\"\n"), "x.toml")
+            .cluster.tiers[0]
+            .bandwidth.si,
+        45e9);
+    EXPECT_DOUBLE_EQ(
+        parse_scenario(with_node("link = \"ici-v5p\"\n" + grid), "x.toml").cluster.tiers[0].bandwidth.si,
+        90e9);
+    EXPECT_EQ(parse_scenario(with_node("link = \"xgmi4\"\ngroup = 8\ntopology = \"full_mesh\"\n"), "x.toml")
+                  .cluster.tiers[0]
+                  .topology,
+              Topology::full_mesh);
 }
 
 TEST(Topology, IsRefusedWhereItCannotBe)
@@ -67,7 +71,8 @@ TEST(Topology, IsRefusedWhereItCannotBe)
                 HasSubstr("does not nest"));
     EXPECT_THAT(topology_refusal("topology = \"ring\"\n" + link), HasSubstr("full_mesh"));
     EXPECT_THAT(topology_refusal("shape = [4, 2]\ngroup = 8\nlink = \"nvlink3\"\n"), HasSubstr("shape"));
-    for (const char* topology : {"topology = \"full_mesh\"\n", "topology = \"torus\"\nshape = [64]\nwrap = [true]\n"}) {
+    for (const char* topology :
+         {"topology = \"full_mesh\"\n", "topology = \"torus\"\nshape = [64]\nwrap = [true]\n"}) {
         EXPECT_THROW(parse_scenario(with("name = \"cluster\"\nlink = \"ib-hdr\"\noversubscription = 2\n",
                                          std::string("name = \"cluster\"\nlink = \"ib-hdr\"\n") + topology),
                                     "x.toml"),
@@ -93,10 +98,11 @@ TEST(Topology, NodesAreInsideNetworks)
 {
     const auto refusal = [](const std::string& inner, const std::string& outer) {
         try {
-            parse_scenario(with(node, node + "kind = \"" + inner +
-                                          "\"\n[[cluster.tier]]\nname = \"rack\"\nlink = \"nvlink3\"\ngroup = "
-                                          "16\nkind = \"" +
-                                          outer + "\"\n"),
+            parse_scenario(with(node,
+                                node + "kind = \"" + inner +
+                                    "\"\n[[cluster.tier]]\nname = \"rack\"\nlink = \"nvlink3\"\ngroup = "
+                                    "16\nkind = \"" +
+                                    outer + "\"\n"),
                            "x.toml");
         } catch (const InputError& error) {
             return std::string(error.what());
@@ -122,7 +128,8 @@ TEST(Topology, IsReadAsTheGuideShows)
     EXPECT_DOUBLE_EQ(own.accelerator.sustained_clock, 0.85);
     EXPECT_EQ(own.tiers.front().topology, Topology::full_mesh);
     const std::string network = "[[cluster.tier]]\nname = \"network\"\nlink = \"dcn-tpu\"\n";
-    const Cluster pods = cluster_of("[cluster]\naccelerator = \"tpu-v4\"\ngpus = 512\n" + blocks[1] + network);
+    const Cluster pods =
+        cluster_of("[cluster]\naccelerator = \"tpu-v4\"\ngpus = 512\n" + blocks[1] + network);
     EXPECT_THAT(pods.tiers.front().shape, ElementsAre(16, 16));
     EXPECT_EQ(pods.gpus_per_node(), 256);
 }

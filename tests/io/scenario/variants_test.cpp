@@ -25,7 +25,8 @@ TEST(Variants, TextsHoldTheirValues)
                                         {HardwareTarget::memory_bandwidth, 3.35e12},
                                         {HardwareTarget::compute, 989.5e12},
                                         {HardwareTarget::power, 700.0}}) {
-        choices.push_back({.name = "tier." + std::string(name(target)), .hardware = HardwareParameter{.target = target}});
+        choices.push_back(
+            {.name = "tier." + std::string(name(target)), .hardware = HardwareParameter{.target = target}});
         values.emplace_back(HardwareLevel{value});
         EXPECT_FALSE(parameter_units(target).empty());
     }
@@ -45,8 +46,9 @@ TEST(Variants, TextsOfOtherChoicesHaveNone)
 {
     const std::vector<StudyChoice> choices{{.name = "node.bandwidth", .hardware = HardwareParameter{}}};
     EXPECT_TRUE(variant_values(choices, "node.bandwidth=900GB/s").has_value());
-    for (const char* text : {"", "node.bandwidth", "node.bandwidth=", "node.bandwidth=900GB", "node.latency=900GB/s",
-                             "node.bandwidth=xGB/s", "node.bandwidth=900GB/s node.group=8"}) {
+    for (const char* text :
+         {"", "node.bandwidth", "node.bandwidth=", "node.bandwidth=900GB", "node.latency=900GB/s",
+          "node.bandwidth=xGB/s", "node.bandwidth=900GB/s node.group=8"}) {
         EXPECT_FALSE(variant_values(choices, text).has_value()) << text;
     }
 }
@@ -78,7 +80,8 @@ std::string with_clusters(const std::string& second = "")
     std::string larger = renamed("racks");
     larger.replace(larger.find("group = 8"), std::string("group = 8").size(), "group = 32");
     larger.replace(larger.find("3.60 USD/h"), std::string("3.60 USD/h").size(), "4.80 USD/h");
-    return text.substr(0, cluster) + renamed("nodes") + (second.empty() ? larger : second) + text.substr(memory);
+    return text.substr(0, cluster) + renamed("nodes") + (second.empty() ? larger : second) +
+           text.substr(memory);
 }
 
 TEST(Variants, ChooseWhatAJobDoesWhenANodeFails)
@@ -96,7 +99,9 @@ TEST(Variants, ChooseWhatAJobDoesWhenANodeFails)
     EXPECT_EQ(variant_at(scenario, scenario.variants[0])->reliability.recovery, Recovery::restart);
     EXPECT_EQ(variant_at(scenario, scenario.variants[1])->reliability.recovery, Recovery::hot_spares);
     EXPECT_EQ(variant_at(scenario, scenario.variants[1])->reliability.switch_time.si, 120.0);
-    const auto refusal = [](const std::string& text) { return refusal_of([&] { return parse_scenario(text, "good.toml"); }); };
+    const auto refusal = [](const std::string& text) {
+        return refusal_of([&] { return parse_scenario(text, "good.toml"); });
+    };
     EXPECT_THAT(refusal(with(both, "")), HasSubstr("switch_time"));
     EXPECT_THAT(refusal(with("recovery = [\"restart\"]\n", "switch_time = \"2 min\"\n")),
                 HasSubstr("hot spares and fewer replicas only"));
@@ -117,19 +122,23 @@ TEST(Machines, AreChosenWhole)
     EXPECT_NEAR(racks->cluster.gpu_price.si * 3600.0, 4.80, 1e-12);
     // Failures are given per node of the first cluster; per GPU they are the same.
     EXPECT_DOUBLE_EQ(nodes->reliability.node_failure_rate.si, scenario.reliability.node_failure_rate.si);
-    EXPECT_DOUBLE_EQ(racks->reliability.node_failure_rate.si, 4.0 * scenario.reliability.node_failure_rate.si);
+    EXPECT_DOUBLE_EQ(racks->reliability.node_failure_rate.si,
+                     4.0 * scenario.reliability.node_failure_rate.si);
 }
 
 TEST(Machines, RefuseWhatBelongsToOne)
 {
-    const auto refused = [](const std::string& text) { return refusal_of([&] { parse_scenario(text, "two.toml"); }); };
+    const auto refused = [](const std::string& text) {
+        return refusal_of([&] { parse_scenario(text, "two.toml"); });
+    };
     std::string same = with_clusters();
     same.replace(same.find("\"racks\""), std::string("\"racks\"").size(), "\"nodes\"");
     EXPECT_THAT(refused(same), HasSubstr("is listed twice"));
     std::string unnamed = with_clusters();
     unnamed.erase(unnamed.find("name = \"racks\"\n"), std::string("name = \"racks\"\n").size());
     EXPECT_THAT(refused(unnamed), HasSubstr("name"));
-    const std::string knob = "\n[[knob]]\nof = \"bandwidth\"\ntier = \"node\"\nvalues = [\"300 GB/s\", \"600 GB/s\"]\n";
+    const std::string knob =
+        "\n[[knob]]\nof = \"bandwidth\"\ntier = \"node\"\nvalues = [\"300 GB/s\", \"600 GB/s\"]\n";
     EXPECT_THAT(refused(with_clusters() + knob), HasSubstr("changes one cluster"));
 }
 

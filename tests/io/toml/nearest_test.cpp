@@ -25,7 +25,8 @@ TEST(Nearest, FindsSlips)
 const std::vector<std::string> cards{"a10",  "a100-pcie-80gb", "a100-sxm-40gb", "a100-sxm-80gb",
                                      "a10g", "h100-nvl",       "h100-sxm",      "h20",
                                      "l4",   "l40s",           "rtx-4090",      "rtx-pro-6000"};
-const std::vector<std::string> networks{"deepseek-v3", "llama3-405b", "llama3-70b", "llama3-8b", "qwen2.5-7b", "qwen3-8b"};
+const std::vector<std::string> networks{"deepseek-v3", "llama3-405b", "llama3-70b",
+                                        "llama3-8b",   "qwen2.5-7b",  "qwen3-8b"};
 
 /// Case and separators do not count, and beginnings come before spelling.
 TEST(Nearest, FindsNamesAsPeopleWriteThem)
@@ -58,7 +59,8 @@ TEST(Nearest, AsksWhatWasMeant)
 {
     EXPECT_EQ(did_you_mean("h100", cards), "did you mean \"h100-nvl\" or \"h100-sxm\"?");
     EXPECT_EQ(did_you_mean("a", {"a-b", "a-c", "a"}), "did you mean \"a\"?");
-    EXPECT_EQ(did_you_mean("abc", {"abc-1", "abc-2", "abc-3"}), "did you mean \"abc-1\", \"abc-2\" or \"abc-3\"?");
+    EXPECT_EQ(did_you_mean("abc", {"abc-1", "abc-2", "abc-3"}),
+              "did you mean \"abc-1\", \"abc-2\" or \"abc-3\"?");
     EXPECT_EQ(guess_of("bandwith", {"bandwidth"}), " (did you mean 'bandwidth'?)");
     EXPECT_EQ(guess_of("colour", {"bandwidth"}), "");
 }

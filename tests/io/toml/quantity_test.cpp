@@ -70,15 +70,16 @@ TEST(Quantity, ElectricityIsPricedByEnergy)
     EXPECT_DOUBLE_EQ(si<DollarsPerJoule>("360 USD/MWh"), 1e-7);
     EXPECT_EQ(complaint<DollarsPerJoule>("0.08", "0.08 USD/kWh"),
               "has no unit (needs US dollars per unit of energy); write \"0.08 USD/kWh\"");
-    EXPECT_EQ(
-        complaint<DollarsPerJoule>("2 USD/h", "0.08 USD/kWh"),
-        "has the wrong unit (needs US dollars per unit of energy, but USD/h measures US dollars per hour); write for example "
-        "\"0.08 USD/kWh\"");
+    EXPECT_EQ(complaint<DollarsPerJoule>("2 USD/h", "0.08 USD/kWh"),
+              "has the wrong unit (needs US dollars per unit of energy, but USD/h measures US dollars per "
+              "hour); write for example "
+              "\"0.08 USD/kWh\"");
 }
 
 TEST(Quantity, AmountsOfMoneyAreReadAsTheyAreWritten)
 {
-    for (const char* text : {"40000000", "40e6", "40e6 USD", "40 M USD", "40M USD", "40 M", "40M", "0.04 B USD", "40000k"}) {
+    for (const char* text :
+         {"40000000", "40e6", "40e6 USD", "40 M USD", "40M USD", "40 M", "40M", "0.04 B USD", "40000k"}) {
         EXPECT_DOUBLE_EQ(std::get<double>(parse_dollars(text)), 40e6) << text;
     }
     EXPECT_DOUBLE_EQ(std::get<double>(parse_dollars("40 USD")), 40.0);
@@ -98,15 +99,20 @@ TEST(Quantity, BlanksAreFree)
 
 TEST(Quantity, SaysWhatIsWrong)
 {
-    EXPECT_EQ(complaint<BytesPerSecond>("450", "300 GB/s"), "has no unit (needs bytes per second); write \"450 GB/s\"");
-    EXPECT_EQ(complaint<Bytes>("fast", "80 GB"), "does not begin with a number (needs bytes); write for example \"80 GB\"");
-    EXPECT_EQ(complaint<Bytes>("", "80 GB"), "does not begin with a number (needs bytes); write for example \"80 GB\"");
+    EXPECT_EQ(complaint<BytesPerSecond>("450", "300 GB/s"),
+              "has no unit (needs bytes per second); write \"450 GB/s\"");
+    EXPECT_EQ(complaint<Bytes>("fast", "80 GB"),
+              "does not begin with a number (needs bytes); write for example \"80 GB\"");
+    EXPECT_EQ(complaint<Bytes>("", "80 GB"),
+              "does not begin with a number (needs bytes); write for example \"80 GB\"");
     EXPECT_EQ(complaint<Seconds>("3 parsec", "10 min"),
               "has the unknown unit \"parsec\" (needs a duration); use one of ns, us, ms, s, min, h, day");
-    EXPECT_EQ(complaint<BytesPerSecond>("450 GB", "300 GB/s"),
-              "has the wrong unit (needs bytes per second, but GB measures bytes); write for example \"300 GB/s\"");
-    EXPECT_EQ(complaint<Bytes>("1,5 GB", "80 GB"),
-              "has the unknown unit \",5 GB\" (needs bytes); use one of B, kB, MB, GB, TB, KiB, MiB, GiB, TiB");
+    EXPECT_EQ(
+        complaint<BytesPerSecond>("450 GB", "300 GB/s"),
+        "has the wrong unit (needs bytes per second, but GB measures bytes); write for example \"300 GB/s\"");
+    EXPECT_EQ(
+        complaint<Bytes>("1,5 GB", "80 GB"),
+        "has the unknown unit \",5 GB\" (needs bytes); use one of B, kB, MB, GB, TB, KiB, MiB, GiB, TiB");
     // Units are exact: a lower-case prefix or bit for byte is a factor, not a style.
     EXPECT_EQ(complaint<Bytes>("80 Gb", "80 GB").substr(0, 25), "has the unknown unit \"Gb\"");
 }

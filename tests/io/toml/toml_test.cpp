@@ -118,9 +118,10 @@ TEST(Toml, ChangesOneValue)
     const std::string text =
         "name = \"\u00fc\"  # first\n[cluster]\ngpu = \"a\"   # kept\nsizes = [1,\n  2]\n\n[[phase]]\nx = 1\n"
         "[[phase]]\nx = 2\n";
-    EXPECT_EQ(with_value(text, "f", "cluster.gpu", "\"b c\""),
-              "name = \"\u00fc\"  # first\n[cluster]\ngpu = \"b c\"   # kept\nsizes = [1,\n  2]\n\n[[phase]]\nx = "
-              "1\n[[phase]]\nx = 2\n");
+    EXPECT_EQ(
+        with_value(text, "f", "cluster.gpu", "\"b c\""),
+        "name = \"\u00fc\"  # first\n[cluster]\ngpu = \"b c\"   # kept\nsizes = [1,\n  2]\n\n[[phase]]\nx = "
+        "1\n[[phase]]\nx = 2\n");
     EXPECT_THAT(with_value(text, "f", "cluster.sizes", "[3]"), HasSubstr("sizes = [3]\n\n[[phase]]"));
     EXPECT_THAT(with_value(text, "f", "phase[1].x", "5"), HasSubstr("x = 1\n[[phase]]\nx = 5\n"));
     EXPECT_THAT(with_value(text, "f", "name", "\"n\""), HasSubstr("name = \"n\"  # first\n"));
@@ -133,7 +134,8 @@ TEST(Toml, ChangesOneValue)
 /// Columns of toml++ are code points, bytes of lines are not.
 TEST(Toml, ShowsNumbersAsTheyAreWritten)
 {
-    const TomlFile file = parse_toml("a = [1e3, 0x10]\nb = { name = \"größer, 9\", x = 2.50, y = 1_000 }\n", "f");
+    const TomlFile file =
+        parse_toml("a = [1e3, 0x10]\nb = { name = \"größer, 9\", x = 2.50, y = 1_000 }\n", "f");
     EXPECT_EQ(file.root.children[0].shown, "[1e3, 0x10]");
     EXPECT_EQ(file.root.children[1].children[1].shown, "2.50");
     EXPECT_EQ(file.root.children[1].children[2].shown, "1_000");

@@ -88,7 +88,8 @@ TEST_F(JsonTraceTest, a_kernel_that_begins_with_its_step_is_of_that_step)
 TEST_F(JsonTraceTest, steps_of_the_gpu_are_told_by_its_own_marks)
 {
     std::string text = R"({"traceEvents": [{"ph": "M"})";
-    const auto event = [&](const char* category, const std::string& name, int stream, double start_us, double duration_us) {
+    const auto event = [&](const char* category, const std::string& name, int stream, double start_us,
+                           double duration_us) {
         text += fmt::format(R"(,
 {{"ph": "X", "cat": "{}", "name": "{}", "pid": 0, "tid": {}, "ts": {}, "dur": {}}})",
                             category, name, stream, start_us, duration_us);
@@ -111,7 +112,8 @@ TEST_F(JsonTraceTest, steps_of_the_gpu_are_told_by_its_own_marks)
     ASSERT_EQ(trace.ops.size(), 5U * steps);
     std::map<int, std::vector<int>> starts_us;  // since the step began
     for (const TraceOp& op : trace.ops) {
-        starts_us[op.step].push_back(static_cast<int>(std::lround(1e6 * op.start_s)) - 100'000 - 1000 * op.step);
+        starts_us[op.step].push_back(static_cast<int>(std::lround(1e6 * op.start_s)) - 100'000 -
+                                     1000 * op.step);
     }
     for (int step = 0; step < steps; ++step) {
         EXPECT_THAT(starts_us[step], testing::UnorderedElementsAre(0, 800, 500, 800, 1100));
@@ -135,10 +137,11 @@ TEST_F(JsonTraceTest, a_kernel_is_of_the_step_that_launched_it)
                                 step, cpu, 1800.0 + 1.2 * cpu);
             for (int k = 0; k < kernels; ++k) {
                 const int correlation = 1 + kernels * step + k;
-                text += fmt::format(R"(,
+                text +=
+                    fmt::format(R"(,
 {{"ph": "X", "cat": "{4}", "name": "gemm", "pid": 0, "tid": 7, "ts": {3}, "dur": 200, "args": {{"correlation": {0}}}}},
 {{"ph": "X", "cat": "{1}", "name": "launch", "pid": 1, "tid": 1, "ts": {2}, "dur": 5, "args": {{"correlation": {0}}}}})",
-                                    correlation, runtime, cpu + 10.0 * k, 1500.0 + 1.2 * cpu + 250.0 * k, kernel);
+                                correlation, runtime, cpu + 10.0 * k, 1500.0 + 1.2 * cpu + 250.0 * k, kernel);
             }
         }
         const Trace trace = read(text + "]}").trace;
@@ -147,8 +150,9 @@ TEST_F(JsonTraceTest, a_kernel_is_of_the_step_that_launched_it)
         for (const TraceOp& op : trace.ops) {
             ++of_step[op.step];
         }
-        EXPECT_THAT(of_step, testing::ElementsAre(testing::Pair(0, 4), testing::Pair(1, 4), testing::Pair(2, 4),
-                                                  testing::Pair(3, 4), testing::Pair(4, 4)))
+        EXPECT_THAT(of_step,
+                    testing::ElementsAre(testing::Pair(0, 4), testing::Pair(1, 4), testing::Pair(2, 4),
+                                         testing::Pair(3, 4), testing::Pair(4, 4)))
             << runtime;
     }
 }
@@ -162,10 +166,11 @@ std::string with_correlations(const std::function<std::string(int launch)>& corr
 {{"ph": "X", "cat": "user_annotation", "name": "ProfilerStep#{}", "pid": 1, "tid": 1, "ts": {}, "dur": 2000}})",
                             step, 2000 * step);
         for (int k = 0; k < 2; ++k) {
-            text += fmt::format(R"(,
+            text +=
+                fmt::format(R"(,
 {{"ph": "X", "cat": "kernel", "name": "gemm", "pid": 0, "tid": 7, "ts": {1}, "dur": 200, "args": {{"correlation": {0}}}}},
 {{"ph": "X", "cat": "cuda_runtime", "name": "launch", "pid": 1, "tid": 1, "ts": {2}, "dur": 5, "args": {{"correlation": {0}}}}})",
-                                correlation(2 * step + k + 1), 2000 * step + 500 * k + 300, 2000 * step + 10 * k);
+                            correlation(2 * step + k + 1), 2000 * step + 500 * k + 300, 2000 * step + 10 * k);
         }
     }
     return text + "]}";
@@ -182,7 +187,8 @@ TEST_F(JsonTraceTest, a_correlation_of_zero_is_none_and_texts_are_numbers)
     };
     const std::map<int, int> two_each{{0, 2}, {1, 2}, {2, 2}, {3, 2}, {4, 2}};
     const TraceFiles numbers = read(with_correlations([](int launch) { return std::to_string(launch); }));
-    const TraceFiles texts = read(with_correlations([](int launch) { return '"' + std::to_string(launch) + '"'; }));
+    const TraceFiles texts =
+        read(with_correlations([](int launch) { return '"' + std::to_string(launch) + '"'; }));
     const TraceFiles zeros = read(with_correlations([](int /*launch*/) { return "0"; }));
     EXPECT_EQ(kernels_of_steps(numbers.trace), two_each);
     EXPECT_EQ(kernels_of_steps(texts.trace), two_each);
@@ -265,9 +271,12 @@ TEST_F(JsonTraceTest, names_the_remedy_for_traces_of_chakra_without_durations)
         R"({"schema": "1.0.2-chakra.0.0.4", "nodes": [{"id": 1, "name": "aten::mm", "attrs": [{"name": "rf_id", "value": 2}]}]})";
     EXPECT_THAT(refusal(host), HasSubstr("execution trace of the host"));
     EXPECT_THAT(refusal(host), HasSubstr("Kineto trace of the same run"));
-    EXPECT_THAT(refusal(R"({"nodes": [{"id": 1, "name": "aten::mm", "ts": 1, "inclusive_dur": 5, "exclusive_dur": 5}]})"),
-                HasSubstr("ran on a GPU"));
-    EXPECT_THAT(refusal(std::string("\x07\x0A\x05") + "0.0.4\x10\x08\x01\x12\x04name"), HasSubstr("chakra_jsonizer"));
+    EXPECT_THAT(
+        refusal(
+            R"({"nodes": [{"id": 1, "name": "aten::mm", "ts": 1, "inclusive_dur": 5, "exclusive_dur": 5}]})"),
+        HasSubstr("ran on a GPU"));
+    EXPECT_THAT(refusal(std::string("\x07\x0A\x05") + "0.0.4\x10\x08\x01\x12\x04name"),
+                HasSubstr("chakra_jsonizer"));
 }
 
 /// A TPU's steps and operations, a GPU's streams (with the derived track that repeats them), and the host.
@@ -303,14 +312,16 @@ TEST_F(JsonTraceTest, reads_traces_of_jax)
     for (const OpKind& kind : trace.kinds) {
         classes[kind.name] = kind.kernel;
     }
-    EXPECT_THAT(classes, testing::ElementsAre(testing::Pair("hlo all-gather all-gather.3", KernelClass::dp_all_gather),
-                                              testing::Pair("hlo convolution fusion fusion.1", KernelClass::gemm),
-                                              testing::Pair("loop_add_fusion", KernelClass::elementwise)));
+    EXPECT_THAT(classes,
+                testing::ElementsAre(testing::Pair("hlo all-gather all-gather.3", KernelClass::dp_all_gather),
+                                     testing::Pair("hlo convolution fusion fusion.1", KernelClass::gemm),
+                                     testing::Pair("loop_add_fusion", KernelClass::elementwise)));
 }
 
 TEST_F(JsonTraceTest, reads_the_trace_of_nsight_systems_and_names_its_summary)
 {
-    const std::string header = "Start (ns),Duration (ns),CorrId,GrdX,GrdY,GrdZ,BlkX,BlkY,BlkZ,Device,Ctx,Strm,Name\n";
+    const std::string header =
+        "Start (ns),Duration (ns),CorrId,GrdX,GrdY,GrdZ,BlkX,BlkY,BlkZ,Device,Ctx,Strm,Name\n";
     const Trace trace = read(header +
                              "1000000,300000,101,8,1,1,128,1,1,NVIDIA H100 (0),1,7,nvjet_tst_128x256\n"
                              "1200000,2000,102,,,,,,,NVIDIA H100 (0),1,7,[CUDA memcpy Host-to-Device]\n"
@@ -325,20 +336,23 @@ TEST_F(JsonTraceTest, reads_the_trace_of_nsight_systems_and_names_its_summary)
     ASSERT_EQ(trace.faults.size(), 1U);
     EXPECT_EQ(trace.faults[0].first_line, 4U);
     EXPECT_THAT(refusal(header + "1,x,101,8,1,1,128,1,1,H100,1,7,gemm\n"), HasSubstr(":2: Duration = \"x\""));
-    EXPECT_THAT(refusal("Time (%),Total Time (ns),Instances,Avg (ns),StdDev (ns),Name\n71.0,30000000,100,3e5,4e3,gemm\n"),
-                HasSubstr("--report cuda_gpu_trace"));
+    EXPECT_THAT(
+        refusal(
+            "Time (%),Total Time (ns),Instances,Avg (ns),StdDev (ns),Name\n71.0,30000000,100,3e5,4e3,gemm\n"),
+        HasSubstr("--report cuda_gpu_trace"));
 }
 
 TEST_F(JsonTraceTest, names_all_forms_where_it_knows_none)
 {
     for (const char* text : {"hello\n", "{}", R"({"rocprofiler-sdk-tool": []})"}) {
-        for (const char* form :
-             {"Kineto", "JAX", "Chakra", "Nsight Systems", "nccl-tests", "OSU", "sacctmgr", "Xid", "table of operations"}) {
+        for (const char* form : {"Kineto", "JAX", "Chakra", "Nsight Systems", "nccl-tests", "OSU", "sacctmgr",
+                                 "Xid", "table of operations"}) {
             EXPECT_THAT(refusal(text), HasSubstr(form)) << text;
         }
     }
-    EXPECT_THAT(refusal(R"({"traceEvents": [{"ph": "X", "cat": "cpu_op", "name": "aten::mm", "ts": 1, "dur": 2}]})"),
-                HasSubstr("1 cpu_op"));
+    EXPECT_THAT(
+        refusal(R"({"traceEvents": [{"ph": "X", "cat": "cpu_op", "name": "aten::mm", "ts": 1, "dur": 2}]})"),
+        HasSubstr("1 cpu_op"));
 }
 
 TEST_F(JsonTraceTest, reads_a_list_of_events_alone)
@@ -356,7 +370,8 @@ TEST_F(JsonTraceTest, tells_collectives_by_their_group)
     const auto kernel_of = [&](const std::string& description) {
         std::string text = kineto;
         const std::string group = "\"Group size\": 8";
-        text.replace(text.find(group), group.size(), group + R"(, "Process Group Description": ")" + description + "\"");
+        text.replace(text.find(group), group.size(),
+                     group + R"(, "Process Group Description": ")" + description + "\"");
         const Trace trace = read(text).trace;
         return trace.kinds[trace.ops[1].kind].kernel;
     };
@@ -385,12 +400,14 @@ TEST_F(JsonTraceTest, reads_benchmarks_and_collectives)
     const auto runs = read("app,gpu,node,perf\nsgemm,a,n,2000\nsgemm,b,n,2100\n").gpu_runs;
     ASSERT_EQ(runs.size(), 2U);
     EXPECT_EQ(runs[1].seconds, 2.1);
-    const auto placed = read("gpu,cabinet,node,perf\n0,c6,12,2000\n1,c7,12,2000\n2,-1,-1,2000\n3,-1,12,2000\n").gpu_runs;
+    const auto placed =
+        read("gpu,cabinet,node,perf\n0,c6,12,2000\n1,c7,12,2000\n2,-1,-1,2000\n3,-1,12,2000\n").gpu_runs;
     EXPECT_EQ(placed[0].node, "12 of cabinet c6");
     EXPECT_EQ(placed[1].node, "12 of cabinet c7");
     EXPECT_EQ(placed[2].node, "-1");
     EXPECT_EQ(placed[3].node, "12");
-    EXPECT_EQ(read("gpu,rack,chassis,node,perf\n0,4,1,12,2000\n").gpu_runs[0].node, "12 of chassis 1 of rack 4");
+    EXPECT_EQ(read("gpu,rack,chassis,node,perf\n0,4,1,12,2000\n").gpu_runs[0].node,
+              "12 of chassis 1 of rack 4");
     EXPECT_EQ(read("gpu,tflops\n0,500\n1,400\n").gpu_runs[1].seconds, 1.0 / 400.0);
     const auto times = read("nodes,algo,bytes,i,lat_us\n4,ring,256,0,46.5\n4,ring,256,1,55\n").collectives;
     ASSERT_EQ(times.size(), 2U);
@@ -402,11 +419,13 @@ TEST_F(JsonTraceTest, reads_benchmarks_and_collectives)
 
 std::string nccl_output(const std::string& start, const std::string& root, double factor)
 {
-    std::string text =
-        start + "# nThread 1 nGpus 8\n#\n#       size         count      type   redop " + (root.empty() ? "" : "  root") +
-        "     time   algbw   busbw #wrong\n#        (B)    (elements)                               (us)  (GB/s)\n";
+    std::string text = start + "# nThread 1 nGpus 8\n#\n#       size         count      type   redop " +
+                       (root.empty() ? "" : "  root") +
+                       "     time   algbw   busbw #wrong\n#        (B)    (elements)                         "
+                       "      (us)  (GB/s)\n";
     return text +
-           fmt::format("     1048576        262144     float     sum {}   61.86   16.95   {:.2f}      0\n", root, 16.95 * factor);
+           fmt::format("     1048576        262144     float     sum {}   61.86   16.95   {:.2f}      0\n",
+                       root, 16.95 * factor);
 }
 
 TEST_F(JsonTraceTest, reads_output_of_nccl_tests)
@@ -422,9 +441,10 @@ TEST_F(JsonTraceTest, reads_output_of_nccl_tests)
     EXPECT_NEAR(rootless[0].seconds, 61.86e-6, 1e-12);
     EXPECT_EQ(out[0].series, rootless[0].series);
     // 8 and 64 GPUs of one all-reduce, a reduce-scatter of 16, and a program by name: four series.
-    const auto several = read(nccl_output("", "-1", 1.75) + nccl_output("", "-1", 1.969) + nccl_output("", "-1", 0.9375) +
-                              nccl_output("# Collective test starting: all_reduce_perf\n", "-1", 1.75))
-                             .collectives;
+    const auto several =
+        read(nccl_output("", "-1", 1.75) + nccl_output("", "-1", 1.969) + nccl_output("", "-1", 0.9375) +
+             nccl_output("# Collective test starting: all_reduce_perf\n", "-1", 1.75))
+            .collectives;
     ASSERT_EQ(several.size(), 4U);
     EXPECT_EQ(several[0].series, "nccl-tests float sum, busbw 1.75 algbw, 1048576 bytes");
     EXPECT_EQ(several[1].series, "nccl-tests float sum, busbw 1.97 algbw, 1048576 bytes");
@@ -447,7 +467,8 @@ TEST_F(JsonTraceTest, counts_times_that_cannot_be)
     EXPECT_EQ(table.collective_faults[1].count, 2U);
     EXPECT_EQ(table.collective_faults[1].first_line, 4U);
     const std::string row = "     1048576        262144     float     sum -1  ";
-    const TraceFiles output = read(nccl_output("", "-1", 1.75) + row + "1e30 0 0 0\n" + row + "-61.86 16.95 29.66 0\n");
+    const TraceFiles output =
+        read(nccl_output("", "-1", 1.75) + row + "1e30 0 0 0\n" + row + "-61.86 16.95 29.66 0\n");
     EXPECT_EQ(output.collectives.size(), 1U);
     ASSERT_EQ(output.collective_faults.size(), 2U);
     EXPECT_EQ(output.collective_faults[0].first_line, 6U);
@@ -475,11 +496,11 @@ TEST_F(JsonTraceTest, reads_tables_as_spreadsheets_and_editors_write_them)
 
 TEST_F(JsonTraceTest, reads_outages_without_a_header)
 {
-    const auto outages =
-        read(
-            "# from the log\nnode12 2024-01-01T00:00:00\nnode13 2024-01-05 06:00:00 2024-01-06 06:00:00 GPU lost\n"
-            "node14,2024-02-29,NIC\n")
-            .outages;
+    const auto outages = read(
+                             "# from the log\nnode12 2024-01-01T00:00:00\nnode13 2024-01-05 06:00:00 "
+                             "2024-01-06 06:00:00 GPU lost\n"
+                             "node14,2024-02-29,NIC\n")
+                             .outages;
     ASSERT_EQ(outages.size(), 3U);
     EXPECT_EQ(outages[0].node, "node12");
     EXPECT_LT(outages[0].end_s, outages[0].start_s);
@@ -487,9 +508,11 @@ TEST_F(JsonTraceTest, reads_outages_without_a_header)
     EXPECT_NEAR(outages[1].end_s - outages[1].start_s, 86'400.0, 1e-6);
     EXPECT_EQ(outages[1].cause, "GPU lost");
     EXPECT_EQ(outages[2].cause, "NIC");
-    EXPECT_THAT(refusal("node12 2024-01-01\nnode13 2023-02-29\n"), HasSubstr(":2: start = \"2023-02-29\" is not a time"));
+    EXPECT_THAT(refusal("node12 2024-01-01\nnode13 2023-02-29\n"),
+                HasSubstr(":2: start = \"2023-02-29\" is not a time"));
     const std::string slurm = "NodeName|TimeStart|TimeEnd|State|Reason\n";
-    EXPECT_THAT(refusal(slurm + "n3|2024-02-31T00:00:00|2024-03-05T00:00:00|DOWN|nic\n"), HasSubstr(":2: start = \"2024-02-31"));
+    EXPECT_THAT(refusal(slurm + "n3|2024-02-31T00:00:00|2024-03-05T00:00:00|DOWN|nic\n"),
+                HasSubstr(":2: start = \"2024-02-31"));
     EXPECT_THAT(refusal("node,start_day,end_day\n3,10,1e9\n"), HasSubstr(":2: the outage lasts 1e+09 days"));
 }
 

@@ -24,9 +24,11 @@ TEST(KernelNameTable, GivesNamesTheirNarrowestClass)
         EXPECT_TRUE(kind.known) << name;
     };
     using enum KernelClass;
-    expect("ncclDevKernel_AllGather_RING_LL(ncclDevKernelArgsStorage<4096ul>)", dp_all_gather, OpRole::collective);
+    expect("ncclDevKernel_AllGather_RING_LL(ncclDevKernelArgsStorage<4096ul>)", dp_all_gather,
+           OpRole::collective);
     expect("ncclDevKernel_ReduceScatter_Sum_bf16_RING_LL", dp_reduce_scatter, OpRole::collective);
-    expect("nccl _allgather_base of a tensor-parallel group, 8192 elements", tensor_all_gather, OpRole::collective);
+    expect("nccl _allgather_base of a tensor-parallel group, 8192 elements", tensor_all_gather,
+           OpRole::collective);
     expect("nccl _reduce_scatter_base of a tensor-parallel group", tensor_reduce_scatter, OpRole::collective);
     expect("nccl all_to_allv of an expert-parallel group", expert_all_to_all, OpRole::collective);
     expect("nccl _allgather_base of a context-parallel group", context_all_gather, OpRole::collective);
@@ -41,8 +43,8 @@ TEST(KernelNameTable, GivesNamesTheirNarrowestClass)
     expect("void deep_ep::intranode::dispatch<8, 768>(int4*)", expert_all_to_all, OpRole::collective);
     expect("_ZN7deep_ep9internode7combineILi2E", expert_all_to_all, OpRole::collective);
     expect("rcclGenericKernel", dp_collective, OpRole::collective);
-    expect("cutlass::device_kernel<cutlass::gemm::kernel::GemmUniversal<cutlass::gemm::GroupProblemShape", grouped_gemm,
-           OpRole::compute);
+    expect("cutlass::device_kernel<cutlass::gemm::kernel::GemmUniversal<cutlass::gemm::GroupProblemShape",
+           grouped_gemm, OpRole::compute);
     expect("grouped_gemm_kernel", grouped_gemm, OpRole::compute);
     expect("void cutlass::Kernel<GemmGrouped<bf16>>", grouped_gemm, OpRole::compute);
     expect("fused_moe_kernel", grouped_gemm, OpRole::compute);
@@ -131,11 +133,14 @@ source = "our library"
 
 TEST_F(KernelNameFile, RefusesRowsWithTheirLine)
 {
-    EXPECT_THAT(refusal("[[kernel]]\nclass = \"gemms\"\nnames = [\"x\"]\nsource = \"y\"\n"), HasSubstr("names.toml:2:"));
+    EXPECT_THAT(refusal("[[kernel]]\nclass = \"gemms\"\nnames = [\"x\"]\nsource = \"y\"\n"),
+                HasSubstr("names.toml:2:"));
     EXPECT_THAT(refusal("[[kernel]]\nclass = \"gemm\"\nnames = [\"x\"]\n"), HasSubstr("source"));
     EXPECT_THAT(refusal("[[kernel]]\nclass = \"gemm\"\nnames = [\"*\"]\nsource = \"y\"\n"), HasSubstr(":3:"));
-    EXPECT_THAT(refusal("[[kernel]]\nclass = \"gemm\"\nnames = [\"x\"]\nsource = \"y\"\nrole = \"sender\"\n"), HasSubstr(":5:"));
-    EXPECT_THAT(refusal("[[kernel]]\nclass = \"gemm\"\nnames = [\"x\"]\nsource = \"y\"\nrate = 3\n"), HasSubstr("rate"));
+    EXPECT_THAT(refusal("[[kernel]]\nclass = \"gemm\"\nnames = [\"x\"]\nsource = \"y\"\nrole = \"sender\"\n"),
+                HasSubstr(":5:"));
+    EXPECT_THAT(refusal("[[kernel]]\nclass = \"gemm\"\nnames = [\"x\"]\nsource = \"y\"\nrate = 3\n"),
+                HasSubstr("rate"));
 }
 
 }  // namespace

@@ -109,7 +109,8 @@ TEST(NcclOutput, MarksRunsOfASingleRank)
     single.erase(second, single.find('\n', second) + 1 - second);
     EXPECT_TRUE(tables_of(single)[0].single_rank);
     const std::string unlisted =
-        "# nThread 1 nGpus 1\n#       size         count      type   redop    root     time   algbw   busbw #wrong\n"
+        "# nThread 1 nGpus 1\n#       size         count      type   redop    root     time   algbw   busbw "
+        "#wrong\n"
         "     1048576        262144     float     sum      -1    10.00  104.86    0.00      0\n";
     const std::vector<CollectiveTable> tables = tables_of(unlisted);
     EXPECT_TRUE(tables[0].single_rank);
@@ -157,8 +158,10 @@ TEST(OsuOutput, HasMeanTimesBySize)
         EXPECT_EQ(tables[1].program, "alltoall");
         EXPECT_TRUE(tables[1].per_member);
     }
-    EXPECT_THROW(osu_tables_of("# OSU MPI Bandwidth Test v7.5\n# Size      Bandwidth (MB/s)\n1  2.3\n"), InputError);
-    EXPECT_THROW(osu_tables_of("# OSU MPI Allreduce Latency Test v7.5\n# Size       Avg Latency(us)\n4\n"), InputError);
+    EXPECT_THROW(osu_tables_of("# OSU MPI Bandwidth Test v7.5\n# Size      Bandwidth (MB/s)\n1  2.3\n"),
+                 InputError);
+    EXPECT_THROW(osu_tables_of("# OSU MPI Allreduce Latency Test v7.5\n# Size       Avg Latency(us)\n4\n"),
+                 InputError);
     EXPECT_THROW(osu_tables_of("# OSU MPI Allreduce Latency Test v7.5\n"), InputError);
 }
 

@@ -71,7 +71,8 @@ TEST_F(TraceFilesTest, gzip_and_its_damage)
 {
     std::string text = good;
     for (int i = 0; i < 5000; ++i) {
-        text += "4,0,1,forward-compute," + std::to_string(i) + ",0," + std::to_string(i * 7919 % 1000) + ",1\n";
+        text +=
+            "4,0,1,forward-compute," + std::to_string(i) + ",0," + std::to_string(i * 7919 % 1000) + ",1\n";
     }
     const std::string path = folder_.file("trace.csv.gz");
     const gzFile file = gzopen(path.c_str(), "wb");
@@ -90,7 +91,8 @@ TEST_F(TraceFilesTest, gzip_members_in_a_row_are_one_file_and_other_bytes_none)
     const std::size_t half = good.rfind('\n', good.size() - 2) + 1;
     const std::string members = packed(good.substr(0, half)) + packed("") + packed(good.substr(half));
     EXPECT_EQ(read_trace_files({write(members)}).trace.ops.size(), 2U);
-    for (const std::string& behind : {std::string("x"), std::string(100, 'x'), good, std::string("\x1F"), std::string(9, '\0')}) {
+    for (const std::string& behind :
+         {std::string("x"), std::string(100, 'x'), good, std::string("\x1F"), std::string(9, '\0')}) {
         EXPECT_THAT(refusal(members + behind), HasSubstr("is followed by bytes that are not gzip"));
     }
     EXPECT_THAT(refusal(members + "\x1F\x8B"), HasSubstr("truncated"));
@@ -107,11 +109,13 @@ TEST_F(TraceFilesTest, microbatches_that_are_missing_are_told)
     const std::string step = "0,0,0,optimizer,,90,9\n0,0,0,forward-send,-1,80,1\n0,0,0,forward-send,1,81,1\n";
     EXPECT_TRUE(problems_of("0,0,0,forward-compute,0,1,4\n" + backwards + step).empty());
     EXPECT_TRUE(problems_of("0,0,0,forward-compute,,1,4\n0,0,0,backward-compute,,5,9\n" + step).empty());
-    const auto some = problems_of("0,0,0,forward-compute,0,1,4\n" + backwards + "0,0,0,backward-compute,,25,9\n" + step);
+    const auto some =
+        problems_of("0,0,0,forward-compute,0,1,4\n" + backwards + "0,0,0,backward-compute,,25,9\n" + step);
     ASSERT_EQ(some.size(), 1U);
     EXPECT_EQ(some[0].line, 5U);
     EXPECT_EQ(some[0].text, "1 of 3 backward-compute have no microbatch");
-    const auto all = problems_of(backwards + "0,0,0,forward-compute,,1,4\n0,0,0,forward-compute,,2,4\n" + step);
+    const auto all =
+        problems_of(backwards + "0,0,0,forward-compute,,1,4\n0,0,0,forward-compute,,2,4\n" + step);
     ASSERT_EQ(all.size(), 1U);
     EXPECT_EQ(all[0].line, 4U);
     EXPECT_EQ(all[0].text, "2 of 2 forward-compute have no microbatch");
@@ -122,9 +126,12 @@ TEST_F(TraceFilesTest, refuses_with_line_and_reason)
     EXPECT_THAT(refusal(""), HasSubstr("is empty"));
     EXPECT_THAT(refusal("a,b\n1,2\n"), HasSubstr(":1: unknown file format"));
     EXPECT_THAT(refusal("step,op\n1,x\n"), HasSubstr("without dp, stage, start_us"));
-    EXPECT_THAT(refusal(good + "3,0,1,forward-compute,1,0,10.5\n"), HasSubstr(":4: has 7 fields, but the header has 8"));
-    EXPECT_THAT(refusal(good + "3,0,x,forward-compute,1,0,10.5,3\n"), HasSubstr(":4: stage = \"x\" is not an integer"));
-    EXPECT_THAT(refusal(good + "3,0,1,forward-compute,1,0,abc,3\n"), HasSubstr(":4: start = \"abc\" is not a number"));
+    EXPECT_THAT(refusal(good + "3,0,1,forward-compute,1,0,10.5\n"),
+                HasSubstr(":4: has 7 fields, but the header has 8"));
+    EXPECT_THAT(refusal(good + "3,0,x,forward-compute,1,0,10.5,3\n"),
+                HasSubstr(":4: stage = \"x\" is not an integer"));
+    EXPECT_THAT(refusal(good + "3,0,1,forward-compute,1,0,abc,3\n"),
+                HasSubstr(":4: start = \"abc\" is not a number"));
     EXPECT_THAT(refusal(good + "3,0,1,forward-compute,1,0,1e999,3\n"), HasSubstr(":4: start"));
     EXPECT_THAT(refusal(good + "3,0,1,forw\x01"
                                "ard,1,0,1,3\n"),
@@ -136,7 +143,8 @@ TEST_F(TraceFilesTest, refuses_with_line_and_reason)
 
 TEST_F(TraceFilesTest, counts_wrong_durations)
 {
-    const Trace trace = read_trace_files({write(good + "3,0,1,x,0,0,1,-5\n3,0,1,x,1,0,1,-5\n3,0,1,x,2,0,1,1e15\n")}).trace;
+    const Trace trace =
+        read_trace_files({write(good + "3,0,1,x,0,0,1,-5\n3,0,1,x,1,0,1,-5\n3,0,1,x,2,0,1,1e15\n")}).trace;
     EXPECT_EQ(trace.ops.size(), 2U);
     ASSERT_EQ(trace.faults.size(), 2U);
     EXPECT_EQ(trace.faults[0].count, 2U);
@@ -160,14 +168,17 @@ TEST_F(TraceFilesTest, finds_mixed_jobs_and_backward_clocks)
 TEST_F(TraceFilesTest, reads_outages)
 {
     const auto plain =
-        read_trace_files({write("node,start_day,end_day,level,cls\na,1,2,Hardware Failure,GPU\nb,3,4,Change,x\n")}).outages;
+        read_trace_files(
+            {write("node,start_day,end_day,level,cls\na,1,2,Hardware Failure,GPU\nb,3,4,Change,x\n")})
+            .outages;
     ASSERT_EQ(plain.size(), 1U);
     EXPECT_EQ(plain[0].start_s, 86'400.0);
     EXPECT_EQ(plain[0].cause, "GPU");
-    const auto slurm = read_trace_files({write("NodeName|TimeStart|TimeEnd|State|Reason\n"
-                                               "|2024-02-29T00:00:00|Unknown||\n"
-                                               "gpu1|2024-03-01T00:00:00|2024-03-01T12:00:30|DOWN*|Not responding\n")})
-                           .outages;
+    const auto slurm =
+        read_trace_files({write("NodeName|TimeStart|TimeEnd|State|Reason\n"
+                                "|2024-02-29T00:00:00|Unknown||\n"
+                                "gpu1|2024-03-01T00:00:00|2024-03-01T12:00:30|DOWN*|Not responding\n")})
+            .outages;
     ASSERT_EQ(slurm.size(), 1U);
     EXPECT_EQ(slurm[0].start_s, 1'709'251'200.0);  // date -u -d 2024-03-01 +%s
     EXPECT_EQ(slurm[0].end_s - slurm[0].start_s, 43'230.0);

@@ -47,10 +47,11 @@ TEST(PlannedEvent, IsToldByWholeWordsUnlessAFailureIsNamed)
 /// Reasons with words of plans, of failures that happened meanwhile.
 TEST(PlannedEvent, IsNoneWhereTheReasonStatesAFailure)
 {
-    for (const char* reason : {"Xid 79 after driver update", "ECC uncorrectable, RMA, change GPU", "kernel panic during update",
-                               "node crashed during test job", "GPU fell off bus after driver update",
-                               "firmware hang, update pending", "NVLink errors since upgrade", "maintenance: bad DIMM",
-                               "unexpected reboot during patching", "CPU stuck, scheduled for repair"}) {
+    for (const char* reason :
+         {"Xid 79 after driver update", "ECC uncorrectable, RMA, change GPU", "kernel panic during update",
+          "node crashed during test job", "GPU fell off bus after driver update",
+          "firmware hang, update pending", "NVLink errors since upgrade", "maintenance: bad DIMM",
+          "unexpected reboot during patching", "CPU stuck, scheduled for repair"}) {
         EXPECT_FALSE(is_planned_event(reason, "DRAIN")) << reason;
     }
     EXPECT_FALSE(is_planned_event("Xid 79", "MAINT"));
@@ -59,8 +60,9 @@ TEST(PlannedEvent, IsNoneWhereTheReasonStatesAFailure)
 
 TEST(PlannedEvent, KnowsPhrasesOfAdministrators)
 {
-    for (const char* reason : {"rolling reboot", "Rolling kernel reboot", "patching", "security patches", "burn-in",
-                               "Burn in of new nodes", "PM cycle", "Wartung", "preventive cleaning", "decommissioned"}) {
+    for (const char* reason :
+         {"rolling reboot", "Rolling kernel reboot", "patching", "security patches", "burn-in",
+          "Burn in of new nodes", "PM cycle", "Wartung", "preventive cleaning", "decommissioned"}) {
         EXPECT_TRUE(is_planned_event(reason, "DRAIN")) << reason;
     }
     for (const char* reason : {"down since 3 PM", "reboot", "burn marks", "despatch", "trolling"}) {
@@ -97,12 +99,18 @@ TEST_F(OutageListTest, CountsPlannedEvents)
 }
 
 const std::string slurm_table =
-    "   Cluster        NodeName           TimeStart             TimeEnd  State               Reason       User \n"
-    "---------- --------------- ------------------- ------------------- ------ -------------------- ---------- \n"
-    "      prod                 2024-03-01T00:00:00             Unknown         Cluster Registere+            \n"
-    "      prod            n012 2024-03-05T07:11:19 2024-03-05T12:30:00  DOWN*       Not responding  slurm(64+ \n"
-    "      prod            n044 2024-03-17T01:02:03             Unknown  DRAIN         gpu fell off    root(0) \n"
-    "      prod            n045 2024-03-18T01:02:03             Unknown  DRAIN          maintenance    root(0) \n";
+    "   Cluster        NodeName           TimeStart             TimeEnd  State               Reason       "
+    "User \n"
+    "---------- --------------- ------------------- ------------------- ------ -------------------- "
+    "---------- \n"
+    "      prod                 2024-03-01T00:00:00             Unknown         Cluster Registere+           "
+    " \n"
+    "      prod            n012 2024-03-05T07:11:19 2024-03-05T12:30:00  DOWN*       Not responding  "
+    "slurm(64+ \n"
+    "      prod            n044 2024-03-17T01:02:03             Unknown  DRAIN         gpu fell off    "
+    "root(0) \n"
+    "      prod            n045 2024-03-18T01:02:03             Unknown  DRAIN          maintenance    "
+    "root(0) \n";
 
 TEST_F(OutageListTest, ReadsTheFixedColumnsOfSlurm)
 {
@@ -124,7 +132,8 @@ TEST_F(OutageListTest, ReadsTheFixedColumnsOfSlurm)
 TEST_F(OutageListTest, ReadsTheFormOfLanl)
 {
     const std::string table =
-        "system,nodenum,prob started (mm/dd/yy hh:mm),prob fixed (mm/dd/yy hh:mm),down time,Facilities,Hardware,Human Error,"
+        "system,nodenum,prob started (mm/dd/yy hh:mm),prob fixed (mm/dd/yy hh:mm),down "
+        "time,Facilities,Hardware,Human Error,"
         "Network,Undetermined,Software\n"
         "20,12,01/25/2004 13:40,01/25/2004 15:10,90,,Memory Dimm,,,,\n"
         "21,12,02/02/2004 09:00,,45,,,,,,DST\n";
@@ -135,7 +144,8 @@ TEST_F(OutageListTest, ReadsTheFormOfLanl)
     EXPECT_EQ(files.outages[0].end_s - files.outages[0].start_s, 5400.0);
     EXPECT_EQ(files.outages[1].cause, "Software");
     EXPECT_LT(files.outages[1].end_s, files.outages[1].start_s);
-    EXPECT_THAT(refusal(table + "20,13,2004-02-02 09:00,,45,,x,,,,\n"), HasSubstr(":4: start = \"2004-02-02 09:00\""));
+    EXPECT_THAT(refusal(table + "20,13,2004-02-02 09:00,,45,,x,,,,\n"),
+                HasSubstr(":4: start = \"2004-02-02 09:00\""));
 }
 
 TEST_F(OutageListTest, ReadsXidsOfKernelJournals)
@@ -155,12 +165,13 @@ TEST_F(OutageListTest, ReadsXidsOfKernelJournals)
     ASSERT_EQ(files.excluded_events.size(), 2U);
     EXPECT_EQ(files.excluded_events[0].count, 1U);  // repeated
     EXPECT_EQ(files.excluded_events[1].count, 1U);  // by the application
-    const TraceFiles iso =
-        read("2024-03-05T07:11:19+0000 n7 kernel: NVRM: Xid (PCI:0000:3b:00): 79, GPU has fallen off the bus.\n");
+    const TraceFiles iso = read(
+        "2024-03-05T07:11:19+0000 n7 kernel: NVRM: Xid (PCI:0000:3b:00): 79, GPU has fallen off the bus.\n");
     ASSERT_EQ(iso.outages.size(), 1U);
     EXPECT_EQ(iso.outages[0].start_s, 1'709'622'679.0);  // date -u -d 2024-03-05T07:11:19 +%s
-    EXPECT_THAT(refusal("[Tue Mar  5 07:11:19 2024] NVRM: Xid (PCI:0000:3b:00): 79, GPU has fallen off the bus.\n"),
-                HasSubstr(":1: an Xid without its time, host and number"));
+    EXPECT_THAT(
+        refusal("[Tue Mar  5 07:11:19 2024] NVRM: Xid (PCI:0000:3b:00): 79, GPU has fallen off the bus.\n"),
+        HasSubstr(":1: an Xid without its time, host and number"));
 }
 
 }  // namespace

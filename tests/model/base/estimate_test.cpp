@@ -39,7 +39,8 @@ struct Ranks {
 
 TEST(QuantileEstimate, MedianLimitsAreTheTabulatedRanks)
 {
-    for (const Ranks& row : {Ranks{6, 1, 6}, {8, 1, 8}, {10, 2, 9}, {15, 4, 12}, {20, 6, 15}, {50, 18, 33}, {100, 40, 61}}) {
+    for (const Ranks& row :
+         {Ranks{6, 1, 6}, {8, 1, 8}, {10, 2, 9}, {15, 4, 12}, {20, 6, 15}, {50, 18, 33}, {100, 40, 61}}) {
         const Estimate e = quantile_estimate(counted(row.n), {}, 0.5, {});
         EXPECT_EQ(e.low, row.low) << row.n;
         EXPECT_EQ(e.high, row.high) << row.n;
@@ -79,7 +80,8 @@ TEST(Estimate, LimitsNestAroundTheValue)
             std::vector<double> draws(cluster * clusters);
             std::generate(draws.begin(), draws.end(), [&] { return normal(random); });
             for (const double p : {0.0, 0.05, 0.5, 0.95, 0.99}) {
-                const Estimate e = p == 0.0 ? mean_estimate(draws, {cluster}, {}) : quantile_estimate(draws, {cluster}, p, {});
+                const Estimate e = p == 0.0 ? mean_estimate(draws, {cluster}, {})
+                                            : quantile_estimate(draws, {cluster}, p, {});
                 EXPECT_LE(e.simultaneous_low, e.low);
                 EXPECT_LE(e.low, e.value);
                 EXPECT_LE(e.value, e.high);
@@ -130,9 +132,10 @@ TEST(QuantileEstimate, CoversAsPromisedForIndependentDraws)
 {
     for (const Level& level : levels) {
         for (const std::size_t n : {64UL, 1000UL}) {
-            const double found = coverage({"independent", n, 1, 0.0}, level.quantile, repeats, [&](auto& draws, auto cluster) {
-                return quantile_estimate(draws, {cluster}, level.probability, {});
-            });
+            const double found =
+                coverage({"independent", n, 1, 0.0}, level.quantile, repeats, [&](auto& draws, auto cluster) {
+                    return quantile_estimate(draws, {cluster}, level.probability, {});
+                });
             EXPECT_GE(found, 0.95 - margin) << level.probability << " of " << n;
             if (n == 1000) {  // not idle either; with few draws whole ranks leave no choice
                 EXPECT_LE(found, 0.97 + margin) << level.probability << " of " << n;
@@ -159,10 +162,13 @@ TEST(QuantileEstimate, CoversForClusteredDraws)
 
 TEST(MeanEstimate, CoversAsPromised)
 {
-    for (const Scheme& scheme :
-         {Scheme{"independent", 16, 1, 0.0}, {"weak", 16, 4, 0.1}, {"strong", 16, 4, 0.9}, {"two", 2, 8, 0.5}}) {
-        const double found =
-            coverage(scheme, 0.0, repeats, [](auto& draws, auto cluster) { return mean_estimate(draws, {cluster}, {}); });
+    for (const Scheme& scheme : {Scheme{"independent", 16, 1, 0.0},
+                                 {"weak", 16, 4, 0.1},
+                                 {"strong", 16, 4, 0.9},
+                                 {"two", 2, 8, 0.5}}) {
+        const double found = coverage(scheme, 0.0, repeats, [](auto& draws, auto cluster) {
+            return mean_estimate(draws, {cluster}, {});
+        });
         EXPECT_NEAR(found, 0.95, margin) << scheme.name;  // Student's t is exact for normal cluster means
     }
 }
@@ -196,13 +202,15 @@ TEST(MeanEstimate, LimitsAllowForSkewness)
 TEST(MeanEstimate, LimitsAllowForTheSkewnessOfTheDraws)
 {
     std::vector<double> draws(256, 1.0);
-    for (std::size_t i = 0; i < 8; ++i) draws[32 * i] = 2.0;  // skewness (1 - 2 p) / sqrt(p (1 - p)) = 5.4 for p = 1/32
+    for (std::size_t i = 0; i < 8; ++i)
+        draws[32 * i] = 2.0;  // skewness (1 - 2 p) / sqrt(p (1 - p)) = 5.4 for p = 1/32
     EXPECT_EQ(mean_estimate(draws, {}, {0.95, 0.9999}).simultaneous_high, infinite);
     std::vector<double> more;
     for (int i = 0; i < 16; ++i) more.insert(more.end(), draws.begin(), draws.end());
     const Estimate estimate = mean_estimate(more, {}, {0.95, 0.9999});
     EXPECT_TRUE(std::isfinite(estimate.simultaneous_high));
-    EXPECT_EQ(mean_estimate(std::vector<double>(8, 1.0), {}, {0.95, 1.0 - 1e-9, 5.0}).simultaneous_high, 1.0) << "nothing varies";
+    EXPECT_EQ(mean_estimate(std::vector<double>(8, 1.0), {}, {0.95, 1.0 - 1e-9, 5.0}).simultaneous_high, 1.0)
+        << "nothing varies";
 }
 
 TEST(MeanEstimate, TooFewSkewedDrawsHaveNoLimits)
@@ -259,7 +267,8 @@ std::vector<double> stratified_draws(std::size_t blocks, double stratified_share
         const auto key = static_cast<std::uint32_t>(random());
         for (std::uint32_t lane = 0; lane < lanes; ++lane) {
             const double shared_out = normal_of(stratified(static_cast<std::uint32_t>(random()), key, lane));
-            draws.push_back(std::sqrt(stratified_share) * shared_out + std::sqrt(1.0 - stratified_share) * normal(random));
+            draws.push_back(std::sqrt(stratified_share) * shared_out +
+                            std::sqrt(1.0 - stratified_share) * normal(random));
         }
     }
     return draws;
@@ -302,10 +311,12 @@ TEST(Estimate, BlocksOfStratifiedDrawsCoverWithNarrowerIntervals)
                 by_draw.back().add(mean_estimate(draws, {}, {}), 0.0);
             }
             for (std::size_t k = 0; k < by_block.size(); ++k) {
-                const std::string name = (k < levels.size() ? "p = " + std::to_string(levels[k].probability) : "mean") + ", " +
-                                         std::to_string(blocks) + " blocks, share " + std::to_string(share);
+                const std::string name =
+                    (k < levels.size() ? "p = " + std::to_string(levels[k].probability) : "mean") + ", " +
+                    std::to_string(blocks) + " blocks, share " + std::to_string(share);
                 EXPECT_GE(by_block[k].coverage(), 0.95 - slack) << name;
-                const bool blocks_can_tell = blocks > 16 || k == levels.size() || levels[k].probability < 0.99;
+                const bool blocks_can_tell =
+                    blocks > 16 || k == levels.size() || levels[k].probability < 0.99;
                 if (share == 1.0 && blocks_can_tell) {  // ten draws beyond the p99 say nothing of 16 blocks
                     EXPECT_LT(by_block[k].width, 0.9 * by_draw[k].width) << name;
                 }
@@ -350,13 +361,15 @@ TEST(ScaledQuantileEstimate, MatchesTheProductOfLognormals)
             }
             const SampleMoments value(estimates);
             const double gain = SampleMoments(drawn).variance / value.variance;
-            const std::string name = "C " + std::to_string(100.0 * sigma_c) + " %, p = " + std::to_string(level.probability);
+            const std::string name =
+                "C " + std::to_string(100.0 * sigma_c) + " %, p = " + std::to_string(level.probability);
             // Order statistics of n draws lie up to 1/n off.
             EXPECT_NEAR(value.mean, truth, 4.0 * value.error + 1e-4 * truth) << name;
             EXPECT_GE(integrated.coverage(), 0.95 - slack) << name;
             EXPECT_GT(gain, sigma_c > sigma_t ? 20.0 : 0.7) << name;
-            RecordProperty(name, "bias in % " + std::to_string(100.0 * (value.mean / truth - 1.0)) + ", coverage " +
-                                     std::to_string(integrated.coverage()) + ", variance ratio " + std::to_string(gain));
+            RecordProperty(name, "bias in % " + std::to_string(100.0 * (value.mean / truth - 1.0)) +
+                                     ", coverage " + std::to_string(integrated.coverage()) +
+                                     ", variance ratio " + std::to_string(gain));
         }
     }
 }
@@ -364,8 +377,8 @@ TEST(ScaledQuantileEstimate, MatchesTheProductOfLognormals)
 /// Where nothing else varies the quantile is the factor's own, to the ends of its tails: a slow mode of one step in 10,000 too.
 TEST(ScaledQuantileEstimate, IsTheFactorsOwnWhereNothingElseVaries)
 {
-    for (const Distribution& distribution :
-         {Distribution{LogNormal{1.0}, {}, 1000.0, "test"}, Distribution{Normal{0.01}, {1e-4, 3.0}, 100.0, "test"}}) {
+    for (const Distribution& distribution : {Distribution{LogNormal{1.0}, {}, 1000.0, "test"},
+                                             Distribution{Normal{0.01}, {1e-4, 3.0}, 100.0, "test"}}) {
         const DistributionQuantile truth(distribution);
         std::vector<DistributionNode> factor;
         for (const TailProbability& node : NoiseTables::step_node_probabilities()) {
@@ -384,7 +397,8 @@ TEST(ScaledQuantileEstimate, LimitsThatTheDrawsCannotSupportAreInfinite)
 {
     const std::vector<DistributionNode> factor{{0.0, 0.999999}, {0.5, 1.0}, {1.0, 1.000001}};
     EXPECT_EQ(scaled_quantile_estimate(counted(64), {}, factor, 0.99, {}).high, infinite);
-    EXPECT_EQ(scaled_quantile_estimate(counted(15), {}, factor, 0.5, {}).high, infinite);  // nor do 15 draws bound anything
+    EXPECT_EQ(scaled_quantile_estimate(counted(15), {}, factor, 0.5, {}).high,
+              infinite);  // nor do 15 draws bound anything
     EXPECT_EQ(scaled_quantile_estimate(counted(15), {}, factor, 0.5, {}).low, -infinite);
 }
 
@@ -394,7 +408,8 @@ TEST(Quantiles, AreThoseOfTheEstimates)
     const std::vector<DistributionNode> factor{{0.0, 0.9}, {0.5, 1.0}, {1.0, 1.1}};
     const std::array probabilities{0.5, 0.99};
     for (std::size_t i = 0; i < probabilities.size(); ++i) {
-        EXPECT_EQ(quantiles(draws, {}, probabilities)[i], quantile_estimate(draws, {}, probabilities[i], {}).value);
+        EXPECT_EQ(quantiles(draws, {}, probabilities)[i],
+                  quantile_estimate(draws, {}, probabilities[i], {}).value);
         EXPECT_EQ(quantiles(draws, factor, probabilities)[i],
                   scaled_quantile_estimate(draws, {}, factor, probabilities[i], {}).value);
     }

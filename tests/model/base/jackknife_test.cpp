@@ -40,7 +40,8 @@ TEST(SmoothQuantiles, AreTheMeanOrderStatisticsOfResamples)
             expected += (at_most(i + 1) - at_most(i)) * sorted[i];
         }
         const std::array probability{rank / (n + 1.0)};
-        EXPECT_NEAR(SmoothQuantiles(sorted.size(), probability)(sorted).front(), expected, 1e-9 * expected) << rank;
+        EXPECT_NEAR(SmoothQuantiles(sorted.size(), probability)(sorted).front(), expected, 1e-9 * expected)
+            << rank;
     }
 }
 
@@ -91,7 +92,8 @@ TEST(Jackknife, OfAMeanIsItsStandardError)
     std::vector<double> pseudo_values;
     for (std::size_t s = 0; s < sections.count; ++s) {
         const std::vector<double> others = without_section(draws, sections, s);
-        pseudo_values.push_back(pseudo_value(mean, mean_estimate(others, {}, {}).value, draws.size(), sections));
+        pseudo_values.push_back(
+            pseudo_value(mean, mean_estimate(others, {}, {}).value, draws.size(), sections));
         EXPECT_NEAR(pseudo_values.back(), draws[s], 1e-12);
     }
     const Estimate e = jackknife_estimate(mean, pseudo_values, {});
@@ -185,14 +187,17 @@ TEST_P(JackknifeLimits, CoverAsOftenAsTheySay)
             }
             // 512 draws have five beyond the p99.
             const double expected = blocks > 8 || probability < 0.99 ? 0.95 : 0.92;
-            EXPECT_GE(covered, trials * (expected - slack)) << c.name << " " << probability << ", draws " << draws;
+            EXPECT_GE(covered, trials * (expected - slack))
+                << c.name << " " << probability << ", draws " << draws;
         }
     }
 }
 
 INSTANTIATE_TEST_SUITE_P(Changes, JackknifeLimits,
-                         testing::Values(Case{"large", 0.05, 0.05, 0.05, false}, Case{"small", 0.05, 0.049, 0.002, false},
-                                         Case{"tiny", 0.05, 0.05, 1e-4, false}, Case{"ratio", 0.05, 0.03, 0.02, true}),
+                         testing::Values(Case{"large", 0.05, 0.05, 0.05, false},
+                                         Case{"small", 0.05, 0.049, 0.002, false},
+                                         Case{"tiny", 0.05, 0.05, 1e-4, false},
+                                         Case{"ratio", 0.05, 0.03, 0.02, true}),
                          [](const auto& tested) { return std::string(tested.param.name); });
 
 }  // namespace

@@ -43,8 +43,10 @@ TEST(MatrixProduct, HasTheBitsOfThePlainLoop)
             for (const std::size_t terms : {1U, 17U, 64U}) {
                 const Matrix<float> a = random_tensor({.tensor = 1}, rows, terms);
                 const Matrix<float> b = random_tensor({.tensor = 2}, columns, terms);
-                EXPECT_EQ(values_of(product(a, b)), values_of(plain_product(a, b))) << rows << " " << columns << " " << terms;
-                EXPECT_EQ(values_of(product(widened(a), widened(b))), values_of(plain_product(widened(a), widened(b))));
+                EXPECT_EQ(values_of(product(a, b)), values_of(plain_product(a, b)))
+                    << rows << " " << columns << " " << terms;
+                EXPECT_EQ(values_of(product(widened(a), widened(b))),
+                          values_of(plain_product(widened(a), widened(b))));
             }
         }
     }
@@ -78,8 +80,9 @@ TEST(Exponential, IsWithinFourUnitsOfTheSixteenthDigit)
 TEST(RandomTensor, HasTheMomentsOfItsDistribution)
 {
     constexpr double n = 65'536;
-    for (const auto& [elements, mean, variance] :
-         {std::tuple{Elements::normal, 0.0, 1.0}, {Elements::uniform, 0.5, 1.0 / 12.0}, {Elements::outliers, 0.0, 1.1}}) {
+    for (const auto& [elements, mean, variance] : {std::tuple{Elements::normal, 0.0, 1.0},
+                                                   {Elements::uniform, 0.5, 1.0 / 12.0},
+                                                   {Elements::outliers, 0.0, 1.1}}) {
         const Matrix<float> a = random_tensor({.elements = elements}, 256, 256);
         double sum = 0.0;
         double squares = 0.0;

@@ -29,7 +29,9 @@ TEST(Parallel, ALoopInsideALoopRunsCompletely)
     constexpr int count = 20;
     std::vector<std::vector<int>> seen(count);
     parallel_for(count, [&](int, std::int64_t i) {
-        parallel_for(count, [&, i](int, std::int64_t k) { seen[static_cast<std::size_t>(i)].push_back(static_cast<int>(k)); });
+        parallel_for(count, [&, i](int, std::int64_t k) {
+            seen[static_cast<std::size_t>(i)].push_back(static_cast<int>(k));
+        });
     });
     for (const std::vector<int>& inner : seen) {
         EXPECT_EQ(inner.size(), count);

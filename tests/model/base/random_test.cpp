@@ -41,9 +41,11 @@ TEST(Philox, LanesGiveTheSameBits)
         FleetPhilox(seed, fleet).draw(who.at[0], event, use, of_one);
         for (int l = 0; l < lanes; ++l) {
             const Four one = philox(seed, {fleet.at[l], who.at[l], event, use});
-            ASSERT_EQ((Four{words[0].at[l], words[1].at[l], words[2].at[l], words[3].at[l]}), one) << "lane " << l;
+            ASSERT_EQ((Four{words[0].at[l], words[1].at[l], words[2].at[l], words[3].at[l]}), one)
+                << "lane " << l;
             const Four same = philox(seed, {fleet.at[l], who.at[0], event, use});
-            ASSERT_EQ((Four{of_one[0].at[l], of_one[1].at[l], of_one[2].at[l], of_one[3].at[l]}), same) << "lane " << l;
+            ASSERT_EQ((Four{of_one[0].at[l], of_one[1].at[l], of_one[2].at[l], of_one[3].at[l]}), same)
+                << "lane " << l;
         }
     }
 }

@@ -46,7 +46,8 @@ TEST(Registers, MultiplyAndAddRoundingOnce)
     const Row b = numbers(2);
     Row c;
     for (int l = 0; l < lanes; ++l) {
-        c.at[l] = -a.at[l] * b.at[l];  // what remains is the rounding of the product, which two roundings lose
+        c.at[l] =
+            -a.at[l] * b.at[l];  // what remains is the rounding of the product, which two roundings lose
     }
     on_each_width([&](auto registers) PRISMOPT_INLINE {
         using R = decltype(registers);
@@ -88,7 +89,8 @@ TEST(Registers, PickByTheFiveLowBits)
 
 /// A pick from few entries says yes only where pick() finds all lanes there, and then picks the same.
 template <class R>
-[[gnu::always_inline]] inline void expect_picks_from_few(const std::array<float, 32>& entries, const Words& index)
+[[gnu::always_inline]] inline void expect_picks_from_few(const std::array<float, 32>& entries,
+                                                         const Words& index)
 {
     for (int v = 0; v < R::per_row; ++v) {
         const auto& at = reinterpret_cast<const typename R::Int&>(R::at(index, v));
@@ -135,8 +137,9 @@ TEST(Registers, PickFromFewEntries)
                     i = (small ? i : i | 24U) + 32U * static_cast<std::uint32_t>(random());
                 }
                 index.at[outside] = static_cast<std::uint32_t>(outsider);
-                on_each_width([&](auto registers)
-                                  PRISMOPT_INLINE { expect_picks_from_few<decltype(registers)>(entries, index); });
+                on_each_width([&](auto registers) PRISMOPT_INLINE {
+                    expect_picks_from_few<decltype(registers)>(entries, index);
+                });
             }
         }
     }
@@ -163,14 +166,16 @@ TEST(Registers, MultiplyLowHalvesAndPackThem)
                                 *reinterpret_cast<Wide*>(product[static_cast<std::size_t>(half)].at));
                 for (int l = 0; l < R::width / 2; ++l) {
                     const int at = v * R::width + half * R::width / 2 + l;
-                    ASSERT_EQ(product[static_cast<std::size_t>(half)].at[l], (a.at[at] & 0xFFFFFFFF) * (b.at[at] & 0xFFFFFFFF));
+                    ASSERT_EQ(product[static_cast<std::size_t>(half)].at[l],
+                              (a.at[at] & 0xFFFFFFFF) * (b.at[at] & 0xFFFFFFFF));
                 }
             }
-            R::pack(*reinterpret_cast<const Wide*>(product[0].at), *reinterpret_cast<const Wide*>(product[1].at),
-                    R::at(packed, v));
+            R::pack(*reinterpret_cast<const Wide*>(product[0].at),
+                    *reinterpret_cast<const Wide*>(product[1].at), R::at(packed, v));
         }
         for (int l = 0; l < lanes; ++l) {
-            ASSERT_EQ(packed.at[l], static_cast<std::uint32_t>(a.at[l] * b.at[l])) << R::width << " lanes, lane " << l;
+            ASSERT_EQ(packed.at[l], static_cast<std::uint32_t>(a.at[l] * b.at[l]))
+                << R::width << " lanes, lane " << l;
         }
     });
 }

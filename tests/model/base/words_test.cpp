@@ -5,7 +5,10 @@
 namespace prismopt {
 namespace {
 
-TEST(Words, LowerCaseChangesLettersOfAsciiOnly) { EXPECT_EQ(lower_case("NCCL_AllReduce \xc3\x89"), "nccl_allreduce \xc3\x89"); }
+TEST(Words, LowerCaseChangesLettersOfAsciiOnly)
+{
+    EXPECT_EQ(lower_case("NCCL_AllReduce \xc3\x89"), "nccl_allreduce \xc3\x89");
+}
 
 TEST(Words, TrimmedKeepsBlanksWithin)
 {
@@ -22,7 +25,8 @@ TEST(Words, WordsOfALineArePartedByAnyWhiteSpace)
 
 TEST(Words, LetterWordsArePartedByAllElse)
 {
-    EXPECT_EQ(letter_words("DATA_PARALLEL-2 (with CP)"), (std::vector<std::string>{"data", "parallel", "with", "cp"}));
+    EXPECT_EQ(letter_words("DATA_PARALLEL-2 (with CP)"),
+              (std::vector<std::string>{"data", "parallel", "with", "cp"}));
     EXPECT_TRUE(letter_words("12").empty());
 }
 

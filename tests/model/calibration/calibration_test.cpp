@@ -43,7 +43,8 @@ TEST(Calibrate, names_the_slow_gpu_and_the_long_stage)
     const Calibration calibration = calibrate(SyntheticTrace(job, 9).next());
     ASSERT_EQ(calibration.slow.size(), 3U);
     EXPECT_EQ(calibration.slow[0].name, "GPU of dp 1, stage 1");
-    EXPECT_NEAR(calibration.slow[0].excess, 0.15, 0.035);  // a sixth of it is in its stage's mean; and the GPUs' own spread
+    EXPECT_NEAR(calibration.slow[0].excess, 0.15,
+                0.035);  // a sixth of it is in its stage's mean; and the GPUs' own spread
     EXPECT_EQ(calibration.slow[1].name, "stage 2, forward-compute");
     EXPECT_NEAR(calibration.slow[1].excess, 0.5, 0.05);
 }
@@ -120,14 +121,17 @@ TEST(Waiting, exponential_waits_are_parted_from_transfers)
     for (const auto& [part, mean_s] : {std::pair{0.3, 1e-3}, std::pair{0.1, 300e-6}, std::pair{0.0, 0.0}}) {
         std::vector<double> seconds;
         for (int i = 0; i < 20'000; ++i) {
-            const double wait = uniform(generator) < part ? -mean_s * std::log(1.0 - uniform(generator)) : 0.0;
+            const double wait =
+                uniform(generator) < part ? -mean_s * std::log(1.0 - uniform(generator)) : 0.0;
             seconds.push_back(50e-6 * std::exp(0.1 * normal(generator)) + wait);
         }
         const double threshold = waiting_threshold(seconds);
         std::vector<double> transfers;
-        std::copy_if(seconds.begin(), seconds.end(), std::back_inserter(transfers), [&](double s) { return s <= threshold; });
+        std::copy_if(seconds.begin(), seconds.end(), std::back_inserter(transfers),
+                     [&](double s) { return s <= threshold; });
         // Waits of less than the transfers' spread cannot be told: those below 20 us, 2 % and 7 % of the waits.
-        EXPECT_NEAR(1.0 - static_cast<double>(transfers.size()) / 20'000.0, part, 0.02 * part + 0.012) << part;
+        EXPECT_NEAR(1.0 - static_cast<double>(transfers.size()) / 20'000.0, part, 0.02 * part + 0.012)
+            << part;
         EXPECT_NEAR(mean_of(transfers), 50e-6 * std::exp(0.005), 0.5e-6) << part;
         EXPECT_NEAR(std::sqrt(variance_of(transfers)) / mean_of(transfers), 0.1, 0.01) << part;
     }
@@ -171,7 +175,8 @@ Trace profile_of_ranks(int ranks, double slow, double spread, unsigned seed)
                 op.kind = trace.kind_index(k % 2 == 0 ? "gemm" : "layer_norm", test_names());
                 op.sequence = k / 2;
                 op.start_s = now;
-                op.duration_s = static_cast<float>((k % 2 == 0 ? 8e-4 : 2e-4) * own * std::exp(0.02 * normal(generator)));
+                op.duration_s =
+                    static_cast<float>((k % 2 == 0 ? 8e-4 : 2e-4) * own * std::exp(0.02 * normal(generator)));
                 now += static_cast<double>(op.duration_s);
                 trace.ops.push_back(op);
             }
@@ -191,13 +196,15 @@ TEST(GpuEffects, of_profiles_of_several_ranks)
     EXPECT_NEAR(calibration.slow[0].excess, 0.2, 4.0 * 1.2 * 0.02 / std::sqrt(200.0));
     ASSERT_NE(distribution(calibration, "gpu"), nullptr);
     EXPECT_EQ(distribution(calibration, "gpu")->fit.distribution.slow.probability, 1.0 / 8.0);
-    EXPECT_NEAR(distribution(calibration, "gpu")->fit.distribution.slow.excess, 0.2, 4.0 * 1.2 * 0.02 / std::sqrt(200.0));
+    EXPECT_NEAR(distribution(calibration, "gpu")->fit.distribution.slow.excess, 0.2,
+                4.0 * 1.2 * 0.02 / std::sqrt(200.0));
     // One of eight is 0.2 longer: a cv of 0.2 sqrt(7 / 64) over the mean of 1.025, and no more.
     EXPECT_NEAR(DistributionQuantile(distribution(calibration, "gpu")->fit.distribution).moments().cv(),
                 0.2 * std::sqrt(7.0 / 64.0) / 1.025, 0.003);
     ASSERT_NE(distribution(calibration, "residual.gemm"), nullptr);
     const DistributionQuantile rest(distribution(calibration, "residual.gemm")->fit.distribution);
-    EXPECT_NEAR(rest.moments().cv(), 0.02, 4.0 * 0.02 / std::sqrt(2.0 * 1600.0));  // the slow GPU is not in it
+    EXPECT_NEAR(rest.moments().cv(), 0.02,
+                4.0 * 0.02 / std::sqrt(2.0 * 1600.0));  // the slow GPU is not in it
 }
 
 TEST(GpuEffects, spread_of_many_ranks_is_recovered)
@@ -223,7 +230,8 @@ std::vector<std::vector<double>> steps_of_gpus(int gpus, int steps, double share
     for (std::size_t g = 0; g < logs.size(); ++g) {
         const double own = 0.02 * normal(generator);
         for (int s = 0; s < steps; ++s) {
-            logs[g].push_back(own + 0.03 * normal(generator) + (g == 2 && uniform(generator) < share ? std::log(1.2) : 0.0));
+            logs[g].push_back(own + 0.03 * normal(generator) +
+                              (g == 2 && uniform(generator) < share ? std::log(1.2) : 0.0));
         }
     }
     return logs;
@@ -259,9 +267,10 @@ TEST(Calibrate, notes_a_gpu_that_is_slow_now_and_then)
         }
     }
     const Calibration calibration = calibrate(trace);
-    const bool noted = std::any_of(calibration.notes.begin(), calibration.notes.end(), [](const std::string& note) {
-        return note.find("GPU of dp 1, stage 1 is slow in 30 % of steps, by 20 %") != std::string::npos;
-    });
+    const bool noted =
+        std::any_of(calibration.notes.begin(), calibration.notes.end(), [](const std::string& note) {
+            return note.find("GPU of dp 1, stage 1 is slow in 30 % of steps, by 20 %") != std::string::npos;
+        });
     EXPECT_TRUE(noted) << testing::PrintToString(calibration.notes);
 }
 
@@ -300,8 +309,10 @@ TEST(Collectives, times_of_absurd_length_are_named)
     EXPECT_NE(faults[0].reason.find("all_reduce, 256 bytes"), std::string::npos) << faults[0].reason;
     const Calibration calibration = calibrate_collectives(times, "test", test_names());
     // Of 2,000 times: four standard errors of a standard deviation, sd / sqrt(2 n).
-    EXPECT_NEAR(DistributionQuantile(distribution(calibration, "residual.dp_collective")->fit.distribution).moments().cv(), 0.1,
-                4.0 * 0.1 / std::sqrt(4000.0));
+    EXPECT_NEAR(DistributionQuantile(distribution(calibration, "residual.dp_collective")->fit.distribution)
+                    .moments()
+                    .cv(),
+                0.1, 4.0 * 0.1 / std::sqrt(4000.0));
 }
 
 /// A long time of a short series beside a series that takes as long, and a slow GPU, are no slips.
@@ -394,7 +405,10 @@ TEST(Outliers, few_workers)
             wrong += outliers(values, errors).empty() ? 0 : 1;
             values[1] += 0.3;
             const std::vector<Outlier> slow = outliers(values, errors);
-            found += std::any_of(slow.begin(), slow.end(), [](const Outlier& outlier) { return outlier.index == 1; }) ? 1 : 0;
+            found += std::any_of(slow.begin(), slow.end(),
+                                 [](const Outlier& outlier) { return outlier.index == 1; })
+                         ? 1
+                         : 0;
         }
         EXPECT_LE(wrong, runs / 40) << workers;
         EXPECT_GE(found, runs * 9 / 10) << workers;
@@ -430,7 +444,8 @@ TEST(Failures, rates_and_clusters)
     EXPECT_LT(fit.causes[0].low, 0.01);
     EXPECT_GT(fit.causes[0].high, 0.01);
     EXPECT_FALSE(fit.causes[0].clustered);
-    EXPECT_LT(fit.node_cv, 0.35);  // no clusters: counts of 4 a node have a cv of 0.5 already, all of it Poisson's
+    EXPECT_LT(fit.node_cv,
+              0.35);  // no clusters: counts of 4 a node have a cv of 0.5 already, all of it Poisson's
     EXPECT_NEAR(fit.causes[0].repair_s, 3600.0, 1e-6);
     for (std::size_t i = 0; i < outages.size(); ++i) {
         outages[i].start_s = 86'400.0 * 10.0 * static_cast<double>(i / 10) + static_cast<double>(i % 10);
@@ -446,7 +461,8 @@ TEST(GpuRuns, spread_between_and_within)
     for (int gpu = 0; gpu < 400; ++gpu) {
         const double own = std::exp(0.02 * normal(generator)) * (gpu == 17 ? 1.3 : 1.0);
         for (int repeat = 0; repeat < 9; ++repeat) {
-            runs.push_back({"gemm", std::to_string(gpu), "", 0.5 * own * std::exp(0.005 * normal(generator))});
+            runs.push_back(
+                {"gemm", std::to_string(gpu), "", 0.5 * own * std::exp(0.005 * normal(generator))});
         }
     }
     const Calibration calibration = calibrate_gpu_runs(runs, "test");
@@ -467,10 +483,11 @@ std::vector<GpuRun> cluster_runs(double node_spread, double gpu_spread, unsigned
     for (int node = 0; node < 50; ++node) {
         const double own = std::exp(node_spread * normal(generator));
         for (int gpu = 0; gpu < 8; ++gpu) {
-            const double factor = own * std::exp(gpu_spread * normal(generator)) * (node == 17 && gpu == 3 ? 1.25 : 1.0);
+            const double factor =
+                own * std::exp(gpu_spread * normal(generator)) * (node == 17 && gpu == 3 ? 1.25 : 1.0);
             for (int repeat = 0; repeat < 5; ++repeat) {
-                runs.push_back(
-                    {"", std::to_string(gpu), "n" + std::to_string(node), 0.1 * factor * std::exp(0.002 * normal(generator))});
+                runs.push_back({"", std::to_string(gpu), "n" + std::to_string(node),
+                                0.1 * factor * std::exp(0.002 * normal(generator))});
             }
         }
     }
@@ -517,7 +534,8 @@ TEST(GpuRuns, slow_ones_are_a_rare_mode)
     usual.slow = {};
     EXPECT_NEAR(DistributionQuantile(usual).moments().cv(), 0.015, 4.0 * 0.015 / std::sqrt(800.0));
     ASSERT_EQ(calibration.notes.size(), 1U);
-    EXPECT_NE(calibration.notes[0].find("slow_nodes = [{ node = 0, factor = 1.2"), std::string::npos) << calibration.notes[0];
+    EXPECT_NE(calibration.notes[0].find("slow_nodes = [{ node = 0, factor = 1.2"), std::string::npos)
+        << calibration.notes[0];
 }
 
 /// A run is the sum of many kernels.
@@ -528,7 +546,8 @@ TEST(GpuRuns, tell_nothing_of_kernels)
     ASSERT_EQ(calibration.left.size(), 1U);
     EXPECT_EQ(calibration.left[0].key, "residual.gemm");
     // About the median of five, of variance 0.287 and covariance 1/5 with each: sqrt(1 + 0.287 - 2 / 5) = 0.94 of 0.2 %.
-    EXPECT_NE(calibration.left[0].reason.find("vary by 0.19"), std::string::npos) << calibration.left[0].reason;
+    EXPECT_NE(calibration.left[0].reason.find("vary by 0.19"), std::string::npos)
+        << calibration.left[0].reason;
     Calibration kernels;
     DistributionFit measured = constant_distribution("kernels");
     kernels.distributions.push_back({"residual.gemm", measured});
@@ -545,7 +564,8 @@ TEST(Collectives, means_of_iterations_say_so)
         times.push_back({"all_reduce", 1e-3 * std::exp(0.02 * normal(generator)), 20});
     }
     const std::string source =
-        distribution(calibrate_collectives(times, "test", test_names()), "residual.dp_collective")->fit.distribution.source;
+        distribution(calibrate_collectives(times, "test", test_names()), "residual.dp_collective")
+            ->fit.distribution.source;
     EXPECT_NE(source.find("means of 20 iterations"), std::string::npos) << source;
     EXPECT_NE(source.find("at most 4.5 times"), std::string::npos) << source;
 }
@@ -579,7 +599,8 @@ TEST(GpuRuns, says_that_a_gpu_is_too_fast_to_be_true)
     const Calibration calibration = calibrate_gpu_runs(runs, "test");
     EXPECT_TRUE(calibration.slow.empty());
     ASSERT_EQ(calibration.notes.size(), 1U);
-    EXPECT_NE(calibration.notes[0].find("GPU 3 of node n17 takes 2"), std::string::npos) << calibration.notes[0];
+    EXPECT_NE(calibration.notes[0].find("GPU 3 of node n17 takes 2"), std::string::npos)
+        << calibration.notes[0];
 }
 
 }  // namespace

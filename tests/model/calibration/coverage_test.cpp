@@ -30,7 +30,8 @@ TEST(Calibrate, finds_exponents_of_passes_and_stages)
     const SyntheticJob job = job_with_exponents();
     const Calibration found = calibrate(SyntheticTrace(job, 3).next());
     ASSERT_EQ(found.exponents.size(), 4U);
-    for (std::size_t stage = 0; stage < 2; ++stage) {  // errors: 1 % of an operation over 10 % of a microbatch, of 960
+    for (std::size_t stage = 0; stage < 2;
+         ++stage) {  // errors: 1 % of an operation over 10 % of a microbatch, of 960
         EXPECT_NEAR(found.microbatch_exponent.forward[stage], job.forward_exponent[stage], 0.02);
         EXPECT_NEAR(found.microbatch_exponent.backward[stage], job.backward_exponent[stage], 0.02);
     }
@@ -82,12 +83,15 @@ const CalibratedDistribution& distribution_of(const Calibration& calibration, co
 /// Of 200 nodes two are slow, and nodes do not differ else: eight slow GPUs on one node are the node's.
 TEST(GpuRuns, slow_gpus_of_one_node_are_a_slow_node)
 {
-    const Calibration found = calibrate_gpu_runs(runs_of(200, [](int node, int) { return node % 100 == 7 ? 0.1 : 0.0; }), "test");
+    const Calibration found =
+        calibrate_gpu_runs(runs_of(200, [](int node, int) { return node % 100 == 7 ? 0.1 : 0.0; }), "test");
     EXPECT_EQ(distribution_of(found, "node").fit.distribution.slow.probability, 0.01);
     EXPECT_NEAR(distribution_of(found, "node").fit.distribution.slow.excess, 0.105, 0.02);
-    EXPECT_LE(distribution_of(found, "gpu").fit.distribution.slow.probability, 1.0 / 1600.0);  // one by chance
-    const Calibration anywhere =
-        calibrate_gpu_runs(runs_of(200, [](int node, int gpu) { return node % 25 == 7 && gpu == node % 8 ? 0.1 : 0.0; }), "test");
+    EXPECT_LE(distribution_of(found, "gpu").fit.distribution.slow.probability,
+              1.0 / 1600.0);  // one by chance
+    const Calibration anywhere = calibrate_gpu_runs(
+        runs_of(200, [](int node, int gpu) { return node % 25 == 7 && gpu == node % 8 ? 0.1 : 0.0; }),
+        "test");
     EXPECT_EQ(distribution_of(anywhere, "gpu").fit.distribution.slow.probability, 8.0 / 1600.0);
     EXPECT_EQ(distribution_of(anywhere, "node").fit.family, "constant");
 }
@@ -114,9 +118,12 @@ TEST(GpuRuns, few_runs_name_nobody_and_leave_the_spread)
             }
         }
         const Calibration found = calibrate_gpu_runs(runs, "test");
-        named += static_cast<int>(std::count_if(found.slow.begin(), found.slow.end(),
-                                                [](const SlowPart& slow) { return slow.name.starts_with("GPU"); }));
-        spread.add(std::sqrt(found.components.front().low), gpu_spread, std::sqrt(found.components.front().high));
+        named +=
+            static_cast<int>(std::count_if(found.slow.begin(), found.slow.end(), [](const SlowPart& slow) {
+                return slow.name.starts_with("GPU");
+            }));
+        spread.add(std::sqrt(found.components.front().low), gpu_spread,
+                   std::sqrt(found.components.front().high));
     }
     EXPECT_LE(named, 1);                // of 2,688 GPUs, at 1 % for the 336 of each seed
     EXPECT_GE(spread.held, seeds - 2);  // 95 % each
@@ -191,7 +198,8 @@ TEST(TailGrowth, is_that_of_independent_members)
                 for (int i = 0; i < 2000; ++i) {
                     const double spike = uniform(generator) < 0.001 * m ? 1.0 + exponential(generator) : 0.0;
                     times.push_back({"all_reduce " + std::to_string(m) + " " + std::to_string(series),
-                                     1e-4 * (std::exp(0.01 * normal(generator)) + spike), 1, 1, static_cast<double>(m)});
+                                     1e-4 * (std::exp(0.01 * normal(generator)) + spike), 1, 1,
+                                     static_cast<double>(m)});
                 }
             }
         }

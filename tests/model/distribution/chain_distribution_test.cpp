@@ -27,7 +27,10 @@ constexpr std::array repeats{2, 8, 80};
 constexpr std::array probabilities{0.5, 0.99, 0.999};
 constexpr double accuracy = 2e-4;  // of the duration; 1e-4 deviations and more are the table's interpolation
 
-Quantile capped(const Family& family, double cap = 20.0) { return quantile_of(Distribution{family, {}, cap, "test"}); }
+Quantile capped(const Family& family, double cap = 20.0)
+{
+    return quantile_of(Distribution{family, {}, cap, "test"});
+}
 
 Quantile scaled(double seconds, const Quantile& distribution)
 {
@@ -37,8 +40,10 @@ Quantile scaled(double seconds, const Quantile& distribution)
 /// Sum of `kernels` independent gamma distributions of mean one and this cv.
 Quantile gamma_sum(int kernels, double cv)
 {
-    return [distribution = boost::math::gamma_distribution<>(kernels / (cv * cv), cv * cv)](double p, bool upper) {
-        return upper ? boost::math::quantile(boost::math::complement(distribution, p)) : boost::math::quantile(distribution, p);
+    return [distribution = boost::math::gamma_distribution<>(kernels / (cv * cv), cv * cv)](double p,
+                                                                                            bool upper) {
+        return upper ? boost::math::quantile(boost::math::complement(distribution, p))
+                     : boost::math::quantile(distribution, p);
     };
 }
 
@@ -75,7 +80,8 @@ const NormalScores& scores()
 double value(const ComposedDuration& distribution, double p)
 {
     const auto bits = static_cast<std::uint32_t>(p * 0x1p32);
-    return distribution.mean_s * (1.0 + distribution.cv * static_cast<double>((*distribution.shape)(scores()(bits))));
+    return distribution.mean_s *
+           (1.0 + distribution.cv * static_cast<double>((*distribution.shape)(scores()(bits))));
 }
 
 void expect_distribution(const ComposedDuration& found, const SumOracle& truth, const std::string& what)
@@ -101,9 +107,10 @@ TEST(ChainDistributions, OfGammaKernelsMatchTheirTransforms)
                                               largest_of(scaled(0.3, gamma_sum(2, cv)), n)};
             ChainDistributions chains(residual, StandardDistribution::node_probabilities());
             for (const int layers : repeats) {
-                const std::string what =
-                    "cv " + std::to_string(cv) + ", width " + std::to_string(n) + ", layers " + std::to_string(layers);
-                expect_distribution(chains.compose({layer, layers}, n).compute, SumOracle(truth, layers), what);
+                const std::string what = "cv " + std::to_string(cv) + ", width " + std::to_string(n) +
+                                         ", layers " + std::to_string(layers);
+                expect_distribution(chains.compose({layer, layers}, n).compute, SumOracle(truth, layers),
+                                    what);
             }
         }
     }
@@ -112,18 +119,21 @@ TEST(ChainDistributions, OfGammaKernelsMatchTheirTransforms)
 /// A long-tailed family, one kernel a segment, capped at 20 means or hardly at all.
 TEST(ChainDistributions, OfLognormalKernelsMatchTheirTransforms)
 {
-    for (const auto& [cv, cap] : {std::pair{0.01, 20.0}, {0.1, 20.0}, {0.3, 20.0}, {1.0, 20.0}, {1.0, 1000.0}}) {
+    for (const auto& [cv, cap] :
+         {std::pair{0.01, 20.0}, {0.1, 20.0}, {0.3, 20.0}, {1.0, 20.0}, {1.0, 1000.0}}) {
         const ResidualDistributions residual = all_classes(LogNormal{cv}, cap);
         for (const int n : widths) {
             PassCost layer;
             layer.segments = {even_segment(1, 0.5), even_segment(1, 1.3)};
             const Quantile one = capped(LogNormal{cv}, cap);
-            const std::vector<Quantile> truth{largest_of(scaled(0.5, one), n), largest_of(scaled(1.3, one), n)};
+            const std::vector<Quantile> truth{largest_of(scaled(0.5, one), n),
+                                              largest_of(scaled(1.3, one), n)};
             ChainDistributions chains(residual, StandardDistribution::node_probabilities());
             for (const int layers : repeats) {
-                const std::string what =
-                    "cv " + std::to_string(cv) + ", width " + std::to_string(n) + ", layers " + std::to_string(layers);
-                expect_distribution(chains.compose({layer, layers}, n).compute, SumOracle(truth, layers), what);
+                const std::string what = "cv " + std::to_string(cv) + ", width " + std::to_string(n) +
+                                         ", layers " + std::to_string(layers);
+                expect_distribution(chains.compose({layer, layers}, n).compute, SumOracle(truth, layers),
+                                    what);
             }
         }
     }
@@ -140,7 +150,8 @@ TEST(ChainDistributions, OfOneMemberAreClosedFormsToTheirTails)
         ChainDistributions chains(residual, StandardDistribution::node_probabilities());
         for (const int layers : {1, 2, 80}) {
             const ComposedPass& pass = chains.compose({layer, layers}, 1);
-            for (const auto& [found, kernels] : {std::pair{&pass.compute, 5 * layers}, {&pass.communication, 2 * layers}}) {
+            for (const auto& [found, kernels] :
+                 {std::pair{&pass.compute, 5 * layers}, {&pass.communication, 2 * layers}}) {
                 const Quantile truth = gamma_sum(kernels, cv);
                 const double deviation = cv * std::sqrt(kernels);
                 EXPECT_NEAR(found->mean_s, kernels, 1e-9 * kernels);
@@ -149,8 +160,10 @@ TEST(ChainDistributions, OfOneMemberAreClosedFormsToTheirTails)
                 // factor, 0.001.
                 const double tolerance = (cv < 1.0 ? 0.01 : 0.0625) * deviation;
                 for (const double p : {0x1p-32, 1e-6, 1e-3, 0.1}) {
-                    EXPECT_NEAR(value(*found, p), truth(p + 0x1p-33, false), tolerance) << cv << " " << kernels << " " << p;
-                    EXPECT_NEAR(value(*found, 1.0 - p), truth(p - 0x1p-33, true), tolerance) << cv << " " << kernels << " " << p;
+                    EXPECT_NEAR(value(*found, p), truth(p + 0x1p-33, false), tolerance)
+                        << cv << " " << kernels << " " << p;
+                    EXPECT_NEAR(value(*found, 1.0 - p), truth(p - 0x1p-33, true), tolerance)
+                        << cv << " " << kernels << " " << p;
                 }
             }
         }
@@ -191,11 +204,14 @@ TEST(ChainDistributions, OfImbalancedExpertsAreClosedForms)
             }
             EXPECT_NEAR(one_draw.cv * one_draw.mean_s, cv * total, 1e-4 * cv * total);
             EXPECT_NEAR(sum.cv * sum.mean_s, cv * total / std::sqrt(layers), 1e-4 * cv * total);
-            EXPECT_NEAR(between.cv * between.mean_s, cv * total * std::sqrt(0.5 + 0.5 / layers), 1e-4 * cv * total);
+            EXPECT_NEAR(between.cv * between.mean_s, cv * total * std::sqrt(0.5 + 0.5 / layers),
+                        1e-4 * cv * total);
             for (const double p : {0.05, 0.5, 0.95, 0.99, 0.999}) {
                 const double tolerance = 0.01 * cv * total;
-                EXPECT_NEAR(value(one_draw, p), fixed + total * gamma_sum(1, cv)(p, false), tolerance) << cv << " " << layers;
-                EXPECT_NEAR(value(sum, p), fixed + surplus * gamma_sum(layers, cv)(p, false), tolerance) << cv << " " << layers;
+                EXPECT_NEAR(value(one_draw, p), fixed + total * gamma_sum(1, cv)(p, false), tolerance)
+                    << cv << " " << layers;
+                EXPECT_NEAR(value(sum, p), fixed + surplus * gamma_sum(layers, cv)(p, false), tolerance)
+                    << cv << " " << layers;
             }
         }
     }
@@ -257,8 +273,9 @@ TEST(ChainDistributions, MatchEveryKernelDrawn)
 {
     constexpr int draws = 1'000'000;
     constexpr int n = 2;
-    const std::vector<Segment> segments{{{KernelClass::gemm, 1.0}, {KernelClass::gemm, 0.1}, {KernelClass::gemm, 0.6}},
-                                        {{KernelClass::gemm, 0.2}, {KernelClass::gemm, 1.2}}};
+    const std::vector<Segment> segments{
+        {{KernelClass::gemm, 1.0}, {KernelClass::gemm, 0.1}, {KernelClass::gemm, 0.6}},
+        {{KernelClass::gemm, 0.2}, {KernelClass::gemm, 1.2}}};
     for (const double cv : {0.1, 0.5}) {
         const std::vector<double> truth = sorted_draws(segments, cv, 2, n, draws);
         const ResidualDistributions residual = all_classes(LogNormal{cv});
@@ -283,7 +300,8 @@ double drawn_with_meetings(const std::vector<Meeting>& ends, const BarrierWidths
 {
     const auto context = static_cast<std::size_t>(members.context);
     const std::size_t exchange = context * static_cast<std::size_t>(members.experts);
-    std::vector<double> clock(context * static_cast<std::size_t>(members.replicas()), 0.0);  // of tensor parallel groups
+    std::vector<double> clock(context * static_cast<std::size_t>(members.replicas()),
+                              0.0);  // of tensor parallel groups
     const auto meet = [&clock](std::size_t group) {
         for (auto first = clock.begin(); first != clock.end(); first += static_cast<std::ptrdiff_t>(group)) {
             std::fill_n(first, group, *std::max_element(first, first + static_cast<std::ptrdiff_t>(group)));
@@ -314,8 +332,8 @@ TEST(ChainDistributions, OfNarrowAndWideBarriersMatchEveryMemberDrawn)
     PassCost layer;
     layer.ends = {Meeting::tensor, Meeting::context, Meeting::tensor, Meeting::experts};
     layer.segments.assign(layer.ends.size(), {{KernelClass::gemm, 1.0}});
-    for (const BarrierWidths& members :
-         {BarrierWidths{2, 3, 4}, BarrierWidths{1, 1, 4, 3}, BarrierWidths{2, 1, 3, 1, 4}, BarrierWidths{1, 2, 1, 2, 3}}) {
+    for (const BarrierWidths& members : {BarrierWidths{2, 3, 4}, BarrierWidths{1, 1, 4, 3},
+                                         BarrierWidths{2, 1, 3, 1, 4}, BarrierWidths{1, 2, 1, 2, 3}}) {
         ChainDistributions chains(residual, StandardDistribution::node_probabilities());
         const ComposedDuration& found = chains.compose({layer, 3}, members).compute;
         std::mt19937_64 engine(23);
@@ -346,7 +364,8 @@ TEST(ChainDistributions, KnowHowOftenAKernelIsSlow)
     for (const double excess : {1.0, 5.0}) {
         const DistributionQuantile distribution({LogNormal{0.03}, {often, excess}, 20.0, "test"});
         ResidualDistributions residual;
-        residual.fill(KernelDistribution([&distribution](double p, bool upper) { return distribution(p, upper); }));
+        residual.fill(
+            KernelDistribution([&distribution](double p, bool upper) { return distribution(p, upper); }));
         ChainDistributions chains(residual, StandardDistribution::node_probabilities());
         for (const int n : widths) {
             double chance = std::pow(1.0 - often, n);  // that j members are slow; the modes do not overlap
@@ -356,7 +375,8 @@ TEST(ChainDistributions, KnowHowOftenAKernelIsSlow)
                 mean += chance * (1.0 + excess) * moments(largest_of(fast, j)).mean;
             }
             mean *= 4.0 / (1.0 + often * excess);
-            EXPECT_NEAR(chains.compose({layer, 4}, n).compute.mean_s, mean, 5e-4 * mean) << n << " " << excess;
+            EXPECT_NEAR(chains.compose({layer, 4}, n).compute.mean_s, mean, 5e-4 * mean)
+                << n << " " << excess;
         }
     }
 }
@@ -380,9 +400,12 @@ TEST(ChainDistributions, AddEmbeddingAndHead)
             EXPECT_NEAR(value(a, p), value(b, p), 1e-5 * b.mean_s);
         }
     };
-    same(chains.compose(ChunkPass({{&layer, 3}, {&embedding, 1}, {&head, 1}}), 1).compute, chains.compose({layer, 5}, 1).compute);
-    same(chains.compose(ChunkPass({{&embedding, 1}, {&head, 1}}), 1).compute, chains.compose({layer, 2}, 1).compute);
-    same(chains.compose(ChunkPass({{&layer, 3}, {&embedding, 1}}), 1).communication, chains.compose({embedding, 1}, 1).compute);
+    same(chains.compose(ChunkPass({{&layer, 3}, {&embedding, 1}, {&head, 1}}), 1).compute,
+         chains.compose({layer, 5}, 1).compute);
+    same(chains.compose(ChunkPass({{&embedding, 1}, {&head, 1}}), 1).compute,
+         chains.compose({layer, 2}, 1).compute);
+    same(chains.compose(ChunkPass({{&layer, 3}, {&embedding, 1}}), 1).communication,
+         chains.compose({embedding, 1}, 1).compute);
 }
 
 /// One draw an op: of one lognormal kernel the product is lognormal; of constant ones it is that of all of the op, messages too.
@@ -404,7 +427,8 @@ TEST(ChainDistributions, TimesAnOperationsFactorMatchClosedForms)
                 const double z = normal_quantile(std::min(p, 1.0 - p), p > 0.5);
                 const double truth = 2.0 * std::exp(deviation * z - 0.5 * deviation * deviation);
                 // The grid of a product has half the cells of a sum's: a thousandth of a deviation more.
-                EXPECT_NEAR(value(found, p), truth, (accuracy + 0.001 * cv) * found.mean_s) << own << ' ' << cv << ' ' << p;
+                EXPECT_NEAR(value(found, p), truth, (accuracy + 0.001 * cv) * found.mean_s)
+                    << own << ' ' << cv << ' ' << p;
             }
         }
     }
@@ -414,11 +438,13 @@ TEST(ChainDistributions, TimesAnOperationsFactorMatchClosedForms)
     layer.segments = {even_segment(1, 2.0)};
     layer.exposed = collectives({0.5});
     const Quantile factor = capped(LogNormal{cv});
-    ChainDistributions chains(residual, StandardDistribution::node_probabilities(), KernelDistribution(factor));
+    ChainDistributions chains(residual, StandardDistribution::node_probabilities(),
+                              KernelDistribution(factor));
     const ComposedPass& pass = chains.compose({layer, 4}, 1);
     for (const double p : {0.01, 0.5, 0.99, 0.999}) {
         const double truth = 10.0 * factor(std::min(p, 1.0 - p), p > 0.5);
-        EXPECT_NEAR(value(pass.compute, p) + value(pass.communication, p), truth, 2.0 * accuracy * truth) << p;
+        EXPECT_NEAR(value(pass.compute, p) + value(pass.communication, p), truth, 2.0 * accuracy * truth)
+            << p;
     }
 }
 
@@ -432,11 +458,16 @@ TEST(ChainDistributions, TimesAnOperationsFactorMatchIntegrals)
         const ResidualDistributions residual = all_classes(Gamma{own});
         PassCost layer;
         layer.segments = {even_segment(3, 0.4), even_segment(1, 1.0)};
-        const SumOracle chain({largest_of(scaled(0.4, gamma_sum(3, own)), width), largest_of(gamma_sum(1, own), width)}, layers);
-        const double far = 20.0 * own * std::sqrt(layers);  // half of what the oracle repeats after; the deviation is a thirtieth
+        const SumOracle chain({largest_of(scaled(0.4, gamma_sum(3, own)), width),
+                               largest_of(gamma_sum(1, own), width)},
+                              layers);
+        const double far =
+            20.0 * own *
+            std::sqrt(layers);  // half of what the oracle repeats after; the deviation is a thirtieth
         for (const Family& family : {Family{Gamma{0.3}}, Family{LogNormal{0.05}}}) {
             const Quantile factor = capped(family);
-            ChainDistributions chains(residual, StandardDistribution::node_probabilities(), KernelDistribution(factor));
+            ChainDistributions chains(residual, StandardDistribution::node_probabilities(),
+                                      KernelDistribution(factor));
             const ComposedDuration& found = chains.compose({layer, layers}, width).compute;
             EXPECT_NEAR(found.mean_s, chain.mean(), 1e-4 * chain.mean());
             for (const double p : {0.5, 0.95, 0.99}) {
@@ -444,7 +475,10 @@ TEST(ChainDistributions, TimesAnOperationsFactorMatchIntegrals)
                 for (int i = 0; i < nodes; ++i) {
                     const double u = (i + 0.5) / nodes;
                     const double x = value(found, p) / factor(std::min(u, 1.0 - u), u > 0.5);
-                    below += (std::abs(x - chain.mean()) < far ? chain.below(x) : x > chain.mean() ? 1.0 : 0.0) / nodes;
+                    below += (std::abs(x - chain.mean()) < far ? chain.below(x)
+                              : x > chain.mean()               ? 1.0
+                                                               : 0.0) /
+                             nodes;
                 }
                 EXPECT_NEAR(below, p, 5e-4) << own << ' ' << p;
             }
@@ -453,9 +487,11 @@ TEST(ChainDistributions, TimesAnOperationsFactorMatchIntegrals)
     const ResidualDistributions residual = all_classes(Constant{});
     PassCost layer;
     layer.segments = {even_segment(1, 1.0)};
-    for (const BarrierWidths& meet : {BarrierWidths{1, 1, 4}, BarrierWidths{1, 1, 2, 2}, BarrierWidths{1, 1, 1, 1, 4}}) {
+    for (const BarrierWidths& meet :
+         {BarrierWidths{1, 1, 4}, BarrierWidths{1, 1, 2, 2}, BarrierWidths{1, 1, 1, 1, 4}}) {
         const Quantile one = capped(Gamma{0.1});
-        ChainDistributions chains(residual, StandardDistribution::node_probabilities(), KernelDistribution(one));
+        ChainDistributions chains(residual, StandardDistribution::node_probabilities(),
+                                  KernelDistribution(one));
         const ComposedDuration& found = chains.compose({layer, 3}, meet).compute;
         const Quantile largest = largest_of(one, 4);
         for (const double p : {0.1, 0.5, 0.99, 0.999}) {
@@ -495,7 +531,8 @@ TEST(ChainDistributions, OfConstantKernelsAreConstant)
 /// However wide, skewed or rough the kernels, a duration never falls with its probability, nor below nothing.
 TEST(ChainDistributions, AreMonotoneAndNotNegative)
 {
-    const std::vector<Family> families{LogNormal{1.0}, Gamma{1.0}, Normal{1.0}, Empirical{{1.0, 1.0, 1.0, 5.0}}};
+    const std::vector<Family> families{LogNormal{1.0}, Gamma{1.0}, Normal{1.0},
+                                       Empirical{{1.0, 1.0, 1.0, 5.0}}};
     for (const Family& family : families) {
         const ResidualDistributions residual = all_classes(family);
         PassCost layer;
@@ -504,13 +541,15 @@ TEST(ChainDistributions, AreMonotoneAndNotNegative)
         for (const int n : widths) {
             const ComposedDuration& distribution = chains.compose({layer, 1}, n).compute;
             double last = -1e-6;
-            for (std::uint64_t bits = 0; bits < (1ULL << 32); bits += bits < 4096 || bits > 0xFFFFF000 ? 1 : 65537) {
-                const double x = 1.0 + distribution.cv *
-                                           static_cast<double>((*distribution.shape)(scores()(static_cast<std::uint32_t>(bits))));
+            for (std::uint64_t bits = 0; bits < (1ULL << 32);
+                 bits += bits < 4096 || bits > 0xFFFFF000 ? 1 : 65537) {
+                const double x = 1.0 + distribution.cv * static_cast<double>((*distribution.shape)(
+                                                             scores()(static_cast<std::uint32_t>(bits))));
                 ASSERT_GE(x, last - 1e-6);  // of single precision
                 last = x;
             }
-            EXPECT_GE(1.0 + distribution.cv * static_cast<double>((*distribution.shape)(scores()(0U))), -1e-6);
+            EXPECT_GE(1.0 + distribution.cv * static_cast<double>((*distribution.shape)(scores()(0U))),
+                      -1e-6);
         }
     }
 }
@@ -572,8 +611,9 @@ TEST(ChainDistributions, TimesTheGroupFactorMatchDrawnFleets)
         std::vector<double> found;
         for (std::uint32_t i = 0; i < 200'000; ++i) {
             const auto words = philox(3, {i, 0, 0, 0});
-            found.push_back(distribution.mean_s * static_cast<double>(group(words[0])) *
-                            (1.0 + distribution.cv * static_cast<double>((*distribution.shape)(scores()(words[1])))));
+            found.push_back(
+                distribution.mean_s * static_cast<double>(group(words[0])) *
+                (1.0 + distribution.cv * static_cast<double>((*distribution.shape)(scores()(words[1])))));
         }
         std::sort(found.begin(), found.end());
         const auto at = [](const std::vector<double>& sorted, double p) {

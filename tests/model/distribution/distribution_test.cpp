@@ -99,13 +99,15 @@ TEST(DistributionQuantile, WithoutSpreadIsAConstant)
 
 /// Ratios to the median do not depend on the normalisation.
 template <class Reference>
-void expect_ratios(const Distribution& distribution, const Reference& d, double scale = 1.0, double shift = 0.0)
+void expect_ratios(const Distribution& distribution, const Reference& d, double scale = 1.0,
+                   double shift = 0.0)
 {
     const DistributionQuantile q(distribution);
     const double median = shift + scale * quantile(d, 0.5);
     for (const double p : {1e-12, 1e-9, 1e-4, 0.01, 0.3}) {
         const double low = shift + scale * quantile(d, p);
-        EXPECT_NEAR(q(p, false) / q(0.5, false), std::max(1e-3, low) / median, 1e-9) << p;  // factors are at least 1e-3
+        EXPECT_NEAR(q(p, false) / q(0.5, false), std::max(1e-3, low) / median, 1e-9)
+            << p;  // factors are at least 1e-3
         const double high = (shift + scale * quantile(complement(d, p))) / median;
         EXPECT_NEAR(q(p, true) / q(0.5, false), high, 1e-9 * high) << p;
     }
@@ -120,8 +122,8 @@ TEST(DistributionQuantile, OfMoreFamiliesMatchesBoost)
     expect_ratios({ShiftedGamma{0.2, 0.6}, {}, 1e3, ""}, boost::math::gamma_distribution<>(4.0), 0.1, 0.6);
     expect_ratios({StudentT{30.0, 0.01}, {}, 1e3, ""}, boost::math::students_t(30.0), 0.01, 1.0);
     const double median = -std::log(std::log(2.0));
-    expect_ratios({GeneralizedExtremeValue{0.0, 0.02}, {}, 1e3, ""}, boost::math::extreme_value(0.0, 1.0), 0.02,
-                  1.0 - 0.02 * median);
+    expect_ratios({GeneralizedExtremeValue{0.0, 0.02}, {}, 1e3, ""}, boost::math::extreme_value(0.0, 1.0),
+                  0.02, 1.0 - 0.02 * median);
 }
 
 /// Student's t of one degree of freedom is Cauchy's distribution: F = 1/2 + atan((x - 1) / s) / pi, and the integral of x dF is
@@ -132,13 +134,16 @@ TEST(DistributionQuantile, OfCauchysDistributionHasItsMeanAfterTruncation)
     for (const double s : {0.003, 0.02, 0.5}) {
         for (const double cap : {1.5, 20.0, 1e6}) {
             const auto below = [&](double x) { return 0.5 + std::atan((x - 1.0) / s) / pi; };
-            const auto part = [&](double x) { return below(x) + s / (2.0 * pi) * std::log1p((x - 1.0) * (x - 1.0) / (s * s)); };
+            const auto part = [&](double x) {
+                return below(x) + s / (2.0 * pi) * std::log1p((x - 1.0) * (x - 1.0) / (s * s));
+            };
             constexpr double floor = 1e-3;
             const double share = below(cap) - below(0.0);
             const double mean = (part(cap) - part(floor) + floor * (below(floor) - below(0.0))) / share;
             const DistributionQuantile q({StudentT{1.0, s}, {}, cap, ""});
             EXPECT_NEAR(q.longest(), cap / mean, 1e-10 * cap / mean) << s << " " << cap;
-            EXPECT_NEAR(q.probability(1.0, true), (below(cap) - below(mean)) / share, 1e-10) << s << " " << cap;
+            EXPECT_NEAR(q.probability(1.0, true), (below(cap) - below(mean)) / share, 1e-10)
+                << s << " " << cap;
         }
     }
 }
@@ -160,8 +165,11 @@ TEST(DistributionQuantile, OfAParetoTailHasItsMeanAfterTruncation)
                 const boost::math::pareto d(1.0, a);
                 const double beyond = cdf(complement(d, cap));
                 for (const double p : {1e-9, 1e-4, 0.05}) {
-                    const double untruncated = (q * beyond + p * (1.0 - q * beyond)) / q;  // of the Pareto distribution
-                    EXPECT_NEAR(distribution(p, true) * mean, quantile(complement(d, untruncated)), 1e-8 * cap) << a << " " << p;
+                    const double untruncated =
+                        (q * beyond + p * (1.0 - q * beyond)) / q;  // of the Pareto distribution
+                    EXPECT_NEAR(distribution(p, true) * mean, quantile(complement(d, untruncated)),
+                                1e-8 * cap)
+                        << a << " " << p;
                 }
             }
         }
@@ -170,13 +178,15 @@ TEST(DistributionQuantile, OfAParetoTailHasItsMeanAfterTruncation)
 
 TEST(DistributionQuantile, OfTwoModesHasTheMomentsOfBoth)
 {
-    const DistributionQuantile q({Mixture{{{0.75, 1.0, Normal{0.02}}, {0.25, 1.4, Normal{0.05}}}}, {}, 20.0, ""});
+    const DistributionQuantile q(
+        {Mixture{{{0.75, 1.0, Normal{0.02}}, {0.25, 1.4, Normal{0.05}}}}, {}, 20.0, ""});
     const double mean = 0.75 + 0.25 * 1.4;
     const double second = 0.75 * (1.0 + 0.0004) + 0.25 * 1.96 * (1.0 + 0.0025);
     EXPECT_NEAR(q.longest(), 20.0 / mean, 1e-10);
     EXPECT_NEAR(q.moments().variance, second / mean / mean - 1.0, 1e-11);
     const double third = 0.75 * (1.0 + 3.0 * 0.0004) + 0.25 * 2.744 * (1.0 + 3.0 * 0.0025);
-    EXPECT_NEAR(q.moments().third, (third - 3.0 * mean * second + 2.0 * mean * mean * mean) / (mean * mean * mean), 1e-11);
+    EXPECT_NEAR(q.moments().third,
+                (third - 3.0 * mean * second + 2.0 * mean * mean * mean) / (mean * mean * mean), 1e-11);
 }
 
 /// Truncation is conditional: nothing is set to the cap, and what remains keeps its proportions.

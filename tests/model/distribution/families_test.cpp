@@ -23,7 +23,8 @@ std::string test_name(const testing::TestParamInfo<DistributionCase>& info)
 {
     std::string name = info.param.name;
     std::replace_if(
-        name.begin(), name.end(), [](char c) { return std::isalnum(static_cast<unsigned char>(c)) == 0; }, '_');
+        name.begin(), name.end(), [](char c) { return std::isalnum(static_cast<unsigned char>(c)) == 0; },
+        '_');
     return name;
 }
 INSTANTIATE_TEST_SUITE_P(All, Families, testing::ValuesIn(distribution_cases()), test_name);
@@ -63,8 +64,10 @@ TEST_P(Families, GoToQuantilesAndBack)
                 const double slack = 1e-9 * at + 3e-16;  // probabilities beyond the cap have been subtracted
                 const double before = distribution.probability(x * (1.0 - x_slack), upper);
                 const double after = distribution.probability(x * (1.0 + x_slack), upper);
-                EXPECT_GE(upper ? before : after, at - slack) << at << (upper ? " above" : " below") << " at x = " << x;
-                EXPECT_LE(upper ? after : before, at + slack) << at << (upper ? " above" : " below") << " at x = " << x;
+                EXPECT_GE(upper ? before : after, at - slack)
+                    << at << (upper ? " above" : " below") << " at x = " << x;
+                EXPECT_LE(upper ? after : before, at + slack)
+                    << at << (upper ? " above" : " below") << " at x = " << x;
             }
         }
     }
@@ -124,7 +127,8 @@ TEST_P(Families, HaveTheirVariance)
 {
     const double variance = distribution.moments().variance;
     const Integrated sums = integrated(distribution, row().distribution.cap);
-    EXPECT_NEAR(sums.second - sums.mean * sums.mean, variance, row().steps ? 2e-3 * variance : 1e-8 * (1.0 + variance));
+    EXPECT_NEAR(sums.second - sums.mean * sums.mean, variance,
+                row().steps ? 2e-3 * variance : 1e-8 * (1.0 + variance));
     if (row().cv > 0.0) {
         EXPECT_NEAR(std::sqrt(variance), row().cv, 1e-6 * row().cv);
     }
@@ -145,7 +149,8 @@ TEST_P(Families, AreTabulated)
     const Quantile quantile = [this](double p, bool upper) { return distribution(p, upper); };
     const QuantileTable table(quantile);
     const double quartiles = (distribution(0.25, true) - distribution(0.25, false)) / 1.349;
-    const double spread = quartiles > 0.0 ? std::min(quartiles, distribution.moments().cv()) : distribution.moments().cv();
+    const double spread =
+        quartiles > 0.0 ? std::min(quartiles, distribution.moments().cv()) : distribution.moments().cv();
     const double median = distribution(0.5, false);
     double body = 0.0;
     double tails = 0.0;
@@ -157,8 +162,8 @@ TEST_P(Families, AreTabulated)
             const double other = distribution(std::min(0.75, p + width), upper);
             const double found = look_up(table, p, upper);
             constexpr double single_precision = 3e-7;
-            const double error =
-                std::max({0.0, std::min(one, other) - found, found - std::max(one, other)}) - single_precision * found;
+            const double error = std::max({0.0, std::min(one, other) - found, found - std::max(one, other)}) -
+                                 single_precision * found;
             double& worst = p > 0x1p-10 ? body : tails;
             worst = std::max(worst, error <= 0.0 ? 0.0 : error / std::max(spread, std::abs(found - median)));
         }
@@ -170,7 +175,8 @@ TEST_P(Families, AreTabulated)
     EXPECT_LT(tails, 2.2e-4);
     // Floats, and what lies beyond the table's last probability; kinks are found to a part of their segment's rise.
     EXPECT_NEAR(table.mean(), 1.0,
-                (row().steps ? 5e-6 : 2e-7) + 0x1p-33 * (distribution(deepest, true) - distribution(0x1p-33, true)));
+                (row().steps ? 5e-6 : 2e-7) +
+                    0x1p-33 * (distribution(deepest, true) - distribution(0x1p-33, true)));
 }
 
 /// The largest of 32,768 draws from the table, as for a barrier of as many GPUs.

@@ -88,8 +88,10 @@ TEST(GroupDistribution, MatchesGroupsDrawnMemberByMember)
             // Four binomial deviations of the rank either side: 127 of 4,000 at the median, 26 at p99.
             EXPECT_GT(distribution(0.5, false), drawn[groups / 2 - 127] - 1e-3) << n << " members, cv " << cv;
             EXPECT_LT(distribution(0.5, false), drawn[groups / 2 + 127] + 1e-3) << n << " members, cv " << cv;
-            EXPECT_GT(distribution(0.01, true), drawn[groups * 99 / 100 - 26] - 1e-3) << n << " members, cv " << cv;
-            EXPECT_LT(distribution(0.01, true), drawn[groups * 99 / 100 + 26] + 1e-3) << n << " members, cv " << cv;
+            EXPECT_GT(distribution(0.01, true), drawn[groups * 99 / 100 - 26] - 1e-3)
+                << n << " members, cv " << cv;
+            EXPECT_LT(distribution(0.01, true), drawn[groups * 99 / 100 + 26] + 1e-3)
+                << n << " members, cv " << cv;
         }
     }
 }

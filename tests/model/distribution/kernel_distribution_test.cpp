@@ -22,8 +22,8 @@ double quantile(const KernelDistribution& distribution, double p)
     double below = KernelDistribution::beyond;
     for (std::size_t k = 0; k < distribution.pieces(); ++k) {
         if (below + distribution.mass(k) >= p) {
-            return distribution.quantile(k) +
-                   (distribution.quantile(k + 1) - distribution.quantile(k)) * (p - below) / distribution.mass(k);
+            return distribution.quantile(k) + (distribution.quantile(k + 1) - distribution.quantile(k)) *
+                                                  (p - below) / distribution.mass(k);
         }
         below += distribution.mass(k);
     }
@@ -55,7 +55,8 @@ TEST(KernelDistribution, OfOneDrawAddsQuantiles)
     EXPECT_NEAR(mean, 0.0, 1e-12);
     EXPECT_NEAR(sum.cv(), std::sqrt(second), 1e-12);
     for (const double p : {1e-9, 1e-3, 0.1, 0.37, 0.5, 0.9, 0.98999, 0.99, 0.991, 0.999, 1.0 - 1e-6}) {
-        const double expected = 0.4 * quantile(narrow, p) + 0.3 * quantile(wide, p) + 0.2 * quantile(slow, p) + 0.1;
+        const double expected =
+            0.4 * quantile(narrow, p) + 0.3 * quantile(wide, p) + 0.2 * quantile(slow, p) + 0.1;
         EXPECT_NEAR(quantile(sum, p), expected, 1e-9) << p;
     }
 }
@@ -63,7 +64,8 @@ TEST(KernelDistribution, OfOneDrawAddsQuantiles)
 TEST(KernelDistribution, OfOneDrawWithItselfIsTheSame)
 {
     const KernelDistribution distribution = distribution_of(LogNormal{0.2});
-    const std::array shares{KernelDistribution::Share{0.25, &distribution}, KernelDistribution::Share{0.75, &distribution}};
+    const std::array shares{KernelDistribution::Share{0.25, &distribution},
+                            KernelDistribution::Share{0.75, &distribution}};
     const KernelDistribution sum = KernelDistribution::of_one_draw(shares);
     ASSERT_EQ(sum.pieces(), distribution.pieces());
     EXPECT_NEAR(sum.cv(), distribution.cv(), 1e-12);

@@ -32,14 +32,24 @@ NoiseTables rebuilt(const NoiseSource& source)
 {
     Variability v = all_vary();
     for (const KernelClassRow& row : kernel_class_rows) {
-        if (source.kind == NoiseKind::residual && is_within(row.kernel, static_cast<KernelClass>(source.index))) {
+        if (source.kind == NoiseKind::residual &&
+            is_within(row.kernel, static_cast<KernelClass>(source.index))) {
             v.residual[static_cast<std::size_t>(row.kernel)] = Distribution{};
         }
     }
     const Distribution* removed = &distribution_of(source, v);
-    std::vector<Distribution*> distributions{
-        &v.gpu,   &v.node,       &v.site,      &v.common_step,      &v.common_compute, &v.common_communication,
-        &v.stage, &v.microbatch, &v.operation, &v.expert_imbalance, &v.tier[1],        &v.tier[2]};
+    std::vector<Distribution*> distributions{&v.gpu,
+                                             &v.node,
+                                             &v.site,
+                                             &v.common_step,
+                                             &v.common_compute,
+                                             &v.common_communication,
+                                             &v.stage,
+                                             &v.microbatch,
+                                             &v.operation,
+                                             &v.expert_imbalance,
+                                             &v.tier[1],
+                                             &v.tier[2]};
     for (Distribution* distribution : distributions) {
         if (distribution == removed) {
             *distribution = Distribution{};

@@ -53,7 +53,8 @@ TEST(StandardDistributions, HaveMeanZeroDeviationOneAndTheirSkewness)
         const double skewness = static_cast<double>(i) / NoiseTables::per_unit_skewness;
         EXPECT_NEAR(s.mean, 0.0, 5e-4) << i;
         EXPECT_NEAR(s.deviation, 1.0, 1e-3) << i;
-        EXPECT_NEAR(s.skewness, skewness, 0.01 + 0.01 * skewness) << i;  // its tail beyond 2^-18 is not probed
+        EXPECT_NEAR(s.skewness, skewness, 0.01 + 0.01 * skewness)
+            << i;  // its tail beyond 2^-18 is not probed
     }
 }
 
@@ -74,7 +75,8 @@ TEST(GroupFactor, LiesOnTheDistributionItIsMadeFrom)
     for (const double cv : {0.0, 1e-3, 0.0123, 0.05, 0.3, 1.024}) {
         const QuantileTable found = tables().group_factor(8, cv);
         const Quantile exact = GroupDistribution(member, cv).factor(8);
-        for (const std::uint32_t bits : {1000U, 1U << 20, 1U << 28, 0x7FFFFFFFU, 0xE0000000U, 0xFFF00000U, 0xFFFFFF00U}) {
+        for (const std::uint32_t bits :
+             {1000U, 1U << 20, 1U << 28, 0x7FFFFFFFU, 0xE0000000U, 0xFFF00000U, 0xFFFFFF00U}) {
             const bool upper = bits >> 31 != 0;
             const double p = (static_cast<double>(upper ? ~bits : bits) + 0.5) * 0x1p-32;
             EXPECT_NEAR(found(bits), exact(p, upper), 1e-3 + 0.01 * cv) << cv << " " << p;
@@ -95,8 +97,8 @@ TEST(NoiseTables, SayWhatVaries)
     const NoiseTables calm = build_noise_tables(Variability{}, std::array{1});
     EXPECT_FALSE(calm.node_varies || calm.stage_varies || calm.microbatch_varies);
     for (const std::uint32_t bits : {0U, 1U << 31, ~0U}) {
-        for (const QuantileTable* t : {&calm.node, &calm.site, &calm.common_compute, &calm.p2p, &calm.dp_all_gather,
-                                       &calm.dp_reduce_scatter, &calm.dp_all_reduce}) {
+        for (const QuantileTable* t : {&calm.node, &calm.site, &calm.common_compute, &calm.p2p,
+                                       &calm.dp_all_gather, &calm.dp_reduce_scatter, &calm.dp_all_reduce}) {
             EXPECT_EQ((*t)(bits), 1.0F);
         }
         EXPECT_NEAR(calm.group_factor(1, 0.0)(bits), 1.0F, 1e-6F);

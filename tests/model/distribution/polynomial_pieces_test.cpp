@@ -59,7 +59,8 @@ TEST(StandardDistributions, InLanesEqualOneByOne)
 {
     const NormalScores scores(normal_quantile);
     const DistributionQuantile gamma({Gamma{0.8}, {}, 1e6, "test"});
-    const StandardDistribution distribution([&gamma](double p, bool upper) { return (gamma(p, upper) - 1.0) / 0.8; },
+    const StandardDistribution distribution([&gamma](double p,
+                                                     bool upper) { return (gamma(p, upper) - 1.0) / 0.8; },
                                             StandardDistribution::node_probabilities());
     auto bits = probes();
     bits.resize(bits.size() / lanes * lanes);
@@ -82,8 +83,9 @@ TEST(StandardDistributions, FollowTheirQuantiles)
     for (const double cv : {0.01, 0.1, 0.3, 1.0}) {
         for (const Family& family : {Family{LogNormal{cv}}, Family{Gamma{cv}}}) {
             const DistributionQuantile exact({family, {}, 1e6, "test"});
-            const StandardDistribution distribution([&exact, cv](double p, bool upper) { return (exact(p, upper) - 1.0) / cv; },
-                                                    StandardDistribution::node_probabilities());
+            const StandardDistribution distribution(
+                [&exact, cv](double p, bool upper) { return (exact(p, upper) - 1.0) / cv; },
+                StandardDistribution::node_probabilities());
             for (const std::uint32_t bits : probes()) {
                 const bool upper = bits >> 31 != 0;
                 const double p = (static_cast<double>(upper ? ~bits : bits) + 0.5) * 0x1p-32;
@@ -123,15 +125,18 @@ TEST(StandardDistributions, HaveMeanZeroAndDeviationOne)
         if (deviation == 0.0) {
             continue;
         }
-        StandardDistribution distribution([&](double p, bool upper) { return (exact(p, upper) - 1.0) / deviation; }, probability);
-        largest_shift = std::max(largest_shift, std::abs(mean_over_words(distribution, scores, [](double x) { return x; })));
+        StandardDistribution distribution(
+            [&](double p, bool upper) { return (exact(p, upper) - 1.0) / deviation; }, probability);
+        largest_shift = std::max(largest_shift,
+                                 std::abs(mean_over_words(distribution, scores, [](double x) { return x; })));
         distribution.standardise(probability);
         // The scores' own error is 7e-5, and the rule of the mean as good where a piece is cubic.
         EXPECT_NEAR(mean_over_words(distribution, scores, [](double x) { return x; }), 0.0, 5e-4) << row.name;
         // Caps a thousand times the mean and more: half of the variance lies where the distribution function is not taken for a
         // cubic any more.
         const double of_square = row.distribution.cap > 1e3 ? 0.05 : 2e-3;
-        EXPECT_NEAR(mean_over_words(distribution, scores, [](double x) { return x * x; }), 1.0, of_square) << row.name;
+        EXPECT_NEAR(mean_over_words(distribution, scores, [](double x) { return x * x; }), 1.0, of_square)
+            << row.name;
     }
     EXPECT_GT(largest_shift, 0.01);  // some of these distributions need it
     StandardDistribution constant([](double, bool) { return 0.0; }, probability);

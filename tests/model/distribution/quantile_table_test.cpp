@@ -23,7 +23,8 @@ std::vector<std::uint32_t> bit_probes()
     }
     for (int octave = 6; octave < 31; ++octave) {
         for (std::uint32_t k = 0; k < 256; ++k) {
-            bits.push_back((1U << octave) + static_cast<std::uint32_t>((static_cast<std::uint64_t>(k) << octave) / 256));
+            bits.push_back((1U << octave) +
+                           static_cast<std::uint32_t>((static_cast<std::uint64_t>(k) << octave) / 256));
         }
     }
     bits.push_back(0x7FFFFFFFU);
@@ -73,7 +74,8 @@ TEST(QuantileTable, KeepsTheMeanOfEachSegment)
             const double mean = (b * (1.0 - std::log(b)) - a * (1.0 - std::log(a))) / (b - a);
             // Between the two probabilities beside the middle.
             const auto bits = static_cast<std::uint32_t>(0.5 * (a + b) * 0x1p32);
-            const double found = 0.5 * (static_cast<double>(table(~bits)) + static_cast<double>(table(~(bits - 1))));
+            const double found =
+                0.5 * (static_cast<double>(table(~bits)) + static_cast<double>(table(~(bits - 1))));
             EXPECT_NEAR(found, mean, 2e-6) << octave << " " << k;  // floats of up to 23
         }
     }
@@ -147,7 +149,8 @@ Largest largest_exponential()
         mean += 1.0 / k;
         variance += 1.0 / k / k;
     }
-    return {mean, std::sqrt(variance), -std::log1p(-std::pow(0.5, 1.0 / members)), -std::log1p(-std::pow(0.99, 1.0 / members))};
+    return {mean, std::sqrt(variance), -std::log1p(-std::pow(0.5, 1.0 / members)),
+            -std::log1p(-std::pow(0.99, 1.0 / members))};
 }
 
 Largest largest_normal()
@@ -201,8 +204,8 @@ double mean_of_drawn(const std::vector<double>& values)
 
 TEST(LargestOfMany, DrawnOneByOneMatchesTheClosedForm)
 {
-    for (const auto& [distribution, truth] :
-         {std::pair{Quantile(exponential), largest_exponential()}, {Quantile(normal_quantile), largest_normal()}}) {
+    for (const auto& [distribution, truth] : {std::pair{Quantile(exponential), largest_exponential()},
+                                              {Quantile(normal_quantile), largest_normal()}}) {
         const std::vector<double> largest = drawn_barriers(QuantileTable(distribution));
         EXPECT_NEAR(mean_of_drawn(largest), truth.mean, 4.0 * truth.deviation / std::sqrt(barriers));
         // Ranks 4 binomial deviations either side of the median and of p99.
@@ -215,8 +218,8 @@ TEST(LargestOfMany, DrawnOneByOneMatchesTheClosedForm)
 
 TEST(LargestOfMany, FromOneDrawMatchesTheClosedForm)
 {
-    for (const auto& [distribution, truth] :
-         {std::pair{Quantile(exponential), largest_exponential()}, {Quantile(normal_quantile), largest_normal()}}) {
+    for (const auto& [distribution, truth] : {std::pair{Quantile(exponential), largest_exponential()},
+                                              {Quantile(normal_quantile), largest_normal()}}) {
         const Quantile largest = largest_of(distribution, members);
         const Moments m = moments(largest);
         EXPECT_NEAR(m.mean, truth.mean, 1e-5);
@@ -258,7 +261,8 @@ TEST(Moments, MatchClosedForms)
     EXPECT_NEAR(e.skewness(), 2.0, 1e-6);
 
     const double sigma = 0.3;
-    const Moments l = moments([sigma](double p, bool upper) { return std::exp(sigma * normal_quantile(p, upper)); });
+    const Moments l =
+        moments([sigma](double p, bool upper) { return std::exp(sigma * normal_quantile(p, upper)); });
     const double w = std::exp(sigma * sigma);
     EXPECT_NEAR(l.mean, std::sqrt(w), 1e-8);
     EXPECT_NEAR(l.variance, w * (w - 1.0), 1e-8);

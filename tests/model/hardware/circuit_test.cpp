@@ -46,9 +46,11 @@ TEST(Circuit, RingOverTwoTiersHasItsClosedForm)
     Cluster c = region();
     c.flat_collectives = true;
     const double hops = (14.0 * 6e-6 + 2.0 * 1e-3) / 16.0;
-    EXPECT_NEAR(seconds_of_circuit(Collective::all_gather, 1e9, {16, 8}, c), 15.0 / 16.0 * 1e9 / 25e9 + 15.0 * hops, 1e-12);
+    EXPECT_NEAR(seconds_of_circuit(Collective::all_gather, 1e9, {16, 8}, c),
+                15.0 / 16.0 * 1e9 / 25e9 + 15.0 * hops, 1e-12);
     c.tiers[2].aggregate = 40_GB_per_s;  // 5 GB/s each
-    EXPECT_NEAR(seconds_of_circuit(Collective::all_gather, 1e9, {16, 8}, c), 15.0 / 16.0 * 1e9 / 5e9 + 15.0 * hops, 1e-12);
+    EXPECT_NEAR(seconds_of_circuit(Collective::all_gather, 1e9, {16, 8}, c),
+                15.0 / 16.0 * 1e9 / 5e9 + 15.0 * hops, 1e-12);
 }
 
 /// However short the message: what comes from the other side has travelled there, and a sum there and back.
@@ -60,10 +62,14 @@ TEST(Circuit, NothingOutrunsLight)
         for (const int size : {2, 16, 64, 128}) {
             const Spacing group{size, 128 / size};
             for (const double bytes : {1.0, 1e4, 1e6, 1e9}) {
-                EXPECT_GE(seconds_of_circuit(Collective::all_gather, bytes, group, c), 1e-3) << size << " " << bytes;
-                EXPECT_GE(seconds_of_circuit(Collective::reduce_scatter, bytes, group, c), 1e-3) << size << " " << bytes;
-                EXPECT_GE(seconds_of_circuit(Collective::all_to_all, bytes, group, c), 1e-3) << size << " " << bytes;
-                EXPECT_GE(seconds_of_circuit(Collective::all_reduce, bytes, group, c), 2e-3) << size << " " << bytes;
+                EXPECT_GE(seconds_of_circuit(Collective::all_gather, bytes, group, c), 1e-3)
+                    << size << " " << bytes;
+                EXPECT_GE(seconds_of_circuit(Collective::reduce_scatter, bytes, group, c), 1e-3)
+                    << size << " " << bytes;
+                EXPECT_GE(seconds_of_circuit(Collective::all_to_all, bytes, group, c), 1e-3)
+                    << size << " " << bytes;
+                EXPECT_GE(seconds_of_circuit(Collective::all_reduce, bytes, group, c), 2e-3)
+                    << size << " " << bytes;
             }
         }
         // Without a circuit too, where a network's latency can only be distance.
@@ -83,7 +89,8 @@ TEST(Circuit, HierarchyHasItsClosedForm)
     EXPECT_EQ(gather.algorithm, Algorithm::hierarchical);
     EXPECT_NEAR(gather.time.si, inside + across, 1e-12);
     // Reduced and split inside, summed across (there and back), gathered inside.
-    EXPECT_NEAR(seconds_of_circuit(Collective::all_reduce, 1e9, {16, 8}, c), 2.0 * inside + 2.0 * across, 1e-12);
+    EXPECT_NEAR(seconds_of_circuit(Collective::all_reduce, 1e9, {16, 8}, c), 2.0 * inside + 2.0 * across,
+                1e-12);
 }
 
 /// Groups in buildings that are partly used lie apart by whole buildings; the same as a group that fills them.
@@ -94,11 +101,15 @@ TEST(Circuit, PartsOfAGroupMayLieInSeveralBuildings)
     const auto in_buildings = [&c](int inside, int stride, int buildings) {
         return group_of(std::array{Spacing{inside, stride}, Spacing{buildings, 64}}, 0, c);
     };
-    for (const Collective kind : {Collective::all_reduce, Collective::all_gather, Collective::reduce_scatter}) {
-        const auto seconds = [&](const Group& group) { return collective_time(kind, 1_GB, group, c).time.si; };
+    for (const Collective kind :
+         {Collective::all_reduce, Collective::all_gather, Collective::reduce_scatter}) {
+        const auto seconds = [&](const Group& group) {
+            return collective_time(kind, 1_GB, group, c).time.si;
+        };
         EXPECT_DOUBLE_EQ(seconds(in_buildings(8, 8, 2)), seconds_of_circuit(kind, 1e9, {16, 8}, c));
         EXPECT_DOUBLE_EQ(seconds(in_buildings(8, 8, 4)), seconds_of_circuit(kind, 1e9, {32, 8}, c));
-        EXPECT_GT(seconds(in_buildings(8, 1, 2)), seconds_of_circuit(kind, 1e9, {16, 1}, c));  // the second is in one building
+        EXPECT_GT(seconds(in_buildings(8, 1, 2)),
+                  seconds_of_circuit(kind, 1e9, {16, 1}, c));  // the second is in one building
     }
     EXPECT_EQ(in_buildings(8, 1, 2).tiers[1].fewest, 8);
     EXPECT_EQ(in_buildings(8, 1, 2).tiers[2].fewest, 16);
@@ -116,7 +127,8 @@ TEST(Circuit, SharesShrinkAsTheBuildingGrows)
     const Spacing large_pair{2, 256};
     const double latency = 1e-3;
     EXPECT_NEAR(seconds_of_circuit(Collective::all_gather, 1e9, large_pair, large) - latency,
-                4.0 * (seconds_of_circuit(Collective::all_gather, 1e9, small_pair, region()) - latency), 1e-12);
+                4.0 * (seconds_of_circuit(Collective::all_gather, 1e9, small_pair, region()) - latency),
+                1e-12);
 }
 
 TEST(Circuit, MessagesOfAllSendersShareIt)
@@ -124,8 +136,9 @@ TEST(Circuit, MessagesOfAllSendersShareIt)
     const Cluster c = region();
     EXPECT_EQ(tier_between(0, 64, c), 2U);
     EXPECT_EQ(tier_between(0, 128, c), 3U);
-    EXPECT_NEAR(point_to_point_time(1_GB, 0, 64, 1, c).si, 1e-3 + 1e9 / 25e9, 1e-12);           // its own link
-    EXPECT_NEAR(point_to_point_time(1_GB, 0, 64, 16, c).si, 1e-3 + 1e9 / (200e9 / 16), 1e-12);  // a sixteenth of the circuit
+    EXPECT_NEAR(point_to_point_time(1_GB, 0, 64, 1, c).si, 1e-3 + 1e9 / 25e9, 1e-12);  // its own link
+    EXPECT_NEAR(point_to_point_time(1_GB, 0, 64, 16, c).si, 1e-3 + 1e9 / (200e9 / 16),
+                1e-12);  // a sixteenth of the circuit
     EXPECT_NEAR(point_to_point_time(1_GB, 0, 128, 16, c).si, 1e-2 + 1e9 / (100e9 / 16), 1e-12);
 }
 
@@ -146,7 +159,8 @@ TEST(Circuit, FasterLinksNeverLoseMore)
     for (const double loss : {1e-6, 1e-5, 1e-3}) {
         Cluster c = region();
         c.tiers[2].loss = loss;
-        for (const Collective kind : {Collective::all_reduce, Collective::all_gather, Collective::all_to_all}) {
+        for (const Collective kind :
+             {Collective::all_reduce, Collective::all_gather, Collective::all_to_all}) {
             double before = std::numeric_limits<double>::infinity();
             for (const double bandwidth : {12.5e9, 25e9, 100e9, 400e9}) {
                 c.tiers[2].bandwidth = BytesPerSecond{bandwidth};

@@ -67,15 +67,20 @@ TEST(Collective, RingHasItsClosedForm)
 TEST(Collective, RingKeepsThePaceOfItsSlowestEdge)
 {
     const double mean_hop = (14.0 * 6e-6 + 2.0 * 10e-6) / 16.0;
-    EXPECT_NEAR(seconds(Collective::all_gather, 1_GB, {8, 8}, cluster()), 7.0 / 8.0 * 1e9 / 25e9 + 7 * 6e-6, 1e-12);
-    EXPECT_NEAR(seconds(Collective::all_gather, 1_GB, {16, 8}, cluster()), 15.0 / 16.0 * 1e9 / 25e9 + 15 * mean_hop, 1e-12);
+    EXPECT_NEAR(seconds(Collective::all_gather, 1_GB, {8, 8}, cluster()), 7.0 / 8.0 * 1e9 / 25e9 + 7 * 6e-6,
+                1e-12);
+    EXPECT_NEAR(seconds(Collective::all_gather, 1_GB, {16, 8}, cluster()),
+                15.0 / 16.0 * 1e9 / 25e9 + 15 * mean_hop, 1e-12);
     Cluster thin = cluster();
     thin.tiers[2].oversubscription = 8.0;  // 8 nodes of a pod share an eighth of their links
-    EXPECT_NEAR(seconds(Collective::all_gather, 1_GB, {8, 8}, thin), 7.0 / 8.0 * 1e9 / 25e9 + 7 * 6e-6, 1e-12);
+    EXPECT_NEAR(seconds(Collective::all_gather, 1_GB, {8, 8}, thin), 7.0 / 8.0 * 1e9 / 25e9 + 7 * 6e-6,
+                1e-12);
     // All 8 nodes' groups of one member: the ring crosses once a pod with all 8 members' links, an eighth each.
-    EXPECT_NEAR(seconds(Collective::all_gather, 1_GB, {16, 8}, thin), 15.0 / 16.0 * 1e9 / 25e9 + 15 * mean_hop, 1e-12);
+    EXPECT_NEAR(seconds(Collective::all_gather, 1_GB, {16, 8}, thin),
+                15.0 / 16.0 * 1e9 / 25e9 + 15 * mean_hop, 1e-12);
     // One member a pod: nothing to spread over.
-    EXPECT_NEAR(seconds(Collective::all_gather, 1_GB, {16, 64}, thin), 15.0 / 16.0 * 1e9 * 8.0 / 25e9 + 15 * 10e-6, 1e-12);
+    EXPECT_NEAR(seconds(Collective::all_gather, 1_GB, {16, 64}, thin),
+                15.0 / 16.0 * 1e9 * 8.0 / 25e9 + 15 * 10e-6, 1e-12);
 }
 
 /// 1 KB over 128 nodes: 3 levels of a pod and 4 of the cluster up and down instead of 127 steps around, twice.
@@ -105,10 +110,15 @@ TEST(Collective, TreesWorkOnTheirLevelsAtOnce)
         c.tiers[0].bandwidth = BytesPerSecond{inside};
         const double within = 2.0 * 15.0 / 16.0 * 1e9 / inside;
         const double between = 1e9 / 200e9;
-        EXPECT_NEAR(seconds(Collective::all_reduce, 1_GB, {16, 1}, c), std::max(within, between) + hops, 1e-12) << inside;
+        EXPECT_NEAR(seconds(Collective::all_reduce, 1_GB, {16, 1}, c), std::max(within, between) + hops,
+                    1e-12)
+            << inside;
         c.library.overlaps_levels = false;
-        const double ring = 30.0 / 16.0 * 1e9 / std::min(inside, 200e9) + 30.0 * (14.0 * 3e-6 + 2.0 * 6e-6) / 16.0;
-        EXPECT_NEAR(seconds(Collective::all_reduce, 1_GB, {16, 1}, c), std::min(within + between + hops, ring), 1e-12) << inside;
+        const double ring =
+            30.0 / 16.0 * 1e9 / std::min(inside, 200e9) + 30.0 * (14.0 * 3e-6 + 2.0 * 6e-6) / 16.0;
+        EXPECT_NEAR(seconds(Collective::all_reduce, 1_GB, {16, 1}, c),
+                    std::min(within + between + hops, ring), 1e-12)
+            << inside;
     }
 }
 
@@ -129,7 +139,8 @@ TEST(Collective, TreesReachMoreThanRingsBetweenNodes)
 TEST(Collective, ATierInsideNodesChangesNothing)
 {
     Cluster c = cluster();
-    c.library = {.name = "", .start = 10_us, .in_network_from = 5, .fill = 1.0, .all_to_all_between_nodes = 0.6};
+    c.library = {
+        .name = "", .start = 10_us, .in_network_from = 5, .fill = 1.0, .all_to_all_between_nodes = 0.6};
     c.tiers[0].in_network = 0.6;
     Cluster pairs = c;
     pairs.tiers.insert(pairs.tiers.begin(), c.tiers.front());
@@ -139,7 +150,8 @@ TEST(Collective, ATierInsideNodesChangesNothing)
     for (const Collective kind : {Collective::all_reduce, Collective::all_gather, Collective::all_to_all}) {
         for (const Spacing& group : groups()) {
             for (const Bytes message : {Bytes{64e3}, 8_GB}) {
-                EXPECT_NEAR(seconds(kind, message, group, pairs) / seconds(kind, message, group, c), 1.0, 1e-12)
+                EXPECT_NEAR(seconds(kind, message, group, pairs) / seconds(kind, message, group, c), 1.0,
+                            1e-12)
                     << name(kind) << " " << group.count << " by " << group.stride;
             }
         }
@@ -156,7 +168,8 @@ TEST(Collective, LeavesAndSpineOfEqualLinksAreOneNetwork)
     flat.tiers.erase(flat.tiers.begin() + 1);
     for (const Collective kind : {Collective::all_reduce, Collective::all_gather, Collective::all_to_all}) {
         for (const Spacing& group : groups()) {
-            const double levels = kind == Collective::all_reduce ? 1e-2 : 1e-12;  // floor(log2 u) of two tiers
+            const double levels =
+                kind == Collective::all_reduce ? 1e-2 : 1e-12;  // floor(log2 u) of two tiers
             EXPECT_NEAR(seconds(kind, 8_GB, group, c) / seconds(kind, 8_GB, group, flat), 1.0, levels)
                 << name(kind) << " " << group.count << " by " << group.stride;
         }
@@ -209,7 +222,8 @@ TEST(Collective, NeverBeatsTheBandwidthBound)
                 const double inside = std::clamp(8.0 / group.stride, 1.0, k);
                 const double member = (k - 1.0) / k * bytes / 300e9;
                 const double node = (1.0 - inside / k) * bytes / (inside * 25e9);
-                EXPECT_GE(seconds(kind, Bytes{bytes}, group, cluster()), passes(kind) * std::max(member, node))
+                EXPECT_GE(seconds(kind, Bytes{bytes}, group, cluster()),
+                          passes(kind) * std::max(member, node))
                     << group.count << " by " << group.stride;
             }
         }
@@ -313,7 +327,8 @@ TEST(PointToPoint, TheWidestMessageCrossesTheOutermostTier)
                     outermost = std::max(outermost, tier_between(from + i, to + i, c));
                 }
                 const int widest = widest_message(from, to, count, c);
-                EXPECT_EQ(tier_between(from + widest, to + widest, c), outermost) << from << " " << to << " " << count;
+                EXPECT_EQ(tier_between(from + widest, to + widest, c), outermost)
+                    << from << " " << to << " " << count;
                 EXPECT_LT(widest, count);
             }
         }
@@ -337,7 +352,8 @@ TEST(AllToAll, IsSetByTheTierWithTheLeastBandwidthForItsShare)
     c.library.all_to_all_between_nodes = 0.6;
     c.library.all_to_all_start = 25_us;
     EXPECT_NEAR(seconds(Collective::all_to_all, 1_GB, {8, 1}, c), 7.0 / 8.0 * 1e9 / 300e9 + 3e-6, 1e-12);
-    EXPECT_NEAR(seconds(Collective::all_to_all, 1_GB, {16, 1}, c), 0.5 * 1e9 / (0.6 * 25e9) + 6e-6 + 25e-6, 1e-12);
+    EXPECT_NEAR(seconds(Collective::all_to_all, 1_GB, {16, 1}, c), 0.5 * 1e9 / (0.6 * 25e9) + 6e-6 + 25e-6,
+                1e-12);
     EXPECT_EQ(collective_time(Collective::all_to_all, 1_GB, {16, 1}, c).algorithm, Algorithm::direct);
 }
 
@@ -346,8 +362,10 @@ TEST(AllToAll, TokensGoOnceToANode)
 {
     const Cluster c = cluster();
     const double crossing = (1.0 - std::pow(0.5, 8.0)) / 8.0;
-    EXPECT_NEAR(token_exchange_time(8_GB, {8.0}, group_of({16, 1}, c), c).si, crossing * 8e9 / 25e9 + 6e-6, 1e-12);
-    EXPECT_EQ(token_exchange_time(8_GB, {}, group_of({16, 1}, c), c).si, seconds(Collective::all_to_all, 8_GB, {16, 1}, c));
+    EXPECT_NEAR(token_exchange_time(8_GB, {8.0}, group_of({16, 1}, c), c).si, crossing * 8e9 / 25e9 + 6e-6,
+                1e-12);
+    EXPECT_EQ(token_exchange_time(8_GB, {}, group_of({16, 1}, c), c).si,
+              seconds(Collective::all_to_all, 8_GB, {16, 1}, c));
     EXPECT_EQ(token_exchange_time(8_GB, {8.0}, group_of({1, 1}, c), c).si, 0.0);
     EXPECT_LE(token_exchange_time(8_GB, {1.0}, group_of({16, 1}, c), c).si,
               seconds(Collective::all_to_all, 8_GB, {16, 1}, c) + 1e-12);
@@ -359,10 +377,12 @@ TEST(AllToAll, TokensGoOnceToAGpu)
 {
     const Cluster c = cluster();
     const double needed = 7.0 * (1.0 - std::pow(7.0 / 8.0, 8.0)) / 8.0;
-    EXPECT_NEAR(token_exchange_time(8_GB, {8.0}, group_of({8, 1}, c), c).si, needed * 8e9 / 300e9 + 3e-6, 1e-12);
+    EXPECT_NEAR(token_exchange_time(8_GB, {8.0}, group_of({8, 1}, c), c).si, needed * 8e9 / 300e9 + 3e-6,
+                1e-12);
     Cluster capped = c;
     capped.library.token_kernels = 100_GB_per_s;
-    EXPECT_NEAR(token_exchange_time(8_GB, {8.0}, group_of({8, 1}, c), capped).si, needed * 8e9 / 100e9 + 3e-6, 1e-12);
+    EXPECT_NEAR(token_exchange_time(8_GB, {8.0}, group_of({8, 1}, c), capped).si, needed * 8e9 / 100e9 + 3e-6,
+                1e-12);
 }
 
 /// Of 8 nodes 4 have experts for a token at most: one of them is its own with probability 1/2.
@@ -371,7 +391,8 @@ TEST(AllToAll, TokensGoToALimitedNumberOfNodes)
     const Cluster c = cluster();
     const double reached = 4.0 * (1.0 - std::pow(3.0 / 4.0, 8.0));
     const double crossing = 7.0 / 8.0 * reached / 8.0;
-    EXPECT_NEAR(token_exchange_time(8_GB, {8.0, 4.0}, group_of({64, 1}, c), c).si, crossing * 8e9 / 25e9 + 6e-6, 1e-12);
+    EXPECT_NEAR(token_exchange_time(8_GB, {8.0, 4.0}, group_of({64, 1}, c), c).si,
+                crossing * 8e9 / 25e9 + 6e-6, 1e-12);
     EXPECT_EQ(token_exchange_time(8_GB, {8.0, 8.0}, group_of({64, 1}, c), c).si,
               token_exchange_time(8_GB, {8.0}, group_of({64, 1}, c), c).si);
 }
@@ -385,12 +406,15 @@ TEST(Collective, ShortMessagesUseTheLowLatencyProtocol)
     c.library.low_latency_in_nodes = 1.0 / 6.0;
     c.library.low_latency_bandwidth = 0.5;
     const Bytes small{80e3};
-    EXPECT_NEAR(seconds(Collective::all_gather, small, {8, 1}, c), 5e-6 + 7.0 / 8.0 * 80e3 / 150e9 + 7 * 0.5e-6, 1e-15);
-    const double middle = (4e-6 + 7 * 3e-6 * 5.0 / 6.0) * 300e9 / (7.0 / 8.0);  // where both protocols take as long
+    EXPECT_NEAR(seconds(Collective::all_gather, small, {8, 1}, c),
+                5e-6 + 7.0 / 8.0 * 80e3 / 150e9 + 7 * 0.5e-6, 1e-15);
+    const double middle =
+        (4e-6 + 7 * 3e-6 * 5.0 / 6.0) * 300e9 / (7.0 / 8.0);  // where both protocols take as long
     for (const double factor : {0.99, 1.01}) {
         const double message = factor * middle;
         const double simple = 9e-6 + 7.0 / 8.0 * message / 300e9 + 7 * 3e-6;
-        EXPECT_EQ(seconds(Collective::all_gather, Bytes{message}, {8, 1}, c) < simple * (1.0 - 1e-9), factor < 1.0);
+        EXPECT_EQ(seconds(Collective::all_gather, Bytes{message}, {8, 1}, c) < simple * (1.0 - 1e-9),
+                  factor < 1.0);
     }
 }
 

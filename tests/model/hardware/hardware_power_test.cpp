@@ -48,7 +48,8 @@ TEST(HardwarePower, LeavesProductsHalfOfThePower)
 {
     Accelerator accelerator = example();
     accelerator.memory_bandwidth = BytesPerSecond{1e15};
-    EXPECT_NEAR(with_energy_of_work(accelerator, usual()).energy.bf16.si, 0.5 * 280.0 / (0.5 * 312e12), 1e-18);
+    EXPECT_NEAR(with_energy_of_work(accelerator, usual()).energy.bf16.si, 0.5 * 280.0 / (0.5 * 312e12),
+                1e-18);
 }
 
 TEST(HardwarePower, OfABoardFollowsRatesAndEnergies)

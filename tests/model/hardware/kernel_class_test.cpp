@@ -26,11 +26,13 @@ TEST(KernelClass, IsFoundByGroupAndKind)
 {
     for (const KernelClassRow& row : kernel_class_rows) {
         if (row.group) {
-            EXPECT_EQ(row.kind ? class_of(*row.group, *row.kind) : class_of(*row.group), row.kernel) << row.name;
+            EXPECT_EQ(row.kind ? class_of(*row.group, *row.kind) : class_of(*row.group), row.kernel)
+                << row.name;
             EXPECT_TRUE(is_within(row.kernel, class_of(*row.group))) << row.name;
         }
     }
-    EXPECT_EQ(class_of(ProcessGroup::expert, Collective::all_reduce), KernelClass::expert_collective);  // has none of its own
+    EXPECT_EQ(class_of(ProcessGroup::expert, Collective::all_reduce),
+              KernelClass::expert_collective);  // has none of its own
 }
 
 /// Scenarios that name only these, but for waits for the host, which vary as elementwise kernels do, say something of every class.
@@ -42,10 +44,11 @@ TEST(KernelClass, IsWithinOneOfSixOrWaits)
         EXPECT_TRUE(is_within(row.kernel, row.kernel));
         EXPECT_TRUE(is_within(row.kernel, outermost(row.kernel)));
         EXPECT_EQ(is_within(outermost(row.kernel), row.kernel), outermost(row.kernel) == row.kernel);
-        EXPECT_TRUE(!row.varies_as || (row.within == row.kernel && row_of(*row.varies_as).within == *row.varies_as));
+        EXPECT_TRUE(!row.varies_as ||
+                    (row.within == row.kernel && row_of(*row.varies_as).within == *row.varies_as));
     }
-    EXPECT_EQ(outermost_names, (std::set<std::string_view>{"gemm", "attention", "elementwise", "host_wait", "tp_collective",
-                                                           "p2p", "dp_collective"}));
+    EXPECT_EQ(outermost_names, (std::set<std::string_view>{"gemm", "attention", "elementwise", "host_wait",
+                                                           "tp_collective", "p2p", "dp_collective"}));
 }
 
 TEST(KernelSpeeds, AreOfAClassAndAllWithinIt)

@@ -39,7 +39,8 @@ TEST(Gemm, PaysForAPartWave)
     const double more = gemm_time(2561, 1280, k, plain()).si;
     EXPECT_GT(more, 1.05 * one);
     EXPECT_LE(more, 1.4 * one);
-    EXPECT_NEAR(gemm_time(2561, 1280, k, plain()).si, gemm_time(2600, 1280, k, plain()).si, 1e-12);  // the same tiles
+    EXPECT_NEAR(gemm_time(2561, 1280, k, plain()).si, gemm_time(2600, 1280, k, plain()).si,
+                1e-12);  // the same tiles
 }
 
 /// A vocabulary that nobody padded: one column more than a multiple of 8 doubles the time, seven more bring it back.
@@ -50,7 +51,8 @@ TEST(Gemm, PaysForRowsThatAreNotAligned)
     EXPECT_NEAR(gemm_time(2560, 51193, k, plain()).si, 2.0 * whole, 1e-9 * whole);
     EXPECT_NEAR(gemm_time(2560, 51192, k, plain()).si, whole, 1e-9 * whole);
     EXPECT_NEAR(gemm_time(2560, 51200, k - 1.0, plain()).si, 2.0 * whole, 1e-4 * whole);
-    EXPECT_NEAR(grouped_gemm_time(8, 2560, 1280, 4097.5, plain()).si, grouped_gemm_time(8, 2560, 1280, 4096, plain()).si,
+    EXPECT_NEAR(grouped_gemm_time(8, 2560, 1280, 4097.5, plain()).si,
+                grouped_gemm_time(8, 2560, 1280, 4096, plain()).si,
                 1e-3 * whole);  // experts are padded
 }
 
@@ -89,7 +91,8 @@ TEST(Kernels, HaveTheirRoofAndLaunch)
     const AttentionWork long_sequences{Flops{1e12}, 1e9, 1e9};  // blocks cost nothing beside it
     EXPECT_NEAR(fused_attention_time(long_sequences, false, a).si, 0.02, 1e-6);
     EXPECT_NEAR(fused_attention_time(long_sequences, true, a).si, 0.025, 1e-6);
-    EXPECT_NEAR(batched_gemm_time(Flops{1e12}, 64.0, a).si, 0.025, 1e-12);  // k as short as the pipeline: half the rate
+    EXPECT_NEAR(batched_gemm_time(Flops{1e12}, 64.0, a).si, 0.025,
+                1e-12);  // k as short as the pipeline: half the rate
     a.launch = 10_us;
     EXPECT_NEAR(elementwise_time(Bytes{0.0}, a).si, 10e-6, 1e-15);
     EXPECT_NEAR(gemm_time(2560, 1280, 64, a).si - gemm_time(2560, 1280, 64, plain()).si, 10e-6, 1e-12);
@@ -154,7 +157,8 @@ TEST(Kernels, AttentionMovesItsBytes)
     const AttentionWork work{Flops{1e12}, 1e9, 1e9, 128.0, 128.0};
     AttentionWork moving = work;
     moving.traffic = 800_GB;
-    EXPECT_NEAR(fused_attention_time(moving, false, a).si - fused_attention_time(work, false, a).si, 1.0, 1e-12);
+    EXPECT_NEAR(fused_attention_time(moving, false, a).si - fused_attention_time(work, false, a).si, 1.0,
+                1e-12);
 }
 
 TEST(Kernels, CastsHaveAShareOfTheirOwn)
@@ -180,7 +184,8 @@ TEST(Gemm, FollowsThePeakOfItsPrecision)
     a.peak_fp4 = FlopsPerSecond{4.0 * a.peak_bf16.si};
     a.efficiency.gemm_nvfp4 = a.efficiency.gemm;
     const double traffic = (2.0 * 0.5625 * n * n + 2.0 * n * n) / (1e12 * 0.8);
-    EXPECT_NEAR(gemm_time(n, n, n, a, Precision::nvfp4).si, 0.25 * (n + 150.0) / (n + 100.0) * wide + traffic, 1e-6);
+    EXPECT_NEAR(gemm_time(n, n, n, a, Precision::nvfp4).si, 0.25 * (n + 150.0) / (n + 100.0) * wide + traffic,
+                1e-6);
     a.peak_fp4 = FlopsPerSecond{0.0};
     EXPECT_EQ(a.peak(Precision::bf16), a.peak_bf16);
     EXPECT_EQ(a.peak(Precision::nvfp4).si, 0.0);

@@ -31,7 +31,8 @@ TEST(MemoryLimit, TheCapacityIsTheInverseOfTheProbability)
         for (const double bias : {-0.02, 0.0, 0.03}) {
             for (const double probability : {0.01, 0.2, 0.5, 0.9, 0.99}) {
                 const MemoryLimit limit = limit_of(headroom, probability, bias);
-                EXPECT_NEAR(fit_probability(limit, memory_capacity(limit, memory), memory), probability, 1e-12);
+                EXPECT_NEAR(fit_probability(limit, memory_capacity(limit, memory), memory), probability,
+                            1e-12);
             }
         }
     }

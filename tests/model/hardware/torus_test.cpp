@@ -46,7 +46,8 @@ double others(double members) { return (members - 1.0) / members; }
 TEST(Torus, HasTheClosedFormsOfRings)
 {
     const NetworkTier pod = torus({16, 16}, {true, true});
-    for (const auto& [group, axes] : {std::pair{Spacing{16, 1}, 1.0}, {Spacing{16, 16}, 1.0}, {Spacing{256, 1}, 2.0}}) {
+    for (const auto& [group, axes] :
+         {std::pair{Spacing{16, 1}, 1.0}, {Spacing{16, 16}, 1.0}, {Spacing{256, 1}, 2.0}}) {
         const double gather = others(group.count) * large / (axes * both);
         EXPECT_DOUBLE_EQ(seconds_of_torus(Collective::all_gather, large, group, pod), gather);
         EXPECT_DOUBLE_EQ(seconds_of_torus(Collective::reduce_scatter, large, group, pod), gather);
@@ -64,12 +65,16 @@ TEST(Torus, IsSlowerWithoutWrap)
     const NetworkTier ring = torus({16}, {true});
     const NetworkTier line = torus({16}, {false});
     for (const Collective kind : {Collective::all_gather, Collective::all_reduce, Collective::all_to_all}) {
-        EXPECT_DOUBLE_EQ(seconds_of_torus(kind, large, {16, 1}, line), 2.0 * seconds_of_torus(kind, large, {16, 1}, ring));
-        EXPECT_DOUBLE_EQ(seconds_of_torus(kind, 1.0, {16, 1}, ring), (kind == Collective::all_reduce ? 2.0 : 1.0) * 8.0 * hop);
-        EXPECT_DOUBLE_EQ(seconds_of_torus(kind, 1.0, {16, 1}, line), (kind == Collective::all_reduce ? 2.0 : 1.0) * 15.0 * hop);
+        EXPECT_DOUBLE_EQ(seconds_of_torus(kind, large, {16, 1}, line),
+                         2.0 * seconds_of_torus(kind, large, {16, 1}, ring));
+        EXPECT_DOUBLE_EQ(seconds_of_torus(kind, 1.0, {16, 1}, ring),
+                         (kind == Collective::all_reduce ? 2.0 : 1.0) * 8.0 * hop);
+        EXPECT_DOUBLE_EQ(seconds_of_torus(kind, 1.0, {16, 1}, line),
+                         (kind == Collective::all_reduce ? 2.0 : 1.0) * 15.0 * hop);
     }
     // A part of an axis is a line, whether or not the axis is closed.
-    EXPECT_DOUBLE_EQ(seconds_of_torus(Collective::all_gather, large, {4, 1}, ring), others(4.0) * large / link);
+    EXPECT_DOUBLE_EQ(seconds_of_torus(Collective::all_gather, large, {4, 1}, ring),
+                     others(4.0) * large / link);
 }
 
 /// All-to-all over a whole torus: V / (4 A W), with A chips in the section across the longest axis.
@@ -80,8 +85,10 @@ TEST(Torus, IsLimitedByItsBisection)
     EXPECT_DOUBLE_EQ(seconds_of_torus(Collective::all_to_all, large, {512, 1}, pod),
                      members * large / (4.0 * (4.0 * 8.0) * both));
     // For side s the time of as many bytes per chip grows like s.
-    const double small = seconds_of_torus(Collective::all_to_all, large, {64, 1}, torus({4, 4, 4}, {true, true, true}));
-    const double big = seconds_of_torus(Collective::all_to_all, large, {4096, 1}, torus({16, 16, 16}, {true, true, true}));
+    const double small =
+        seconds_of_torus(Collective::all_to_all, large, {64, 1}, torus({4, 4, 4}, {true, true, true}));
+    const double big =
+        seconds_of_torus(Collective::all_to_all, large, {4096, 1}, torus({16, 16, 16}, {true, true, true}));
     EXPECT_DOUBLE_EQ(big, 4.0 * small);
 }
 
@@ -119,18 +126,22 @@ TEST(Torus, MapsGroupsToAxes)
 TEST(Torus, SharesLinksAmongInterleavedGroups)
 {
     const NetworkTier pod = torus({16}, {true});
-    EXPECT_DOUBLE_EQ(seconds_of_torus(Collective::all_gather, large, {8, 2}, pod), others(8.0) * large / (both / 2.0));
+    EXPECT_DOUBLE_EQ(seconds_of_torus(Collective::all_gather, large, {8, 2}, pod),
+                     others(8.0) * large / (both / 2.0));
 }
 
 TEST(Torus, SendsMessagesTheShortestWay)
 {
     const NetworkTier pod = torus({4, 4}, {true, false});
-    const auto message = [&pod](int from, int to) { return torus_message_time(Bytes{large}, from, to, pod).si; };
+    const auto message = [&pod](int from, int to) {
+        return torus_message_time(Bytes{large}, from, to, pod).si;
+    };
     EXPECT_EQ(message(5, 5), 0.0);
     EXPECT_DOUBLE_EQ(message(0, 1), hop + large / link);
-    EXPECT_DOUBLE_EQ(message(0, 3), hop + large / link);               // round the ring
-    EXPECT_DOUBLE_EQ(message(0, 12), 3.0 * hop + 3.0 * large / link);  // along the line, with the messages of those between
-    EXPECT_DOUBLE_EQ(message(0, 5), 2.0 * hop + large / link);         // along both axes at once
+    EXPECT_DOUBLE_EQ(message(0, 3), hop + large / link);  // round the ring
+    EXPECT_DOUBLE_EQ(message(0, 12),
+                     3.0 * hop + 3.0 * large / link);  // along the line, with the messages of those between
+    EXPECT_DOUBLE_EQ(message(0, 5), 2.0 * hop + large / link);  // along both axes at once
 }
 
 /// Inside and beyond a pod: the same collectives through collective_time().
@@ -138,7 +149,8 @@ TEST(Torus, IsPartOfACluster)
 {
     Cluster cluster;
     cluster.gpus = 1024;
-    cluster.tiers = {torus({16, 16}, {true, true}), {"network", 1024, BytesPerSecond{6.25e9}, 1.0, 10_us, 1.0}};
+    cluster.tiers = {torus({16, 16}, {true, true}),
+                     {"network", 1024, BytesPerSecond{6.25e9}, 1.0, 10_us, 1.0}};
     const auto time = [&cluster](Collective kind, const Spacing& group) {
         return collective_time(kind, Bytes{large}, group, cluster);
     };
@@ -149,7 +161,8 @@ TEST(Torus, IsPartOfACluster)
     EXPECT_EQ(beyond.algorithm, Algorithm::hierarchical);
     const double across = others(4.0) * large / 256.0 / 6.25e9 + 3.0 * 10e-6;
     EXPECT_NEAR(beyond.time.si, others(256.0) * large / (2.0 * both) + across, 1e-4 * beyond.time.si);
-    EXPECT_GT(time(Collective::all_to_all, {1024, 1}).time.si, time(Collective::all_to_all, {256, 1}).time.si);
+    EXPECT_GT(time(Collective::all_to_all, {1024, 1}).time.si,
+              time(Collective::all_to_all, {256, 1}).time.si);
     EXPECT_DOUBLE_EQ(point_to_point_time(Bytes{large}, 0, 16, 16, cluster).si, hop + large / link);
     EXPECT_DOUBLE_EQ(point_to_point_time(Bytes{large}, 256, 257, 1, cluster).si, hop + large / link);
 }

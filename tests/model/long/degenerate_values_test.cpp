@@ -16,7 +16,8 @@ TEST(DegenerateValuesLong, a_distribution_is_chosen_whatever_they_are)
     for (const std::string& kind : degenerate_kinds()) {
         for (std::uint64_t seed = 100; seed < 250; ++seed) {
             const DistributionFit fit = fit_distribution(degenerate_values(kind, seed).values, "test");
-            EXPECT_NEAR(DistributionQuantile(fit.distribution).moments().mean, 1.0, 1e-6) << kind << ' ' << seed;
+            EXPECT_NEAR(DistributionQuantile(fit.distribution).moments().mean, 1.0, 1e-6)
+                << kind << ' ' << seed;
             EXPECT_TRUE(std::isfinite(fit.ks)) << kind << ' ' << seed;
         }
     }

@@ -22,7 +22,8 @@ TEST(PlainPipeline, MatchesInTheTail)
         for (const double p : {0.5, 0.99, 0.999}) {
             const double score = score_of_quantile(fast, plain, p);
             EXPECT_LT(std::abs(score), 3.29) << c.name << ", p = " << p;  // joint 99.9 % interval
-            RecordProperty(std::string(c.name) + ", p = " + std::to_string(p) + ", joint errors", std::to_string(score));
+            RecordProperty(std::string(c.name) + ", p = " + std::to_string(p) + ", joint errors",
+                           std::to_string(score));
         }
     }
 }
@@ -49,7 +50,8 @@ TEST(PlainPipeline, MatchesStoredQuantilesOfADeepOne)
             const double p = probabilities[k];
             const double error = std::hypot(quantile_error(fast, p), stored[c][k].error);
             const double difference = sorted_quantile(fast, p) - stored[c][k].value;
-            EXPECT_LT(std::abs(difference), 3.29 * error) << cases[c].name << ", p = " << p;  // joint 99.9 % interval
+            EXPECT_LT(std::abs(difference), 3.29 * error)
+                << cases[c].name << ", p = " << p;  // joint 99.9 % interval
             RecordProperty(std::string(cases[c].name) + ", p = " + std::to_string(p),
                            std::to_string(difference / error) + " joint errors; " +
                                std::to_string(100.0 * difference / stored[c][k].value) + " %");

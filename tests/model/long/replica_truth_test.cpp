@@ -19,7 +19,10 @@ struct Size {
 };
 
 /// Shown when a test fails.
-void PrintTo(const Size& size, std::ostream* out) { *out << size.replicas << " replicas, spatial " << size.spatial; }
+void PrintTo(const Size& size, std::ostream* out)
+{
+    *out << size.replicas << " replicas, spatial " << size.spatial;
+}
 
 class ReplicasAtSize : public testing::TestWithParam<Size> {};
 
@@ -33,25 +36,29 @@ TEST_P(ReplicasAtSize, MatchBruteForceOverFleets)
     // Of 100 intervals at 95 %, 89 and more are what chance leaves: three standard deviations.
     const int covering = replicas.covering_seeds(sorted_quantile(brute, 0.99), 1024);
     EXPECT_GE(covering, 89);
-    RecordProperty("bias in %", std::to_string(100.0 * bias.value) + " +- " + std::to_string(100.0 * bias.error));
+    RecordProperty("bias in %",
+                   std::to_string(100.0 * bias.value) + " +- " + std::to_string(100.0 * bias.error));
     RecordProperty("covering seeds of 100", covering);
 }
 
 INSTANTIATE_TEST_SUITE_P(Fleets, ReplicasAtSize,
-                         testing::Values(Size{256, 0.0, 65536}, Size{256, 0.02, 65536}, Size{4096, 0.0, 16384},
-                                         Size{4096, 0.02, 16384}),
+                         testing::Values(Size{256, 0.0, 65536}, Size{256, 0.02, 65536},
+                                         Size{4096, 0.0, 16384}, Size{4096, 0.02, 16384}),
                          [](const testing::TestParamInfo<Size>& size) {
-                             return std::to_string(size.param.replicas) + (size.param.spatial > 0.0 ? "spatial" : "alike");
+                             return std::to_string(size.param.replicas) +
+                                    (size.param.spatial > 0.0 ? "spatial" : "alike");
                          });
 
 TEST(ReplicasOfAFleet, MatchBruteForceAtFourThousand)
 {
     const ReplicaTruth replicas(4096, 0.02);
     constexpr int steps = 128;
-    const Bias bias =
-        bias_given_fleet(replicas.ranked({0, block_fleets, steps}), replicas.brute({0, block_fleets, steps}), steps).mean;
+    const Bias bias = bias_given_fleet(replicas.ranked({0, block_fleets, steps}),
+                                       replicas.brute({0, block_fleets, steps}), steps)
+                          .mean;
     EXPECT_TRUE(bias.within(allowed)) << bias.value << " +- " << bias.error;
-    RecordProperty("mean bias in %", std::to_string(100.0 * bias.value) + " +- " + std::to_string(100.0 * bias.error));
+    RecordProperty("mean bias in %",
+                   std::to_string(100.0 * bias.value) + " +- " + std::to_string(100.0 * bias.error));
 }
 
 /// A fleet's own p99: intervals from 384 of its steps, against 3072 steps by brute force.
@@ -72,13 +79,14 @@ TEST(ReplicasOfAFleet, IntervalsCoverItsOwnQuantile)
         const int fleet = k % block_fleets;
         const auto truth_at = brute.begin() + static_cast<std::ptrdiff_t>(fleet) * steps;
         const double truth = sorted_quantile(sorted(std::vector<double>(truth_at, truth_at + steps)), 0.99);
-        const std::size_t at =
-            static_cast<std::size_t>(fleet) * later + steps + static_cast<std::size_t>(k / block_fleets) * section;
+        const std::size_t at = static_cast<std::size_t>(fleet) * later + steps +
+                               static_cast<std::size_t>(k / block_fleets) * section;
         const Estimate e = quantile_estimate(std::span(ranked).subspan(at, section), {}, 0.99, {});
         covering += e.low <= truth && truth <= e.high ? 1 : 0;
     }
     EXPECT_GE(covering, 89);
-    RecordProperty("mean bias in %", std::to_string(100.0 * bias.mean.value) + " +- " + std::to_string(100.0 * bias.mean.error));
+    RecordProperty("mean bias in %", std::to_string(100.0 * bias.mean.value) + " +- " +
+                                         std::to_string(100.0 * bias.mean.error));
     RecordProperty("furthest fleet, standard errors beyond 0.25 %", std::to_string(bias.furthest));
     RecordProperty("covering sections of 100", covering);
 }

@@ -41,9 +41,11 @@ TEST(AlternateProducts, AreSaved)
 /// k, o and up run again: 36 % of the operations of the products.
 TEST(AlternateProducts, RunAgainIfNotSaved)
 {
-    const double again = recompute_calls(llama_layer(), shape_of_alternate(), Recompute::selective).needed_flops();
+    const double again =
+        recompute_calls(llama_layer(), shape_of_alternate(), Recompute::selective).needed_flops();
     EXPECT_NEAR(again, 2.0 * alternate_tokens * 4096.0 * (1024.0 + 4096.0 + 14336.0), 1e-9 * again);
-    const double of_products = 2.0 * alternate_tokens * 4096.0 * (4096.0 + 2.0 * 1024.0 + 4096.0 + 3.0 * 14336.0);
+    const double of_products =
+        2.0 * alternate_tokens * 4096.0 * (4096.0 + 2.0 * 1024.0 + 4096.0 + 3.0 * 14336.0);
     EXPECT_NEAR(again / of_products, 0.365, 0.005);
 }
 

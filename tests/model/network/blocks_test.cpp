@@ -47,14 +47,20 @@ const std::vector<Case>& all_blocks()
         case_of("experts beside a shared one",
                 ExpertsBlock{.count = 16, .active = 4, .inner = 512, .shared = 1024, .shared_gate = true}),
         case_of("experts with biases", ExpertsBlock{.count = 16, .active = 4, .inner = 512, .bias = true}),
-        case_of("latent experts", ExpertsBlock{.count = 16, .active = 4, .inner = 512, .shared = 1024, .latent = 256}),
-        case_of("window", AttentionBlock{.heads = 16, .kv_heads = 8, .head = 64, .window = 256, .sinks = true}),
+        case_of("latent experts",
+                ExpertsBlock{.count = 16, .active = 4, .inner = 512, .shared = 1024, .latent = 256}),
+        case_of("window",
+                AttentionBlock{.heads = 16, .kv_heads = 8, .head = 64, .window = 256, .sinks = true}),
         case_of("chunks", AttentionBlock{.heads = 16, .kv_heads = 8, .head = 64, .chunk = 512}),
+        case_of("gated attention", AttentionBlock{.heads = 16,
+                                                  .kv_heads = 8,
+                                                  .head = 64,
+                                                  .bias = Biases::qkv,
+                                                  .query_key_norm = QueryKeyNorm::head,
+                                                  .gate = true}),
         case_of(
-            "gated attention",
-            AttentionBlock{
-                .heads = 16, .kv_heads = 8, .head = 64, .bias = Biases::qkv, .query_key_norm = QueryKeyNorm::head, .gate = true}),
-        case_of("cross attention", AttentionBlock{.heads = 16, .kv_heads = 16, .head = 64, .context = 128, .context_width = 512}),
+            "cross attention",
+            AttentionBlock{.heads = 16, .kv_heads = 16, .head = 64, .context = 128, .context_width = 512}),
         case_of("latent attention of whole queries", LatentAttentionBlock{16, 0, 128, 32, 64, 64}),
         case_of("sparse latent attention", LatentAttentionBlock{.heads = 16,
                                                                 .query_rank = 384,
@@ -65,11 +71,18 @@ const std::vector<Case>& all_blocks()
                                                                 .index_keys = 256,
                                                                 .index_heads = 8,
                                                                 .index_head = 64}),
-        case_of("sparse attention",
-                AttentionBlock{.heads = 16, .kv_heads = 8, .head = 64, .index_keys = 256, .index_heads = 8, .index_head = 64}),
-        case_of("attention of narrow values", AttentionBlock{.heads = 16, .kv_heads = 8, .head = 64, .value = 32}),
-        case_of("attention of compressed queries", AttentionBlock{.heads = 16, .kv_heads = 8, .head = 64, .query_rank = 256}),
-        case_of("attention of keys as values", AttentionBlock{.heads = 16, .kv_heads = 8, .head = 64, .keys_as_values = true}),
+        case_of("sparse attention", AttentionBlock{.heads = 16,
+                                                   .kv_heads = 8,
+                                                   .head = 64,
+                                                   .index_keys = 256,
+                                                   .index_heads = 8,
+                                                   .index_head = 64}),
+        case_of("attention of narrow values",
+                AttentionBlock{.heads = 16, .kv_heads = 8, .head = 64, .value = 32}),
+        case_of("attention of compressed queries",
+                AttentionBlock{.heads = 16, .kv_heads = 8, .head = 64, .query_rank = 256}),
+        case_of("attention of keys as values",
+                AttentionBlock{.heads = 16, .kv_heads = 8, .head = 64, .keys_as_values = true}),
         case_of("mamba2", Mamba2Block{.heads = 32, .head = 64, .groups = 8, .state = 128, .chunk = 128}),
         case_of("gated delta", GatedDeltaBlock{.key_heads = 8, .value_heads = 16}),
         case_of("delta by channel", GatedDeltaBlock{.key_heads = 16, .value_heads = 16, .by_channel = true}),
@@ -96,21 +109,28 @@ TEST(Blocks, ObstaclesNameTheQuantityAndTheBlock)
         w.kinds = {{.name = "a", .blocks = {MlpBlock{12288}, block}}};
         return w;
     };
-    const auto undivided = [&of](const BlockDescription& block, int tp) { return of(block).undivided_text(tp); };
-    EXPECT_EQ(undivided(AttentionBlock{.heads = 32, .kv_heads = 8}, 3), "32 heads of block \"attention\" in layer \"a\"");
+    const auto undivided = [&of](const BlockDescription& block, int tp) {
+        return of(block).undivided_text(tp);
+    };
+    EXPECT_EQ(undivided(AttentionBlock{.heads = 32, .kv_heads = 8}, 3),
+              "32 heads of block \"attention\" in layer \"a\"");
     EXPECT_EQ(undivided(AttentionBlock{.heads = 96, .kv_heads = 6}, 4),
               "6 key/value heads of block \"attention\" in layer \"a\"");
-    EXPECT_EQ(undivided(AttentionBlock{.heads = 32, .kv_heads = 8}, 16), "");  // key/value heads on two GPUs each
-    EXPECT_EQ(undivided(Mamba2Block{.heads = 128, .head = 64, .groups = 8}, 16), "8 groups of block \"mamba2\" in layer \"a\"");
+    EXPECT_EQ(undivided(AttentionBlock{.heads = 32, .kv_heads = 8}, 16),
+              "");  // key/value heads on two GPUs each
+    EXPECT_EQ(undivided(Mamba2Block{.heads = 128, .head = 64, .groups = 8}, 16),
+              "8 groups of block \"mamba2\" in layer \"a\"");
     EXPECT_EQ(undivided(GatedDeltaBlock{.key_heads = 16, .value_heads = 32}, 32),
               "16 key heads of block \"gated_delta\" in layer \"a\"");
     EXPECT_EQ(undivided(MlpBlock{1025}, 2), "1025 columns of block \"mlp\" in layer \"a\"");
     EXPECT_EQ(undivided(ExpertsBlock{.count = 8, .active = 2, .inner = 512, .shared = 1025}, 2),
               "1025 columns of shared experts of block \"experts\" in layer \"a\"");
-    EXPECT_EQ(undivided(ConvolutionBlock{}, 2), "block \"convolution\" in layer \"a\", whose convolutions are not divided");
+    EXPECT_EQ(undivided(ConvolutionBlock{}, 2),
+              "block \"convolution\" in layer \"a\", whose convolutions are not divided");
     EXPECT_EQ(undivided(ResidualConvolutionBlock{}, 1), "");
     const Workload linear_attention = of(GatedDeltaBlock{.key_heads = 16, .value_heads = 48});
-    EXPECT_EQ(linear_attention.unshared_text({.tp = 4, .cp = 8}), "48 value heads of block \"gated_delta\" in layer \"a\"");
+    EXPECT_EQ(linear_attention.unshared_text({.tp = 4, .cp = 8}),
+              "48 value heads of block \"gated_delta\" in layer \"a\"");
     const Workload plain = of(AttentionBlock{.heads = 32, .kernel = AttentionKernel::plain});
     EXPECT_EQ(plain.unshared_text({.cp = 2}),
               "block \"attention\" in layer \"a\", whose kernel = \"plain\" needs whole sequences");
@@ -118,27 +138,35 @@ TEST(Blocks, ObstaclesNameTheQuantityAndTheBlock)
     const Workload grouped = of(AttentionBlock{.heads = 24, .kv_heads = 8});
     EXPECT_EQ(grouped.unshared_text({.tp = 2, .cp = 16}), "");
     EXPECT_EQ(grouped.unshared_text({.tp = 2, .cp = 16, .ulysses = 4}), "");
-    EXPECT_EQ(grouped.unshared_text({.tp = 2, .cp = 16, .ulysses = 0}), "24 heads of block \"attention\" in layer \"a\"");
+    EXPECT_EQ(grouped.unshared_text({.tp = 2, .cp = 16, .ulysses = 0}),
+              "24 heads of block \"attention\" in layer \"a\"");
     EXPECT_EQ(of(AttentionBlock{.heads = 24, .kv_heads = 6}).unshared_text({.cp = 8, .ulysses = 8}),
               "6 key/value heads of block \"attention\" in layer \"a\"");
-    EXPECT_EQ(of(AttentionBlock{.heads = 32, .kv_heads = 4}).unshared_text({.cp = 8, .ulysses = 8}), "");  // on two GPUs each
+    EXPECT_EQ(of(AttentionBlock{.heads = 32, .kv_heads = 4}).unshared_text({.cp = 8, .ulysses = 8}),
+              "");  // on two GPUs each
     EXPECT_EQ(of(LatentAttentionBlock{.heads = 6, .key_value_rank = 8, .rotary = 8, .plain = 8, .value = 8})
                   .unshared_text({.cp = 4, .ulysses = 4}),
               "6 heads of block \"latent_attention\" in layer \"a\"");
     EXPECT_EQ(of(ExpertsBlock{.count = 60, .active = 4, .inner = 512}).undivided_experts_text(8),
               "60 experts of block \"experts\" in layer \"a\"");
     for (const Case& c : all_blocks()) {
-        EXPECT_EQ(c.kind.name.find("convolution") == std::string::npos || c.kind.name == "gated convolution", c.splits)
+        EXPECT_EQ(c.kind.name.find("convolution") == std::string::npos || c.kind.name == "gated convolution",
+                  c.splits)
             << c.kind.name;
     }
 }
 
 const LayerKind& block(const std::string& name)
 {
-    return std::find_if(all_blocks().begin(), all_blocks().end(), [&name](const Case& c) { return c.kind.name == name; })->kind;
+    return std::find_if(all_blocks().begin(), all_blocks().end(),
+                        [&name](const Case& c) { return c.kind.name == name; })
+        ->kind;
 }
 
-double forward_flops(const LayerKind& kind, const LayerShape& shape) { return forward_calls(kind, shape).needed_flops(); }
+double forward_flops(const LayerKind& kind, const LayerShape& shape)
+{
+    return forward_calls(kind, shape).needed_flops();
+}
 
 /// The adjoint of a product has two of its size, those of attention four for two.
 TEST(Blocks, BackwardNeedsTwiceTheForward)
@@ -180,14 +208,16 @@ TEST(Blocks, SplitsConserveWork)
         const double whole = forward_flops(kind, shape_of());
         if (divided) {
             const double once = flops_once_a_sample(kind);
-            EXPECT_NEAR(4.0 * (forward_flops(kind, shape_of(4)) - once), whole - once, 1e-9 * whole) << kind.name << ", tp";
+            EXPECT_NEAR(4.0 * (forward_flops(kind, shape_of(4)) - once), whole - once, 1e-9 * whole)
+                << kind.name << ", tp";
         }
         LayerShape contexts = shape_of();
         contexts.cp = 4;
         EXPECT_NEAR(4.0 * forward_flops(kind, contexts), whole, 1e-9 * whole) << kind.name << ", cp";
         LayerShape experts = shape_of();
         experts.ep = 8;
-        EXPECT_NEAR(forward_flops(kind, experts), whole, 1e-9 * whole) << kind.name << ", ep: tokens are as many";
+        EXPECT_NEAR(forward_flops(kind, experts), whole, 1e-9 * whole)
+            << kind.name << ", ep: tokens are as many";
     }
 }
 
@@ -222,7 +252,8 @@ TEST(Blocks, SelectiveRecomputeRunsNoProduct)
 {
     for (const auto& [kind, divided] : all_blocks()) {
         EXPECT_EQ(recompute_calls(kind, shape_of(), Recompute::selective).needed_flops(), 0.0) << kind.name;
-        EXPECT_LE(kept_of(kind, shape_of(), Recompute::selective).numbers, kept_of(kind, shape_of(), Recompute::none).numbers)
+        EXPECT_LE(kept_of(kind, shape_of(), Recompute::selective).numbers,
+                  kept_of(kind, shape_of(), Recompute::none).numbers)
             << kind.name;
     }
 }
@@ -243,10 +274,11 @@ TEST(Blocks, GatedMlpByHand)
 TEST(Blocks, LatentAttentionByHand)
 {
     const LayerKind& kind = block("latent attention");
-    const double weights =
-        384.0 * (hidden + 16.0 * 96.0) + 128.0 * (hidden + 16.0 * 128.0) + hidden * 32.0 + 16.0 * 64.0 * hidden;
+    const double weights = 384.0 * (hidden + 16.0 * 96.0) + 128.0 * (hidden + 16.0 * 128.0) + hidden * 32.0 +
+                           16.0 * 64.0 * hidden;
     EXPECT_EQ(parameters_of(kind, shape_of()).all, weights + hidden + 384.0 + 128.0);  // and three norms
-    EXPECT_NEAR(forward_flops(kind, shape_of()), sequence * (2.0 * weights + 0.5 * sequence * 2.0 * 16.0 * (96.0 + 64.0)), 1.0);
+    EXPECT_NEAR(forward_flops(kind, shape_of()),
+                sequence * (2.0 * weights + 0.5 * sequence * 2.0 * 16.0 * (96.0 + 64.0)), 1.0);
 }
 
 /// The indexer scores all keys; queries then meet the latent vectors of the keys that it chose: 128 numbers of content and 32 of
@@ -257,15 +289,19 @@ TEST(Blocks, SparseAttentionByHand)
     const double scores = 0.5 * sequence * 2.0 * 8.0 * 64.0;
     const LayerKind& latent = block("sparse latent attention");
     const double indexer = 384.0 * 8.0 * 64.0 + hidden * 64.0 + hidden * 8.0;
-    EXPECT_EQ(parameters_of(latent, shape_of()).all - parameters_of(block("latent attention"), shape_of()).all,
+    EXPECT_EQ(parameters_of(latent, shape_of()).all -
+                  parameters_of(block("latent attention"), shape_of()).all,
               indexer + 2.0 * 64.0);
     const double all_keys = 0.5 * sequence * 2.0 * 16.0 * (96.0 + 64.0);
     EXPECT_NEAR(forward_flops(latent, shape_of()) - forward_flops(block("latent attention"), shape_of()),
-                sequence * (2.0 * indexer + scores + pairs * 2.0 * 16.0 * (128.0 + 32.0 + 128.0) - all_keys), 1.0);
+                sequence * (2.0 * indexer + scores + pairs * 2.0 * 16.0 * (128.0 + 32.0 + 128.0) - all_keys),
+                1.0);
     const double own = hidden * 8.0 * 64.0 + hidden * 64.0;
-    EXPECT_EQ(parameters_of(block("sparse attention"), shape_of()).all - parameters_of(block("attention"), shape_of()).all,
+    EXPECT_EQ(parameters_of(block("sparse attention"), shape_of()).all -
+                  parameters_of(block("attention"), shape_of()).all,
               own + 2.0 * 64.0);
-    EXPECT_NEAR(forward_flops(block("sparse attention"), shape_of()) - forward_flops(block("attention"), shape_of()),
+    EXPECT_NEAR(forward_flops(block("sparse attention"), shape_of()) -
+                    forward_flops(block("attention"), shape_of()),
                 sequence * (2.0 * own + scores + (pairs - 0.5 * sequence) * 4.0 * 16.0 * 64.0), 1.0);
 }
 
@@ -276,7 +312,8 @@ TEST(Blocks, ProjectionsOfAttentionByHand)
         return parameters_of(block(name), shape_of()).all - parameters_of(block("attention"), shape_of()).all;
     };
     EXPECT_EQ(more("attention of narrow values"), -hidden * (8.0 + 16.0) * 32.0);
-    EXPECT_EQ(more("attention of compressed queries"), 256.0 * (hidden + 16.0 * 64.0) + 256.0 - hidden * 16.0 * 64.0);
+    EXPECT_EQ(more("attention of compressed queries"),
+              256.0 * (hidden + 16.0 * 64.0) + 256.0 - hidden * 16.0 * 64.0);
     EXPECT_EQ(more("attention of keys as values"), -hidden * 8.0 * 64.0);
 }
 
@@ -297,11 +334,13 @@ TEST(Blocks, ExpertsOnOneGroupHaveNoImbalance)
     experts.imbalance = 1000.0;
     const LayerKind uneven{"uneven", hidden, operators_of(experts, stream)};
     EXPECT_EQ(forward_flops(uneven, shape_of()), forward_flops(even, shape_of()));
-    EXPECT_EQ(kept_of(uneven, shape_of(), Recompute::none).numbers, kept_of(even, shape_of(), Recompute::none).numbers);
+    EXPECT_EQ(kept_of(uneven, shape_of(), Recompute::none).numbers,
+              kept_of(even, shape_of(), Recompute::none).numbers);
     LayerShape shared = shape_of();
     shared.ep = 4;  // the fullest group has all tokens, four times the mean
-    EXPECT_GT(kept_of(uneven, shared, Recompute::none).numbers, 3.0 * kept_of(even, shared, Recompute::none).numbers -
-                                                                    2.0 * kept_of(block("mlp"), shared, Recompute::none).numbers);
+    EXPECT_GT(kept_of(uneven, shared, Recompute::none).numbers,
+              3.0 * kept_of(even, shared, Recompute::none).numbers -
+                  2.0 * kept_of(block("mlp"), shared, Recompute::none).numbers);
 }
 
 /// Experts with biases add that of their results outside of the product, 12 bytes per number forward and 16 backward, and limit the
@@ -321,9 +360,14 @@ TEST(Blocks, ExpertsWithBiasesHaveKernelsBesideTheirProducts)
         return bytes;
     };
     const double copies = 4.0 * sequence;
-    const auto forward = [&](const LayerKind& kind, const LayerShape& shape) { return traffic(forward_calls(kind, shape)); };
-    EXPECT_EQ(forward(biased, shape_of()) - forward(plain, shape_of()), copies * (12.0 * hidden + 8.0 * 2.0 * 512.0));
-    const auto backward = [&](const LayerKind& kind) { return traffic(backward_calls(kind, shape_of(), Gradients::both)); };
+    const auto forward = [&](const LayerKind& kind, const LayerShape& shape) {
+        return traffic(forward_calls(kind, shape));
+    };
+    EXPECT_EQ(forward(biased, shape_of()) - forward(plain, shape_of()),
+              copies * (12.0 * hidden + 8.0 * 2.0 * 512.0));
+    const auto backward = [&](const LayerKind& kind) {
+        return traffic(backward_calls(kind, shape_of(), Gradients::both));
+    };
     EXPECT_EQ(backward(biased) - backward(plain), copies * (16.0 * hidden + 10.0 * 2.0 * 512.0));
     LayerShape graph = shape_of();
     graph.cuda_graphs = {Module::full_iteration};
@@ -353,7 +397,8 @@ TEST(Blocks, ConvolutionByHand)
 {
     const LayerKind& kind = block("convolution");
     EXPECT_EQ(parameters_of(kind, shape_of()).all, 9.0 * 320.0 * 320.0 + 320.0);
-    EXPECT_EQ(forward_flops(kind, shape_of()), sequence * 2.0 * 9.0 * 320.0 * 320.0);  // tokens are those of its result
+    EXPECT_EQ(forward_flops(kind, shape_of()),
+              sequence * 2.0 * 9.0 * 320.0 * 320.0);  // tokens are those of its result
     EXPECT_EQ(kept_of(kind, shape_of(), Recompute::none).numbers, 4.0 * sequence * 320.0);
 }
 
@@ -372,11 +417,14 @@ TEST(Blocks, ScansOfShortSequencesHaveOneChunk)
 {
     for (const int chunk : {2048, 4096}) {
         const LayerKind delta{"", hidden,
-                              operators_of(GatedDeltaBlock{.key_heads = 8, .value_heads = 16, .chunk = chunk}, stream)};
+                              operators_of(GatedDeltaBlock{.key_heads = 8, .value_heads = 16, .chunk = chunk},
+                                           stream)};
         const LayerKind whole{"", hidden,
-                              operators_of(GatedDeltaBlock{.key_heads = 8, .value_heads = 16, .chunk = 2048}, stream)};
+                              operators_of(GatedDeltaBlock{.key_heads = 8, .value_heads = 16, .chunk = 2048},
+                                           stream)};
         EXPECT_EQ(forward_flops(delta, shape_of()), forward_flops(whole, shape_of())) << chunk;
-        EXPECT_EQ(kept_of(delta, shape_of(), Recompute::none).numbers, kept_of(whole, shape_of(), Recompute::none).numbers)
+        EXPECT_EQ(kept_of(delta, shape_of(), Recompute::none).numbers,
+                  kept_of(whole, shape_of(), Recompute::none).numbers)
             << chunk;
     }
 }
@@ -405,7 +453,8 @@ TEST(Blocks, GatedDeltaByHand)
     const double k = 1024.0;
     const double w = 2048.0;
     const double products = hidden * (2.0 * k + 2.0 * w + 2.0 * 16.0) + w * hidden;
-    EXPECT_EQ(parameters_of(kind, shape_of()).all, products + 4.0 * (2.0 * k + w) + 2.0 * 16.0 + 128.0 + hidden);
+    EXPECT_EQ(parameters_of(kind, shape_of()).all,
+              products + 4.0 * (2.0 * k + w) + 2.0 * 16.0 + 128.0 + hidden);
     EXPECT_DOUBLE_EQ(forward_flops(kind, shape_of()) / sequence,
                      2.0 * products + 8.0 * (2.0 * k + w) +
                          16.0 * (6.0 * 128.0 * 128.0 + 64.0 * (6.0 * 128.0 + 4.0 * 128.0) + 64.0 * 64.0));
@@ -488,7 +537,8 @@ TEST(Blocks, HeadExchangesByHand)
     for (const int tp : {1, 2}) {
         const double own = sequence / 8.0;
         const LayerShape all = shape(tp, 8, 8);
-        const double keys = 2.0 * std::max(key_heads, 8.0 * tp) * size / tp;  // with tp = 2 each head is on two GPUs
+        const double keys =
+            2.0 * std::max(key_heads, 8.0 * tp) * size / tp;  // with tp = 2 each head is on two GPUs
         const double sent = 2.0 * own * (2.0 * heads * size / tp + keys);
         for (const Calls& calls : {forward_calls(kind, all), backward_calls(kind, all, Gradients::both)}) {
             const auto bytes = bytes_by_group(calls);
@@ -497,22 +547,26 @@ TEST(Blocks, HeadExchangesByHand)
         }
         const auto core = [&](const LayerShape& of) {
             const Calls calls = forward_calls(kind, of);
-            const auto found = std::find_if(calls.list().begin(), calls.list().end(), [](const AnyCall& call) {
-                const auto* kernel = std::get_if<KernelCall>(&call);
-                return kernel != nullptr && kernel->kind == KernelClass::attention;
-            });
+            const auto found =
+                std::find_if(calls.list().begin(), calls.list().end(), [](const AnyCall& call) {
+                    const auto* kernel = std::get_if<KernelCall>(&call);
+                    return kernel != nullptr && kernel->kind == KernelClass::attention;
+                });
             return std::get<KernelCall>(*found);
         };
         EXPECT_DOUBLE_EQ(core(all).flops, core(shape(tp, 1, 1)).flops / 8.0);
-        EXPECT_DOUBLE_EQ(core(all).n, core(shape(tp, 1, 1)).n);  // keys of a kernel: those of the whole sequence
+        EXPECT_DOUBLE_EQ(core(all).n,
+                         core(shape(tp, 1, 1)).n);  // keys of a kernel: those of the whole sequence
         // Four exchange heads, two of these groups pass keys on: half the tokens of the other.
         const LayerShape mixed = shape(tp, 8, 4);
         const auto bytes = bytes_by_group(forward_calls(kind, mixed));
-        EXPECT_DOUBLE_EQ(bytes.at(GroupKind::context_ring), 2.0 * sequence * 2.0 * std::max(1.0, key_heads / (4.0 * tp)) * size);
+        EXPECT_DOUBLE_EQ(bytes.at(GroupKind::context_ring),
+                         2.0 * sequence * 2.0 * std::max(1.0, key_heads / (4.0 * tp)) * size);
         EXPECT_DOUBLE_EQ(core(mixed).n, core(shape(tp, 2, 1)).n);
         // A kernel's result stays beside the exchanged one, and replicated keys are kept.
         const auto kept = [&](const LayerShape& of) { return kept_of(kind, of, Recompute::none).numbers; };
-        EXPECT_DOUBLE_EQ(kept(all) - kept(shape(tp, 8, 1)), own * (heads * size / tp + keys - 2.0 * key_heads * size / tp));
+        EXPECT_DOUBLE_EQ(kept(all) - kept(shape(tp, 8, 1)),
+                         own * (heads * size / tp + keys - 2.0 * key_heads * size / tp));
     }
 }
 
@@ -523,9 +577,10 @@ TEST(Blocks, TwoStreamsShareAttentionOnly)
     Workload w;
     w.hidden = static_cast<int>(hidden);
     w.normalisation = Normalisation::plain_norm;
-    w.kinds = {{.name = "a",
-                .blocks = {ModulationBlock{}, AttentionBlock{.heads = 16, .causal = false, .bias = Biases::all},
-                           MlpBlock{.inner = 4096, .bias = true}}}};
+    w.kinds = {
+        {.name = "a",
+         .blocks = {ModulationBlock{}, AttentionBlock{.heads = 16, .causal = false, .bias = Biases::all},
+                    MlpBlock{.inner = 4096, .bias = true}}}};
     const LayerKind one = layer_kind(w.kinds[0], w);
     w.kinds[0].second_stream = 512;
     const LayerKind two = layer_kind(w.kinds[0], w);
@@ -547,7 +602,8 @@ TEST(Blocks, TwoStreamsShareAttentionOnly)
     LayerShape shared = shape_of(2);
     shared.cp = 4;
     shared.ulysses = 2;
-    EXPECT_DOUBLE_EQ(8.0 * (forward_flops(two, shared) - 2.0 * vectors / 4.0), forward_flops(two, shape_of()) - 2.0 * vectors);
+    EXPECT_DOUBLE_EQ(8.0 * (forward_flops(two, shared) - 2.0 * vectors / 4.0),
+                     forward_flops(two, shape_of()) - 2.0 * vectors);
 }
 
 /// A modulation before parallel blocks scales their common input: it stays whole, and they share the rest as before.
@@ -557,14 +613,17 @@ TEST(Blocks, ModulationLeadsParallelBlocks)
     w.hidden = static_cast<int>(hidden);
     w.normalisation = Normalisation::plain_norm;
     w.kinds = {{.name = "a",
-                .blocks = {ModulationBlock{.vectors = 3}, AttentionBlock{.heads = 16, .causal = false}, MlpBlock{.inner = 4096}},
+                .blocks = {ModulationBlock{.vectors = 3}, AttentionBlock{.heads = 16, .causal = false},
+                           MlpBlock{.inner = 4096}},
                 .parallel = true}};
     const LayerKind modulated = layer_kind(w.kinds[0], w);
     w.kinds[0].blocks.erase(w.kinds[0].blocks.begin());
     const LayerKind plain = layer_kind(w.kinds[0], w);
     EXPECT_EQ(modulated.operators.size(), plain.operators.size() + 2);
-    EXPECT_EQ(parameters_of(modulated, shape_of()).all, parameters_of(plain, shape_of()).all + 3.0 * hidden * (hidden + 1.0));
-    EXPECT_EQ(forward_flops(modulated, shape_of()), forward_flops(plain, shape_of()) + 2.0 * 3.0 * hidden * hidden);
+    EXPECT_EQ(parameters_of(modulated, shape_of()).all,
+              parameters_of(plain, shape_of()).all + 3.0 * hidden * (hidden + 1.0));
+    EXPECT_EQ(forward_flops(modulated, shape_of()),
+              forward_flops(plain, shape_of()) + 2.0 * 3.0 * hidden * hidden);
 }
 
 /// What expert parallel GPUs hold together are all rows; a sample's sums travel there and back.
@@ -646,7 +705,11 @@ TEST(Blocks, FrozenTowersHaveNoBackward)
     Workload w;
     w.hidden = static_cast<int>(hidden);
     w.vocabulary = 32000;
-    w.kinds = {{.name = "patches", .blocks = {LinearBlock{.from = 588}}, .hidden = 256, .tokens = 0.25, .frozen = true},
+    w.kinds = {{.name = "patches",
+                .blocks = {LinearBlock{.from = 588}},
+                .hidden = 256,
+                .tokens = 0.25,
+                .frozen = true},
                {.name = "vision", .blocks = {MlpBlock{1024}}, .hidden = 256, .tokens = 0.25, .frozen = true},
                {.name = "join", .blocks = {LinearBlock{.from = 256}}, .tokens = 0.25},
                {.name = "text", .blocks = {AttentionBlock{.heads = 16}}}};
@@ -687,15 +750,17 @@ TEST(Blocks, ParallelBlocksMeetOnce)
     w.kinds[0].parallel = false;
     const LayerKind serial = layer_kind(w.kinds[0], w);
     const auto messages = [](const Calls& calls) {
-        return std::count_if(calls.list().begin(), calls.list().end(),
-                             [](const AnyCall& call) { return std::holds_alternative<CollectiveCall>(call); });
+        return std::count_if(calls.list().begin(), calls.list().end(), [](const AnyCall& call) {
+            return std::holds_alternative<CollectiveCall>(call);
+        });
     };
     EXPECT_EQ(messages(forward_calls(serial, shape_of(4))), 4);
     EXPECT_EQ(messages(forward_calls(parallel, shape_of(4))), 2);
     EXPECT_EQ(messages(backward_calls(serial, shape_of(4), Gradients::both)), 6);
     EXPECT_EQ(messages(backward_calls(parallel, shape_of(4), Gradients::both)), 3);
     EXPECT_EQ(forward_flops(parallel, shape_of()), forward_flops(serial, shape_of()));
-    EXPECT_EQ(parameters_of(serial, shape_of()).all - parameters_of(parallel, shape_of()).all, 2.0 * hidden);  // a norm
+    EXPECT_EQ(parameters_of(serial, shape_of()).all - parameters_of(parallel, shape_of()).all,
+              2.0 * hidden);  // a norm
 }
 
 }  // namespace

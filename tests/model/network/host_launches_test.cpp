@@ -39,8 +39,8 @@ Launches launches_of_layer(const Workload& workload, Precision precision, const 
     const CallTimes times(precision, cluster, groups);
     const Network network = network_of(workload);
     Launches sum;
-    for (const Calls& calls :
-         {forward_calls(network.kinds.front(), shape), backward_calls(network.kinds.front(), shape, Gradients::both)}) {
+    for (const Calls& calls : {forward_calls(network.kinds.front(), shape),
+                               backward_calls(network.kinds.front(), shape, Gradients::both)}) {
         for (const AnyCall& call : calls.list()) {
             if (const auto* kernel = std::get_if<KernelCall>(&call)) {
                 const Launches own = times.launches_of(*kernel);
@@ -85,7 +85,8 @@ TEST(HostLaunches, OfGroupedExpertsDoNotGrowWithTheirNumber)
 TEST(HostLaunches, OfBatchesAndGraphsAreNone)
 {
     EXPECT_EQ(launches_of_layer(layers_of_experts(1.5), Precision::bf16, {}).native, 0.0);
-    const Launches inside = launches_of_layer(layers_of_experts(), Precision::fp8, {}, {Module::full_iteration});
+    const Launches inside =
+        launches_of_layer(layers_of_experts(), Precision::fp8, {}, {Module::full_iteration});
     EXPECT_EQ(inside.native, 0.0);
     EXPECT_EQ(inside.python, 0.0);
     const double alone = launches_of_layer(layers_of_experts(), Precision::fp8, {}).python;
@@ -98,19 +99,25 @@ TEST(HostLaunches, AreWaitedForByTheirKind)
 {
     const SoftwareStack stack{.host = Seconds{2.0}, .host_native = Seconds{0.5}};
     PassBuilder pass(stack);
-    const PassCost cost =
-        pass.kernel(KernelClass::grouped_gemm, Seconds{1.0}, {.python = 1.0, .native = 6.0}).wait_for_host().done();
+    const PassCost cost = pass.kernel(KernelClass::grouped_gemm, Seconds{1.0}, {.python = 1.0, .native = 6.0})
+                              .wait_for_host()
+                              .done();
     const double both = std::cbrt(1.0 + 125.0);
     EXPECT_NEAR(cost.compute_s, both, 1e-12);
     EXPECT_NEAR(cost.host_s, both - 1.0, 1e-12);
     ASSERT_EQ(cost.segments.size(), 1U);
     EXPECT_EQ(cost.segments.front().back().kind, KernelClass::host_wait);
     PassBuilder faster(stack);
-    EXPECT_NEAR(
-        faster.kernel(KernelClass::gemm, Seconds{1.0}, {.python = 1.0, .native = 6.0}).wait_for_host(5.0).done().compute_s,
-        std::cbrt(2.0), 1e-12);
+    EXPECT_NEAR(faster.kernel(KernelClass::gemm, Seconds{1.0}, {.python = 1.0, .native = 6.0})
+                    .wait_for_host(5.0)
+                    .done()
+                    .compute_s,
+                std::cbrt(2.0), 1e-12);
     PassBuilder one_cost(SoftwareStack{.host = Seconds{2.0}});  // launches from C++ cost what others do
-    EXPECT_NEAR(one_cost.kernel(KernelClass::gemm, Seconds{1.0}, {.python = 1.0, .native = 6.0}).wait_for_host().done().compute_s,
+    EXPECT_NEAR(one_cost.kernel(KernelClass::gemm, Seconds{1.0}, {.python = 1.0, .native = 6.0})
+                    .wait_for_host()
+                    .done()
+                    .compute_s,
                 std::cbrt(1.0 + 14.0 * 14.0 * 14.0), 1e-9);
 }
 

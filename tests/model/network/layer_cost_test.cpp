@@ -19,12 +19,13 @@ constexpr double sbh = s * h;  // one sequence a microbatch
 
 LayerCosts costs_of(const Transformer& w, int tp, bool sequence_parallel, Recompute recompute)
 {
-    return layer_costs(w,
-                       {{.tp = tp,
-                         .recompute = recompute,
-                         .sequence_parallel = sequence_parallel ? SequenceParallel::on : SequenceParallel::off},
-                        2048},
-                       products_only());
+    return layer_costs(
+        w,
+        {{.tp = tp,
+          .recompute = recompute,
+          .sequence_parallel = sequence_parallel ? SequenceParallel::on : SequenceParallel::off},
+         2048},
+        products_only());
 }
 
 /// Korthikanti et al., arXiv 2205.05198: equations 1 (t = 1), 2 (tensor), 4 (and sequence parallel), 6 (selective), and 2sbh
@@ -51,7 +52,8 @@ TEST(LayerCosts, SaveInProportionToTheMicrobatch)
     const LayerCosts four = layer_costs(gpt_175b, {{.tp = 8, .microbatch = 4}, 2048}, products_only());
     EXPECT_DOUBLE_EQ(four.kinds.front().saved_bytes, 4.0 * one.kinds.front().saved_bytes);
     EXPECT_DOUBLE_EQ(four.kinds[0].input_bytes, 4.0 * one.kinds[0].input_bytes);
-    EXPECT_DOUBLE_EQ(one.kinds[0].input_bytes, 2.0 * sbh / 8.0);  // Narayanan et al., SC21, section 4.1: bsh split over tp
+    EXPECT_DOUBLE_EQ(one.kinds[0].input_bytes,
+                     2.0 * sbh / 8.0);  // Narayanan et al., SC21, section 4.1: bsh split over tp
 }
 
 /// The same section, appendix: 24 bsh^2 + 4 bs^2 h forward a layer, and 6bshV for the logits with their backward; in sum
@@ -65,7 +67,8 @@ TEST(ModelFlops, AreThoseOfThePaper)
                 1.0, 1e-12);
     Transformer flash = gpt_175b;
     flash.attention = AttentionKernel::flash;  // and causal: half of the scores
-    EXPECT_NEAR(model_flops_per_sequence(network_of(gpt_175b), 2048) - model_flops_per_sequence(network_of(flash), 2048),
+    EXPECT_NEAR(model_flops_per_sequence(network_of(gpt_175b), 2048) -
+                    model_flops_per_sequence(network_of(flash), 2048),
                 3.0 * layers * 2.0 * s * s * h, 1e9);
 }
 
@@ -99,14 +102,18 @@ TEST(LayerCosts, BackwardTakesTwiceTheForward)
 
 TEST(LayerCosts, RecomputeRepeatsTheForward)
 {
-    const auto layer = [](Recompute recompute) { return costs_of(gpt_175b, 8, true, recompute).kinds.front(); };
+    const auto layer = [](Recompute recompute) {
+        return costs_of(gpt_175b, 8, true, recompute).kinds.front();
+    };
     const PartCost none = layer(Recompute::none);
     const PartCost selective = layer(Recompute::selective);
     const PartCost full = layer(Recompute::full);
     EXPECT_NEAR(full.backward.compute_s, none.backward.compute_s + none.forward.compute_s, 1e-12);
-    EXPECT_NEAR(full.backward.communication_s, none.backward.communication_s + none.forward.communication_s, 1e-12);
+    EXPECT_NEAR(full.backward.communication_s, none.backward.communication_s + none.forward.communication_s,
+                1e-12);
     // Korthikanti et al., section 5: selective recompute repeats 4bs^2h of the layer, here at 128 / (128 + 64) of the rate.
-    EXPECT_NEAR(selective.backward.compute_s - none.backward.compute_s, 4.0 * s * s * h / 8.0 / 100e12 * 1.5, 1e-7);
+    EXPECT_NEAR(selective.backward.compute_s - none.backward.compute_s, 4.0 * s * s * h / 8.0 / 100e12 * 1.5,
+                1e-7);
     EXPECT_EQ(selective.backward.communication_s, none.backward.communication_s);
     for (const PartCost* part : {&selective, &full}) {
         EXPECT_EQ(part->forward.compute_s, none.forward.compute_s);
@@ -132,8 +139,8 @@ TEST(LayerCosts, ChainsHaveABarrierACollective)
     for (const bool sequence_parallel : {false, true}) {
         for (const int tp : {1, 8}) {
             const LayerCosts c = costs_of(gpt_175b, tp, sequence_parallel, Recompute::none);
-            for (const PassCost* pass :
-                 {&c.kinds.front().forward, &c.kinds.front().backward, &c.head.forward, &c.embedding.backward}) {
+            for (const PassCost* pass : {&c.kinds.front().forward, &c.kinds.front().backward, &c.head.forward,
+                                         &c.embedding.backward}) {
                 double compute = 0.0;
                 for (const Segment& segment : pass->segments) {
                     for (const Kernel& kernel : segment) {
@@ -141,8 +148,9 @@ TEST(LayerCosts, ChainsHaveABarrierACollective)
                     }
                 }
                 EXPECT_NEAR(compute, pass->compute_s, 1e-12 * compute);
-                const double exposed = std::accumulate(pass->exposed.begin(), pass->exposed.end(), 0.0,
-                                                       [](double sum, const Exposed& e) { return sum + e.seconds; });
+                const double exposed =
+                    std::accumulate(pass->exposed.begin(), pass->exposed.end(), 0.0,
+                                    [](double sum, const Exposed& e) { return sum + e.seconds; });
                 EXPECT_NEAR(exposed, pass->communication_s, 1e-12);
             }
             const std::size_t forward = sequence_parallel ? 4 : 2;
@@ -166,13 +174,17 @@ TEST(Workloads, HaveTheirPublishedSizes)
     EXPECT_NEAR(parameters_of(llama(126, 16384, 128, 53248)) / 1e9, 405.0, 0.01 * 405.0);
 }
 
-TEST(Phases, CountTheirSteps) { EXPECT_DOUBLE_EQ((Phase{15.6e12, 8192, 2048}).steps(), 15.6e12 / (8192.0 * 2048.0)); }
+TEST(Phases, CountTheirSteps)
+{
+    EXPECT_DOUBLE_EQ((Phase{15.6e12, 8192, 2048}).steps(), 15.6e12 / (8192.0 * 2048.0));
+}
 
 /// The head's matrix is the embedding's: there once in the network, on the first and on the last stage.
 TEST(LayerCosts, HaveTheParametersOfTheNetwork)
 {
     const LayerCosts c = costs_of(gpt_175b, 1, true, Recompute::none);
-    const double all = 96.0 * c.kinds.front().parameters.all + c.embedding.parameters.all + c.head.parameters.all;
+    const double all =
+        96.0 * c.kinds.front().parameters.all + c.embedding.parameters.all + c.head.parameters.all;
     EXPECT_EQ(c.head.parameters.tied, c.embedding.parameters.all);
     EXPECT_NEAR((all - c.head.parameters.tied) / parameters_of(gpt_175b), 1.0, 1e-12);
 }
@@ -238,7 +250,8 @@ TEST(LayerCosts, ShardedParametersAreGatheredBesideCompute)
     const LayerCosts c = layer_costs(w, shape, slow);
     const double way = 7.0 / 8.0 * c.kinds.front().parameters.all / 1e9;  // seconds a byte of a parameter
     EXPECT_NEAR(c.kinds.front().forward.communication_s, 2.0 * way - c.kinds.front().forward.compute_s, 1e-6);
-    EXPECT_NEAR(c.kinds.front().backward.communication_s, (2.0 + 4.0) * way - c.kinds.front().backward.compute_s, 1e-6);
+    EXPECT_NEAR(c.kinds.front().backward.communication_s,
+                (2.0 + 4.0) * way - c.kinds.front().backward.compute_s, 1e-6);
     shape.sharding = Sharding::zero2;
     EXPECT_NEAR(layer_costs(w, shape, slow).kinds.front().backward.communication_s,
                 4.0 * way - c.kinds.front().backward.compute_s, 1e-6);
@@ -250,7 +263,8 @@ TEST(LayerCosts, ShardedParametersAreGatheredBesideCompute)
     EXPECT_EQ(hidden.kinds.front().forward.communication_s, 0.0);
     shape.sharding = Sharding::zero3;
     shape.shard_gpus = 8;
-    EXPECT_NEAR(layer_costs(w, shape, fast).kinds.front().forward.communication_s, 0.1 * 2.0 * way / 300.0, 1e-9);
+    EXPECT_NEAR(layer_costs(w, shape, fast).kinds.front().forward.communication_s, 0.1 * 2.0 * way / 300.0,
+                1e-9);
 }
 
 /// Full recompute of a quarter of the layers makes each fourth layer one that recomputes.
@@ -267,7 +281,9 @@ TEST(LayerCosts, RecomputeOfSomeLayersIsOfThem)
     EXPECT_EQ(some.kinds[1].backward.compute_s, full.backward.compute_s);
     EXPECT_EQ(some.kinds[1].saved_bytes, full.saved_bytes);
     for (int chunk = 0; chunk < 24; ++chunk) {
-        EXPECT_EQ(std::accumulate(some.layers.begin() + 4 * chunk, some.layers.begin() + 4 * (chunk + 1), 0), 1) << chunk;
+        EXPECT_EQ(std::accumulate(some.layers.begin() + 4 * chunk, some.layers.begin() + 4 * (chunk + 1), 0),
+                  1)
+            << chunk;
     }
 }
 
@@ -287,7 +303,8 @@ TEST(LayerCosts, WaitForTheHostThatLaunchesThem)
         for (const double host : {1e-6, busy / launches, 1.0}) {
             c.stack.host = Seconds{host};
             const PassCost pass = layer_costs(gpt_175b, shape, c).kinds.front().forward;
-            EXPECT_NEAR((pass.compute_s + pass.communication_s) / std::cbrt(std::pow(busy, 3) + std::pow(launches * host, 3)),
+            EXPECT_NEAR((pass.compute_s + pass.communication_s) /
+                            std::cbrt(std::pow(busy, 3) + std::pow(launches * host, 3)),
                         1.0, 1e-9)
                 << tp << ' ' << host;
         }
@@ -299,7 +316,8 @@ TEST(LayerCosts, SoftmaxOfFewScoresIsNotFused)
 {
     const auto kernels = [](int microbatch) {
         std::size_t count = 0;
-        const LayerShape shape{{.tp = 4, .microbatch = microbatch, .sequence_parallel = SequenceParallel::off}, 1024};
+        const LayerShape shape{
+            {.tp = 4, .microbatch = microbatch, .sequence_parallel = SequenceParallel::off}, 1024};
         const LayerCosts costs = layer_costs(gpt(4, 1024, 8), shape, products_only());
         for (const Segment& segment : costs.kinds.front().forward.segments) {
             count += segment.size();
@@ -396,7 +414,8 @@ TEST(Offload, MovesActivationsBesideCompute)
     EXPECT_EQ(hidden.forward.communication_s, kept.forward.communication_s);
     c.accelerator.host_link = BytesPerSecond{kept.saved_bytes / (3.0 * kept.forward.compute_s)};
     const PartCost exposed = layer_costs(gpt_175b, shape, c).kinds.front();
-    EXPECT_NEAR(exposed.forward.communication_s - kept.forward.communication_s, 2.0 * kept.forward.compute_s, 1e-9);
+    EXPECT_NEAR(exposed.forward.communication_s - kept.forward.communication_s, 2.0 * kept.forward.compute_s,
+                1e-9);
     EXPECT_NEAR(exposed.backward.communication_s - kept.backward.communication_s,
                 3.0 * kept.forward.compute_s - kept.backward.compute_s, 1e-9);
 }
@@ -424,12 +443,14 @@ TEST(Mixtures, ComputeTheActiveExpertsAndHoldAll)
     const Transformer w = mixture();
     const double mlp = 3.0 * 4096.0 * 14336.0;
     EXPECT_NEAR(parameters_of(w) - parameters_of(dense), 32.0 * (7.0 * mlp + 8.0 * 4096.0), 1.0);
-    EXPECT_NEAR(model_flops_per_sequence(network_of(w), 4096) - model_flops_per_sequence(network_of(dense), 4096),
+    EXPECT_NEAR(model_flops_per_sequence(network_of(w), 4096) -
+                    model_flops_per_sequence(network_of(dense), 4096),
                 6.0 * 4096.0 * 32.0 * (mlp + 8.0 * 4096.0), 1e6);
     LayerShape shape{{}, 4096};
     const PartCost one = layer_costs(w, shape, products_only()).kinds.front();
     EXPECT_NEAR(one.parameters.expert, 8.0 * mlp, 1.0);
-    const double more = one.forward.compute_s - layer_costs(dense, shape, products_only()).kinds.front().forward.compute_s;
+    const double more =
+        one.forward.compute_s - layer_costs(dense, shape, products_only()).kinds.front().forward.compute_s;
     EXPECT_NEAR(more, 2.0 * 4096.0 * mlp / 100e12, 0.1 * more);
     shape.ep = 8;
     const PartCost eighth = layer_costs(w, shape, products_only()).kinds.front();
@@ -444,7 +465,9 @@ TEST(Mixtures, ImbalanceCostsUpToTheCapacity)
     Transformer w = mixture();
     LayerShape shape{{}, 4096};
     shape.ep = 8;
-    const auto forward = [&] { return layer_costs(w, shape, products_only()).kinds.front().forward.compute_s; };
+    const auto forward = [&] {
+        return layer_costs(w, shape, products_only()).kinds.front().forward.compute_s;
+    };
     const double even = forward();
     w.experts.imbalance = 2.0;
     const double uneven = forward();
@@ -467,8 +490,9 @@ TEST(Mixtures, DenseLayersKeepTheirMlp)
     const LayerShape shape{{}, 4096};
     const LayerCosts costs = layer_costs(w, shape, products_only());
     ASSERT_EQ(costs.kinds.size(), 2U);
-    EXPECT_EQ(costs.kinds[costs.layers[7]].forward.compute_s,
-              layer_costs(llama(32, 4096, 32, 14336), shape, products_only()).kinds.front().forward.compute_s);
+    EXPECT_EQ(
+        costs.kinds[costs.layers[7]].forward.compute_s,
+        layer_costs(llama(32, 4096, 32, 14336), shape, products_only()).kinds.front().forward.compute_s);
     EXPECT_EQ(costs.kinds[costs.layers[8]].forward.compute_s,
               layer_costs(mixture(), shape, products_only()).kinds.front().forward.compute_s);
 }
@@ -497,7 +521,8 @@ TEST(LayerCosts, EightBitProductsTakeHalfTheTime)
     const double attention = 4.0 * s * s * h / 100e12 * 1.5;  // stays in 16 bits, at two thirds of the rate
     const double half = 0.5 * (wide.forward.compute_s - attention) + attention;
     EXPECT_GT(narrow.forward.compute_s, half);
-    EXPECT_LT(narrow.forward.compute_s, 1.02 * half);  // pipelines over k take as long to fill as four times the steps of 16 bits
+    EXPECT_LT(narrow.forward.compute_s,
+              1.02 * half);  // pipelines over k take as long to fill as four times the steps of 16 bits
     EXPECT_EQ(narrow.saved_bytes, wide.saved_bytes);
 }
 
@@ -603,7 +628,8 @@ TEST(LayerCosts, MicrobatchesPairInTheSteadyPhase)
     const auto hidden_share = [&](int batch) {
         const auto exposed_s = [&](ExpertOverlap overlap) {
             plan.expert_overlap = overlap;
-            const LayerCosts costs = layer_costs(with_shared_experts(), layer_shape(plan, 8192, batch), cluster);
+            const LayerCosts costs =
+                layer_costs(with_shared_experts(), layer_shape(plan, 8192, batch), cluster);
             return costs.kinds.front().forward.communication_s;
         };
         return 1.0 - exposed_s(ExpertOverlap::microbatches) / exposed_s(ExpertOverlap::off);

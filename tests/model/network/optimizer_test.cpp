@@ -19,7 +19,8 @@ TEST(Optimizer, HoldsThePublishedBytes)
     const OptimizerSettings blocks{.states = NumberType::int8};
     EXPECT_DOUBLE_EQ(blocks.state_bytes(true), 4.0 + 2.0 + 2.0 * 4.0 / 256.0);
     // All in 16 bits: 8 bytes, 43.47 GB of Mistral 7B as foundation-model-stack/fms-acceleration measured (6.00 without gradients).
-    const OptimizerSettings pure{.states = NumberType::bf16, .master = MasterCopy::none, .gradients = NumberType::bf16};
+    const OptimizerSettings pure{
+        .states = NumberType::bf16, .master = MasterCopy::none, .gradients = NumberType::bf16};
     EXPECT_EQ(2.0 + pure.gradient_bytes() + pure.state_bytes(true), 8.0);
     EXPECT_EQ(pure.update_traffic(true), 3.0 * 2.0 + 2.0 * 4.0 + 2.0 * 2.0);  // the parameter is read, too
     // bitsandbytes and torchao: 2.03 and 1.06 bytes of two moments with their scales. Lion has one moment, Adafactor next to none.
@@ -60,7 +61,8 @@ TEST(Optimizer, MuonComputesItsIterations)
     const Cluster cluster = products_only();
     const LayerCosts costs = layer_costs(network_of(w), Precision::bf16, {{}, 4096}, cluster);
     const auto flops = [](double r, double c) { return 20.0 * r * r * c + 10.0 * r * r * r; };
-    const double expected = flops(8192.0, 10240.0) + flops(8192.0, 8192.0) + flops(8192.0, 57344.0) + flops(8192.0, 28672.0);
+    const double expected =
+        flops(8192.0, 10240.0) + flops(8192.0, 8192.0) + flops(8192.0, 57344.0) + flops(8192.0, 28672.0);
     EXPECT_NEAR(costs.kinds[0].orthogonal_s / (expected / 100e12), 1.0, 0.03);  // tiles at the edges
     EXPECT_EQ(costs.head.orthogonal_s, 0.0);
 }

@@ -30,8 +30,10 @@ Workload network_with(AttentionKernel kernel)
     w.name = "moe";
     w.hidden = 7168;
     w.normalisation = Normalisation::rms_norm;
-    w.kinds = {{.name = "moe", .blocks = {attention, ExpertsBlock{.count = 256, .active = 8, .inner = 2048, .shared = 2048}}},
-               {.name = "dense", .blocks = {attention, MlpBlock{18432, Activation::swiglu, false}}}};
+    w.kinds = {
+        {.name = "moe",
+         .blocks = {attention, ExpertsBlock{.count = 256, .active = 8, .inner = 2048, .shared = 2048}}},
+        {.name = "dense", .blocks = {attention, MlpBlock{18432, Activation::swiglu, false}}}};
     w.sequence = {{0, 1}, {1, 1}};
     return w;
 }
@@ -48,7 +50,9 @@ LayerShape shape_with(const ModuleSet& modules, int ep = 1)
 double dropped(const LayerKind& kind, const ModuleSet& modules)
 {
     const LayerShape shape = shape_with(modules);
-    return (kept_of(kind, shape, Recompute::none).numbers - kept_of(kind, shape, Recompute::selective).numbers) / tokens;
+    return (kept_of(kind, shape, Recompute::none).numbers -
+            kept_of(kind, shape, Recompute::selective).numbers) /
+           tokens;
 }
 
 double repeated_flops(const LayerKind& kind, const ModuleSet& modules)
@@ -70,7 +74,8 @@ TEST(RecomputeModules, DropWhatEachMakesAgain)
     EXPECT_DOUBLE_EQ(dropped(moe, {Module::mla_up_proj}), query_rank + key_rank + queries_keys_values);
     EXPECT_DOUBLE_EQ(dropped(moe, {Module::moe_act}), k * f);
     EXPECT_DOUBLE_EQ(dropped(moe, {Module::shared_experts}), 2.0 * f + f);
-    EXPECT_DOUBLE_EQ(dropped(moe, {Module::moe}), k * hidden_size + k * 2.0 * f + k * f + k * hidden_size + 2.0 * f + f);
+    EXPECT_DOUBLE_EQ(dropped(moe, {Module::moe}),
+                     k * hidden_size + k * 2.0 * f + k * f + k * hidden_size + 2.0 * f + f);
     EXPECT_DOUBLE_EQ(dropped(dense, {Module::mlp}), 3.0 * 18432.0);
     EXPECT_DOUBLE_EQ(dropped(dense, {Module::moe}), 0.0);
     EXPECT_DOUBLE_EQ(dropped(moe, {Module::layernorm, Module::moe_act}), 2.0 * hidden_size + k * f);
@@ -87,7 +92,8 @@ TEST(RecomputeModules, RepeatTheirOwnWork)
     EXPECT_DOUBLE_EQ(repeated_flops(moe, {Module::mla_up_proj}),
                      2.0 * (query_rank * head_count * key + key_rank * head_count * (128.0 + value)));
     EXPECT_DOUBLE_EQ(repeated_flops(moe, {Module::shared_experts}), 2.0 * 3.0 * hidden_size * f);
-    EXPECT_DOUBLE_EQ(repeated_flops(moe, {Module::moe}), 2.0 * (hidden_size * 256.0 + (k + 1.0) * 3.0 * hidden_size * f));
+    EXPECT_DOUBLE_EQ(repeated_flops(moe, {Module::moe}),
+                     2.0 * (hidden_size * 256.0 + (k + 1.0) * 3.0 * hidden_size * f));
     EXPECT_DOUBLE_EQ(repeated_flops(kind_of_network(1), {Module::mlp}), 2.0 * 3.0 * hidden_size * 18432.0);
     const auto exchanges = [&](const ModuleSet& modules) {
         int count = 0;
@@ -98,7 +104,8 @@ TEST(RecomputeModules, RepeatTheirOwnWork)
         return count;
     };
     EXPECT_EQ(exchanges({Module::moe}), 2);  // dispatch and combination
-    EXPECT_EQ(exchanges({Module::moe_act, Module::layernorm, Module::mla_up_proj, Module::shared_experts}), 0);
+    EXPECT_EQ(exchanges({Module::moe_act, Module::layernorm, Module::mla_up_proj, Module::shared_experts}),
+              0);
 }
 
 /// Fused attention makes its scores again itself; plain attention drops the 5 a s^2 bytes of Korthikanti et al., arXiv
@@ -106,12 +113,15 @@ TEST(RecomputeModules, RepeatTheirOwnWork)
 TEST(RecomputeModules, CoreAttentionIsThatOfPlainAttention)
 {
     const LayerKind flash = kind_of_network(0);
-    EXPECT_EQ(recomputed_operators(flash, {Module::core_attn}), std::vector<bool>(flash.operators.size(), false));
+    EXPECT_EQ(recomputed_operators(flash, {Module::core_attn}),
+              std::vector<bool>(flash.operators.size(), false));
     const LayerKind plain = kind_of_network(0, AttentionKernel::plain);
     const LayerShape shape = shape_with({Module::core_attn});
-    EXPECT_DOUBLE_EQ(kept_of(plain, shape, Recompute::none).bytes - kept_of(plain, shape, Recompute::selective).bytes,
+    EXPECT_DOUBLE_EQ(kept_of(plain, shape, Recompute::none).bytes -
+                         kept_of(plain, shape, Recompute::selective).bytes,
                      5.0 * head_count * tokens * tokens);
-    EXPECT_DOUBLE_EQ(kept_of(plain, shape, Recompute::none).numbers, kept_of(plain, shape, Recompute::selective).numbers);
+    EXPECT_DOUBLE_EQ(kept_of(plain, shape, Recompute::none).numbers,
+                     kept_of(plain, shape, Recompute::selective).numbers);
 }
 
 TEST(RecomputeModules, DefaultsAreScoresElseElementwiseResults)
@@ -134,7 +144,8 @@ TEST(RecomputeModules, ActivationsMayBeStoredInEightBits)
     };
     const double wide = saved();
     w.activation_storage = ActivationStorage::fp8;
-    const double inputs = query_rank + key_rank + head_count * value + k * (hidden_size + 2.0 * f + f) + 2.0 * f + f;
+    const double inputs =
+        query_rank + key_rank + head_count * value + k * (hidden_size + 2.0 * f + f) + 2.0 * f + f;
     EXPECT_NEAR(wide - saved(), tokens * inputs * (2.0 - (1.0 + 1.0 / 32.0)), 1.0);
 }
 
@@ -142,7 +153,9 @@ TEST(RecomputeModules, ActivationsMayBeStoredInEightBits)
 TEST(RecomputeModules, ResultsOfExpertsStayWhereRoutingWeightsMultiplyThem)
 {
     Workload w = network_with(AttentionKernel::flash);
-    const auto kept = [&] { return kept_of(network_of(w).kinds.front(), shape_with({}), Recompute::none).numbers / tokens; };
+    const auto kept = [&] {
+        return kept_of(network_of(w).kinds.front(), shape_with({}), Recompute::none).numbers / tokens;
+    };
     const double results = kept();
     w.change<ExpertsBlock>([](ExpertsBlock& experts) { experts.weights = RoutingWeights::activations; });
     EXPECT_DOUBLE_EQ(results - kept(), k * hidden_size);

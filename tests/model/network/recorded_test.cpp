@@ -39,7 +39,10 @@ const std::vector<std::pair<std::string, Recorded>>& all_work()
     return all;
 }
 
-double recorded_flops(const Recorded& recorded) { return forward_calls(of(recorded), recorded_shape()).needed_flops(); }
+double recorded_flops(const Recorded& recorded)
+{
+    return forward_calls(of(recorded), recorded_shape()).needed_flops();
+}
 
 std::vector<KernelCall> kernels(const Calls& calls)
 {
@@ -93,7 +96,8 @@ TEST(Recorded, ProductIsALinearOfItsRows)
          {std::pair{forward_calls(linear, recorded_shape(64)), forward_calls(recorded, recorded_shape())},
           std::pair{backward_calls(linear, recorded_shape(64), Gradients::both),
                     backward_calls(recorded, recorded_shape(), Gradients::both)},
-          std::pair{weight_gradient_calls(linear, recorded_shape(64)), weight_gradient_calls(recorded, recorded_shape())}}) {
+          std::pair{weight_gradient_calls(linear, recorded_shape(64)),
+                    weight_gradient_calls(recorded, recorded_shape())}}) {
         const auto a = kernels(expected);
         const auto b = kernels(found);
         ASSERT_EQ(a.size(), b.size());
@@ -115,13 +119,15 @@ TEST(Recorded, AttentionIsThatOfItsQueries)
     EXPECT_EQ(forward_calls(attention, recorded_shape(48)).needed_flops(),
               forward_calls(recorded, recorded_shape()).needed_flops());
     // A causal half of the pairs.
-    EXPECT_EQ(forward_calls(recorded, recorded_shape()).needed_flops(), samples * 8.0 * 48.0 * 48.0 * (16.0 + 32.0));
+    EXPECT_EQ(forward_calls(recorded, recorded_shape()).needed_flops(),
+              samples * 8.0 * 48.0 * 48.0 * (16.0 + 32.0));
 }
 
 /// The gradient of the input has the input's positions for rows, and a quarter of the taps for each.
 TEST(Recorded, ConvolutionsGradientHasThePositionsOfItsInput)
 {
-    const auto gradient = kernels(backward_calls(of(all_work()[2].second), recorded_shape(), Gradients::input));
+    const auto gradient =
+        kernels(backward_calls(of(all_work()[2].second), recorded_shape(), Gradients::input));
     ASSERT_EQ(gradient.size(), 1);
     EXPECT_EQ(gradient[0].m, samples * 400.0);
     EXPECT_EQ(gradient[0].n, 16.0);
@@ -140,7 +146,8 @@ TEST(Recorded, ConvolutionByDepthStreams)
 
 TEST(Recorded, KeepsWhatWasRecorded)
 {
-    const Recorded recorded{.work = Recorded::Traffic{}, .own = {.all = 12.0}, .keeps = 5.0, .keeps_bytes = 8.0};
+    const Recorded recorded{
+        .work = Recorded::Traffic{}, .own = {.all = 12.0}, .keeps = 5.0, .keeps_bytes = 8.0};
     const Kept kept = kept_of(of(recorded), recorded_shape(), Recompute::none);
     EXPECT_EQ(kept.numbers, samples * 5.0);
     EXPECT_EQ(kept.bytes, samples * 8.0);

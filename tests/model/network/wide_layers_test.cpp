@@ -79,7 +79,8 @@ TEST(WideLayers, PeakOfProductsCountsEachInItsPrecision)
     const Calls calls = forward_calls(network.kinds[0], {{}, sequence});
     for (const AnyCall& call : calls.list()) {
         const auto* kernel = std::get_if<KernelCall>(&call);
-        narrow_flops += kernel != nullptr && kernel->roof == Roof::product ? 3.0 * 6.0 * kernel->needed_flops : 0.0;
+        narrow_flops +=
+            kernel != nullptr && kernel->roof == Roof::product ? 3.0 * 6.0 * kernel->needed_flops : 0.0;
     }
     const double share = narrow_flops / model_flops_per_sequence(network, sequence);
     EXPECT_NEAR(narrow, 1.0 / (1.0 - 0.5 * share), 1e-9);
@@ -98,7 +99,9 @@ TEST(WideLayers, EachBlockAddsItsOwn)
     const auto saved = [](const LayerCosts& costs) { return layer(costs, 0).saved_bytes; };
     EXPECT_NEAR(saved(costs_of_layers(decoder(Precision::fp8, {.blocks = {"attention"}}))) +
                     saved(costs_of_layers(decoder(Precision::fp8, {.blocks = {"mlp"}}))),
-                saved(costs_of_layers(decoder(Precision::fp8))) + saved(costs_of_layers(decoder(Precision::bf16))), 1.0);
+                saved(costs_of_layers(decoder(Precision::fp8))) +
+                    saved(costs_of_layers(decoder(Precision::bf16))),
+                1.0);
 }
 
 TEST(WideLayers, TheFirstAndLastLayersAreKindsOfTheirOwn)
@@ -160,8 +163,10 @@ TEST(WideLayers, ExpertsFuseTheirActivation)
         return layer(costs, 0).forward.compute_s + layer(costs, 0).backward.compute_s;
     };
     const ModuleSet whole{Module::full_iteration};
-    EXPECT_LT(time(true, Precision::mxfp8, whole, Activation::swiglu), time(false, Precision::mxfp8, whole, Activation::swiglu));
-    EXPECT_EQ(time(true, Precision::mxfp8, {}, Activation::swiglu), time(false, Precision::mxfp8, {}, Activation::swiglu));
+    EXPECT_LT(time(true, Precision::mxfp8, whole, Activation::swiglu),
+              time(false, Precision::mxfp8, whole, Activation::swiglu));
+    EXPECT_EQ(time(true, Precision::mxfp8, {}, Activation::swiglu),
+              time(false, Precision::mxfp8, {}, Activation::swiglu));
     EXPECT_EQ(time(true, Precision::fp8_current, whole, Activation::swiglu),
               time(false, Precision::fp8_current, whole, Activation::swiglu));
     EXPECT_EQ(time(true, Precision::mxfp8, whole, Activation::squared_relu),

@@ -52,14 +52,18 @@ TEST(Accumulation, RoundsEachSum)
 
 TEST(Accumulation, FewerBitsAndMoreTermsDeviateMore)
 {
-    const auto rms = [](const char* name, std::size_t terms) { return sum_deviation(bf16, accumulator(name), terms, 1).rms; };
+    const auto rms = [](const char* name, std::size_t terms) {
+        return sum_deviation(bf16, accumulator(name), terms, 1).rms;
+    };
     for (const char* name : {"fp32", "fp22", "fp16", "bf16"}) {
         EXPECT_GT(rms(name, 4096), 2.0 * rms(name, 256)) << name;
     }
     EXPECT_LT(rms("fp32", 4096), rms("fp16", 4096));
     EXPECT_LT(rms("fp16", 4096), rms("bf16", 4096));
-    EXPECT_LT(rms("fp22, FP32 every 128", 4096), 0.3 * rms("fp22", 4096));  // truncation drifts: 32 times as many terms
-    EXPECT_LT(rms("fp22, FP32 every 128", 4096), 1.1 * rms("fp22, FP32 every 128", 256));  // promotion ends the drift
+    EXPECT_LT(rms("fp22, FP32 every 128", 4096),
+              0.3 * rms("fp22", 4096));  // truncation drifts: 32 times as many terms
+    EXPECT_LT(rms("fp22, FP32 every 128", 4096),
+              1.1 * rms("fp22, FP32 every 128", 256));  // promotion ends the drift
 }
 
 /// DeepSeek-V3, arXiv 2412.19437, section 3.3.2: with 4,096 terms the largest relative error of FP8 products is near 2 %.
@@ -104,9 +108,10 @@ TEST(Linear, DeviatesByTheRoundingOfItsOperands)
 TEST(Linear, Fp8DeviatesAsItsUnitRoundoffSays)
 {
     const LinearInputs<float> in = random_linear(64, 512, 64, 1);
-    const double rms = deviation(linear_output(in, Emulated(*number_format("mxfp8-e4m3"), Arithmetic::fp32_accumulation)),
-                                 linear_output(widened(in), ExactArithmetic()))
-                           .rms;
+    const double rms =
+        deviation(linear_output(in, Emulated(*number_format("mxfp8-e4m3"), Arithmetic::fp32_accumulation)),
+                  linear_output(widened(in), ExactArithmetic()))
+            .rms;
     EXPECT_GT(rms, std::sqrt(2.0) / 16.0 / (2.0 * std::sqrt(3.0)));
     EXPECT_LT(rms, std::sqrt(2.0) / 16.0 / std::sqrt(3.0) * 1.1);
 }

@@ -15,8 +15,9 @@ constexpr std::size_t head = 32;
 
 Emulated in_format(const char* format, Arithmetic arithmetic) { return {*number_format(format), arithmetic}; }
 
-Deviation forward_deviation(const AttentionInputs<float>& in, const AttentionOutputs<double>& exact, AttentionMethod method,
-                            const char* format, Arithmetic arithmetic, const TileShape& tile = {})
+Deviation forward_deviation(const AttentionInputs<float>& in, const AttentionOutputs<double>& exact,
+                            AttentionMethod method, const char* format, Arithmetic arithmetic,
+                            const TileShape& tile = {})
 {
     return deviation(emulated_output(in, method, tile, in_format(format, arithmetic)), exact.output);
 }
@@ -68,7 +69,8 @@ TEST(Attention, ExactGradientsAreDifferencesOfTheOutput)
         AttentionInputs<float> in = random_attention(12, 8, causal, 1);
         const AttentionOutputs<double> exact = exact_attention(in);
         for (const auto& [input, gradient] :
-             {std::pair{&in.q, &exact.q_gradient}, std::pair{&in.k, &exact.k_gradient}, std::pair{&in.v, &exact.v_gradient}}) {
+             {std::pair{&in.q, &exact.q_gradient}, std::pair{&in.k, &exact.k_gradient},
+              std::pair{&in.v, &exact.v_gradient}}) {
             for (const std::size_t i : {0U, 5U, 11U}) {
                 float& x = input->row(i)[2];
                 const float before = x;
@@ -89,12 +91,14 @@ TEST(Attention, BothMethodsAreExactInFp32)
     for (const bool causal : {true, false}) {
         const AttentionInputs<float> in = random_attention(150, head, causal, 2);
         const AttentionOutputs<double> exact = exact_attention(in);
-        for (const auto& [method, tile] :
-             {std::pair{AttentionMethod::plain, TileShape{}}, std::pair{AttentionMethod::flash, TileShape{16, 16}},
-              std::pair{AttentionMethod::flash, TileShape{64, 32}}, std::pair{AttentionMethod::flash, TileShape{32, 64}},
-              std::pair{AttentionMethod::flash, TileShape{256, 256}}}) {
+        for (const auto& [method, tile] : {std::pair{AttentionMethod::plain, TileShape{}},
+                                           std::pair{AttentionMethod::flash, TileShape{16, 16}},
+                                           std::pair{AttentionMethod::flash, TileShape{64, 32}},
+                                           std::pair{AttentionMethod::flash, TileShape{32, 64}},
+                                           std::pair{AttentionMethod::flash, TileShape{256, 256}}}) {
             for (const Arithmetic arithmetic : {Arithmetic::all_rounded, Arithmetic::fp32_accumulation}) {
-                const AttentionOutputs<float> out = emulated_attention(in, method, tile, in_format("fp32", arithmetic));
+                const AttentionOutputs<float> out =
+                    emulated_attention(in, method, tile, in_format("fp32", arithmetic));
                 EXPECT_LT(deviation(out.output, exact.output).largest, 5e-6);
                 EXPECT_LT(deviation(out.q_gradient, exact.q_gradient).largest, 5e-6);
                 EXPECT_LT(deviation(out.k_gradient, exact.k_gradient).largest, 5e-6);
@@ -109,7 +113,8 @@ TEST(Attention, ResultsDoNotDependOnThreads)
     const int before = omp_get_max_threads();
     const AttentionInputs<float> in = random_attention(96, head, true, 3);
     for (const AttentionMethod method : {AttentionMethod::plain, AttentionMethod::flash}) {
-        const Emulated arithmetic(*number_format("nvfp4"), Arithmetic::all_rounded, {Rounding::stochastic, 9});
+        const Emulated arithmetic(*number_format("nvfp4"), Arithmetic::all_rounded,
+                                  {Rounding::stochastic, 9});
         std::vector<std::vector<float>> gradients;
         for (const int threads : {1, 3}) {
             omp_set_num_threads(threads);
@@ -146,7 +151,8 @@ TEST_F(AttentionOfThePaper, DeviationFallsAsTheMantissaGrows)
 
 TEST_F(AttentionOfThePaper, FlashDeviatesOverThreeTimesAsMuchWhereEveryIntermediateIsRounded)
 {
-    const Deviation plain = forward_deviation(in, exact, AttentionMethod::plain, "bf16", Arithmetic::all_rounded);
+    const Deviation plain =
+        forward_deviation(in, exact, AttentionMethod::plain, "bf16", Arithmetic::all_rounded);
     EXPECT_GT(flash("bf16").largest, 3.0 * plain.largest);
     EXPECT_GT(flash("bf16").rms, 3.0 * plain.rms);
 }
@@ -163,8 +169,9 @@ TEST_F(AttentionOfThePaper, DeviationGrowsWithTheSequence)
     double shorter = 0.0;
     for (const std::size_t sequence : {128U, 256U, 512U, 1024U}) {
         const AttentionInputs<float> of = random_attention(sequence, head, false, 1, Elements::uniform);
-        const double rms =
-            forward_deviation(of, exact_attention(of), AttentionMethod::flash, "bf16", Arithmetic::all_rounded, tile).rms;
+        const double rms = forward_deviation(of, exact_attention(of), AttentionMethod::flash, "bf16",
+                                             Arithmetic::all_rounded, tile)
+                               .rms;
         EXPECT_GT(rms, shorter) << sequence;
         shorter = rms;
     }
@@ -177,8 +184,10 @@ TEST(Attention, WithFp32AccumulationFlashDeviatesLess)
     const AttentionInputs<float> in = random_attention(512, head, true, 1, Elements::outliers);
     const AttentionOutputs<double> exact = exact_attention(in);
     for (const char* format : {"fp16", "bf16"}) {
-        EXPECT_LT(forward_deviation(in, exact, AttentionMethod::flash, format, Arithmetic::fp32_accumulation).rms,
-                  0.7 * forward_deviation(in, exact, AttentionMethod::plain, format, Arithmetic::fp32_accumulation).rms);
+        EXPECT_LT(
+            forward_deviation(in, exact, AttentionMethod::flash, format, Arithmetic::fp32_accumulation).rms,
+            0.7 * forward_deviation(in, exact, AttentionMethod::plain, format, Arithmetic::fp32_accumulation)
+                      .rms);
     }
 }
 

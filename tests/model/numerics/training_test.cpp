@@ -37,9 +37,11 @@ TEST(Training, DoesNotDependOnThreads)
 {
     const int before = omp_get_max_threads();
     omp_set_num_threads(1);
-    const auto alone = train({}, {.format = *number_format("bf16"), .kernel = AttentionMethod::flash}, {5}, 1);
+    const auto alone =
+        train({}, {.format = *number_format("bf16"), .kernel = AttentionMethod::flash}, {5}, 1);
     omp_set_num_threads(3);
-    const auto shared = train({}, {.format = *number_format("bf16"), .kernel = AttentionMethod::flash}, {5}, 1);
+    const auto shared =
+        train({}, {.format = *number_format("bf16"), .kernel = AttentionMethod::flash}, {5}, 1);
     omp_set_num_threads(before);
     EXPECT_EQ(alone[0].weights, shared[0].weights);
     EXPECT_EQ(alone[0].loss, shared[0].loss);
@@ -68,8 +70,10 @@ TEST(Training, FlashMovesWeightsLessThanLowPrecisionAndThanOtherInitialWeights)
 
 TEST(Training, FewerBitsMoveWeightsMore)
 {
-    const auto all =
-        trained({{.format = fp32}, {.format = fp16}, {.format = *number_format("bf16")}, {.format = *number_format("fp8-e4m3")}});
+    const auto all = trained({{.format = fp32},
+                              {.format = fp16},
+                              {.format = *number_format("bf16")},
+                              {.format = *number_format("fp8-e4m3")}});
     double before = 0.0;
     for (std::size_t i = 1; i < all.size(); ++i) {
         const double moved = distance(all[i], all[0], 1);

@@ -23,7 +23,8 @@ struct Work {
 };
 
 /// Persistent GPUs with rare slow ones, stages and microbatches that vary. All barriers have the same members.
-BruteForceJob lively_job(const ScheduleShape& shape, const BarrierWidths& widths, int replicas, const Work& work)
+BruteForceJob lively_job(const ScheduleShape& shape, const BarrierWidths& widths, int replicas,
+                         const Work& work)
 {
     BruteForceJob job;
     job.shape = shape;
@@ -39,7 +40,8 @@ BruteForceJob lively_job(const ScheduleShape& shape, const BarrierWidths& widths
     EqualLayers equal;
     equal.layers = work.layers;
     equal.forward = {{{gemm(1.0), brute_force_kernel(KernelClass::attention, 0.6)}, end}, {{gemm(2.0)}, end}};
-    equal.backward = {{{gemm(2.0), brute_force_kernel(KernelClass::elementwise, 0.8)}, end}, {{gemm(4.0)}, end}};
+    equal.backward = {{{gemm(2.0), brute_force_kernel(KernelClass::elementwise, 0.8)}, end},
+                      {{gemm(4.0)}, end}};
     equal.transfer_s = 0.2;
     equal.gather_s = work.gather_s;
     equal.reduce_s = work.reduce_s;
@@ -72,11 +74,20 @@ TEST(Coupling, PerStageWithItsCollective)
 
 TEST(Coupling, EveryBarrierOfOneStage) { expect_agreement(lively_job(one_stage, {2, 1, 16}, 16, {3}), 3000); }
 
-TEST(Coupling, EveryBarrierOfAPipeline) { expect_agreement(lively_job(four_stages, {1, 1, 16}, 16, {3}), 1500); }
+TEST(Coupling, EveryBarrierOfAPipeline)
+{
+    expect_agreement(lively_job(four_stages, {1, 1, 16}, 16, {3}), 1500);
+}
 
-TEST(Coupling, GroupsAcrossReplicasOfOneStage) { expect_agreement(lively_job(one_stage, {1, 1, 8}, 64, {3}), 1500, 3); }
+TEST(Coupling, GroupsAcrossReplicasOfOneStage)
+{
+    expect_agreement(lively_job(one_stage, {1, 1, 8}, 64, {3}), 1500, 3);
+}
 
-TEST(Coupling, GroupsAcrossReplicasOfAPipeline) { expect_agreement(lively_job(four_stages, {2, 1, 4}, 16, {2}), 1500, 2); }
+TEST(Coupling, GroupsAcrossReplicasOfAPipeline)
+{
+    expect_agreement(lively_job(four_stages, {2, 1, 4}, 16, {2}), 1500, 2);
+}
 
 /// Blocking gathers.
 TEST(Coupling, EveryLayer) { expect_agreement(lively_job(one_stage, {2, 1, 1, 16}, 16, {6}), 1500); }

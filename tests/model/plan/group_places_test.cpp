@@ -17,9 +17,11 @@
 namespace prismopt {
 namespace {
 
-constexpr std::array inside_layers{GroupKind::tensor,       GroupKind::context,       GroupKind::context_heads,
-                                   GroupKind::context_ring, GroupKind::expert_tensor, GroupKind::expert,
-                                   GroupKind::tables,       GroupKind::sharded,       GroupKind::between_shards};
+constexpr std::array inside_layers{GroupKind::tensor,        GroupKind::context,
+                                   GroupKind::context_heads, GroupKind::context_ring,
+                                   GroupKind::expert_tensor, GroupKind::expert,
+                                   GroupKind::tables,        GroupKind::sharded,
+                                   GroupKind::between_shards};
 
 /// Counts by listing the members of a group, the obvious way.
 Group counted(const std::vector<int>& members, const Cluster& cluster)
@@ -87,8 +89,9 @@ int uneven_groups(const LayerGroups& groups)
     int uneven = 0;
     for (const GroupKind kind : inside_layers) {
         const Groups& of_kind = groups.of(kind);
-        uneven += static_cast<int>(
-            std::count_if(of_kind.begin(), of_kind.end(), [](const Group& group) { return group.size > 1 && !group.even(); }));
+        uneven += static_cast<int>(std::count_if(of_kind.begin(), of_kind.end(), [](const Group& group) {
+            return group.size > 1 && !group.even();
+        }));
     }
     return uneven;
 }
@@ -131,7 +134,8 @@ TEST(GroupPlaces, LieWhereTheirMembersDo)
                     add(counted(members_of(kind, index, stage, plan, placement), c.cluster), distinct);
                 }
                 const ExchangeGroups& exchange = places.exchange(stage);
-                EXPECT_EQ(sorted(kind == GroupKind::data ? exchange.data : exchange.expert_data), sorted(distinct))
+                EXPECT_EQ(sorted(kind == GroupKind::data ? exchange.data : exchange.expert_data),
+                          sorted(distinct))
                     << text_of(c) << " " << stage;
             }
         }
@@ -144,8 +148,8 @@ constexpr std::array collectives{Collective::all_reduce, Collective::all_gather,
                                  Collective::all_to_all};
 
 /// Expects that groups on a cluster take as long as others on another one.
-void expect_equal_times(const Groups& groups, const Cluster& cluster, const Groups& others, const Cluster& other,
-                        const std::string& what)
+void expect_equal_times(const Groups& groups, const Cluster& cluster, const Groups& others,
+                        const Cluster& other, const std::string& what)
 {
     for (const Collective collective : collectives) {
         EXPECT_EQ(slowest_collective(collective, Bytes{1e8}, groups, cluster).si,
@@ -170,7 +174,9 @@ TEST(GroupPlaces, HaveNoUseOfNodesThatHoldOneMember)
         const LayerGroups& alone = places_apart.layers[places_apart.replicas.front().layers.front()];
         for (const GroupKind kind : inside_layers) {
             const Groups& own = groups.of(kind);
-            const auto apart_from_others = [](const Group& group) { return group.tiers[0].units == group.size; };
+            const auto apart_from_others = [](const Group& group) {
+                return group.tiers[0].units == group.size;
+            };
             if (own.empty() || !std::all_of(own.begin(), own.end(), apart_from_others)) {
                 continue;
             }
@@ -197,7 +203,8 @@ TEST(GroupPlaces, InsideANodeNeedNoNetwork)
         for (const LayerGroups& groups : places.layers) {
             for (const GroupKind kind : inside_layers) {
                 const Groups& own = groups.of(kind);
-                if (own.empty() || std::any_of(own.begin(), own.end(), [](const Group& g) { return g.tiers[0].units > 1; })) {
+                if (own.empty() || std::any_of(own.begin(), own.end(),
+                                               [](const Group& g) { return g.tiers[0].units > 1; })) {
                     continue;
                 }
                 ++found;

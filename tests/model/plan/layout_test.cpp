@@ -30,7 +30,8 @@ TEST(Layout, HoldsEachLayerOnceAndInOrder)
                 for (int v = 1; v <= 4; ++v) {
                     const auto result = layout(layers, plan(pp, v, split));
                     const int units = layers + (split == LayerSplit::slots ? 2 : 0);
-                    ASSERT_EQ(std::holds_alternative<Infeasible>(result), units < pp * v) << layers << " " << pp << " " << v;
+                    ASSERT_EQ(std::holds_alternative<Infeasible>(result), units < pp * v)
+                        << layers << " " << pp << " " << v;
                     if (units < pp * v) {
                         EXPECT_EQ(std::get<Infeasible>(result).reason, Reason::layers_and_chunks);
                         continue;
@@ -51,9 +52,11 @@ TEST(Layout, HoldsEachLayerOnceAndInOrder)
                     }
                     EXPECT_EQ(next, layers);
                     EXPECT_LE(longest - shortest, 1);
-                    if (longest > shortest) {  // the ends are not the longest; the first only when all but the last are
-                        const auto longer = std::count_if(chunks.begin(), chunks.end(),
-                                                          [&](const Chunk& c) { return slots(c, split) == longest; });
+                    if (longest >
+                        shortest) {  // the ends are not the longest; the first only when all but the last are
+                        const auto longer = std::count_if(chunks.begin(), chunks.end(), [&](const Chunk& c) {
+                            return slots(c, split) == longest;
+                        });
                         EXPECT_LT(slots(chunks.back(), split), longest);
                         EXPECT_EQ(slots(chunks.front(), split) == longest, longer == pp * v - 1);
                     }

@@ -114,7 +114,8 @@ TEST(NodeOrder, OneListedNodeLeavesTheOthersDrawn)
     Problem problem = example_problem(lively_variability(), 256, widths);
     const ParallelPlan plan = plan_of(8, 8, 8);
     const auto p99 = [&] {
-        std::vector<double> draws = sample_steps(graph_of(problem, plan), problem.noise, {0, 1024, 1}, {3, Purpose::confirm, 8});
+        std::vector<double> draws =
+            sample_steps(graph_of(problem, plan), problem.noise, {0, 1024, 1}, {3, Purpose::confirm, 8});
         std::nth_element(draws.begin(), draws.begin() + 10, draws.end(), std::greater{});
         return draws[10];
     };
@@ -132,13 +133,15 @@ TEST(NodeOrder, OneListedNodeLeavesTheOthersDrawn)
 TEST(NodeOrder, AHotNodeNeedsNoMoreSimulatedReplicas)
 {
     Variability variability;
-    variability.residual[static_cast<std::size_t>(KernelClass::gemm)] = Distribution{LogNormal{0.1}, {}, 20.0, "test"};
+    variability.residual[static_cast<std::size_t>(KernelClass::gemm)] =
+        Distribution{LogNormal{0.1}, {}, 20.0, "test"};
     Problem problem = example_problem(variability, 256, widths);
     problem.cluster.node_factors.assign(problem.cluster.nodes(), 1.0);
     problem.cluster.node_factors[3] = 2.0;
     const ExecutionGraph graph = graph_of(problem, plan_of(8, 8, 8));
     const auto p99 = [&](int simulated) {
-        std::vector<double> draws = sample_steps(graph, problem.noise, {0, 1024, 1}, {3, Purpose::confirm, simulated});
+        std::vector<double> draws =
+            sample_steps(graph, problem.noise, {0, 1024, 1}, {3, Purpose::confirm, simulated});
         std::nth_element(draws.begin(), draws.begin() + 10, draws.end(), std::greater{});
         return draws[10];
     };
@@ -153,7 +156,8 @@ TEST(NodeOrder, WithoutNoiseTheBoundIsTheStep)
     Problem problem = example_problem({}, 16, widths);
     problem.cluster.node_factors.assign(problem.cluster.nodes(), 1.0);
     problem.cluster.node_factors[6] = 1.5;
-    for (const NodeOrder order : {NodeOrder::packed, NodeOrder::spread, NodeOrder::first_stage, NodeOrder::last_stage}) {
+    for (const NodeOrder order :
+         {NodeOrder::packed, NodeOrder::spread, NodeOrder::first_stage, NodeOrder::last_stage}) {
         ParallelPlan plan = plan_of(8, 4, 2);
         plan.node_order = order;
         const ExecutionGraph graph = graph_of(problem, plan);
@@ -169,7 +173,8 @@ TEST(NodeOrder, DrawnNodesHaveTheSpatialDistribution)
     const double cv = 0.02;
     variability.gpu = {Normal{cv}, {}, 20.0, "test"};
     const Cluster cluster = example_cluster(4096);
-    const std::vector<double> factors = drawn_node_factors(variability, cluster.nodes(), cluster.gpus_per_node(), 3);
+    const std::vector<double> factors =
+        drawn_node_factors(variability, cluster.nodes(), cluster.gpus_per_node(), 3);
     ASSERT_EQ(factors.size(), 512U);
     double mean = 0.0;
     for (const double factor : factors) {

@@ -62,8 +62,8 @@ TEST(Phase, OnOneStageHasNoPipeline)
 TEST(Phase, OfPlansWithOneStageKeepsThem)
 {
     ParallelPlan whole{.dp = 8};
-    for (const PhasePlan& own :
-         {PhasePlan{.chunks = 2}, PhasePlan{.schedule = interleaved}, PhasePlan{.schedule = Schedule::zb_v}}) {
+    for (const PhasePlan& own : {PhasePlan{.chunks = 2}, PhasePlan{.schedule = interleaved},
+                                 PhasePlan{.schedule = Schedule::zb_v}}) {
         Phase phase{1e9, 1024, 64};
         phase.own = own;
         const ParallelPlan here = plan_in_phase(whole, phase);

@@ -82,7 +82,9 @@ TEST(Placement, CrossesByTheDimensionThatItIsToldTo)
 TEST(Placement, RefusesWhatCannotLieSo)
 {
     const Cluster cluster = buildings({}).cluster;
-    const auto refused = [&](const ParallelPlan& plan) { return placement_problem(plan, cluster).has_value(); };
+    const auto refused = [&](const ParallelPlan& plan) {
+        return placement_problem(plan, cluster).has_value();
+    };
     EXPECT_FALSE(refused(crossing(plan_of(4, 8, 8), Crossing::dp)));
     EXPECT_TRUE(refused(crossing(plan_of(4, 8, 5), Crossing::dp)));     // 5 replicas over 3 buildings
     EXPECT_FALSE(refused(crossing(plan_of(4, 8, 6), Crossing::dp)));    // 6 over 3
@@ -92,7 +94,8 @@ TEST(Placement, RefusesWhatCannotLieSo)
     ParallelPlan sharded = crossing(plan_of(4, 8, 8), Crossing::dp);
     sharded.sharding = Sharding::zero3;
     EXPECT_TRUE(refused(sharded));
-    EXPECT_TRUE(placement_problem(crossing(plan_of(4, 8, 2), Crossing::dp), example_cluster(4096)).has_value());  // one building
+    EXPECT_TRUE(placement_problem(crossing(plan_of(4, 8, 2), Crossing::dp), example_cluster(4096))
+                    .has_value());  // one building
 }
 
 /// One crossing each way a microbatch where stages are in runs, one a boundary where they are dealt out.
@@ -102,7 +105,9 @@ TEST(Placement, StagesInRunsCrossLessOften)
     const auto crossings = [&](Crossing what) {
         const ExecutionGraph graph = graph_of(problem, crossing(plan_of(8, 4, 4), what));
         return std::count_if(graph.distribution.begin(), graph.distribution.end(),
-                             [](const OpDistribution& distribution) { return distribution.transfer_s >= 1e-3F; });
+                             [](const OpDistribution& distribution) {
+                                 return distribution.transfer_s >= 1e-3F;
+                             });
     };
     EXPECT_EQ(crossings(Crossing::pp), 2);
     EXPECT_EQ(crossings(Crossing::pp_interleaved), 6);
@@ -137,7 +142,8 @@ TEST(Placement, TransfersHaveTheRegimeOfTheirTier)
     plan.sharding = Sharding::none;
     const ExecutionGraph graph = graph_of(problem, plan);
     const double mean = noise_free_step(graph).step_s;
-    const double transfer = static_cast<double>(graph.distribution[graph.distribution_at(1, Pass::forward)].transfer_s);
+    const double transfer =
+        static_cast<double>(graph.distribution[graph.distribution_at(1, Pass::forward)].transfer_s);
     ASSERT_GT(transfer, 1e-3);
     auto draws = sample_steps(graph, problem.noise, {0, 4096, 1}, {1, Purpose::search, 8});
     std::sort(draws.begin(), draws.end());
@@ -145,10 +151,13 @@ TEST(Placement, TransfersHaveTheRegimeOfTheirTier)
     for (const auto& [p, z] : {std::pair{0.5, 0.0}, {0.9, 1.2816}}) {
         const double factor = std::exp(sigma * z - 0.5 * sigma * sigma);
         // Stratified in blocks of 64: a rank is off by at most 1 / 64 of the probability; here its slope is below 3.
-        EXPECT_NEAR((draws[static_cast<std::size_t>(p * 4096)] - mean) / (2.0 * transfer), factor - 1.0, 3.0 / 64.0) << p;
+        EXPECT_NEAR((draws[static_cast<std::size_t>(p * 4096)] - mean) / (2.0 * transfer), factor - 1.0,
+                    3.0 / 64.0)
+            << p;
     }
     const Problem plain = buildings({});
-    const auto same = sample_steps(graph_of(plain, crossing(plan_of(8, 2, 1), Crossing::dp)), plain.noise, {0, 64, 1}, {});
+    const auto same =
+        sample_steps(graph_of(plain, crossing(plan_of(8, 2, 1), Crossing::dp)), plain.noise, {0, 64, 1}, {});
     EXPECT_EQ(*std::min_element(same.begin(), same.end()), *std::max_element(same.begin(), same.end()));
 }
 

@@ -20,8 +20,9 @@ void expect_round_trip(std::initializer_list<Enum> all)
 
 TEST(Names, AreReadBack)
 {
-    expect_round_trip({Schedule::gpipe, Schedule::one_f_one_b, Schedule::interleaved, Schedule::zb_h1, Schedule::zb_h2,
-                       Schedule::zb_v, Schedule::v_half, Schedule::v_min, Schedule::dualpipe, Schedule::dualpipe_v});
+    expect_round_trip({Schedule::gpipe, Schedule::one_f_one_b, Schedule::interleaved, Schedule::zb_h1,
+                       Schedule::zb_h2, Schedule::zb_v, Schedule::v_half, Schedule::v_min, Schedule::dualpipe,
+                       Schedule::dualpipe_v});
     expect_round_trip({PostValidation::off, PostValidation::on});
     expect_round_trip({Recompute::none, Recompute::selective, Recompute::full});
     expect_round_trip({Sharding::none, Sharding::zero1, Sharding::zero2, Sharding::zero3});
@@ -34,7 +35,8 @@ TEST(Names, AreReadBack)
 /// Names outlive code: results files hold them.
 TEST(Names, AreThoseOfTheFiles)
 {
-    EXPECT_EQ(choices<Schedule>(), "gpipe, 1f1b, interleaved, zb_h1, zb_h2, zb_v, v_half, v_min, dualpipe, dualpipe_v");
+    EXPECT_EQ(choices<Schedule>(),
+              "gpipe, 1f1b, interleaved, zb_h1, zb_h2, zb_v, v_half, v_min, dualpipe, dualpipe_v");
     EXPECT_EQ(choices<PlacementOrder>(), "tp-pp-dp, tp-dp-pp");
 }
 

@@ -23,7 +23,8 @@ struct MeshDimension {
 /// Groups along some dimensions of a mesh whose first dimension varies fastest: Megatron-Core's rule of RankGenerator
 /// (megatron/core/parallel_state.py, generate_masked_orthogonal_rank_groups), and, from the last dimension to the first, that of
 /// torch.distributed.device_mesh (row-major).
-std::set<std::vector<int>> groups_along(const std::vector<MeshDimension>& mesh, const std::set<std::string>& along)
+std::set<std::vector<int>> groups_along(const std::vector<MeshDimension>& mesh,
+                                        const std::set<std::string>& along)
 {
     int ranks = 1;
     for (const MeshDimension& dimension : mesh) {
@@ -73,29 +74,39 @@ TEST(ProcessGroups, AreThoseOfMegatronCore)
         const bool stages_last = plan.order == PlacementOrder::tp_dp_pp;
         const MeshDimension stages{"pp", plan.pp};
         const MeshDimension replicas{"dp", plan.dp};
-        const std::vector<MeshDimension> dense{
-            {"tp", plan.tp}, {"cp", plan.cp}, stages_last ? replicas : stages, stages_last ? stages : replicas};
+        const std::vector<MeshDimension> dense{{"tp", plan.tp},
+                                               {"cp", plan.cp},
+                                               stages_last ? replicas : stages,
+                                               stages_last ? stages : replicas};
         EXPECT_EQ(groups_of(GroupKind::tensor, plan, placement), groups_along(dense, {"tp"})) << text_of(c);
         EXPECT_EQ(groups_of(GroupKind::context, plan, placement), groups_along(dense, {"cp"})) << text_of(c);
-        EXPECT_EQ(groups_of(GroupKind::data, plan, placement), groups_along(dense, {"cp", "dp"})) << text_of(c);
+        EXPECT_EQ(groups_of(GroupKind::data, plan, placement), groups_along(dense, {"cp", "dp"}))
+            << text_of(c);
         // hierarchical_context_parallel_sizes: neighbours exchange heads, equal ones of them keys (arguments.py).
         std::vector<MeshDimension> levels = dense;
         levels[1] = {"heads", plan.head_gpus()};
         levels.insert(levels.begin() + 2, {"keys", plan.ring_gpus()});
-        EXPECT_EQ(groups_of(GroupKind::context_heads, plan, placement), groups_along(levels, {"heads"})) << text_of(c);
-        EXPECT_EQ(groups_of(GroupKind::context_ring, plan, placement), groups_along(levels, {"keys"})) << text_of(c);
+        EXPECT_EQ(groups_of(GroupKind::context_heads, plan, placement), groups_along(levels, {"heads"}))
+            << text_of(c);
+        EXPECT_EQ(groups_of(GroupKind::context_ring, plan, placement), groups_along(levels, {"keys"}))
+            << text_of(c);
         const int expert_replicas = plan.tp * plan.cp * plan.dp / (plan.ep * plan.etp);
         if (!stages_last && plan.pp > 1 && expert_replicas != plan.dp) {
             continue;  // Megatron-Core refuses it
         }
         ++with_experts;
         const MeshDimension of_experts{"dp", expert_replicas};
-        const std::vector<MeshDimension> experts{
-            {"tp", plan.etp}, {"ep", plan.ep}, stages_last ? of_experts : stages, stages_last ? stages : of_experts};
-        EXPECT_EQ(groups_of(GroupKind::expert_tensor, plan, placement), groups_along(experts, {"tp"})) << text_of(c);
+        const std::vector<MeshDimension> experts{{"tp", plan.etp},
+                                                 {"ep", plan.ep},
+                                                 stages_last ? of_experts : stages,
+                                                 stages_last ? stages : of_experts};
+        EXPECT_EQ(groups_of(GroupKind::expert_tensor, plan, placement), groups_along(experts, {"tp"}))
+            << text_of(c);
         EXPECT_EQ(groups_of(GroupKind::expert, plan, placement), groups_along(experts, {"ep"})) << text_of(c);
-        EXPECT_EQ(groups_of(GroupKind::tables, plan, placement), groups_along(experts, {"tp", "ep"})) << text_of(c);
-        EXPECT_EQ(groups_of(GroupKind::expert_data, plan, placement), groups_along(experts, {"dp"})) << text_of(c);
+        EXPECT_EQ(groups_of(GroupKind::tables, plan, placement), groups_along(experts, {"tp", "ep"}))
+            << text_of(c);
+        EXPECT_EQ(groups_of(GroupKind::expert_data, plan, placement), groups_along(experts, {"dp"}))
+            << text_of(c);
     }
     EXPECT_GT(with_experts, random_cases / 3);
 }
@@ -114,10 +125,15 @@ TEST(ProcessGroups, AreThoseOfADeviceMesh)
         const int shard = random.divisor(plan.dp);
         plan.shard_gpus = plan.cp * shard;
         const Placement placement = place(plan, c.cluster);
-        const std::vector<MeshDimension> mesh{
-            {"tp", plan.tp}, {"cp", plan.cp}, {"shard", shard}, {"replicate", plan.dp / shard}, {"pp", plan.pp}};
-        EXPECT_EQ(groups_of(GroupKind::sharded, plan, placement), groups_along(mesh, {"cp", "shard"})) << text_of(c);
-        EXPECT_EQ(groups_of(GroupKind::between_shards, plan, placement), groups_along(mesh, {"replicate"})) << text_of(c);
+        const std::vector<MeshDimension> mesh{{"tp", plan.tp},
+                                              {"cp", plan.cp},
+                                              {"shard", shard},
+                                              {"replicate", plan.dp / shard},
+                                              {"pp", plan.pp}};
+        EXPECT_EQ(groups_of(GroupKind::sharded, plan, placement), groups_along(mesh, {"cp", "shard"}))
+            << text_of(c);
+        EXPECT_EQ(groups_of(GroupKind::between_shards, plan, placement), groups_along(mesh, {"replicate"}))
+            << text_of(c);
     }
 }
 

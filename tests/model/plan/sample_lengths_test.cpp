@@ -30,10 +30,14 @@ double square(int tokens) { return static_cast<double>(tokens) * tokens; }
 
 TEST(SampleLengths, ALognormalHasItsMean)
 {
-    EXPECT_NEAR(mean_tokens(chats(Batching::padded), 1 << 20) / (300.0 * std::exp(0.5 * 0.9 * 0.9)), 1.0, 2e-3);
+    EXPECT_NEAR(mean_tokens(chats(Batching::padded), 1 << 20) / (300.0 * std::exp(0.5 * 0.9 * 0.9)), 1.0,
+                2e-3);
 }
 
-TEST(SampleLengths, LongSamplesAreCut) { EXPECT_EQ(mean_tokens(two_lengths(1000.0, 9000.0, Batching::padded), 5000), 3000.0); }
+TEST(SampleLengths, LongSamplesAreCut)
+{
+    EXPECT_EQ(mean_tokens(two_lengths(1000.0, 9000.0, Batching::padded), 5000), 3000.0);
+}
 
 /// P(all short) = 2^-b.
 TEST(SampleLengths, PaddedMicrobatchesAreAsLongAsTheirLongest)

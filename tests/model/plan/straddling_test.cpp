@@ -23,7 +23,8 @@ TEST(Straddling, AdvisesUnitsThatFit)
             ++advised;
             Cluster better = c.cluster;
             for (std::size_t tier = straddling.tier; tier < better.tiers.size(); ++tier) {
-                better.tiers[tier].group_gpus = better.tiers[tier].group_gpus / straddling.unit * straddling.fitting_unit;
+                better.tiers[tier].group_gpus =
+                    better.tiers[tier].group_gpus / straddling.unit * straddling.fitting_unit;
             }
             better.gpus = better.gpus / straddling.unit * straddling.fitting_unit;
             EXPECT_EQ(straddling.fitting_unit % (c.plan.tp * c.plan.cp), 0) << text_of(c);

@@ -67,7 +67,8 @@ std::vector<double> trained_by_steps(const Learning& of, int global_batch)
 const CriticalBatchFormula& formula(std::string_view name)
 {
     const auto formulas = critical_batch_formulas();
-    return *std::find_if(formulas.begin(), formulas.end(), [name](const CriticalBatchFormula& of) { return of.name == name; });
+    return *std::find_if(formulas.begin(), formulas.end(),
+                         [name](const CriticalBatchFormula& of) { return of.name == name; });
 }
 
 TEST(CriticalBatch, TwiceTheLeastTokensAndStepsAtTheCriticalBatch)
@@ -75,7 +76,8 @@ TEST(CriticalBatch, TwiceTheLeastTokensAndStepsAtTheCriticalBatch)
     const double critical = 4096.0 * 1024.0;
     const Learning small = learning(1e-12 * critical, critical);  // needs the least tokens
     EXPECT_NEAR(tokens_at(small, 4096), 2.0 * 1e12, critical);
-    EXPECT_NEAR(phases_of(small, 4096).front().steps(), 2.0 * 1e12 / critical, 1.0);  // S_min = E_min / B_crit
+    EXPECT_NEAR(phases_of(small, 4096).front().steps(), 2.0 * 1e12 / critical,
+                1.0);  // S_min = E_min / B_crit
     // Any batch is on the hyperbola of steps and tokens, but for whole steps.
     const double fewest_steps = 1e12 / critical;
     for (const int batch : {1, 64, 1000, 4096, 100'000}) {
@@ -83,7 +85,8 @@ TEST(CriticalBatch, TwiceTheLeastTokensAndStepsAtTheCriticalBatch)
         ASSERT_EQ(phases.size(), 1U);
         EXPECT_EQ(phases.front().global_batch, batch);
         EXPECT_EQ(phases.front().steps(), std::round(phases.front().steps()));
-        const double product = (phases.front().steps() / fewest_steps - 1.0) * (phases.front().tokens / 1e12 - 1.0);
+        const double product =
+            (phases.front().steps() / fewest_steps - 1.0) * (phases.front().tokens / 1e12 - 1.0);
         const double step = batch / 4096.0 * critical / 1e12;  // relative to the least tokens
         EXPECT_NEAR(product, 1.0, 2.0 * step * (phases.front().steps() / fewest_steps + 4096.0 / batch));
     }
@@ -107,7 +110,9 @@ TEST(CriticalBatch, IntegratesACriticalBatchThatChanges)
     for (const int batch : {64, 2048, 4096, 20'000}) {
         for (const Learning& of : {rising(3e6), rising(2e5), learning(3e6, 5e6)}) {
             const double step = 1024.0 * batch;
-            EXPECT_NEAR(tokens_at(of, batch), trained_by_steps(of, batch).front(), step + 1e-6 * of.as_given.tokens) << batch;
+            EXPECT_NEAR(tokens_at(of, batch), trained_by_steps(of, batch).front(),
+                        step + 1e-6 * of.as_given.tokens)
+                << batch;
         }
     }
     // A batch far above the critical one at the beginning costs more than the critical batch of the end says.
@@ -131,7 +136,8 @@ TEST(CriticalBatch, ARampTrainsTheRestInTheLastBatch)
         }
         EXPECT_EQ(total(phases_of(with_larger_critical_batches(of, 1.0), 4096)), total(phases));
         const Learning larger = with_larger_critical_batches(of, 4.0);
-        EXPECT_NEAR(phases_of(larger, 4096).back().tokens, trained_by_steps(larger, 4096).back(), 1e-4 * of.as_given.tokens);
+        EXPECT_NEAR(phases_of(larger, 4096).back().tokens, trained_by_steps(larger, 4096).back(),
+                    1e-4 * of.as_given.tokens);
         EXPECT_GT(std::abs(total(phases_of(larger, 4096)) - total(phases)), 1e-2 * of.as_given.tokens);
     }
 }

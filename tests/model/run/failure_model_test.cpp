@@ -18,7 +18,8 @@ namespace {
 /// Kokolis et al., arXiv 2410.21680: nodes of 8 GPUs, 5 minutes to restart, writes that cost nothing.
 FailureModel published(int gpus, double rate_per_1000_node_days, double restart_s, double interval_s)
 {
-    Reliability r{PerSecond{1e-3 * rate_per_1000_node_days / day}, Seconds{restart_s}, Seconds{interval_s}, Seconds{0.0}};
+    Reliability r{PerSecond{1e-3 * rate_per_1000_node_days / day}, Seconds{restart_s}, Seconds{interval_s},
+                  Seconds{0.0}};
     return failure_model(r, {gpus / 8, gpus});
 }
 FailureModel published(double interval_s) { return published(16384, 6.50, 5 * minute, interval_s); }
@@ -46,7 +47,8 @@ TEST(FailureModel, GivesThePublishedFirstOrderRatios)
 TEST(TrainingTime, AgreesWithTheFirstOrderFormWhereLossesAreSmall)
 {
     const double productive = 500.0 * hour;
-    for (const FailureModel& model : {published(5 * minute), published(100'000, 2.34, 2 * minute, 2 * minute)}) {
+    for (const FailureModel& model :
+         {published(5 * minute), published(100'000, 2.34, 2 * minute, 2 * minute)}) {
         const double exact = productive / expected_training_time(productive, model);
         EXPECT_NEAR(first_order_ettr(model), exact, 0.005);
         EXPECT_NEAR(productive / simulate(productive, model, 256).mean, exact, 0.01 * exact);
@@ -91,7 +93,8 @@ TEST(TrainingTime, RestartsFailToo)
     FailureModel model = poisson(0.0, 0.0, 6 * minute, 10.0);
     model.sources = {cause(1.0 / (20 * minute), 0.0, 10 * minute, 0)};
     const double productive = 300 * model.interval_s;
-    const double daly = 20 * minute * std::exp(10.0 / 20.0) * std::expm1((6 * minute + 10.0) / (20 * minute));  // his eq. 13
+    const double daly =
+        20 * minute * std::exp(10.0 / 20.0) * std::expm1((6 * minute + 10.0) / (20 * minute));  // his eq. 13
     EXPECT_NEAR(expected_training_time(productive, model), 299 * daly + model.interval_s, 1e-9 * 300 * daly);
     const auto check = [&] {
         const Simulated s = simulate(productive, model, 4000);
@@ -99,8 +102,8 @@ TEST(TrainingTime, RestartsFailToo)
         EXPECT_NEAR(s.mean, expected_training_time(productive, model), 4.0 * s.error + 2e-4 * s.mean + daly);
     };
     check();
-    model.sources = {cause(1.0 / (30 * minute), 2 * minute, 15 * minute, 0), cause(1.0 / hour, 5 * minute, 3 * minute, 1),
-                     cause(1.0 / day, hour, 10 * hour, 2)};
+    model.sources = {cause(1.0 / (30 * minute), 2 * minute, 15 * minute, 0),
+                     cause(1.0 / hour, 5 * minute, 3 * minute, 1), cause(1.0 / day, hour, 10 * hour, 2)};
     check();
 }
 
@@ -126,7 +129,8 @@ TEST(TrainingTime, ExpectedNeverExceedsTheMean)
         for (const double intervals : {0.3, 1.0, 1.5, 2.0, 7.0, 7.9}) {
             const FailureModel model = poisson(rate, 5 * minute, hour, 10 * minute);
             const Simulated s = simulate(intervals * hour, model, 2000);
-            EXPECT_LE(expected_training_time(intervals * hour, model), s.mean + 4.0 * s.error) << rate << " " << intervals;
+            EXPECT_LE(expected_training_time(intervals * hour, model), s.mean + 4.0 * s.error)
+                << rate << " " << intervals;
         }
     }
 }
@@ -138,9 +142,11 @@ TEST(TrainingTime, OfARunWithoutCheckpoints)
     const double productive = 2.5 * hour;
     const double between = 4 * hour;
     const double mean = between * std::exp(10 * minute / between) * std::expm1(productive / between);
-    const Simulated shorter = simulate(productive, poisson(1.0 / between, 10 * minute, 3 * hour, minute), 8000);
+    const Simulated shorter =
+        simulate(productive, poisson(1.0 / between, 10 * minute, 3 * hour, minute), 8000);
     EXPECT_NEAR(shorter.mean, mean, 4.0 * shorter.error + 2e-4 * mean);
-    EXPECT_EQ(simulate(productive, poisson(1.0 / between, 10 * minute, 3000 * hour, minute), 8000).mean, shorter.mean);
+    EXPECT_EQ(simulate(productive, poisson(1.0 / between, 10 * minute, 3000 * hour, minute), 8000).mean,
+              shorter.mean);
 }
 
 TEST(TrainingTime, WithoutFailuresIsWorkAndWrites)
@@ -148,7 +154,8 @@ TEST(TrainingTime, WithoutFailuresIsWorkAndWrites)
     const FailureModel model = poisson(0.0, 5 * minute, hour, minute);
     for (const double hours : {0.5, 1.0, 2.5, 10.0}) {
         const double writes = std::ceil(hours) - 1.0;  // none after the end
-        EXPECT_NEAR(expected_training_time(hours * hour, model), hours * hour + writes * minute, 1e-6) << hours;
+        EXPECT_NEAR(expected_training_time(hours * hour, model), hours * hour + writes * minute, 1e-6)
+            << hours;
         EXPECT_NEAR(simulate(hours * hour, model, 2).mean, hours * hour + writes * minute, 1e-6);
     }
 }
@@ -178,13 +185,16 @@ TEST(TrainingTime, YoungsIntervalIsNearTheBest)
 /// No interval, no failures: no checkpoints. Free writes: as many as one likes, and the time stays finite.
 TEST(FailureModel, OfYoungHoldsAtItsLimits)
 {
-    const FailureModel never = failure_model({PerSecond{0.0}, Seconds{600.0}, Seconds{0.0}, Seconds{30.0}}, {1000, 8000});
+    const FailureModel never =
+        failure_model({PerSecond{0.0}, Seconds{600.0}, Seconds{0.0}, Seconds{30.0}}, {1000, 8000});
     EXPECT_EQ(expected_training_time(1e6, never), 1e6);
     EXPECT_EQ(simulate(1e6, never, 2).mean, 1e6);
     EXPECT_FALSE(never.hopeless());
 
-    const FailureModel free = failure_model({PerSecond{1e-3 / day}, Seconds{600.0}, Seconds{0.0}, Seconds{0.0}}, {1000, 8000});
-    const double restarts_only = 1e6 * (1.0 + 600.0 / day);  // one failure a day loses its restart and nothing else
+    const FailureModel free =
+        failure_model({PerSecond{1e-3 / day}, Seconds{600.0}, Seconds{0.0}, Seconds{0.0}}, {1000, 8000});
+    const double restarts_only =
+        1e6 * (1.0 + 600.0 / day);  // one failure a day loses its restart and nothing else
     EXPECT_NEAR(expected_training_time(1e6, free), restarts_only, 1e-4 * restarts_only);
     const Simulated s = simulate(1e6, free, 2000);
     EXPECT_NEAR(s.mean, restarts_only, 1e-4 * restarts_only + 4.0 * s.error);
@@ -204,7 +214,8 @@ TEST(CheckpointInterval, OptimumIsWhereTheTimeIsLowest)
     for (const double stall : {6.0, 60.0, 600.0}) {
         const double rate = 1.0 / (2 * hour);
         const auto time = [&](double interval) {
-            return expected_training_time(1000.0 * interval, poisson(rate, 5 * minute, interval, stall)) / interval;
+            return expected_training_time(1000.0 * interval, poisson(rate, 5 * minute, interval, stall)) /
+                   interval;
         };
         const double best = optimal_interval(rate, stall);
         double least = std::numeric_limits<double>::infinity();
@@ -253,7 +264,8 @@ TEST(CheckpointInterval, OptimumKnowsOfCopiesInMemory)
 
 TEST(CheckpointInterval, OfDalyHoldsAtItsLimits)
 {
-    EXPECT_DOUBLE_EQ(daly_interval(1.0 / hour, 2.0 * hour), hour);  // writes as long as two times between failures
+    EXPECT_DOUBLE_EQ(daly_interval(1.0 / hour, 2.0 * hour),
+                     hour);  // writes as long as two times between failures
     EXPECT_NEAR(daly_interval(1.0 / day, 1e-6), young_interval(1.0 / day, 1e-6), 1e-3);  // nearly free writes
 }
 
@@ -312,7 +324,8 @@ TEST(FailureModel, AJobSeesItsPartOfAClustersGaps)
             squares += (s / mean - 1.0) * (s / mean - 1.0) / static_cast<double>(seen.size());
             fourths += std::pow(s / mean - 1.0, 4) / static_cast<double>(seen.size());
         }
-        const double error = std::sqrt((fourths - squares * squares) / static_cast<double>(seen.size()));  // of a variance
+        const double error =
+            std::sqrt((fourths - squares * squares) / static_cast<double>(seen.size()));  // of a variance
         const double own = failure_model(r, {job, 8 * job}).sources.front().gaps.cv;
         EXPECT_NEAR(own * own, squares, 4.0 * error) << job;
         EXPECT_GT(own, 1.0 + 4.0 * error) << job;
@@ -355,7 +368,8 @@ TEST(TrainingTime, LeastQuantileNeverExceedsTheQuantile)
     constexpr double productive = 200.0 * hour;
     int below_the_mean = 0;
     for (const double failures : {0.02, 0.045, 0.08, 0.2, 1.05, 2.0, 30.0}) {
-        const FailureModel plain = poisson(failures / productive, failures < 1.0 ? 20 * hour : 10 * minute, 2 * hour, 3 * minute);
+        const FailureModel plain =
+            poisson(failures / productive, failures < 1.0 ? 20 * hour : 10 * minute, 2 * hour, 3 * minute);
         FailureModel by_node = plain;
         by_node.node_cv = 0.5;
         FailureModel clusters = plain;
@@ -381,7 +395,8 @@ TEST(TrainingTime, LeastQuantileNeverExceedsTheQuantile)
     }
     EXPECT_GT(below_the_mean, 0);  // the mean does not bound these quantiles
     const FailureModel frequent = poisson(30.0 / productive, 10 * minute, 2 * hour, 3 * minute);
-    EXPECT_EQ(least_training_time_quantile(productive, frequent, 0.95), least_mean_training_time(productive, frequent));
+    EXPECT_EQ(least_training_time_quantile(productive, frequent, 0.95),
+              least_mean_training_time(productive, frequent));
 }
 
 /// Whatever the causes, what prunes does not exceed the mean of histories.
@@ -391,12 +406,14 @@ TEST(TrainingTime, LeastMeanNeverExceedsTheMean)
     const auto check = [](const FailureModel& m, const char* what) {
         for (const double productive : {1.5 * hour, 30.0 * hour, 500.0 * hour}) {
             const Simulated s = simulate(productive, m, 2048);
-            EXPECT_LE(least_mean_training_time(productive, m), s.mean + 4.0 * s.error) << what << ' ' << productive;
+            EXPECT_LE(least_mean_training_time(productive, m), s.mean + 4.0 * s.error)
+                << what << ' ' << productive;
             EXPECT_GE(least_mean_training_time(productive, m), productive) << what << ' ' << productive;
         }
     };
-    for (const GapDistribution distribution : {GapDistribution{GapFamily::gamma, 2.0}, GapDistribution{GapFamily::weibull, 3.0},
-                                               GapDistribution{GapFamily::weibull, 0.5}}) {
+    for (const GapDistribution distribution :
+         {GapDistribution{GapFamily::gamma, 2.0}, GapDistribution{GapFamily::weibull, 3.0},
+          GapDistribution{GapFamily::weibull, 0.5}}) {
         model.sources[0].gaps = distribution;
         check(model, "gaps");
     }

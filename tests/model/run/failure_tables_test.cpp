@@ -22,7 +22,8 @@ TEST(FirstGaps, AreWhatIsLeftOfGaps)
         for (const GapFamily family : {GapFamily::gamma, GapFamily::weibull}) {
             const QuantileTable& rest = tables.first_gaps({family, cv});
             EXPECT_NEAR(rest.mean(), 0.5 * (1.0 + cv * cv), 1e-5 * (1.0 + cv * cv)) << cv;
-            const FamilyFunctions gap = functions_of(family == GapFamily::gamma ? Family{Gamma{cv}} : Family{Weibull{cv}});
+            const FamilyFunctions gap =
+                functions_of(family == GapFamily::gamma ? Family{Gamma{cv}} : Family{Weibull{cv}});
             for (const double p : {0.001, 0.1, 0.5, 0.9, 0.999}) {
                 const auto quantile = static_cast<double>(rest(static_cast<std::uint32_t>(p * 0x1p32)));
                 double below = 0.0;
@@ -42,7 +43,8 @@ TEST(FirstGaps, AreWhatIsLeftOfGaps)
 TEST(FirstGaps, AreTheGapsThemselvesOfPoissonProcessesAndTimetables)
 {
     FailureTables tables(exponential_gaps());
-    for (const GapDistribution distribution : {GapDistribution{}, GapDistribution{GapFamily::constant, 0.0}}) {
+    for (const GapDistribution distribution :
+         {GapDistribution{}, GapDistribution{GapFamily::constant, 0.0}}) {
         EXPECT_EQ(&tables.first_gaps(distribution), &tables.gaps(distribution));
     }
 }

@@ -87,7 +87,10 @@ public:
     double now = 0.0;
 
 private:
-    int there() const { return std::min(job_.nodes, job_.nodes + job_.spares - static_cast<int>(away_.size())); }
+    int there() const
+    {
+        return std::min(job_.nodes, job_.nodes + job_.spares - static_cast<int>(away_.size()));
+    }
     int whole() const { return there() / (job_.nodes / job_.replicas); }  // of whole nodes each
 
     /// Returns how long the job takes to resume.
@@ -138,8 +141,10 @@ FailureModel replicated(const ReplicatedJob& job)
         cause.repair = Seconds{fault.whole_job ? 0.0 : fault.repair};
         cause.repair_cv = 1e-9;
     }
-    return failure_model(
-        r, {.nodes = job.nodes, .gpus = 8 * job.nodes, .replicas = job.replicas, .state_in_each = job.state_in_each});
+    return failure_model(r, {.nodes = job.nodes,
+                             .gpus = 8 * job.nodes,
+                             .replicas = job.replicas,
+                             .state_in_each = job.state_in_each});
 }
 
 /// Means of both, four standard errors of their difference; and what prunes stays below.
@@ -191,7 +196,8 @@ TEST(FewerReplicas, AreThoseOfAPlainSimulation)
 TEST(FewerReplicas, LoseTheShareInRepair)
 {
     const double load = 3.0;  // nodes in repair on average
-    const ReplicatedJob job{100, 100, 0, true, 1e9, 0.0, 0.0, {{load / (6 * hour), 0.0, 20 * minute, 6 * hour, 1}}};
+    const ReplicatedJob job{100, 100, 0,   true,
+                            1e9, 0.0, 0.0, {{load / (6 * hour), 0.0, 20 * minute, 6 * hour, 1}}};
     const double work = 400 * day;
     const Simulated s = simulate(work, replicated(job), 256);
     // At the start all nodes are there: on average `load` more than later, for as long as a repair takes.
@@ -218,11 +224,15 @@ TEST(FewerReplicas, RepeatNoWorkIfOneHoldsTheState)
 TEST(FewerReplicas, AreHotSparesIfNoneIsMissing)
 {
     for (const int spares : {enough_spares, 1000}) {
-        ReplicatedJob job{
-            16,     4,
-            spares, false,
-            hour,   2 * minute,
-            90.0,   {{1.0 / (5 * hour), 3 * minute, 25 * minute, hour, 1}, {1.0 / day, 5 * minute, 40 * minute, hour, 4}}};
+        ReplicatedJob job{16,
+                          4,
+                          spares,
+                          false,
+                          hour,
+                          2 * minute,
+                          90.0,
+                          {{1.0 / (5 * hour), 3 * minute, 25 * minute, hour, 1},
+                           {1.0 / day, 5 * minute, 40 * minute, hour, 4}}};
         const FailureModel fewer = replicated(job);
         job.replicas = 1;
         const FailureModel hot = replicated(job);

@@ -46,7 +46,9 @@ std::vector<Case> cases()
     };
     add("gamma gaps", [](FailureModel& m) { m.sources[0].gaps = {GapFamily::gamma, 1.6}; });
     add("weibull gaps", [](FailureModel& m) { m.sources[0].gaps = {GapFamily::weibull, 2.0}; });
-    add("causes", [](FailureModel& m) { m.sources = {source_of(1e-4, 0), source_of(5e-5, 1), source_of(2e-5, 3)}; });
+    add("causes", [](FailureModel& m) {
+        m.sources = {source_of(1e-4, 0), source_of(5e-5, 1), source_of(2e-5, 3)};
+    });
     add("restarts that fail", [](FailureModel& m) {
         m.sources = {source_of(1.0 / hour, 0), source_of(1.0 / (3 * hour), 1)};
         m.sources[1].restart_s = 2 * hour;
@@ -73,7 +75,8 @@ std::vector<Case> cases()
         });
     }
     for (const int spares : {enough_spares, 1, 3, 6}) {
-        add(std::string("hot spares and units ") + (spares == enough_spares ? "enough" : std::to_string(spares)),
+        add(std::string("hot spares and units ") +
+                (spares == enough_spares ? "enough" : std::to_string(spares)),
             [spares](FailureModel& m) {
                 m.spares = spares;
                 m.sources = {source_of(1.0 / (5 * hour), 0), source_of(1.0 / (12 * hour), 1)};
@@ -225,7 +228,8 @@ TEST(ClusteredFailures, HaveTheRatioOfRenewalReward)
     const double shape = 0.5;  // cv^2 = gamma(5) / gamma(3)^2 - 1 = 5
     const boost::math::weibull weibull(shape, mean * weibull_scale(shape));
     const boost::math::gamma_distribution<> gamma(1.0 / 4.0, 4.0 * mean);  // cv 2
-    const auto check = [&](const GapDistribution& distribution, double lag, const std::function<double(double)>& survival) {
+    const auto check = [&](const GapDistribution& distribution, double lag,
+                           const std::function<double(double)>& survival) {
         FailureModel model = poisson(1.0 / mean, 12 * minute, 0.5 * hour, 3 * minute);
         model.sources[0].gaps = distribution;
         model.sources[0].detection_s = 5 * minute;
@@ -243,7 +247,8 @@ TEST(ClusteredFailures, HaveTheRatioOfRenewalReward)
             saved_first += model.interval_s * rest / mean;
         }
         const double ratio = saved / (mean + model.sources[0].detection_s);
-        const double first = 0.5 * mean * (1.0 + distribution.cv * distribution.cv) + model.sources[0].detection_s;
+        const double first =
+            0.5 * mean * (1.0 + distribution.cv * distribution.cv) + model.sources[0].detection_s;
         const double productive = 1000.0 * saved;
         const double expected = first + (productive - saved_first) / ratio;
         const Simulated s = simulate(productive, model, 1024);
@@ -251,7 +256,8 @@ TEST(ClusteredFailures, HaveTheRatioOfRenewalReward)
         EXPECT_NEAR(expected / s.mean, 1.0, 0.004 + 4.0 * s.error / s.mean);
     };
     for (const double lag : {0.0, 20 * minute}) {
-        check({GapFamily::weibull, std::sqrt(5.0)}, lag, [&](double t) { return cdf(complement(weibull, t)); });
+        check({GapFamily::weibull, std::sqrt(5.0)}, lag,
+              [&](double t) { return cdf(complement(weibull, t)); });
         check({GapFamily::gamma, 2.0}, lag, [&](double t) { return cdf(complement(gamma, t)); });
     }
 }
@@ -265,8 +271,9 @@ TEST(ClusteredFailures, AreAsManyInShortRunsAsInLongOnes)
         double productive_s;
         int histories;
     };
-    for (const GapDistribution distribution : {GapDistribution{GapFamily::gamma, 2.95}, GapDistribution{GapFamily::weibull, 3.0},
-                                               GapDistribution{GapFamily::weibull, 0.5}, GapDistribution{}}) {
+    for (const GapDistribution distribution :
+         {GapDistribution{GapFamily::gamma, 2.95}, GapDistribution{GapFamily::weibull, 3.0},
+          GapDistribution{GapFamily::weibull, 0.5}, GapDistribution{}}) {
         for (const Run run : {Run{1.6 * hour, 400'000}, Run{6.3 * day, 100'000}, Run{628 * day, 4000}}) {
             FailureModel model = poisson(rate, 0.0, std::numeric_limits<double>::infinity(), 0.0);
             model.sources[0].detection_s = 1.0;
@@ -274,7 +281,8 @@ TEST(ClusteredFailures, AreAsManyInShortRunsAsInLongOnes)
             model.sources[0].gaps = distribution;
             const Simulated s = simulate(run.productive_s, model, run.histories);
             const double expected = rate * run.productive_s;
-            EXPECT_NEAR(s.mean - run.productive_s, expected, 4.0 * s.error) << distribution.cv << ' ' << run.productive_s;
+            EXPECT_NEAR(s.mean - run.productive_s, expected, 4.0 * s.error)
+                << distribution.cv << ' ' << run.productive_s;
             EXPECT_NEAR(least_mean_training_time(run.productive_s, model), s.mean, 4.0 * s.error);
             EXPECT_LT(s.error, 0.25 * expected) << distribution.cv << ' ' << run.productive_s;
         }
@@ -323,7 +331,8 @@ TEST(Spares, OneIsMissedAsOftenAsItsChainSays)
             const double left = repair * (places - i) / places;  // R - y
             next[i] = (1.0 - above[0]) * (1.0 - std::exp(-rate * left));
             for (int k = 0; k < places - i; ++k) {
-                next[i] += (above[k] - above[k + 1]) * (1.0 - std::exp(-rate * (left - repair * (k + 0.5) / places)));
+                next[i] += (above[k] - above[k + 1]) *
+                           (1.0 - std::exp(-rate * (left - repair * (k + 0.5) / places)));
             }
         }
         above = next;
@@ -392,7 +401,8 @@ TEST(Histories, GiveLlama3s54Days)
     planned.planned = true;
     r.causes.push_back(planned);
     r.checkpoint_write =
-        Seconds{405.9e9 * 14.0 / 2e12};  // weights of 2 bytes, master weights and moments of 4, at 2 TB/s (section 3.3.1)
+        Seconds{405.9e9 * 14.0 /
+                2e12};  // weights of 2 bytes, master weights and moments of 4, at 2 TB/s (section 3.3.1)
     r.interval_rule = IntervalRule::optimal;
     const FailureModel model = failure_model(r, {2048, 16384});
     EXPECT_NEAR(1.0 / model.rate() / hour, 3.09, 0.005);
@@ -417,8 +427,10 @@ TEST(Histories, GiveLlama3s54Days)
     const double expected = 419.0 * (1.0 - unexpected * 2 * minute / (54 * day));
     EXPECT_NEAR(unexpected, expected, 4.0 * std::sqrt(expected / histories) + 1.0);
     EXPECT_NEAR(unexpected, 419.0, 0.02 * 419.0);
-    std::printf("54 days of Llama 3: %.0f unexpected interruptions, effective training time %.3f, a checkpoint every %.1f min\n",
-                unexpected, ratio, model.interval_s / minute);
+    std::printf(
+        "54 days of Llama 3: %.0f unexpected interruptions, effective training time %.3f, a checkpoint every "
+        "%.1f min\n",
+        unexpected, ratio, model.interval_s / minute);
 }
 
 }  // namespace

@@ -20,7 +20,9 @@ TEST(LocalUpdates, TheTableIsThePublishedOne)
 /// Tables 7 and 8 of the paper fit the loss by A N^alpha for each number of groups.
 TEST(LocalUpdates, TheTableAgreesWithThePublishedFits)
 {
-    const auto loss = [](double a, double alpha, double parameters) { return a * std::pow(parameters, alpha); };
+    const auto loss = [](double a, double alpha, double parameters) {
+        return a * std::pow(parameters, alpha);
+    };
     for (const double n : {35e6, 90e6, 180e6, 335e6, 550e6, 1.3e9, 2.4e9}) {
         const double synchronous = loss(18.129, -0.0953, n);
         EXPECT_NEAR(published_local_gap(n, 2), loss(18.768, -0.0969, n) / synchronous - 1.0, 0.004) << n;

@@ -50,7 +50,8 @@ TEST(FailingNodes, HaveNegativeBinomialCounts)
 }
 
 struct Outages {
-    std::vector<double> gaps_h;  // between failures: outages that begin together are one, of a switch or a supply
+    std::vector<double>
+        gaps_h;  // between failures: outages that begin together are one, of a switch or a supply
     std::vector<double> counts;  // [node]: of outages
 };
 
@@ -89,7 +90,8 @@ double ks_distance(std::vector<double> a, std::vector<double> b)
     std::sort(a.begin(), a.end());
     std::sort(b.begin(), b.end());
     const auto share = [](const std::vector<double>& v, double x) {
-        return static_cast<double>(std::upper_bound(v.begin(), v.end(), x) - v.begin()) / static_cast<double>(v.size());
+        return static_cast<double>(std::upper_bound(v.begin(), v.end(), x) - v.begin()) /
+               static_cast<double>(v.size());
     };
     double largest = 0.0;
     for (const auto* values : {&a, &b}) {
@@ -125,7 +127,8 @@ double chance_distance(std::size_t size) { return 1.36 / std::sqrt(static_cast<d
 TEST(NodeFaults, AreSimulatedAsMeasured)
 {
     const char* folder = std::getenv("PRISMOPT_DATA");
-    const auto path = std::filesystem::path(folder == nullptr ? "" : folder).parent_path() / "variability" / "node_faults.csv";
+    const auto path = std::filesystem::path(folder == nullptr ? "" : folder).parent_path() / "variability" /
+                      "node_faults.csv";
     if (folder == nullptr || !std::filesystem::exists(path)) {
         GTEST_SKIP() << "PRISMOPT_DATA names no folder with ../variability/node_faults.csv beside it";
     }
@@ -134,15 +137,19 @@ TEST(NodeFaults, AreSimulatedAsMeasured)
     const Moments2 counts = moments_of(measured.counts);
     const double gap_cv = std::sqrt(gaps.variance) / gaps.mean;
     const double node_cv = std::sqrt(std::max(0.0, counts.variance - counts.mean)) / counts.mean;
-    std::printf("%zu failures of %d nodes in %.1f days: gaps of cv %.2f, counts by node of variance / mean %.2f (node cv %.2f)\n",
-                measured.gaps_h.size() + 1, outage_nodes, outage_days, gap_cv, counts.variance / counts.mean, node_cv);
+    std::printf(
+        "%zu failures of %d nodes in %.1f days: gaps of cv %.2f, counts by node of variance / mean %.2f "
+        "(node cv %.2f)\n",
+        measured.gaps_h.size() + 1, outage_nodes, outage_days, gap_cv, counts.variance / counts.mean,
+        node_cv);
     EXPECT_GT(gap_cv, 1.0);
     FailureTables tables(exponential_gaps());
     constexpr std::uint32_t histories = 400;
     const auto gap_distance = [&](const char* name, const GapDistribution& distribution) {
         FailureModel model = poisson(1.0 / (gaps.mean * hour), 0.0, minute, 0.0);
         model.sources[0].gaps = distribution;
-        const std::vector<RunSegment> run{{model, outage_nodes, std::vector<double>(histories, outage_days * day)}};
+        const std::vector<RunSegment> run{
+            {model, outage_nodes, std::vector<double>(histories, outage_days * day)}};
         std::vector<double> simulated;
         for (std::uint32_t h = 0; h < histories; ++h) {
             const ReferenceHistory history(run, tables, 1, h);

@@ -43,7 +43,8 @@ double plain_run(const PlainJob& job, double productive, std::mt19937_64& random
         double gap = std::numeric_limits<double>::infinity();
         const PlainCause* cause = nullptr;
         for (const PlainCause& one : job.causes) {
-            const double own = std::exponential_distribution<>(one.rate)(random);  // without memory: drawn anew
+            const double own =
+                std::exponential_distribution<>(one.rate)(random);  // without memory: drawn anew
             cause = own < gap ? &one : cause;
             gap = std::min(gap, own);
         }
@@ -69,7 +70,8 @@ double plain_run(const PlainJob& job, double productive, std::mt19937_64& random
         const int unit = std::uniform_int_distribution<>(0, units - 1)(random);
         const int failed = std::min(cause->unit, job.nodes - unit * cause->unit);
         const double sigma = std::sqrt(std::log1p(cause->repair_cv * cause->repair_cv));
-        const double back = now + cause->repair * std::exp(sigma * std::normal_distribution<>()(random) - 0.5 * sigma * sigma);
+        const double back = now + cause->repair * std::exp(sigma * std::normal_distribution<>()(random) -
+                                                           0.5 * sigma * sigma);
         now += cause->detection;
         std::erase_if(repaired_at, [now](double when) { return when <= now; });
         const int ready = job.spares - static_cast<int>(repaired_at.size());
@@ -134,11 +136,13 @@ TEST(Recovery, IsThatOfAPlainSimulation)
                 const double error = std::sqrt((squares / runs - mean * mean) / runs);
                 const FailureModel model = failure_model(described(job), {nodes, 8 * nodes});
                 const Simulated fast = simulate(productive, model, runs);
-                EXPECT_NEAR(fast.mean, mean, 4.0 * std::hypot(fast.error, error)) << switch_time << ' ' << spares << ' ' << nodes;
+                EXPECT_NEAR(fast.mean, mean, 4.0 * std::hypot(fast.error, error))
+                    << switch_time << ' ' << spares << ' ' << nodes;
                 EXPECT_LE(least_mean_training_time(productive, model), mean + 4.0 * error);
                 std::vector<double> sorted = fast.runs.seconds;
                 std::sort(sorted.begin(), sorted.end());
-                EXPECT_LE(least_training_time_quantile(productive, model, 0.95), sorted[static_cast<std::size_t>(0.97 * runs)]);
+                EXPECT_LE(least_training_time_quantile(productive, model, 0.95),
+                          sorted[static_cast<std::size_t>(0.97 * runs)]);
             }
         }
     }
@@ -158,14 +162,16 @@ TEST(Recovery, OfEnoughHotSparesIsARenewal)
     EXPECT_NEAR(s.mean, expected_training_time(30 * day, hot), 4.0 * s.error);
     r.switch_time = Seconds{hour};  // who is slower to switch than to restart restarts
     EXPECT_NEAR(expected_training_time(30 * day, failure_model(r, {8, 64})),
-                expected_training_time(30 * day, poisson(1.0 / (5 * hour), 20 * minute, hour, minute)), 1e-9 * day);
+                expected_training_time(30 * day, poisson(1.0 / (5 * hour), 20 * minute, hour, minute)),
+                1e-9 * day);
 }
 
 /// Where no spare can take over, hot spares change nothing, to the bit: none are there, or the job failed as a whole.
 TEST(Recovery, WithoutASpareIsARestart)
 {
     PlainJob job{12, hour, minute, 0, -1.0, {{1.0 / (8 * hour), 3 * minute, 25 * minute, 10 * hour, 1.5, 1}}};
-    const std::vector<double> restarts = simulate(10 * day, failure_model(described(job), {12, 96}), 128).runs.seconds;
+    const std::vector<double> restarts =
+        simulate(10 * day, failure_model(described(job), {12, 96}), 128).runs.seconds;
     job.switch_time = 10.0;
     EXPECT_EQ(simulate(10 * day, failure_model(described(job), {12, 96}), 128).runs.seconds, restarts);
     Reliability whole = described(job);
@@ -203,7 +209,8 @@ TEST(UnitFailures, NeedASpareForEachNode)
     const Simulated few = simulate(60 * day, failure_model(described(job), {16, 128}), 500);
     EXPECT_NEAR(few.runs.cause[0].waiting_gpu_s / few.runs.cause[0].failures, 6 * hour, 0.01 * hour);
     job.spares = 400;
-    EXPECT_EQ(simulate(60 * day, failure_model(described(job), {16, 128}), 100).runs.cause[0].waiting_gpu_s, 0.0);
+    EXPECT_EQ(simulate(60 * day, failure_model(described(job), {16, 128}), 100).runs.cause[0].waiting_gpu_s,
+              0.0);
 }
 
 }  // namespace

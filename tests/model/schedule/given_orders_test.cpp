@@ -16,11 +16,11 @@ using testing::HasSubstr;
 
 const std::vector<ScheduleShape>& one_of_each()
 {
-    static const std::vector<ScheduleShape> shapes{{Schedule::gpipe, 4, 6, 1},       {Schedule::one_f_one_b, 4, 9, 1},
-                                                   {Schedule::interleaved, 4, 8, 3}, {Schedule::zb_h1, 4, 9, 1},
-                                                   {Schedule::zb_h2, 4, 9, 1},       {Schedule::zb_v, 4, 9, 2},
-                                                   {Schedule::v_half, 4, 9, 2},      {Schedule::v_min, 4, 9, 2},
-                                                   {Schedule::dualpipe, 4, 10, 2},   {Schedule::dualpipe_v, 4, 9, 2}};
+    static const std::vector<ScheduleShape> shapes{
+        {Schedule::gpipe, 4, 6, 1},     {Schedule::one_f_one_b, 4, 9, 1}, {Schedule::interleaved, 4, 8, 3},
+        {Schedule::zb_h1, 4, 9, 1},     {Schedule::zb_h2, 4, 9, 1},       {Schedule::zb_v, 4, 9, 2},
+        {Schedule::v_half, 4, 9, 2},    {Schedule::v_min, 4, 9, 2},       {Schedule::dualpipe, 4, 10, 2},
+        {Schedule::dualpipe_v, 4, 9, 2}};
     return shapes;
 }
 
@@ -40,8 +40,10 @@ TEST(GivenOrders, ComeBackAsTheScheduleMadeThem)
 {
     for (const ScheduleShape& shape : one_of_each()) {
         const auto back = orders_on_stages(shape, parts_of(shape));
-        ASSERT_TRUE(std::holds_alternative<TaskOrders>(back)) << name(shape.schedule) << std::get<Infeasible>(back).detail;
-        EXPECT_EQ(std::get<TaskOrders>(back), std::get<TaskOrders>(task_orders(shape))) << name(shape.schedule);
+        ASSERT_TRUE(std::holds_alternative<TaskOrders>(back))
+            << name(shape.schedule) << std::get<Infeasible>(back).detail;
+        EXPECT_EQ(std::get<TaskOrders>(back), std::get<TaskOrders>(task_orders(shape)))
+            << name(shape.schedule);
     }
 }
 
@@ -77,7 +79,8 @@ TEST(GivenOrders, AreRunInsteadOfTheSchedule)
     }
     EXPECT_GT(serial, 1.2 * flushed);
     const double optimizer = *std::max_element(graph.optimizer_s.begin(), graph.optimizer_s.end());
-    EXPECT_NEAR(serial, m * passes + optimizer, 2e-5 * serial);  // single precision, for which bounds leave 1e-5
+    EXPECT_NEAR(serial, m * passes + optimizer,
+                2e-5 * serial);  // single precision, for which bounds leave 1e-5
 }
 
 TEST(GivenOrders, SayWhichTaskOfWhichRankIsWrong)
@@ -120,23 +123,27 @@ TEST(GivenOrders, SayWhichTaskOfWhichRankIsWrong)
     EXPECT_THAT(why_not(shape, pair), HasSubstr("rank 1: 1B0 overlaps a forward"));
     pair = good;
     pair[1].front().pass = Pass::paired_forward;
-    EXPECT_THAT(why_not(shape, pair), HasSubstr("rank 1: 1F0 overlaps a backward pass that does not come next"));
+    EXPECT_THAT(why_not(shape, pair),
+                HasSubstr("rank 1: 1F0 overlaps a backward pass that does not come next"));
 }
 
 TEST(GivenOrders, NameTheCircleOfTasksThatWait)
 {
     const ScheduleShape shape{Schedule::one_f_one_b, 2, 2, 1};
     // Rank 0 wants the gradient of microbatch 0 before it sends microbatch 1, which rank 1 wants first.
-    const PartOrders two{{{Pass::forward, 0, 0}, {Pass::backward, 0, 0}, {Pass::forward, 0, 1}, {Pass::backward, 0, 1}},
-                         {{Pass::forward, 1, 0}, {Pass::forward, 1, 1}, {Pass::backward, 1, 0}, {Pass::backward, 1, 1}}};
-    EXPECT_THAT(why_not(shape, two), AllOf(HasSubstr("rank 0's 0B0 waits for rank 1's 1B0, which comes after 1F1"),
-                                           HasSubstr("rank 1's 1F1 waits for rank 0's 0F1, which comes after 0B0")));
+    const PartOrders two{
+        {{Pass::forward, 0, 0}, {Pass::backward, 0, 0}, {Pass::forward, 0, 1}, {Pass::backward, 0, 1}},
+        {{Pass::forward, 1, 0}, {Pass::forward, 1, 1}, {Pass::backward, 1, 0}, {Pass::backward, 1, 1}}};
+    EXPECT_THAT(why_not(shape, two),
+                AllOf(HasSubstr("rank 0's 0B0 waits for rank 1's 1B0, which comes after 1F1"),
+                      HasSubstr("rank 1's 1F1 waits for rank 0's 0F1, which comes after 0B0")));
     // A rank alone, with the others waiting for it.
-    const PartOrders one{{{Pass::forward, 0, 0}, {Pass::forward, 0, 1}, {Pass::backward, 0, 0}, {Pass::backward, 0, 1}},
-                         {{Pass::backward, 1, 0}, {Pass::forward, 1, 0}, {Pass::forward, 1, 1}, {Pass::backward, 1, 1}}};
-    EXPECT_EQ(
-        why_not(shape, one),
-        "tasks wait for each other in a cycle: rank 1's 1B0 waits for rank 1's 1F0, which comes after 1B0; move one of them");
+    const PartOrders one{
+        {{Pass::forward, 0, 0}, {Pass::forward, 0, 1}, {Pass::backward, 0, 0}, {Pass::backward, 0, 1}},
+        {{Pass::backward, 1, 0}, {Pass::forward, 1, 0}, {Pass::forward, 1, 1}, {Pass::backward, 1, 1}}};
+    EXPECT_EQ(why_not(shape, one),
+              "tasks wait for each other in a cycle: rank 1's 1B0 waits for rank 1's 1F0, which comes after "
+              "1B0; move one of them");
 }
 
 }  // namespace

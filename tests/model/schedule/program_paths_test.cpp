@@ -101,7 +101,8 @@ TEST(ProgramPaths, StayInTheirStages)
     for (const ScheduleShape& shape : shapes()) {
         const auto compiled = compiled_program(shape);
         const Program& program = *std::get<std::shared_ptr<const Program>>(compiled);
-        const std::uint32_t distributions_of_stage = static_cast<std::uint32_t>(shape.chunks * program.passes);
+        const std::uint32_t distributions_of_stage =
+            static_cast<std::uint32_t>(shape.chunks * program.passes);
         const std::vector<ProgramPath> paths = program_paths(program, 4).paths;
         EXPECT_EQ(paths.front().stage, 0);
         EXPECT_EQ(paths.back().stage, paths.size() > 1 ? shape.stages - 1 : 0);
@@ -111,8 +112,9 @@ TEST(ProgramPaths, StayInTheirStages)
                 EXPECT_EQ(static_cast<int>(count.distribution / distributions_of_stage), path.stage);
                 own += count.ops;
             }
-            const auto of_stage = std::count_if(program.ops.begin(), program.ops.end(),
-                                                [&](const ProgramOp& op) { return static_cast<int>(op.stage) == path.stage; });
+            const auto of_stage =
+                std::count_if(program.ops.begin(), program.ops.end(),
+                              [&](const ProgramOp& op) { return static_cast<int>(op.stage) == path.stage; });
             EXPECT_LE(own, of_stage);
             EXPECT_GE(own, 1U);
         }

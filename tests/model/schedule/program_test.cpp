@@ -38,7 +38,10 @@ std::shared_ptr<const Program> program_of(const ScheduleShape& shape)
 
 using Key = std::tuple<Pass, int, int>;  // pass, chunk of the network, microbatch
 
-int position(const Program& program, const ProgramOp& op) { return op.chunk * program.shape.stages + op.stage; }
+int position(const Program& program, const ProgramOp& op)
+{
+    return op.chunk * program.shape.stages + op.stage;
+}
 
 /// Runs the program on names instead of times: each op must find in its slot the very result that it waits for.
 TEST(Program, FindsInEverySlotWhatItWaitsFor)
@@ -93,7 +96,8 @@ TEST(Program, KeepsTheOrderOfEveryStage)
         std::vector<std::size_t> next(orders.size(), 0);
         for (const ProgramOp& op : program->ops) {
             const Task& expected = orders[op.stage].at(next[op.stage]++);
-            EXPECT_EQ(std::tie(op.pass, op.chunk, op.microbatch), std::tie(expected.pass, expected.chunk, expected.microbatch));
+            EXPECT_EQ(std::tie(op.pass, op.chunk, op.microbatch),
+                      std::tie(expected.pass, expected.chunk, expected.microbatch));
         }
     }
 }
@@ -157,7 +161,8 @@ TEST(Program, RepeatsWhatItSaysItRepeats)
                 ASSERT_EQ(op.part, other.part) << name(shape.schedule);
                 ASSERT_EQ(op.pass, other.pass) << name(shape.schedule);
                 ASSERT_EQ(program.fed_by[i], program.fed_by[i + repeats.period]) << name(shape.schedule);
-                ASSERT_FALSE((op.first_of_chunk || op.last_of_chunk) && i > repeats.first) << name(shape.schedule);
+                ASSERT_FALSE((op.first_of_chunk || op.last_of_chunk) && i > repeats.first)
+                    << name(shape.schedule);
                 stages.insert(op.stage);
             }
             EXPECT_EQ(stages.size(), static_cast<std::size_t>(shape.stages));
@@ -185,7 +190,8 @@ TEST(Program, IsShortenedByRepetitions)
         std::size_t at = 0;  // op
         const auto compare_until = [&](std::size_t end) {
             for (; at < end; ++at) {
-                ASSERT_EQ(program.ops[at].distribution, whole.ops[at + lacking].distribution) << name(shape.schedule);
+                ASSERT_EQ(program.ops[at].distribution, whole.ops[at + lacking].distribution)
+                    << name(shape.schedule);
                 ASSERT_EQ(program.fed_by[at], whole.fed_by[at + lacking]) << name(shape.schedule);
             }
         };
@@ -206,7 +212,9 @@ TEST(Program, IsShortenedByRepetitions)
 TEST(Program, IsShortenedToTheSameAgain)
 {
     const ScheduleShape shape{Schedule::zb_v, 4, 600, 2};
-    const auto ops_of = [](const ScheduleShape& of) { return std::get<std::shared_ptr<const Program>>(shortened_program(of)); };
+    const auto ops_of = [](const ScheduleShape& of) {
+        return std::get<std::shared_ptr<const Program>>(shortened_program(of));
+    };
     const auto first = ops_of(shape);
     for (int stages = 90; stages < 106; ++stages) ops_of({Schedule::one_f_one_b, stages, 1024, 1});
     const auto again = ops_of(shape);
@@ -218,15 +226,18 @@ TEST(Program, IsShortenedToTheSameAgain)
     for (std::size_t i = 0; i < first->ops.size(); ++i) {
         const ProgramOp& a = first->ops[i];
         const ProgramOp& b = again->ops[i];
-        EXPECT_EQ(std::tie(a.stage, a.chunk, a.microbatch, a.pass, a.first_of_chunk, a.last_of_chunk, a.part, a.distribution),
-                  std::tie(b.stage, b.chunk, b.microbatch, b.pass, b.first_of_chunk, b.last_of_chunk, b.part, b.distribution));
+        EXPECT_EQ(std::tie(a.stage, a.chunk, a.microbatch, a.pass, a.first_of_chunk, a.last_of_chunk, a.part,
+                           a.distribution),
+                  std::tie(b.stage, b.chunk, b.microbatch, b.pass, b.first_of_chunk, b.last_of_chunk, b.part,
+                           b.distribution));
     }
 }
 
 TEST(Program, RefusesAScheduleThatDeadlocks)
 {
     const ScheduleShape shape{Schedule::one_f_one_b, 2, 1, 1};
-    const TaskOrders circle{{{Pass::backward, 0, 0}, {Pass::forward, 0, 0}}, {{Pass::forward, 0, 0}, {Pass::backward, 0, 0}}};
+    const TaskOrders circle{{{Pass::backward, 0, 0}, {Pass::forward, 0, 0}},
+                            {{Pass::forward, 0, 0}, {Pass::backward, 0, 0}}};
     const CompiledProgram result = compile_program(shape, circle);
     ASSERT_TRUE(std::holds_alternative<Infeasible>(result));
     EXPECT_EQ(std::get<Infeasible>(result).reason, Reason::deadlock);
@@ -237,7 +248,8 @@ TEST(Program, IsCompiledOnceForAShape)
 {
     const ScheduleShape shape{Schedule::one_f_one_b, 3, 5, 1};
     EXPECT_EQ(program_of(shape), program_of(shape));
-    EXPECT_EQ(std::get<Infeasible>(compiled_program({Schedule::gpipe, 3, 5, 2})).reason, Reason::schedule_undefined);
+    EXPECT_EQ(std::get<Infeasible>(compiled_program({Schedule::gpipe, 3, 5, 2})).reason,
+              Reason::schedule_undefined);
 }
 
 }  // namespace

@@ -17,14 +17,16 @@ using testing::HasSubstr;
 
 constexpr auto all_schedules = [] {
     std::array<Schedule, names_of<Schedule>.size()> all{};
-    std::transform(names_of<Schedule>.begin(), names_of<Schedule>.end(), all.begin(), [](const auto& row) { return row.value; });
+    std::transform(names_of<Schedule>.begin(), names_of<Schedule>.end(), all.begin(),
+                   [](const auto& row) { return row.value; });
     return all;
 }();
 
 std::string text(const ScheduleShape& s)
 {
-    return std::string(name(s.schedule)) + " p=" + std::to_string(s.stages) + " m=" + std::to_string(s.microbatches) +
-           " v=" + std::to_string(s.chunks) + " group=" + std::to_string(s.group);
+    return std::string(name(s.schedule)) + " p=" + std::to_string(s.stages) +
+           " m=" + std::to_string(s.microbatches) + " v=" + std::to_string(s.chunks) +
+           " group=" + std::to_string(s.group);
 }
 
 /// All shapes with p from 1 to 16, m from 1 to 8p, v from 1 to 4 that a schedule is defined for.
@@ -62,8 +64,8 @@ TEST(Schedules, AreAllDefinedSomewhere)
 {
     const auto shapes = defined_shapes();
     for (const Schedule schedule : all_schedules) {
-        const auto count =
-            std::count_if(shapes.begin(), shapes.end(), [&](const ScheduleShape& s) { return s.schedule == schedule; });
+        const auto count = std::count_if(shapes.begin(), shapes.end(),
+                                         [&](const ScheduleShape& s) { return s.schedule == schedule; });
         EXPECT_GE(count, 16) << name(schedule);
     }
 }
@@ -75,15 +77,17 @@ TEST(Schedules, DoWhatTheirFactsSay)
         const ScheduleShape shape{facts.schedule, 4, 16, chunks, 0};
         bool pairs = false;
         for (const auto& order : orders_of(shape)) {
-            pairs =
-                pairs || std::any_of(order.begin(), order.end(), [](const Task& t) { return t.pass == Pass::paired_forward; });
+            pairs = pairs || std::any_of(order.begin(), order.end(),
+                                         [](const Task& t) { return t.pass == Pass::paired_forward; });
         }
         EXPECT_EQ(facts.pairs, pairs) << facts.name;
         EXPECT_EQ(facts.groups, !undefined({facts.schedule, 4, 16, chunks, 8})) << facts.name;
         EXPECT_EQ(facts.one_stage, !undefined({facts.schedule, 1, 16, chunks, 0})) << facts.name;
         EXPECT_EQ(facts.model_copies > 1, chunk_map(facts.schedule) == ChunkMap::both_ways) << facts.name;
-        if (facts.one_stage) {  // where all that are do the same, on one stage but for the order of the passes
-            EXPECT_EQ(orders_of({facts.schedule, 1, 1, 1, 0}), orders_of({usual_schedule, 1, 1, 1, 0})) << facts.name;
+        if (facts
+                .one_stage) {  // where all that are do the same, on one stage but for the order of the passes
+            EXPECT_EQ(orders_of({facts.schedule, 1, 1, 1, 0}), orders_of({usual_schedule, 1, 1, 1, 0}))
+                << facts.name;
         }
     }
 }
@@ -104,7 +108,8 @@ TEST(Schedules, DoEachTaskOnceAndInOrder)
                 const Task& t = order[i];
                 const MicrobatchRange range = microbatches_of(shape, t.chunk);
                 ASSERT_LT(t.chunk, shape.chunks) << text(shape);
-                ASSERT_TRUE(t.microbatch >= range.first && t.microbatch < range.first + range.count) << text(shape);
+                ASSERT_TRUE(t.microbatch >= range.first && t.microbatch < range.first + range.count)
+                    << text(shape);
                 auto& [forward, input, weight] = done[{t.chunk, t.microbatch}];
                 if (is_forward(t.pass)) {
                     ++forward;
@@ -166,11 +171,12 @@ TEST(Schedules, HaveTheKnownBubble)
     for (const ScheduleShape& shape : defined_shapes()) {
         const TaskOrders orders = orders_of(shape);
         const ScheduleReplay replay(shape, orders);
-        for (const StageTimes& times :
-             {StageTimes{1.0, 1.0, 1.0}, StageTimes{1.0, 1.25, 0.75}, StageTimes{1.0, 1.5, 0.5}, StageTimes{1.0, 0.9, 1.1}}) {
+        for (const StageTimes& times : {StageTimes{1.0, 1.0, 1.0}, StageTimes{1.0, 1.25, 0.75},
+                                        StageTimes{1.0, 1.5, 0.5}, StageTimes{1.0, 0.9, 1.1}}) {
             if (const auto known = known_bubble(shape, times)) {
                 const Replayed result = replay.run(stage_seconds(shape, times), 0.0);
-                EXPECT_NEAR(result.longest_span - work(shape, times), *known, 1e-9 * work(shape, times)) << text(shape);
+                EXPECT_NEAR(result.longest_span - work(shape, times), *known, 1e-9 * work(shape, times))
+                    << text(shape);
                 ++checked[shape.schedule];
             }
         }
@@ -200,7 +206,8 @@ TEST(Schedules, OfLessMemoryHaveLessBubbleThan1F1B)
         const auto bubble = [&](Schedule schedule) {
             const ScheduleShape shape{schedule, p, 4 * p, 2};
             const TaskOrders orders = orders_of(shape);
-            return ScheduleReplay(shape, orders).run(stage_seconds(shape, equal), 0.0).longest_span - work(shape, equal);
+            return ScheduleReplay(shape, orders).run(stage_seconds(shape, equal), 0.0).longest_span -
+                   work(shape, equal);
         };
         const double flush = 3.0 * (p - 1);
         EXPECT_LE(bubble(Schedule::v_min), 2.0 / 3.0 * flush + 2.0) << p;
@@ -238,15 +245,19 @@ TEST(Schedules, HoldNoMoreThanTheyPromise)
         }
         for (int s = 0; s < shape.stages; ++s) {
             const int of_microbatch = shape.chunks / facts_of(shape.schedule).model_copies;
-            EXPECT_GE(most_in_flight(orders[s]), least_held(shape, s) * of_microbatch) << text(shape) << " stage " << s;
+            EXPECT_GE(most_in_flight(orders[s]), least_held(shape, s) * of_microbatch)
+                << text(shape) << " stage " << s;
         }
-        if (shape.schedule == Schedule::interleaved && shape.group == 0 && shape.microbatches > shape.stages) {
+        if (shape.schedule == Schedule::interleaved && shape.group == 0 &&
+            shape.microbatches > shape.stages) {
             const double stages_worth = most_in_flight(orders[0]) / static_cast<double>(shape.chunks);
             const double p = shape.stages;
             EXPECT_NEAR(stages_worth / p, 1.0 + (p - 1.0) / (p * shape.chunks), 1e-12) << text(shape);
         }
     }
-    const auto held = [](Schedule schedule, int v) { return most_held({schedule, 8, 64, v}, 0) / static_cast<double>(v); };
+    const auto held = [](Schedule schedule, int v) {
+        return most_held({schedule, 8, 64, v}, 0) / static_cast<double>(v);
+    };
     EXPECT_EQ(held(Schedule::zb_h1, 1), 8);
     EXPECT_EQ(held(Schedule::zb_h2, 1), 15);
     EXPECT_EQ(held(Schedule::zb_v, 2), 8);
@@ -257,8 +268,9 @@ TEST(Schedules, HoldNoMoreThanTheyPromise)
 /// Every position has the neighbours that its part of the network has.
 TEST(Schedules, DealOutTheNetworkWhole)
 {
-    for (const ScheduleShape& shape : {ScheduleShape{Schedule::interleaved, 4, 8, 3}, ScheduleShape{Schedule::zb_v, 5, 10, 2},
-                                       ScheduleShape{Schedule::dualpipe, 6, 12, 2}}) {
+    for (const ScheduleShape& shape :
+         {ScheduleShape{Schedule::interleaved, 4, 8, 3}, ScheduleShape{Schedule::zb_v, 5, 10, 2},
+          ScheduleShape{Schedule::dualpipe, 6, 12, 2}}) {
         const int parts = network_parts(shape.schedule, shape.stages, shape.chunks);
         std::vector<int> holders(parts, 0);
         for (int stage = 0; stage < shape.stages; ++stage) {
@@ -287,22 +299,23 @@ TEST(Schedules, RefuseWhatTheyAreNotDefinedFor)
         ScheduleShape shape;
         const char* why;
     };
-    for (const Refused& r : {Refused{{Schedule::interleaved, 4, 6, 2}, "microbatches (6) divisible by pp (4)"},
-                             {{Schedule::interleaved, 4, 3, 2}, "microbatches (3) divisible by pp (4)"},
-                             {{Schedule::interleaved, 4, 8, 2, 2}, "group=2 below pp (4) deadlocks"},
-                             {{Schedule::interleaved, 4, 5, 3, 4}, "leaves a last group of 1 of 5 microbatches"},
-                             {{Schedule::interleaved, 4, 8, 1}, "v > 1"},
-                             {{Schedule::interleaved, 1, 8, 2}, "pp > 1"},
-                             {{Schedule::one_f_one_b, 4, 8, 2}, "1f1b has one chunk per stage"},
-                             {{Schedule::one_f_one_b, 4, 8, 1, 4}, "1f1b has no group"},
-                             {{Schedule::gpipe, 4, 8, 2}, "gpipe has one chunk per stage"},
-                             {{Schedule::zb_h1, 1, 8, 1}, "zb_h1 needs pp > 1"},
-                             {{Schedule::zb_v, 4, 8, 1}, "zb_v has two chunks per stage; set v=2"},
-                             {{Schedule::v_min, 4, 8, 4}, "v_min has two chunks per stage; set v=2"},
-                             {{Schedule::dualpipe, 3, 8, 2}, "even pp and an even number of microbatches, not 3 and 8"},
-                             {{Schedule::dualpipe, 4, 9, 2}, "even pp and an even number of microbatches, not 4 and 9"},
-                             {{Schedule::dualpipe, 4, 6, 2}, "2 pp = 8 microbatches, not 6"},
-                             {{Schedule::dualpipe_v, 4, 7, 2}, "2 pp = 8 microbatches, not 7"}}) {
+    for (const Refused& r :
+         {Refused{{Schedule::interleaved, 4, 6, 2}, "microbatches (6) divisible by pp (4)"},
+          {{Schedule::interleaved, 4, 3, 2}, "microbatches (3) divisible by pp (4)"},
+          {{Schedule::interleaved, 4, 8, 2, 2}, "group=2 below pp (4) deadlocks"},
+          {{Schedule::interleaved, 4, 5, 3, 4}, "leaves a last group of 1 of 5 microbatches"},
+          {{Schedule::interleaved, 4, 8, 1}, "v > 1"},
+          {{Schedule::interleaved, 1, 8, 2}, "pp > 1"},
+          {{Schedule::one_f_one_b, 4, 8, 2}, "1f1b has one chunk per stage"},
+          {{Schedule::one_f_one_b, 4, 8, 1, 4}, "1f1b has no group"},
+          {{Schedule::gpipe, 4, 8, 2}, "gpipe has one chunk per stage"},
+          {{Schedule::zb_h1, 1, 8, 1}, "zb_h1 needs pp > 1"},
+          {{Schedule::zb_v, 4, 8, 1}, "zb_v has two chunks per stage; set v=2"},
+          {{Schedule::v_min, 4, 8, 4}, "v_min has two chunks per stage; set v=2"},
+          {{Schedule::dualpipe, 3, 8, 2}, "even pp and an even number of microbatches, not 3 and 8"},
+          {{Schedule::dualpipe, 4, 9, 2}, "even pp and an even number of microbatches, not 4 and 9"},
+          {{Schedule::dualpipe, 4, 6, 2}, "2 pp = 8 microbatches, not 6"},
+          {{Schedule::dualpipe_v, 4, 7, 2}, "2 pp = 8 microbatches, not 7"}}) {
         const auto result = task_orders(r.shape);
         ASSERT_TRUE(std::holds_alternative<Infeasible>(result)) << text(r.shape);
         EXPECT_EQ(std::get<Infeasible>(result).reason, Reason::schedule_undefined);
@@ -312,8 +325,8 @@ TEST(Schedules, RefuseWhatTheyAreNotDefinedFor)
 
 TEST(Schedule, RefusesWhatItsIndicesCannotName)
 {
-    for (const ScheduleShape& shape :
-         {ScheduleShape{Schedule::one_f_one_b, 4, 65536, 1}, ScheduleShape{Schedule::one_f_one_b, 1024, 65000, 1}}) {
+    for (const ScheduleShape& shape : {ScheduleShape{Schedule::one_f_one_b, 4, 65536, 1},
+                                       ScheduleShape{Schedule::one_f_one_b, 1024, 65000, 1}}) {
         const auto orders = task_orders(shape);
         ASSERT_TRUE(std::holds_alternative<Infeasible>(orders));
         EXPECT_EQ(std::get<Infeasible>(orders).reason, Reason::pipeline_too_long);

@@ -58,10 +58,12 @@ TEST(DrawTimeline, EndsWithThatDrawsStep)
         const ExecutionGraph graph = graph_of(problem(), plan);
         constexpr int steps = 2;
         const SamplerOptions options{3, Purpose::confirm, 4};
-        const std::vector<double> draws = sample_steps(graph, problem().noise, {0, 2 * block_fleets, steps}, options);
+        const std::vector<double> draws =
+            sample_steps(graph, problem().noise, {0, 2 * block_fleets, steps}, options);
         for (const int draw : {0, 1, 77, 255}) {
             const auto events = draw_timeline(graph, problem().noise, options, draw / steps, draw % steps);
-            EXPECT_NEAR(end_of(events), draws[draw], 1e-6 * draws[draw]) << name(plan.schedule) << " dp=" << plan.dp;
+            EXPECT_NEAR(end_of(events), draws[draw], 1e-6 * draws[draw])
+                << name(plan.schedule) << " dp=" << plan.dp;
         }
     }
 }
@@ -71,7 +73,8 @@ TEST(MeanTimeline, EndsWithTheNoiseFreeStep)
     for (const ParallelPlan& plan : plans()) {
         const ExecutionGraph graph = graph_of(problem(), plan);
         const double step_s = noise_free_step(graph).step_s;
-        EXPECT_NEAR(end_of(mean_timeline(graph)), step_s, 1e-9 * step_s) << name(plan.schedule) << " dp=" << plan.dp;
+        EXPECT_NEAR(end_of(mean_timeline(graph)), step_s, 1e-9 * step_s)
+            << name(plan.schedule) << " dp=" << plan.dp;
     }
 }
 
@@ -82,8 +85,11 @@ TEST(MeanTimeline, HasAllWorkOnceAlsoWithPostValidation)
         const ExecutionGraph graph = graph_of(problem(), plan);
         double work = 0.0;
         double shown = 0.0;
-        MeanRun(graph, -1, 1.0).run([&](std::size_t, const ProgramOp&, double start, double end, bool) { work += end - start; });
-        for (const auto& events : {mean_timeline(graph), draw_timeline(graph, problem().noise, {3, Purpose::confirm, 4}, 5, 0)}) {
+        MeanRun(graph, -1, 1.0).run([&](std::size_t, const ProgramOp&, double start, double end, bool) {
+            work += end - start;
+        });
+        for (const auto& events :
+             {mean_timeline(graph), draw_timeline(graph, problem().noise, {3, Purpose::confirm, 4}, 5, 0)}) {
             for (std::size_t i = 1; i < events.size(); ++i) {
                 const TimelineEvent& before = events[i - 1];
                 if (events[i].stream == TimelineStream::compute && before.stage == events[i].stage) {
@@ -92,8 +98,8 @@ TEST(MeanTimeline, HasAllWorkOnceAlsoWithPostValidation)
             }
         }
         for (const TimelineEvent& event : mean_timeline(graph)) {
-            const bool works = event.stream == TimelineStream::compute && event.activity != Activity::bubble &&
-                               event.activity != Activity::optimizer;
+            const bool works = event.stream == TimelineStream::compute &&
+                               event.activity != Activity::bubble && event.activity != Activity::optimizer;
             shown += works ? event.end_s - event.start_s : 0.0;
         }
         EXPECT_NEAR(shown, work, 1e-9 * work) << name(plan.schedule);

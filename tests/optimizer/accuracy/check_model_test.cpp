@@ -22,7 +22,8 @@ TEST(CheckModel, ShippedRunsAreMatched)
     for (const CheckedRun& run : checked.runs) {
         EXPECT_LT(std::abs(run.relative_error()), 0.08)
             << run.run.row << ": " << run.predicted_s << " s, measured " << run.run.measured_s << " s";
-        EXPECT_GE(run.predicted_s, 0.99 * run.noise_free_s) << run.run.row;  // noise lengthens; 256 draws are good to 1 %
+        EXPECT_GE(run.predicted_s, 0.99 * run.noise_free_s)
+            << run.run.row;  // noise lengthens; 256 draws are good to 1 %
     }
     const SourceAccuracy total = accuracy_by_source(checked).back();
     EXPECT_LT(total.mean_absolute, 0.035);
@@ -123,7 +124,8 @@ TEST(CheckModel, RowsThatCannotBeJudgedAreCountedWithTheirReason)
     const CheckedModel checked = check_model(runs);
     EXPECT_EQ(checked.runs.size(), 1U);
     ASSERT_EQ(checked.skipped.size(), 2U);
-    EXPECT_NE(checked.skipped[0].reason.find("memory_bandwidth"), std::string::npos) << checked.skipped[0].reason;
+    EXPECT_NE(checked.skipped[0].reason.find("memory_bandwidth"), std::string::npos)
+        << checked.skipped[0].reason;
     EXPECT_NE(checked.skipped[1].reason.find("tier"), std::string::npos) << checked.skipped[1].reason;
 }
 

@@ -25,7 +25,8 @@ Cluster two_nodes()
     return cluster;
 }
 
-std::vector<MeasuredCollective> measured_on(const Cluster& truth, const std::string& system, double factor = 1.0)
+std::vector<MeasuredCollective> measured_on(const Cluster& truth, const std::string& system,
+                                            double factor = 1.0)
 {
     std::vector<MeasuredCollective> rows;
     for (const Collective kind : {Collective::all_reduce, Collective::all_gather}) {
@@ -48,12 +49,14 @@ constexpr double vague = 10.0;
 
 CollectiveConstant efficiency_of_network()
 {
-    return {"network.efficiency", 0.8, vague, 1.0, [](Cluster& cluster, double value) { cluster.tiers[1].efficiency = value; }};
+    return {"network.efficiency", 0.8, vague, 1.0,
+            [](Cluster& cluster, double value) { cluster.tiers[1].efficiency = value; }};
 }
 
 CollectiveConstant latency_of_network()
 {
-    return {"network.latency", 14e-6, vague, 1e-3, [](Cluster& cluster, double value) { cluster.tiers[1].latency.si = value; }};
+    return {"network.latency", 14e-6, vague, 1e-3,
+            [](Cluster& cluster, double value) { cluster.tiers[1].latency.si = value; }};
 }
 
 TEST(CollectiveFit, FindsTheLinkThatWasMeasured)
@@ -92,7 +95,10 @@ TEST(CollectiveFit, WeighsMachinesNotRows)
     EXPECT_NEAR(fit_collectives(rows, {efficiency_of_network()}).front().value, 0.5, 0.005);
 }
 
-TEST(CollectiveFit, WithoutRowsBeliefsStay) { EXPECT_EQ(fit_collectives({}, {efficiency_of_network()}).front().value, 0.8); }
+TEST(CollectiveFit, WithoutRowsBeliefsStay)
+{
+    EXPECT_EQ(fit_collectives({}, {efficiency_of_network()}).front().value, 0.8);
+}
 
 /// Two machines, one 10 % and one 30 % off, with different numbers of rows.
 TEST(CollectiveAccuracy, IsTheMeanOverMachines)

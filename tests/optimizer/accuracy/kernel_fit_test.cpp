@@ -24,7 +24,8 @@ std::vector<MeasuredKernel> products(const std::string& key, Precision precision
 
 std::vector<MeasuredKernel> measured_with(std::vector<MeasuredKernel> rows, double share, double factor = 1.0)
 {
-    const std::vector<double> times = predicted_kernels(rows, {{"b200-sxm", rows.front().key, share, 0.0, 0}});
+    const std::vector<double> times =
+        predicted_kernels(rows, {{"b200-sxm", rows.front().key, share, 0.0, 0}});
     for (std::size_t i = 0; i < rows.size(); ++i) {
         rows[i].measured_s = factor * times[i];
     }
@@ -33,13 +34,15 @@ std::vector<MeasuredKernel> measured_with(std::vector<MeasuredKernel> rows, doub
 
 double share_of(const std::vector<KernelShare>& shares, const std::string& key)
 {
-    const auto found = std::find_if(shares.begin(), shares.end(), [&key](const KernelShare& share) { return share.key == key; });
+    const auto found = std::find_if(shares.begin(), shares.end(),
+                                    [&key](const KernelShare& share) { return share.key == key; });
     return found == shares.end() ? 0.0 : found->value;
 }
 
 TEST(KernelFit, FindsTheShareThatRowsWereMadeWith)
 {
-    for (const auto& [key, precision] : {std::pair{"gemm", Precision::bf16}, {"gemm_fp8", Precision::fp8_current}}) {
+    for (const auto& [key, precision] :
+         {std::pair{"gemm", Precision::bf16}, {"gemm_fp8", Precision::fp8_current}}) {
         const auto rows = measured_with(products(key, precision), 0.55);
         EXPECT_NEAR(share_of(fit_kernels(rows), key), 0.55, 1e-3);
     }
@@ -74,15 +77,16 @@ TEST(KernelFit, CountsCastsInRowsOfFewerBits)
     for (MeasuredKernel& row : rows) {
         row.precision = Precision::fp8_blockwise;
     }
-    const std::vector<double> blocks =
-        predicted_kernels(rows, {{"b200-sxm", "gemm_fp8_block", 0.5, 0.0, 0}, {"b200-sxm", "gemm_fp8", 0.5, 0.0, 0}});
-    const std::vector<double> same =
-        predicted_kernels(products("gemm_fp8", Precision::fp8_current), {{"b200-sxm", "gemm_fp8", 0.5, 0.0, 0}});
+    const std::vector<double> blocks = predicted_kernels(rows, {{"b200-sxm", "gemm_fp8_block", 0.5, 0.0, 0},
+                                                                {"b200-sxm", "gemm_fp8", 0.5, 0.0, 0}});
+    const std::vector<double> same = predicted_kernels(products("gemm_fp8", Precision::fp8_current),
+                                                       {{"b200-sxm", "gemm_fp8", 0.5, 0.0, 0}});
     const double bandwidth = catalog_accelerator("b200-sxm").memory_bandwidth.si;
     for (std::size_t i = 0; i < rows.size(); ++i) {
         EXPECT_GT(tensor[i], 0.0);
         const double pass = 2.0 * rows[i].m * rows[i].k / (bandwidth * 0.37) + 2.0 * 3e-6;
-        const double scales = rows[i].m * rows[i].k * 4.0 / 128.0 / (bandwidth * catalog_accelerator("b200-sxm").efficiency.cast);
+        const double scales = rows[i].m * rows[i].k * 4.0 / 128.0 /
+                              (bandwidth * catalog_accelerator("b200-sxm").efficiency.cast);
         EXPECT_NEAR(same[i] - blocks[i], pass - scales, 1e-9);
     }
 }

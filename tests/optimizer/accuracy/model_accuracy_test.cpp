@@ -25,7 +25,8 @@ CheckedRun checked(const std::string& source, double measured, double predicted)
 TEST(ModelAccuracy, CountsErrorsBySource)
 {
     CheckedModel model;
-    model.runs = {checked("a", 10.0, 11.0), checked("a", 20.0, 19.0), checked("a", 40.0, 42.0), checked("b", 1.0, 1.5)};
+    model.runs = {checked("a", 10.0, 11.0), checked("a", 20.0, 19.0), checked("a", 40.0, 42.0),
+                  checked("b", 1.0, 1.5)};
     model.skipped = {{"b", "b row 2", "no step time"}, {"c", "c row 1", "no step time"}};
     const auto sources = accuracy_by_source(model);
     ASSERT_EQ(sources.size(), 4U);
@@ -71,7 +72,8 @@ TEST(ModelAccuracy, JudgesLargeOrWellUsedNetworksWithMeasuredTimes)
 TEST(ModelAccuracy, TellsKindsOfRunsApart)
 {
     CheckedModel model;
-    model.runs = {checked("a", 10.0, 11.0), checked("a", 10.0, 12.0), checked("a", 10.0, 14.0), checked("b", 10.0, 13.0)};
+    model.runs = {checked("a", 10.0, 11.0), checked("a", 10.0, 12.0), checked("a", 10.0, 14.0),
+                  checked("b", 10.0, 13.0)};
     model.runs[1].run.workload.kinds = {{.name = "moe", .blocks = {ExpertsBlock{.count = 8}}}};
     model.runs[2].run.workload.kinds = model.runs[1].run.workload.kinds;
     model.runs[2].run.workload.precision = Precision::fp8;  // a mixture all the same
@@ -80,7 +82,8 @@ TEST(ModelAccuracy, TellsKindsOfRunsApart)
     model.runs.push_back(checked("b", 10.0, 16.0));
     model.runs.back().run.workload.kinds = {{.name = "m", .blocks = {Mamba2Block{}}}};
     model.runs.push_back(checked("b", 10.0, 18.0));
-    model.runs.back().run.workload.kinds = {{.name = "w", .blocks = {AttentionBlock{.window = 128}, ExpertsBlock{.count = 8}}}};
+    model.runs.back().run.workload.kinds = {
+        {.name = "w", .blocks = {AttentionBlock{.window = 128}, ExpertsBlock{.count = 8}}}};
     const std::map<std::string, double> expected{{"a: dense, 16 bits or more", 0.1},
                                                  {"a: mixtures of experts", 0.3},
                                                  {"b: dense, 16 bits or more", 0.3},
@@ -110,12 +113,13 @@ TEST(ModelAccuracy, RegretIsAmongPlansOfOneSoftware)
 /// Means over rows; sources by their own means, without the families whose machine no other has.
 TEST(ModelAccuracy, SumsUpFamiliesLeftOut)
 {
-    const std::vector<LeftOutErrors> families{{"a", "gpt", RunKind::dense, true, 10, {0.02, 1.0, 0.1}, {0.05, 1.0, 0.2}, 0.0},
-                                              {"a", "bert", RunKind::dense, true, 10, {0.04, 0.9, 0.1}, {0.07, 0.8, 0.4}, 0.0},
-                                              {"b", "gpt", RunKind::dense, true, 4, {0.03, 1.0, 0.1}, {0.20, 1.0, 0.3}, 0.0},
-                                              {"c", "gpt", RunKind::dense, false, 6, {0.03, 1.0, 0.1}, {0.50, 0.0, 0.3}, 0.0},
-                                              {"d", "gpt", RunKind::dense, true, 5, {0.03, 1.0, 0.1}, {0.10, 1.0, 0.3}, 0.0},
-                                              {"a", "moe", RunKind::mixture, false, 3, {0.1, 1.0, 0.3}, {0.2, 1.0, 0.5}, 0.0}};
+    const std::vector<LeftOutErrors> families{
+        {"a", "gpt", RunKind::dense, true, 10, {0.02, 1.0, 0.1}, {0.05, 1.0, 0.2}, 0.0},
+        {"a", "bert", RunKind::dense, true, 10, {0.04, 0.9, 0.1}, {0.07, 0.8, 0.4}, 0.0},
+        {"b", "gpt", RunKind::dense, true, 4, {0.03, 1.0, 0.1}, {0.20, 1.0, 0.3}, 0.0},
+        {"c", "gpt", RunKind::dense, false, 6, {0.03, 1.0, 0.1}, {0.50, 0.0, 0.3}, 0.0},
+        {"d", "gpt", RunKind::dense, true, 5, {0.03, 1.0, 0.1}, {0.10, 1.0, 0.3}, 0.0},
+        {"a", "moe", RunKind::mixture, false, 3, {0.1, 1.0, 0.3}, {0.2, 1.0, 0.5}, 0.0}};
     const std::vector<LeftOutAccuracy> kinds = left_out_by_kind(families);
     ASSERT_EQ(kinds.size(), 2U);
     const LeftOutAccuracy& dense = kinds.front();

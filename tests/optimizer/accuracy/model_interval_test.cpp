@@ -52,10 +52,11 @@ Fit uncertain(const std::vector<MeasuredRun>& runs)
         fit.covariance[k * n + k] = 0.01;
         FitConstant& constant = fit.constants[k];
         const std::string& entry = constant.sections.front();
-        constant.value = constant.file == "accelerators.toml" ? machines.accelerators.at(entry).efficiency.gemm
-                         : constant.file == "links.toml"      ? machines.links.at(entry).efficiency
-                         : constant.key == "gemm"             ? machines.stacks.at(entry).gemm
-                                                              : machines.stacks.at(entry).host.si;
+        constant.value = constant.file == "accelerators.toml"
+                             ? machines.accelerators.at(entry).efficiency.gemm
+                         : constant.file == "links.toml" ? machines.links.at(entry).efficiency
+                         : constant.key == "gemm"        ? machines.stacks.at(entry).gemm
+                                                         : machines.stacks.at(entry).host.si;
     }
     fit.scatter = {0.03, 0.04, 0.05, 0.05};
     return fit;
@@ -100,17 +101,19 @@ TEST(ModelInterval, FindsLinksByTheirNumbers)
 Scenario scenario_with(const std::string& cluster, const std::string& node = "link = \"nvlink4\"",
                        const std::string& network = "gpt-22b")
 {
-    return parse_scenario("name = \"interval\"\n[workload]\nmodel = \"" + network +
-                              "\"\n"
-                              "[[phase]]\ntokens = 1e12\nsequence_length = 2048\nglobal_batch = 64\n"
-                              "[cluster]\ngpus = 64\ngpu_price = \"2 USD/h\"\n" +
-                              cluster + "\n[[cluster.tier]]\nname = \"inside\"\ngroup = 8\n" + node +
-                              "\n[[cluster.tier]]\nname = \"outside\"\nlink = \"ib-ndr\"\n"
-                              "[variability]\nprofile = \"hpc-2024\"\n"
-                              "[reliability]\nnode_failure_rate = \"0 /day\"\nrestart = \"0 s\"\ncheckpoint_interval = \"1 h\"\n"
-                              "checkpoint_write = \"0 s\"\n"
-                              "[space]\ngpus = [64]\ntp = [8]\npp = [2]\n[objectives]\nminimise = [\"training_time_p99\"]\n",
-                          "interval.toml");
+    return parse_scenario(
+        "name = \"interval\"\n[workload]\nmodel = \"" + network +
+            "\"\n"
+            "[[phase]]\ntokens = 1e12\nsequence_length = 2048\nglobal_batch = 64\n"
+            "[cluster]\ngpus = 64\ngpu_price = \"2 USD/h\"\n" +
+            cluster + "\n[[cluster.tier]]\nname = \"inside\"\ngroup = 8\n" + node +
+            "\n[[cluster.tier]]\nname = \"outside\"\nlink = \"ib-ndr\"\n"
+            "[variability]\nprofile = \"hpc-2024\"\n"
+            "[reliability]\nnode_failure_rate = \"0 /day\"\nrestart = \"0 s\"\ncheckpoint_interval = \"1 "
+            "h\"\n"
+            "checkpoint_write = \"0 s\"\n"
+            "[space]\ngpus = [64]\ntp = [8]\npp = [2]\n[objectives]\nminimise = [\"training_time_p99\"]\n",
+        "interval.toml");
 }
 
 /// The noise has no part in it, and is that of the first scenario.
@@ -187,9 +190,10 @@ std::map<std::string, std::pair<std::string, double>> overridable()
 Scenario overridden(const std::string& key, double value)
 {
     const std::string unit = overridable().at(key).first;
-    const std::string number = key == "multiprocessors" ? fmt::format("{:.0f}", value) : fmt::format("{}", value);
-    return scenario_with(
-        fmt::format("{}accelerator_override.{} = {}", h100, key, unit.empty() ? number : fmt::format("\"{}{}\"", number, unit)));
+    const std::string number =
+        key == "multiprocessors" ? fmt::format("{:.0f}", value) : fmt::format("{}", value);
+    return scenario_with(fmt::format("{}accelerator_override.{} = {}", h100, key,
+                                     unit.empty() ? number : fmt::format("\"{}{}\"", number, unit)));
 }
 
 TEST(ModelInterval, CasesHaveEveryKeyOfTheOverride)
@@ -219,8 +223,9 @@ TEST(ModelInterval, IsNeverNarrowerWithAnOverride)
     EXPECT_TRUE(plain.fitted);
     for (const auto& [key, unit_and_value] : overridable()) {
         const double value = unit_and_value.second;
-        const bool has = key != "peak_fp4" && key != "efficiency.gemm_nvfp4" && key != "efficiency.gemm_low" &&
-                         key != "efficiency.gemm_mxfp8" && key != "nvme_bandwidth" && !key.starts_with("energy.");
+        const bool has = key != "peak_fp4" && key != "efficiency.gemm_nvfp4" &&
+                         key != "efficiency.gemm_low" && key != "efficiency.gemm_mxfp8" &&
+                         key != "nvme_bandwidth" && !key.starts_with("energy.");
         if (has) {
             const Scenario same = overridden(key, value);
             EXPECT_EQ(same.cluster.accelerator.name, "h100-sxm") << key;
@@ -271,8 +276,11 @@ TEST_P(DeclaredAccelerators, AreNeverMoreCertainThanMeasuredOnes)
         const Accelerator accelerator = catalog_accelerator(name);
         std::string lines = fmt::format("accelerator = \"{}\"\nstack = \"megatron-bridge\"\n", name);
         lines += accelerator.power.si > 0.0 ? "" : "accelerator_override.power = \"500 W\"\n";
-        lines += accelerator.memory_bandwidth.si > 0.0 ? "" : "accelerator_override.memory_bandwidth = \"4 TB/s\"\n";
-        const ModelInterval interval = interval_of_scenario(scenario_with(lines, "link = \"nvlink4\"", GetParam()));
+        lines += accelerator.memory_bandwidth.si > 0.0
+                     ? ""
+                     : "accelerator_override.memory_bandwidth = \"4 TB/s\"\n";
+        const ModelInterval interval =
+            interval_of_scenario(scenario_with(lines, "link = \"nvlink4\"", GetParam()));
         EXPECT_EQ(interval.fitted, rows_on(model, name) > 0) << name;
         if (interval.fitted) {
             widest_measured = std::max(widest_measured, interval.high);
@@ -317,14 +325,16 @@ TEST(ModelInterval, IsNeverNarrowerWithOtherLinks)
 {
     const ModelInterval plain = interval_of_scenario(scenario_with(h100));
     const NetworkTier link = catalog_link("nvlink4");
-    std::string same = fmt::format("bandwidth = \"{} B/s\"\nefficiency = {}\nlatency = \"{} s\"\n", link.bandwidth.si,
-                                   link.efficiency, link.latency.si);
+    std::string same = fmt::format("bandwidth = \"{} B/s\"\nefficiency = {}\nlatency = \"{} s\"\n",
+                                   link.bandwidth.si, link.efficiency, link.latency.si);
     same += link.in_network > 0.0 ? fmt::format("in_network = {}\n", link.in_network) : "";
     same += link.point_to_point > 0.0 ? fmt::format("point_to_point = {}\n", link.point_to_point) : "";
     EXPECT_DOUBLE_EQ(interval_of_scenario(scenario_with(h100, same)).high, plain.high);
     for (const std::string& node :
-         {std::string("link = \"nvlink4\"\nbandwidth = \"900 GB/s\""), std::string("link = \"nvlink4\"\nlatency = \"0 s\""),
-          std::string("link = \"nvlink4\"\nefficiency = 0.99"), std::string("link = \"nvlink4\"\nin_network = 0.9"),
+         {std::string("link = \"nvlink4\"\nbandwidth = \"900 GB/s\""),
+          std::string("link = \"nvlink4\"\nlatency = \"0 s\""),
+          std::string("link = \"nvlink4\"\nefficiency = 0.99"),
+          std::string("link = \"nvlink4\"\nin_network = 0.9"),
           std::string("link = \"nvlink4\"\npoint_to_point = 0.9"),
           std::string("bandwidth = \"5 TB/s\"\nefficiency = 1\nlatency = \"0 s\"")}) {
         const ModelInterval changed = interval_of_scenario(scenario_with(h100, node));
@@ -338,10 +348,11 @@ TEST(ModelInterval, IsNeverNarrowerWithOtherLinks)
 TEST(ModelInterval, OfAnInventedLinkHasThatLinkAtHalfItsSpeed)
 {
     const auto of_link = [](const char* bandwidth) {
-        const Scenario scenario =
-            scenario_with(h100, fmt::format("bandwidth = \"{}\"\nefficiency = 0.99\nlatency = \"1 us\"", bandwidth));
+        const Scenario scenario = scenario_with(
+            h100, fmt::format("bandwidth = \"{}\"\nefficiency = 0.99\nlatency = \"1 us\"", bandwidth));
         const StudyModel model(scenario);
-        const double step_s = std::get<NoiseFree>(Predictor(model.problem).bound(parse_design("", scenario))).step_s;
+        const double step_s =
+            std::get<NoiseFree>(Predictor(model.problem).bound(parse_design("", scenario))).step_s;
         return std::pair(step_s, interval_of_scenario(scenario));
     };
     const auto [fast_s, fast] = of_link("450 GB/s");
@@ -355,7 +366,8 @@ TEST(ModelInterval, IsNeverNarrowerInFewerBits)
     for (const char* name : {"gpt-22b", "mixtral-8x7b"}) {
         const auto in = [&](const char* precision) {
             std::string text = scenario_with(h100).text;
-            text.replace(text.find("\"gpt-22b\""), 9, fmt::format("\"{}\"\nprecision = \"{}\"", name, precision));
+            text.replace(text.find("\"gpt-22b\""), 9,
+                         fmt::format("\"{}\"\nprecision = \"{}\"", name, precision));
             return interval_of_scenario(parse_scenario(text, "interval.toml"));
         };
         const ModelInterval bf16 = in("bf16");
@@ -388,7 +400,8 @@ TEST(Widening, PutsTheShareInside)
         const double deviations = 2.0 + static_cast<double>(i);
         rows[i].error = two_sided_95 * std::hypot(0.05 * deviations, 0.05);
     }
-    EXPECT_NEAR(widening_of(rows), 4.0, 1e-9);  // five rows may stay outside; the least of the six needs 2 squared
+    EXPECT_NEAR(widening_of(rows), 4.0,
+                1e-9);  // five rows may stay outside; the least of the six needs 2 squared
     EXPECT_EQ(widening_of(std::vector<LeftOut>(10, {0.01, 0.05, 0.05, 1.0})), 1.0);
 }
 

@@ -49,12 +49,15 @@ TEST(DrawnSoftware, IsAsFrequentAsItsWeight)
 Scenario mixture_with(const std::string& software)
 {
     return parse_scenario(
-        "name = \"x\"\n[workload]\nmodel = \"qwen3-30b-a3b\"\n[[phase]]\ntokens = 1e12\nsequence_length = 4096\n"
+        "name = \"x\"\n[workload]\nmodel = \"qwen3-30b-a3b\"\n[[phase]]\ntokens = 1e12\nsequence_length = "
+        "4096\n"
         "global_batch = 1024\n" +
             software +
-            "[cluster]\naccelerator = \"h100-sxm\"\ngpus = 64\n[[cluster.tier]]\nname = \"node\"\nlink = \"nvlink4\"\n"
+            "[cluster]\naccelerator = \"h100-sxm\"\ngpus = 64\n[[cluster.tier]]\nname = \"node\"\nlink = "
+            "\"nvlink4\"\n"
             "group = 8\n[[cluster.tier]]\nname = \"cluster\"\nlink = \"ib-ndr\"\n[memory]\nheadroom = 0.0\n"
-            "[variability]\nprofile = \"hpc-2024\"\n[reliability]\nnode_failure_rate = \"6e-3 /day\"\nrestart = "
+            "[variability]\nprofile = \"hpc-2024\"\n[reliability]\nnode_failure_rate = \"6e-3 "
+            "/day\"\nrestart = "
             "\"10 min\"\ncheckpoint_interval = \"0 s\"\ncheckpoint_write = \"30 s\"\n[space]\ngpus = [64]\n"
             "[objectives]\nminimise = [\"step_time_p50\"]\n",
         "x.toml");
@@ -75,12 +78,14 @@ TEST(ModelInterval, WithoutSoftwareCoversWhatItMayBe)
     ASSERT_GT(unnamed.cluster.possible.size(), 2U);
     EXPECT_LT(interval.software_low, interval.software_high);
     for (const PossibleSoftware& software : unnamed.cluster.possible) {
-        const auto [step, own] = step_and_interval(mixture_with("[software]\nname = \"" + software.software.name +
-                                                                "\"\nrelease = \"" + software.software.release + "\"\n"));
+        const auto [step, own] =
+            step_and_interval(mixture_with("[software]\nname = \"" + software.software.name +
+                                           "\"\nrelease = \"" + software.software.release + "\"\n"));
         const double ratio = step / assumed;
         EXPECT_GE(ratio, 0.999 * interval.software_low) << software.software.text();
         EXPECT_LE(ratio, 1.001 * interval.software_high) << software.software.text();
-        EXPECT_TRUE(software.weight < 0.1 || interval.holds(ratio)) << software.software.text() << ' ' << ratio;
+        EXPECT_TRUE(software.weight < 0.1 || interval.holds(ratio))
+            << software.software.text() << ' ' << ratio;
         EXPECT_EQ(own.software_low, 1.0);
         EXPECT_EQ(own.software_high, 1.0);
     }

@@ -30,7 +30,8 @@ TEST(Slowed, MultipliesTheStep)
     const StudyModel model(scenario);
     const Problem& problem = model.problem;
     const auto log_step = [&](const Cluster& cluster) {
-        return *log_noise_free_step({problem.workload, problem.phases.front(), cluster, problem.noise, problem.memory_limit},
+        return *log_noise_free_step({problem.workload, problem.phases.front(), cluster, problem.noise,
+                                     problem.memory_limit},
                                     pipelined());
     };
     EXPECT_NEAR(log_step(slowed(problem.cluster, 1.25)) - log_step(problem.cluster), std::log(1.25), 1e-6);
@@ -65,7 +66,8 @@ TEST(ModelIntervalOfLearned, IsThatOfMeasuredHardware)
     const StudyModel model(scenario);
     const FittedModel fitted = fitted_model();
     Problem learned = model.problem;
-    learned.cluster = with_learned(learned.cluster, {{"gemm", {"a100-sxm-40gb"}, 0.8}, {"latency", {"ib-hdr"}, 2.0}}, 1.1);
+    learned.cluster =
+        with_learned(learned.cluster, {{"gemm", {"a100-sxm-40gb"}, 0.8}, {"latency", {"ib-hdr"}, 2.0}}, 1.1);
     EXPECT_NE(learned.cluster.accelerator, model.problem.cluster.accelerator);
     EXPECT_DOUBLE_EQ(unlike_catalog(learned.cluster), 0.0);
     const ModelInterval before = model_interval(model.problem, pipelined(), fitted);

@@ -25,7 +25,8 @@ Variability written_by(const Trace& trace, int stages)
     v.node = Distribution{};  // the profile's, of clusters: the trace is of one job on its GPUs
     v.site = Distribution{};
     if (stages == 1) {
-        v.common_communication = Distribution{};  // one collective a step does not tell: all of it is in dp_collective
+        v.common_communication =
+            Distribution{};  // one collective a step does not tell: all of it is in dp_collective
     }
     return v;
 }
@@ -35,7 +36,8 @@ std::vector<double> drawn(const SyntheticJob& job, const Variability& variabilit
 {
     constexpr int kernels = 100;
     const NoiseTables tables = build_noise_tables(variability, std::array{1});
-    ExecutionGraph graph = empty_graph({Schedule::gpipe, job.stages, job.microbatches, 1}, DataParallelOverlap::off);
+    ExecutionGraph graph =
+        empty_graph({Schedule::gpipe, job.stages, job.microbatches, 1}, DataParallelOverlap::off);
     graph.placement.stages = job.stages;
     graph.placement.replicas = job.replicas;
     graph.placement.replica_stride = job.stages;
@@ -61,7 +63,8 @@ std::vector<double> drawn(const SyntheticJob& job, const Variability& variabilit
         graph.reduction[part] = {0.05F};
         graph.optimizer_s[part] = 0.01F;
     }
-    return sorted(sample_steps(graph, tables, {0, fleets, 1}, {.seed = 3, .replicas_simulated = job.replicas}));
+    return sorted(
+        sample_steps(graph, tables, {0, fleets, 1}, {.seed = 3, .replicas_simulated = job.replicas}));
 }
 
 std::vector<double> measured(const Trace& trace)

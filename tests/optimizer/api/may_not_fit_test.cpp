@@ -33,7 +33,8 @@ protected:
     }
 
     Results found(const std::string& name, const std::string& probability, const std::string& headroom,
-                  const std::string& strategy = "exact", const std::string& objectives = R"(["step_time_mean", "gpus"])")
+                  const std::string& strategy = "exact",
+                  const std::string& objectives = R"(["step_time_mean", "gpus"])")
     {
         const Scenario scenario = changed(scenario_, {{"memory.probability", probability},
                                                       {"memory.headroom", headroom},
@@ -43,11 +44,12 @@ protected:
     }
 
     TemporaryFolder folder_;
-    Scenario scenario_ =
-        changed(tiny_scenario("gpus = [4, 8, 24]\ntp = [1, 2]\npp = [1, 2, 4]\nmicrobatch = [1, 2, 4]\n"
-                              "recompute = [\"none\", \"selective\", \"full\"]\nsharding = [\"none\", \"zero1\", \"zero3\"]\n",
-                              "rungs = [{ fleets = 64, steps = 2 }]\nconfirm = { fleets = 64, steps = 2 }"),
-                {{"objectives.minimise", "[\"step_time_mean\", \"gpus\"]"}});
+    Scenario scenario_ = changed(
+        tiny_scenario(
+            "gpus = [4, 8, 24]\ntp = [1, 2]\npp = [1, 2, 4]\nmicrobatch = [1, 2, 4]\n"
+            "recompute = [\"none\", \"selective\", \"full\"]\nsharding = [\"none\", \"zero1\", \"zero3\"]\n",
+            "rungs = [{ fleets = 64, steps = 2 }]\nconfirm = { fleets = 64, steps = 2 }"),
+        {{"objectives.minimise", "[\"step_time_mean\", \"gpus\"]"}});
 };
 
 std::map<std::uint64_t, double> by_point(const std::vector<FrontPoint>& plans)
@@ -86,7 +88,8 @@ TEST_F(MayNotFit, ListsWhatTheFrontLacks)
     for (const char* headroom : {"0.89", "0.9", "0.904", "0.908", "0.91", "0.912"}) {
         const std::string name(headroom);
         const Results apart = found(name + ".h5", "0.9", headroom);
-        const Results together = found(name + "-all.h5", "0.2", headroom, "exact", R"(["step_time_mean", "gpus", "memory"])");
+        const Results together =
+            found(name + "-all.h5", "0.2", headroom, "exact", R"(["step_time_mean", "gpus", "memory"])");
         EXPECT_TRUE(together.may_not_fit.plans.empty());
         std::map<std::uint64_t, double> expected;
         for (const FrontPoint& plan : together.front) {
@@ -134,7 +137,8 @@ TEST_F(MayNotFit, SurvivesStops)
     do {
         std::stop_source source;
         of.stop = source.get_token();
-        of.progress = [&source, left = 1 + 20 * stops](const SearchProgress&) mutable {  // what is known is reported again
+        of.progress = [&source, left = 1 + 20 * stops](
+                          const SearchProgress&) mutable {  // what is known is reported again
             if (--left == 0) {
                 source.request_stop();
             }

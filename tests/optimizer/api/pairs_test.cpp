@@ -42,8 +42,8 @@ TEST(PairError, OfAPlanWithItselfIsNothing)
 
 TEST(PairError, OfPlansOfOneMachineHasNoSourceEffect)
 {
-    const PairError error =
-        pair_error(plan_with(pair_scenario(), "gpus=8 tp=2 pp=2"), plan_with(pair_scenario(), "gpus=8 tp=1 pp=2"));
+    const PairError error = pair_error(plan_with(pair_scenario(), "gpus=8 tp=2 pp=2"),
+                                       plan_with(pair_scenario(), "gpus=8 tp=1 pp=2"));
     EXPECT_FALSE(error.same_plan);
     EXPECT_EQ(error.correlation, 1.0);
     EXPECT_EQ(error.variance.source, 0.0);
@@ -89,7 +89,8 @@ TEST(PairError, HasOneSoftwareForBothPlansWhereItWasNotGiven)
     a.software = {{"fast", 0.5, 0.0}, {"slow", 0.5, std::log(2.0)}};
     StepError b = a;
     b.design = "b";
-    const PairError together = pair_error(a, b, fitted_model(), catalog_discrepancy(), catalog_correlations());
+    const PairError together =
+        pair_error(a, b, fitted_model(), catalog_discrepancy(), catalog_correlations());
     ASSERT_EQ(together.parts.size(), 2U);
     EXPECT_EQ(together.parts[1].mean, 0.0);
     b.software = {};
@@ -115,7 +116,8 @@ TEST(PairError, ChanceOfOneRunIsThatOfDraws)
         const NormalPart& part = error.parts[uniform(engine) < 0.7 ? 0 : 1];
         const double ratio = log_ratio + part.mean + part.deviation * normal(engine);
         const double one = first[static_cast<std::size_t>(3.0 * uniform(engine))] + repeat * normal(engine);
-        const double other = ratio + second[static_cast<std::size_t>(2.0 * uniform(engine))] + repeat * normal(engine);
+        const double other =
+            ratio + second[static_cast<std::size_t>(2.0 * uniform(engine))] + repeat * normal(engine);
         less += other < one ? 1 : 0;
     }
     const double chance = chance_less(error, log_ratio, first, second, repeat);

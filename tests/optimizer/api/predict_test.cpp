@@ -15,8 +15,9 @@ namespace {
 
 const Scenario& tiny_space()
 {
-    static const Scenario scenario = tiny_scenario("gpus = [4, 8]\ntp = [1, 2]\npp = [1, 2]\nmicrobatch = [1, 3]\n",
-                                                   "rungs = [{ fleets = 64, steps = 2 }]\nconfirm = { fleets = 64, steps = 2 }");
+    static const Scenario scenario =
+        tiny_scenario("gpus = [4, 8]\ntp = [1, 2]\npp = [1, 2]\nmicrobatch = [1, 3]\n",
+                      "rungs = [{ fleets = 64, steps = 2 }]\nconfirm = { fleets = 64, steps = 2 }");
     return scenario;
 }
 
@@ -46,12 +47,15 @@ TEST(Predict, IsEqualWithTablesOfTheScenario)
 {
     const Scenario scenario = changed(tiny_space(), {{"space.tp", "[1]"}});
     const ScenarioPredictor predictor(scenario);
-    for (const char* words : {"gpus=4 tp=1 pp=1 mb=1", "gpus=8 tp=2 pp=2 mb=1"}) {  // the second outside of [space]
+    for (const char* words :
+         {"gpus=4 tp=1 pp=1 mb=1", "gpus=8 tp=2 pp=2 mb=1"}) {  // the second outside of [space]
         const PlanPrediction of = predictor.predict(words);
-        EXPECT_EQ(of.prediction.step.p99.value, predict(plan_with(scenario, words)).prediction.step.p99.value);
+        EXPECT_EQ(of.prediction.step.p99.value,
+                  predict(plan_with(scenario, words)).prediction.step.p99.value);
         EXPECT_LE(std::get<NoiseFree>(predictor.noise_free(words)).step_s, of.prediction.step.mean.value);
     }
-    EXPECT_EQ(std::get<Infeasible>(predictor.noise_free("gpus=8 tp=2 pp=2 mb=3")).reason, Reason::batch_and_replicas);
+    EXPECT_EQ(std::get<Infeasible>(predictor.noise_free("gpus=8 tp=2 pp=2 mb=3")).reason,
+              Reason::batch_and_replicas);
 }
 
 TEST(Predict, MovesWithItsScenario)
@@ -64,7 +68,8 @@ TEST(Predict, MovesWithItsScenario)
 
 TEST(Predict, InfeasibleIsAValueWithItsReasonAndWhatChangesIt)
 {
-    const ChosenPlan chosen = plan_with(tiny_space(), "gpus=8 tp=2 pp=2 mb=3");  // 8 sequences are not divisible by 3
+    const ChosenPlan chosen =
+        plan_with(tiny_space(), "gpus=8 tp=2 pp=2 mb=3");  // 8 sequences are not divisible by 3
     const PlanPrediction of = predict(chosen);
     ASSERT_TRUE(of.prediction.infeasible);
     EXPECT_EQ(of.prediction.infeasible->reason, Reason::batch_and_replicas);

@@ -15,8 +15,10 @@ const Scenario& tiny()
 
 TEST(Scenarios, ChangeByKeyIsReadLikeAFile)
 {
-    const Scenario scenario = changed(
-        tiny(), {{"cluster.gpus", "48"}, {"space.gpus", "[48]"}, {"phase[1].tokens", "3e8"}, {"search.confidence", "0.9"}});
+    const Scenario scenario = changed(tiny(), {{"cluster.gpus", "48"},
+                                               {"space.gpus", "[48]"},
+                                               {"phase[1].tokens", "3e8"},
+                                               {"search.confidence", "0.9"}});
     EXPECT_EQ(scenario.cluster.gpus, 48);
     EXPECT_EQ(scenario.space.gpus, std::vector{48});
     EXPECT_EQ(scenario.phases[0].tokens, tiny().phases[0].tokens);

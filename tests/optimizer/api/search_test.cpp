@@ -29,8 +29,9 @@ protected:
     }
 
     TemporaryFolder folder_;
-    Scenario scenario_ = tiny_scenario("gpus = [4, 8]\ntp = [1, 2]\npp = [1, 2]\nmicrobatch = [1]\n",
-                                       "rungs = [{ fleets = 64, steps = 2 }]\nconfirm = { fleets = 64, steps = 2 }");
+    Scenario scenario_ =
+        tiny_scenario("gpus = [4, 8]\ntp = [1, 2]\npp = [1, 2]\nmicrobatch = [1]\n",
+                      "rungs = [{ fleets = 64, steps = 2 }]\nconfirm = { fleets = 64, steps = 2 }");
 };
 
 std::vector<std::uint64_t> numbers_of(const Results& results)
@@ -95,7 +96,8 @@ TEST_F(SearchOfProgram, StopsOnRequestAndIsResumed)
     const StudyEnd resumed = resume(of.out, {});
     ASSERT_TRUE(resumed.complete);
     EXPECT_EQ(numbers_of(resumed.results), numbers_of(whole));
-    EXPECT_EQ(resumed.results.front.front().prediction.step.p99.value, whole.front.front().prediction.step.p99.value);
+    EXPECT_EQ(resumed.results.front.front().prediction.step.p99.value,
+              whole.front.front().prediction.step.p99.value);
 }
 
 TEST_F(SearchOfProgram, ResultsHavePlansLaunchesAndShortlists)

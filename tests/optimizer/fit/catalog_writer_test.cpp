@@ -11,13 +11,17 @@ namespace {
 TEST(CatalogWriter, GivesEntriesTheValuesOfTheirSiblings)
 {
     const std::string text =
-        "[a]\npower = \"700 W\"                   # a data sheet\n[a.efficiency]\ngemm = 0.71                         # fitted\n"
-        "[b]\npower = \"500 W\"                     # as a\n[b.efficiency]\ngemm = 0.6                          # assumption: as "
+        "[a]\npower = \"700 W\"                   # a data sheet\n[a.efficiency]\ngemm = 0.71                "
+        "         # fitted\n"
+        "[b]\npower = \"500 W\"                     # as a\n[b.efficiency]\ngemm = 0.6                       "
+        "   # assumption: as "
         "a\n"
         "memory = 0.5                        # as a, which has none\n# as a\n";
     const std::string expected =
-        "[a]\npower = \"700 W\"                   # a data sheet\n[a.efficiency]\ngemm = 0.71                         # fitted\n"
-        "[b]\npower = \"700 W\"                     # as a\n[b.efficiency]\ngemm = 0.71                         # assumption: as "
+        "[a]\npower = \"700 W\"                   # a data sheet\n[a.efficiency]\ngemm = 0.71                "
+        "         # fitted\n"
+        "[b]\npower = \"700 W\"                     # as a\n[b.efficiency]\ngemm = 0.71                      "
+        "   # assumption: as "
         "a\n"
         "memory = 0.5                        # as a, which has none\n# as a\n";
     EXPECT_EQ(with_values_of_siblings(text), expected);

@@ -50,10 +50,12 @@ TEST(Families, ThatShareHaveOneConstant)
             for (const std::string& entry : family.entries) {
                 EXPECT_EQ(value(entry), value(family.entries.front())) << entry << ", " << key;
             }
-            const auto found = std::find_if(constants.begin(), constants.end(), [&](const FitConstant& constant) {
-                return constant.key == key &&
-                       std::count(constant.sections.begin(), constant.sections.end(), family.entries.back()) > 0;
-            });
+            const auto found =
+                std::find_if(constants.begin(), constants.end(), [&](const FitConstant& constant) {
+                    return constant.key == key &&
+                           std::count(constant.sections.begin(), constant.sections.end(),
+                                      family.entries.back()) > 0;
+                });
             ASSERT_NE(found, constants.end()) << key;
             EXPECT_EQ(found->sections, family.entries) << key;
         }

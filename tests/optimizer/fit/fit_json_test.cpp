@@ -10,7 +10,8 @@ using nlohmann::json;
 
 TEST(FitJson, OfShortlistsHasGroupsAndTheLengthOfEachTrait)
 {
-    const ShortlistAccuracy group{.source = "a", .job = "a: GPT", .one_node = true, .plans = 9, .covering = 2, .hit = true};
+    const ShortlistAccuracy group{
+        .source = "a", .job = "a: GPT", .one_node = true, .plans = 9, .covering = 2, .hit = true};
     Discrepancy discrepancy;
     discrepancy.deviation = 0.125;
     for (std::size_t k = 0; k < PlanTraits::count; ++k) {

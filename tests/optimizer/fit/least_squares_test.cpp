@@ -21,7 +21,8 @@ namespace {
 std::vector<MeasuredRun> runs_on_a100()
 {
     std::vector<MeasuredRun> runs = shipped_runs().runs;
-    std::erase_if(runs, [](const MeasuredRun& run) { return run.cluster.accelerator.name != "a100-sxm-80gb"; });
+    std::erase_if(runs,
+                  [](const MeasuredRun& run) { return run.cluster.accelerator.name != "a100-sxm-80gb"; });
     return runs;
 }
 
@@ -93,7 +94,9 @@ std::vector<MeasuredRun> runs_of_stacks(const std::vector<std::string>& stacks, 
     std::vector<FitConstant> truth = fitted_constants(runs);
     for (FitConstant& constant : truth) {
         constant.value *=
-            constant.file == "stacks.toml" && constant.key == "gemm" && constant.group.starts_with("fsdp") ? factor : 1.0;
+            constant.file == "stacks.toml" && constant.key == "gemm" && constant.group.starts_with("fsdp")
+                ? factor
+                : 1.0;
     }
     set_measured(runs, truth);
     return runs;
@@ -121,7 +124,8 @@ TEST(FitConstants, OfFewRunsAreThoseOfTheirFamily)
         members *= std::cbrt(value_of(fitted.fit.constants, name));
     }
     EXPECT_NEAR(value_of(fitted.fit.constants, "fsdp.gemm"), members, 0.02);
-    EXPECT_NEAR(value_of(fitted.fit.constants, "other fsdp.gemm"), value_of(fitted.fit.constants, "fsdp.gemm"), 1e-3);
+    EXPECT_NEAR(value_of(fitted.fit.constants, "other fsdp.gemm"),
+                value_of(fitted.fit.constants, "fsdp.gemm"), 1e-3);
     EXPECT_GT(deviation("other fsdp.gemm"), deviation("fsdp.gemm"));
     EXPECT_GT(deviation("fsdp.gemm"), 0.0);
 }
@@ -136,7 +140,8 @@ TEST(FitConstants, OfOneRunAreBetweenThatAndTheFamily)
     constexpr double faster = 0.8;
     runs.back().measured_s *= faster;
     const HierarchicalFit fitted = fit_hierarchy(rows_of(runs), fitted_constants(runs), noise_of(runs), 20);
-    const double ratio = value_of(fitted.fit.constants, "fsdp-compile-16bit.gemm") / value_of(fitted.fit.constants, "fsdp.gemm");
+    const double ratio = value_of(fitted.fit.constants, "fsdp-compile-16bit.gemm") /
+                         value_of(fitted.fit.constants, "fsdp.gemm");
     EXPECT_GT(ratio, 1.02);
     EXPECT_LT(ratio, 1.0 / faster - 0.02);
 }
@@ -144,7 +149,8 @@ TEST(FitConstants, OfOneRunAreBetweenThatAndTheFamily)
 /// Where each stack has many runs, families change little: the fit is that of each stack alone.
 TEST(FitConstants, OfManyRunsAreThoseOfThePlainFit)
 {
-    const std::vector<MeasuredRun> runs = runs_of_stacks({"fsdp-eager", "fsdp-pure", "internevo"}, fsdp_factor);
+    const std::vector<MeasuredRun> runs =
+        runs_of_stacks({"fsdp-eager", "fsdp-pure", "internevo"}, fsdp_factor);
     const NoiseByProfile noise = noise_of(runs);
     const std::vector<FitConstant> believed = fitted_constants(runs);
     std::vector<FitConstant> apart = believed;
@@ -152,10 +158,13 @@ TEST(FitConstants, OfManyRunsAreThoseOfThePlainFit)
         constant.spread *= constant.spread_known ? 1.0 : 100.0;
     }
     const std::vector<FittedRow> rows = rows_of(runs);
-    const std::vector<double> shrunk = predicted_times(rows, fit_hierarchy(rows, believed, noise, 20).fit.constants, noise);
-    const std::vector<double> plain = predicted_times(rows, fit_constants(rows, apart, apart, noise, 40).constants, noise);
+    const std::vector<double> shrunk =
+        predicted_times(rows, fit_hierarchy(rows, believed, noise, 20).fit.constants, noise);
+    const std::vector<double> plain =
+        predicted_times(rows, fit_constants(rows, apart, apart, noise, 40).constants, noise);
     for (std::size_t i = 0; i < rows.size(); ++i) {
-        EXPECT_NEAR(shrunk[i] / plain[i], 1.0, 0.01) << rows[i].run.row << ", " << rows[i].run.cluster.stack.name;
+        EXPECT_NEAR(shrunk[i] / plain[i], 1.0, 0.01)
+            << rows[i].run.row << ", " << rows[i].run.cluster.stack.name;
     }
 }
 
@@ -187,7 +196,8 @@ TEST(FitConstants, EstimateHowFarMembersLieApart)
             sign = run.source == "fsdp-eager" || run.source == "fsdp-compile" ? 1.0 : -1.0;
             run.measured_s *= run.source.starts_with("fsdp") ? std::exp(sign * apart) : 1.0;
         }
-        const HierarchicalFit fit = fit_hierarchy(rows_of(moved), fitted_constants(moved), noise_of(moved), 20);
+        const HierarchicalFit fit =
+            fit_hierarchy(rows_of(moved), fitted_constants(moved), noise_of(moved), 20);
         for (const FitConstant& constant : fit.believed) {
             if (constant.name() == "fsdp-eager.gemm") {
                 return constant.spread;
@@ -250,12 +260,14 @@ TEST(CatalogWriter, ReplacesTheLinesOfItsConstants)
         content << std::ifstream(folder.file(name)).rdbuf();
         return content.str();
     };
-    EXPECT_NE(text("accelerators.toml").find("gemm = 0.75                         # mean of family, fitted 2026-01-02, +-1 %"),
+    EXPECT_NE(text("accelerators.toml")
+                  .find("gemm = 0.75                         # mean of family, fitted 2026-01-02, +-1 %"),
               std::string::npos);
     EXPECT_NE(text("accelerators.toml").find("gemm = 0.5   # kept"), std::string::npos);
     EXPECT_NE(text("links.toml").find("latency = \"2.5 us\""), std::string::npos);
     EXPECT_NE(text("fit.toml").find("date = \"2026-01-02\""), std::string::npos);
-    EXPECT_NE(text("fit.toml").find("line = \"gpt\", kind = \"hybrid\", known = true, rows = 3"), std::string::npos);
+    EXPECT_NE(text("fit.toml").find("line = \"gpt\", kind = \"hybrid\", known = true, rows = 3"),
+              std::string::npos);
     fit.constants[0].sections = {"nobody"};
     EXPECT_THROW(write_catalog(folder.file(""), fit, {}, "2026-01-02", 0.05, 0.04, {}, {}), InputError);
 }

@@ -39,7 +39,8 @@ TEST(MemoryDeviations, AreOfSourcesPlansAndStacks)
     EXPECT_NEAR(found.common, std::sqrt(squares - within), 1e-12);
     ASSERT_EQ(found.of_stack.size(), 2U);
     EXPECT_EQ(found.of_stack.at("one").rows, 50);
-    EXPECT_NEAR(found.of_stack.at("one").deviation, std::sqrt(squares), 1e-12);  // as all stacks: nothing to shrink
+    EXPECT_NEAR(found.of_stack.at("one").deviation, std::sqrt(squares),
+                1e-12);  // as all stacks: nothing to shrink
 }
 
 /// Few rows borrow from the others.
@@ -61,7 +62,8 @@ TEST(MemoryDeviations, AreWrittenAsTheCatalogHasThem)
     const Discrepancy discrepancy = catalog_discrepancy();
     EXPECT_GE(discrepancy.memory_of_stack.size(), 3U);
     EXPECT_EQ(discrepancy.memory_on("of nobody").rows, 0);
-    EXPECT_NEAR(discrepancy.memory_on("of nobody").deviation, std::hypot(discrepancy.memory, discrepancy.memory_of_plan), 1e-12);
+    EXPECT_NEAR(discrepancy.memory_on("of nobody").deviation,
+                std::hypot(discrepancy.memory, discrepancy.memory_of_plan), 1e-12);
     for (const EmbeddedFile& file : catalog_files()) {
         if (file.name == "discrepancy.toml") {
             const std::string dated = file.text.substr(file.text.find("constants, ") + 11, 10);

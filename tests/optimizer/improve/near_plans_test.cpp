@@ -37,7 +37,10 @@ NearPlans near(const Scenario& scenario, const std::string& design, const NearPl
     return near_plans(plan, scenario, model.problem, request);
 }
 
-int axes_between(const ParallelPlan& a, const ParallelPlan& b) { return static_cast<int>(changed_values(a, b).size()); }
+int axes_between(const ParallelPlan& a, const ParallelPlan& b)
+{
+    return static_cast<int>(changed_values(a, b).size());
+}
 
 /// All plans of the space within three changes: value of each, and whether every way to undo some of its changes is worse.
 TEST(NearPlans, AreTheBestOfAllCombinations)
@@ -72,8 +75,9 @@ TEST(NearPlans, AreTheBestOfAllCombinations)
     Predictor predictor(model.problem);
     std::map<ParallelPlan, double> values;
     for (const ParallelPlan& plan : plans) {
-        const auto bound =
-            structural_problem(plan, model.problem) ? std::variant<NoiseFree, Infeasible>(Infeasible{}) : predictor.bound(plan);
+        const auto bound = structural_problem(plan, model.problem)
+                               ? std::variant<NoiseFree, Infeasible>(Infeasible{})
+                               : predictor.bound(plan);
         if (const auto* feasible = std::get_if<NoiseFree>(&bound)) {
             values[plan] = feasible->training_s;
         }
@@ -81,7 +85,8 @@ TEST(NearPlans, AreTheBestOfAllCombinations)
     const auto undone_is_worse = [&](const ParallelPlan& plan, double value) {
         for (const auto& [other, of_other] : values) {
             const bool on_the_way =
-                axes_between(start, other) + axes_between(other, plan) == axes_between(start, plan) && !(other == plan);
+                axes_between(start, other) + axes_between(other, plan) == axes_between(start, plan) &&
+                !(other == plan);
             if (on_the_way && of_other <= value) {
                 return false;
             }
@@ -96,7 +101,8 @@ TEST(NearPlans, AreTheBestOfAllCombinations)
         }
     }
     ASSERT_FALSE(expected[3].empty());
-    const NearPlans found = near(scenario, design_text(start, space), {.most_changes = 3, .most = 4, .least_gain = 0.0});
+    const NearPlans found =
+        near(scenario, design_text(start, space), {.most_changes = 3, .most = 4, .least_gain = 0.0});
     EXPECT_TRUE(found.complete);
     EXPECT_TRUE(found.start_fits);
     for (const int changes : {1, 2, 3}) {
@@ -126,7 +132,8 @@ TEST(NearPlans, CountAScheduleWithItsChunksAsOneChange)
 {
     Scenario scenario = closed_scenario("gpus = [8]\npp = [2]\n");
     scenario.levers.schedule = {Schedule::one_f_one_b, Schedule::interleaved};
-    const NearPlans found = near(scenario, "gpus=8 pp=2", {.most_changes = 1, .least_gain = -10.0});  // it need not be faster
+    const NearPlans found =
+        near(scenario, "gpus=8 pp=2", {.most_changes = 1, .least_gain = -10.0});  // it need not be faster
     ASSERT_EQ(found.plans.size(), 1U);
     EXPECT_THAT(found.plans.front().changes, testing::UnorderedElementsAre("schedule=interleaved", "v=2"));
     EXPECT_EQ(found.plans.front().axes, 1);
@@ -136,8 +143,8 @@ TEST(NearPlans, CountAScheduleWithItsChunksAsOneChange)
 /// A plan whose single changes do not fit either.
 TEST(NearPlans, CombineChangesThatDoNotFitAlone)
 {
-    Scenario scenario =
-        closed_scenario("gpus = [8]\ntp = [1, 2]\nrecompute = [\"none\", \"full\"]\nsharding = [\"none\", \"zero1\"]\n");
+    Scenario scenario = closed_scenario(
+        "gpus = [8]\ntp = [1, 2]\nrecompute = [\"none\", \"full\"]\nsharding = [\"none\", \"zero1\"]\n");
     const ParallelPlan start = parse_design("gpus=8 tp=1 recompute=none sharding=none", scenario);
     const auto bytes = [&](const ParallelPlan& plan) {
         const StudyModel model(scenario, tables_of(scenario, {plan}));
@@ -168,8 +175,9 @@ TEST(NearPlans, CombineChangesThatDoNotFitAlone)
 
 TEST(NearPlans, StopAfterSomeBounds)
 {
-    const NearPlans found = near(closed_scenario(small_space), "gpus=16 tp=1 pp=2 microbatch=1 recompute=full sharding=none",
-                                 {.most_changes = 3, .most_bounds = 3});
+    const NearPlans found =
+        near(closed_scenario(small_space), "gpus=16 tp=1 pp=2 microbatch=1 recompute=full sharding=none",
+             {.most_changes = 3, .most_bounds = 3});
     EXPECT_FALSE(found.complete);
     EXPECT_EQ(found.bounds, 3U);
 }

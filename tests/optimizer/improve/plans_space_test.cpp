@@ -25,7 +25,8 @@ bool has(const DesignMap& designs, const ParallelPlan& plan)
 
 TEST(PlansSpace, HasThePlansAndWhatLiesBetweenThem)
 {
-    const Scenario scenario = tiny_scenario("gpus = [8, 16]\ntp = [1, 2]\npp = [1,\n  2]\n", "tune_points = 3\n");
+    const Scenario scenario =
+        tiny_scenario("gpus = [8, 16]\ntp = [1, 2]\npp = [1,\n  2]\n", "tune_points = 3\n");
     const ParallelPlan one = parse_design("gpus=8 tp=1 pp=2 microbatch=1", scenario);
     ParallelPlan other = one;
     other.tp = 2;

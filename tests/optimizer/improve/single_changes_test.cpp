@@ -68,7 +68,9 @@ TEST(HeldLevers, NameWhatTheSpaceLeavesOut)
     ASSERT_TRUE(levers.contains("recompute"));
     EXPECT_EQ(levers["recompute"].best, "recompute=none");
     Predictor predictor(model.problem);
-    const auto step_s = [&](const ParallelPlan& of) { return std::get<NoiseFree>(predictor.bound(of)).step_s; };
+    const auto step_s = [&](const ParallelPlan& of) {
+        return std::get<NoiseFree>(predictor.bound(of)).step_s;
+    };
     EXPECT_DOUBLE_EQ(levers["recompute"].saved, 1.0 - step_s(kept) / step_s(plan));
 }
 

@@ -37,7 +37,8 @@ Spread spread_of(ValueOf&& value_of)
 TEST(StepErrors, FollowAMeasuredStep)
 {
     const Scenario scenario = tiny_scenario("gpus = [8]\ntp = [1, 2]\npp = [1, 2]\n");
-    const std::array plans{parse_design("gpus=8 tp=1 pp=2", scenario), parse_design("gpus=8 tp=2 pp=2", scenario)};
+    const std::array plans{parse_design("gpus=8 tp=1 pp=2", scenario),
+                           parse_design("gpus=8 tp=2 pp=2", scenario)};
     const StudyModel model(scenario, tables_of(scenario, {plans[0], plans[1]}));
     const auto draws_with = [&](const std::optional<MeasuredStep>& measured) {
         return step_error_draws(scenario, model.problem, plans, measured);

@@ -41,7 +41,8 @@ TEST(HardwareParameters, MakeAGridOfWhatNests)
 {
     const Scenario scenario = with_hardware_parameters("", std::string(bandwidth) + groups);
     EXPECT_EQ(scenario.variants.size(), 3U * 3U);  // of 24 GPUs in nodes of 5 the last holds 4
-    EXPECT_EQ(variant_text(scenario.choices, scenario.variants.front()), "cluster.bandwidth=5GB/s node.group=2");
+    EXPECT_EQ(variant_text(scenario.choices, scenario.variants.front()),
+              "cluster.bandwidth=5GB/s node.group=2");
     const Variant small = *variant_at(scenario, ChosenValues{HardwareLevel{5e9}, HardwareLevel{2.0}});
     EXPECT_EQ(small.cluster.gpus_per_node(), 2);
     EXPECT_DOUBLE_EQ(small.reliability.node_failure_rate.si, scenario.reliability.node_failure_rate.si / 3.0);
@@ -51,18 +52,20 @@ TEST(HardwareParameters, MakeAGridOfWhatNests)
 
 TEST(HardwareParameters, TurnALink)
 {
-    Scenario scenario =
-        with_hardware_parameters("", "[[knob]]\nof = \"latency\"\ntier = \"cluster\"\nvalues = [\"10 us\", \"40 ms\"]\n");
+    Scenario scenario = with_hardware_parameters(
+        "", "[[knob]]\nof = \"latency\"\ntier = \"cluster\"\nvalues = [\"10 us\", \"40 ms\"]\n");
     EXPECT_EQ(variant_text(scenario.choices, scenario.variants.back()), "cluster.latency=40000us");
     EXPECT_DOUBLE_EQ(variant_at(scenario, scenario.variants.back())->cluster.tiers[1].latency.si, 0.04);
     scenario.cluster.tiers[1].aggregate = BytesPerSecond{1e12};
     scenario.choices.front().hardware->target = HardwareTarget::aggregate;
-    EXPECT_DOUBLE_EQ(variant_at(scenario, ChosenValues{HardwareLevel{2e12}})->cluster.tiers[1].aggregate.si, 2e12);
+    EXPECT_DOUBLE_EQ(variant_at(scenario, ChosenValues{HardwareLevel{2e12}})->cluster.tiers[1].aggregate.si,
+                     2e12);
 }
 
 TEST(HardwareParameters, APowerCapSlowsTheClockByItsCubeRoot)
 {
-    const Scenario scenario = with_hardware_parameters("", "[[knob]]\nof = \"power\"\nvalues = [\"200 W\", \"400 W\"]\n");
+    const Scenario scenario =
+        with_hardware_parameters("", "[[knob]]\nof = \"power\"\nvalues = [\"200 W\", \"400 W\"]\n");
     const Accelerator capped = variant_at(scenario, ChosenValues{HardwareLevel{200.0}})->cluster.accelerator;
     const Accelerator& whole = scenario.cluster.accelerator;
     ASSERT_DOUBLE_EQ(whole.power.si, 400.0);
@@ -86,8 +89,9 @@ TEST(HardwareParameters, AreTheFirstAxisAndRulesFollowTheHardware)
             EXPECT_EQ(designs.variant(point), h);
             here.insert(design_text(designs.plan(point)));
         });
-        plain.space().enumerate(0, each,
-                                [&](std::uint64_t, std::span<const int> point) { there.insert(design_text(plain.plan(point))); });
+        plain.space().enumerate(0, each, [&](std::uint64_t, std::span<const int> point) {
+            there.insert(design_text(plain.plan(point)));
+        });
         EXPECT_EQ(here, there);
     }
 }
@@ -97,7 +101,8 @@ TEST(HardwareParameters, RefuseWhatCannotBeTurned)
     const auto refused = [](const std::string& hardware_parameters, const std::string& search = "") {
         return [=] { with_hardware_parameters(search, hardware_parameters); };
     };
-    EXPECT_THAT(refused("[[knob]]\nof = \"speed\"\nvalues = [1]"), ThrowsMessage<InputError>(HasSubstr("speed")));
+    EXPECT_THAT(refused("[[knob]]\nof = \"speed\"\nvalues = [1]"),
+                ThrowsMessage<InputError>(HasSubstr("speed")));
     EXPECT_THAT(refused("[[knob]]\nof = \"group\"\ntier = \"cluster\"\nvalues = [6]"),
                 ThrowsMessage<InputError>(HasSubstr("always spans the whole cluster")));
     EXPECT_THAT(refused("[[knob]]\nof = \"aggregate\"\ntier = \"cluster\"\nvalues = [\"1 TB/s\"]"),
@@ -105,9 +110,10 @@ TEST(HardwareParameters, RefuseWhatCannotBeTurned)
     EXPECT_THAT(refused("[[knob]]\nof = \"group\"\ntier = \"node\"\nrange = [2, 6]"),
                 ThrowsMessage<InputError>(HasSubstr("cannot be a range")));
     EXPECT_THAT(refused("[[knob]]\nof = \"group\"\ntier = \"node\"\nvalues = [48]"),
-                ThrowsMessage<InputError>(
-                    HasSubstr("has node.group = 48, which never nests (\"node\" of 48 GPUs and \"cluster\" of 24")));
-    EXPECT_THAT(refused(std::string(bandwidth) + bandwidth), ThrowsMessage<InputError>(HasSubstr("is listed twice")));
+                ThrowsMessage<InputError>(HasSubstr(
+                    "has node.group = 48, which never nests (\"node\" of 48 GPUs and \"cluster\" of 24")));
+    EXPECT_THAT(refused(std::string(bandwidth) + bandwidth),
+                ThrowsMessage<InputError>(HasSubstr("is listed twice")));
     EXPECT_THAT([] { tunes_hardware(with_hardware_parameters("strategy = \"nlopt\"", groups)); },
                 ThrowsMessage<InputError>(HasSubstr("no parameter to tune")));
 }
@@ -145,7 +151,8 @@ TEST(Codesign, TunedHardwareLiesOnTheFrontOfAFineGrid)
     }
     // A few points cannot fill the front, but each lies on it: no hardware of the fine grid is better by a thousandth in both.
     for (const auto& point : front_on(scenario, tuned.variants)) {
-        for (const auto& other : best) EXPECT_FALSE(other[0] < 0.999 * point[0] && other[1] < 0.999 * point[1]);
+        for (const auto& other : best)
+            EXPECT_FALSE(other[0] < 0.999 * point[0] && other[1] < 0.999 * point[1]);
     }
     EXPECT_GE(hypervolume(found, reference), hypervolume(front_on(scenario, scenario.variants), reference));
 }
@@ -153,7 +160,8 @@ TEST(Codesign, TunedHardwareLiesOnTheFrontOfAFineGrid)
 /// Stopped again and again, each leg knows what those before it learned; what comes out is that of one leg, of drawn costs too.
 TEST(Codesign, AStoppedTuningGoesOnFromWhatItLearned)
 {
-    const Scenario scenario = with_hardware_parameters("tune_points = 3\ntune_evaluations = 20\ntune_fleets = 64", bandwidth);
+    const Scenario scenario =
+        with_hardware_parameters("tune_points = 3\ntune_evaluations = 20\ntune_fleets = 64", bandwidth);
     std::vector<std::string> asked;
     TuningLog whole_log;
     whole_log.learn = [&](const std::string& question, const Message&) { asked.push_back(question); };
@@ -192,8 +200,8 @@ TEST(Codesign, AStoppedTuningGoesOnFromWhatItLearned)
 
 TEST(Codesign, StaysUnderThePriceLimit)
 {
-    const Scenario scenario =
-        with_hardware_parameters("gpu_price_limit = \"1.60 USD/h\"\ntune_points = 4\ntune_evaluations = 40", bandwidth);
+    const Scenario scenario = with_hardware_parameters(
+        "gpu_price_limit = \"1.60 USD/h\"\ntune_points = 4\ntune_evaluations = 40", bandwidth);
     for (const auto& values : tune_hardware(scenario).variants) {
         EXPECT_LE(variant_at(scenario, values)->cluster.gpu_price.si * 3600.0, 1.60 + 1e-12);
     }

@@ -12,7 +12,10 @@ namespace {
 
 constexpr std::uint64_t study = 7;
 
-DrawBlock block(std::vector<std::uint64_t> points, int first_fleet) { return {std::move(points), {first_fleet, 64, 2}, {}}; }
+DrawBlock block(std::vector<std::uint64_t> points, int first_fleet)
+{
+    return {std::move(points), {first_fleet, 64, 2}, {}};
+}
 
 /// Two phases of a point; values that tell points apart.
 PhaseDraws draws_of(std::uint64_t point)

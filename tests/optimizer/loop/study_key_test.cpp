@@ -16,7 +16,10 @@ StudyKey asked()
     return key;
 }
 
-std::string compared(const StudyKey& one, const StudyKey& other) { return difference(one, other, {"in the journal", "here"}); }
+std::string compared(const StudyKey& one, const StudyKey& other)
+{
+    return difference(one, other, {"in the journal", "here"});
+}
 
 TEST(StudyKey, DiffersByItsFirstDifference)
 {

@@ -14,7 +14,8 @@ TEST(TimeLeft, IsWhatIsLeftOverThePace)
 {
     TimeLeft time;
     std::optional<double> left_s;
-    for (int show = 0; show <= 20; ++show) left_s = time.seconds(show * show_s, static_cast<std::uint64_t>(10'000 - 50 * show));
+    for (int show = 0; show <= 20; ++show)
+        left_s = time.seconds(show * show_s, static_cast<std::uint64_t>(10'000 - 50 * show));
     EXPECT_NEAR(left_s.value(), 900.0, 1e-6);  // 9,000 left at 10 a second
     EXPECT_EQ(time.seconds(20 * show_s, 0), 0.0);
 }

@@ -33,7 +33,8 @@ double cpu_time_s()
 TEST(Communicator, BroadcastsFromRank0)
 {
     for (const int mark : {1, 2}) {
-        EXPECT_TRUE(team().broadcast(team().rank() == 0 ? large_message(mark) : Message{}) == large_message(mark));
+        EXPECT_TRUE(team().broadcast(team().rank() == 0 ? large_message(mark) : Message{}) ==
+                    large_message(mark));
     }
     EXPECT_TRUE(team().broadcast(team().rank() == 0 ? Message{} : large_message(1)).empty());
 }

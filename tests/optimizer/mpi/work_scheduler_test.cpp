@@ -20,7 +20,10 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+double seconds_since(Clock::time_point start)
+{
+    return std::chrono::duration<double>(Clock::now() - start).count();
+}
 
 /// Scattered values below 2^32, the same everywhere (Knuth's multiplicative hash).
 std::uint32_t scattered(int index) { return static_cast<std::uint32_t>(index) * 2654435761u; }
@@ -37,7 +40,8 @@ Message rounded(const Message& item) { return message_of(std::sin(value_of<int>(
 
 /// Rank 0 submits `items` indices with at most `ahead` outstanding and hands each result to `use`; the others serve.
 template <class Use>
-std::vector<WorkScheduler::Account> run_scheduler(const WorkScheduler::Work& work, int items, int ahead, Use use)
+std::vector<WorkScheduler::Account> run_scheduler(const WorkScheduler::Work& work, int items, int ahead,
+                                                  Use use)
 {
     team().broadcast({});
     WorkScheduler scheduler(team(), work);
@@ -63,7 +67,8 @@ TEST(WorkScheduler, ReturnsManyTinyItemsInOrder)
 {
     constexpr int items = 10'000;
     const auto start = Clock::now();
-    run_scheduler(echo, items, items, [](int index, const Message& result) { ASSERT_EQ(value_of<int>(result), index); });
+    run_scheduler(echo, items, items,
+                  [](int index, const Message& result) { ASSERT_EQ(value_of<int>(result), index); });
     if (team().rank() == 0) {
         std::printf("%d ranks: %.0f empty items a second\n", team().size(), items / seconds_since(start));
     }
@@ -72,7 +77,8 @@ TEST(WorkScheduler, ReturnsManyTinyItemsInOrder)
 TEST(WorkScheduler, KeepsTheOrderOfItemsOfAnyDuration)
 {
     for (const int ahead : {1, 3, 100}) {
-        run_scheduler(sleepy, 100, ahead, [](int index, const Message& result) { ASSERT_EQ(value_of<int>(result), index); });
+        run_scheduler(sleepy, 100, ahead,
+                      [](int index, const Message& result) { ASSERT_EQ(value_of<int>(result), index); });
     }
 }
 
@@ -84,7 +90,8 @@ TEST(WorkScheduler, SumsAsOneRankDoes)
         serial += value_of<double>(rounded(message_of(i)));
     }
     double sum = 0.0;
-    run_scheduler(rounded, items, 64, [&sum](int, const Message& result) { sum += value_of<double>(result); });
+    run_scheduler(rounded, items, 64,
+                  [&sum](int, const Message& result) { sum += value_of<double>(result); });
     if (team().rank() == 0) {
         EXPECT_EQ(sum, serial);  // bit for bit
     }
@@ -103,8 +110,11 @@ TEST(WorkScheduler, ResultsMaySubmitUrgentItems)
     std::vector<int> arrived;
     for (int i = 0; i < items; ++i) {
         scheduler.submit(message_of(i), [&](const Message& first) {
-            const auto follow = [&arrived](const Message& second) { arrived.push_back(value_of<int>(second)); };
-            scheduler.submit(message_of(items + value_of<int>(first)), follow, WorkScheduler::Urgency::urgent);
+            const auto follow = [&arrived](const Message& second) {
+                arrived.push_back(value_of<int>(second));
+            };
+            scheduler.submit(message_of(items + value_of<int>(first)), follow,
+                             WorkScheduler::Urgency::urgent);
         });
     }
     scheduler.wait([&] { return arrived.size() == items; });
@@ -163,7 +173,8 @@ TEST(WorkScheduler, TakesBackWhatWorkersHaveNotBegun)
     }
     scheduler.release();
     for (std::size_t rank = 1; rank < scheduler.accounts().size(); ++rank) {
-        EXPECT_EQ(scheduler.accounts()[rank].items, 1U) << rank;  // without taking back they would do their second ones, too
+        EXPECT_EQ(scheduler.accounts()[rank].items, 1U)
+            << rank;  // without taking back they would do their second ones, too
     }
 }
 

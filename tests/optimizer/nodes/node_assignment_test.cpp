@@ -58,7 +58,8 @@ TEST(NodeAssignment, IsTheBestOfAllOrders)
 }
 
 /// Steps without noise of a graph on each of the lists of nodes.
-std::vector<double> steps_on(const ExecutionGraph& graph, std::span<const std::vector<float>> lists, const NoiseTables& noise)
+std::vector<double> steps_on(const ExecutionGraph& graph, std::span<const std::vector<float>> lists,
+                             const NoiseTables& noise)
 {
     std::vector<ExecutionGraph> graphs(lists.size(), graph);
     std::vector<const ExecutionGraph*> pointers;
@@ -86,7 +87,9 @@ TEST(AssignmentBound, IsBelowAllOrders)
     problem.cluster = example_cluster(64);
     problem.cluster.node_factors.assign(8, 1.0);
     const ExecutionGraph graph = graph_of(problem, plan_with_replicas_outermost(8, 2, 4));
-    const NodesJudge judge = [&](std::span<const std::vector<float>> lists) { return steps_on(graph, lists, problem.noise); };
+    const NodesJudge judge = [&](std::span<const std::vector<float>> lists) {
+        return steps_on(graph, lists, problem.noise);
+    };
     struct Case {
         std::vector<float> factors;
         bool tight;
@@ -128,7 +131,8 @@ TEST(AssignmentGuide, RanksPositionsAsTheirSteps)
     for (std::size_t stage = 0; stage < 4; ++stage) {
         std::vector<float> nodes(8, 1.0F);
         nodes[stage] = 1.2F;
-        both.emplace_back(step_on(graph, nodes, problem.noise), guide(std::span<const float>(nodes).first(4)));
+        both.emplace_back(step_on(graph, nodes, problem.noise),
+                          guide(std::span<const float>(nodes).first(4)));
         EXPECT_NEAR(guide(nodes), both.back().second + 1.0, 1e-9 * both.back().second);
     }
     std::sort(both.begin(), both.end());
@@ -165,7 +169,8 @@ TEST(AssignNodes, ListsTheClusterInTheOrderFound)
 
     EXPECT_LT(assigned.least_p99_s, assigned.given_p99_s);
     problem.cluster.node_factors = assigned.factors;
-    EXPECT_DOUBLE_EQ(sample_steps(graph_of(problem, plan), problem.noise, range, sampler).front(), assigned.least_p99_s);
+    EXPECT_DOUBLE_EQ(sample_steps(graph_of(problem, plan), problem.noise, range, sampler).front(),
+                     assigned.least_p99_s);
     EXPECT_EQ(assignment_csv({{8, 4, 1.25, 0, 1}}), "first_gpu,node,factor,replica,stage\n8,4,1.25,0,1\n");
 }
 
@@ -188,7 +193,8 @@ TEST(AssignNodes, LeavesSlowNodesIdleWhereOthersAreFree)
     }
     plan.spares = 16;
     const auto draws = sample_steps(graph_of(problem, plan), problem.noise, range, sampler);
-    EXPECT_DOUBLE_EQ(assigned.least_p99_s, quantile_estimate(draws, Clusters{1, block_fleets}, 0.99, Confidence{}).value);
+    EXPECT_DOUBLE_EQ(assigned.least_p99_s,
+                     quantile_estimate(draws, Clusters{1, block_fleets}, 0.99, Confidence{}).value);
     EXPECT_DOUBLE_EQ(assigned.bound_p99_s, assigned.least_p99_s);
     EXPECT_LT(assigned.least_p99_s, assigned.given_p99_s);
 }
@@ -204,7 +210,8 @@ TEST(AssignNodes, PositionsTheFastestAndSaysHowFarTheBestMayBe)
     }
     const DrawRange range{0, 64, 1};
     const SamplerOptions sampler{1, Purpose::search, 2};
-    const AssignedNodes assigned = assign_nodes(problem, plan_with_replicas_outermost(8, 8, 8), range, sampler);
+    const AssignedNodes assigned =
+        assign_nodes(problem, plan_with_replicas_outermost(8, 8, 8), range, sampler);
     EXPECT_FALSE(assigned.exact);
     double slowest = 0.0;
     for (const NodePosition& position : assigned.positions) {

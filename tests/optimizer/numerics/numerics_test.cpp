@@ -14,7 +14,8 @@ namespace {
 
 using testing::HasSubstr;
 
-const NumericsRun run{.command = "prismopt numerics", .seed = 7, .seconds = 12.4, .processor_seconds = 20.1, .threads = 2};
+const NumericsRun run{
+    .command = "prismopt numerics", .seed = 7, .seconds = 12.4, .processor_seconds = 20.1, .threads = 2};
 
 NumericsTable small_attention()
 {
@@ -32,7 +33,8 @@ TEST(NumericsStudy, HasARowForEachCombination)
     ASSERT_EQ(table.rows.size(), 2U * 2U * 3U);
     std::set<std::string> cases;
     for (const auto& row : table.rows) {
-        cases.insert(row["format"].dump() + row["arithmetic"].dump() + row["kernel"].dump() + row["tile"].dump());
+        cases.insert(row["format"].dump() + row["arithmetic"].dump() + row["kernel"].dump() +
+                     row["tile"].dump());
         for (const char* column : {"forward_rms", "forward_max", "backward_rms", "backward_max"}) {
             EXPECT_GT(row[column].get<double>(), 0.0) << row.dump();
         }
@@ -99,9 +101,11 @@ TEST(NumericsText, OmitsColumnsThatDoNotVaryAndNamesTheirValues)
     const std::string markdown = numerics_markdown({table}, run);
     EXPECT_THAT(markdown, HasSubstr("Written by `prismopt numerics`"));
     EXPECT_THAT(markdown, HasSubstr("Computed in 12 s by 2 threads (20 s of processor time)."));
-    EXPECT_THAT(markdown,
-                HasSubstr("## Sums\n\nA note.\n\nAll: format bf16.\n\n| terms | sum rms |\n| ---: | ---: |\n| 256 | 0.5 |\n"
-                          "| 1024 | not finite |\n"));
+    EXPECT_THAT(
+        markdown,
+        HasSubstr(
+            "## Sums\n\nA note.\n\nAll: format bf16.\n\n| terms | sum rms |\n| ---: | ---: |\n| 256 | 0.5 |\n"
+            "| 1024 | not finite |\n"));
     const std::string text = numerics_text({table}, run);
     EXPECT_THAT(text, HasSubstr("terms     sum rms\n256           0.5\n1024   not finite\n"));
     const auto json = numerics_json({table}, run);
@@ -119,23 +123,27 @@ TEST(NumericsText, WritesTheDataFileOfTheCatalog)
                                {"forward_rms", 0.125},
                                {"gradients_rms", nullptr}});
     }
-    const NumericsTable attention{
-        "attention",
-        "",
-        "",
-        {{{"format", "bf16"}, {"kernel", "flash"}, {"tile", "128x128"}, {"forward_rms", 0.002}, {"backward_rms", 0.003}}}};
-    EXPECT_THAT(
-        numerics_toml({attention, linear}, run),
-        HasSubstr("seed = 7\nattention = [\n    { format = \"bf16\", kernel = \"flash\", tile = "
-                  "\"128x128\", forward = 0.002, backward = 0.003 },\n]\nlinear = [\n    { format = \"mxfp4\", forward = 0.125, "
-                  "gradients = inf },\n]\n"));
+    const NumericsTable attention{"attention",
+                                  "",
+                                  "",
+                                  {{{"format", "bf16"},
+                                    {"kernel", "flash"},
+                                    {"tile", "128x128"},
+                                    {"forward_rms", 0.002},
+                                    {"backward_rms", 0.003}}}};
+    EXPECT_THAT(numerics_toml({attention, linear}, run),
+                HasSubstr("seed = 7\nattention = [\n    { format = \"bf16\", kernel = \"flash\", tile = "
+                          "\"128x128\", forward = 0.002, backward = 0.003 },\n]\nlinear = [\n    { format = "
+                          "\"mxfp4\", forward = 0.125, "
+                          "gradients = inf },\n]\n"));
 }
 
 /// Attention of both kernels and linear layers.
 TEST(NumericsCatalog, HasEachFormat)
 {
     const auto files = catalog_files();
-    const auto file = std::find_if(files.begin(), files.end(), [](const EmbeddedFile& of) { return of.name == "numerics.toml"; });
+    const auto file = std::find_if(files.begin(), files.end(),
+                                   [](const EmbeddedFile& of) { return of.name == "numerics.toml"; });
     ASSERT_NE(file, files.end());
     for (const NumberFormat& format : number_formats) {
         const std::string row = fmt::format("{{ format = \"{}\", ", format.name);

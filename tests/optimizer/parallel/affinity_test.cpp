@@ -30,10 +30,10 @@ TEST(PlacementAdvice, IsEmptyWhenEachThreadHasAProcessor)
 
 TEST(PlacementAdvice, NamesThePinningAndItsRemedies)
 {
-    EXPECT_EQ(
-        binding_advice({one_core, two_cores, 1, 2}),
-        "this rank may use 1 of 2 cores but runs 2 threads: mpirun set this binding; start it as `mpirun --bind-to none ...` or "
-        "`mpirun --map-by slot:PE=2 ...`, under Slurm `srun --cpus-per-task=2 ...`");
+    EXPECT_EQ(binding_advice({one_core, two_cores, 1, 2}),
+              "this rank may use 1 of 2 cores but runs 2 threads: mpirun set this binding; start it as "
+              "`mpirun --bind-to none ...` or "
+              "`mpirun --map-by slot:PE=2 ...`, under Slurm `srun --cpus-per-task=2 ...`");
 }
 
 TEST(PlacementAdvice, KeepsSeveralRanksApart)
@@ -58,9 +58,10 @@ TEST(PlacementAdvice, SuggestsFewerThreadsWhereThereAreNoMoreCores)
 TEST(PlacementAdvice, NoticesIdleCoresBesidePinnedRanks)
 {
     EXPECT_THAT(binding_advice({one_core, two_cores, 1, 1}),
-                AllOf(HasSubstr("bound 1 rank to one core each and leaves 1 of 2 cores idle"), HasSubstr("--bind-to none"),
-                      HasSubstr("PE=2")));
-    EXPECT_THAT(binding_advice({{2, 1}, sixty_four_cores, 2, 2}), AllOf(HasSubstr("62 of 64 cores idle"), HasSubstr("PE=32")));
+                AllOf(HasSubstr("bound 1 rank to one core each and leaves 1 of 2 cores idle"),
+                      HasSubstr("--bind-to none"), HasSubstr("PE=2")));
+    EXPECT_THAT(binding_advice({{2, 1}, sixty_four_cores, 2, 2}),
+                AllOf(HasSubstr("62 of 64 cores idle"), HasSubstr("PE=32")));
 }
 
 TEST(PlacementAdvice, IsEmptyWhenTheSystemDoesNotTell)

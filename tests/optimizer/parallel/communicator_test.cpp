@@ -26,13 +26,17 @@ TEST(TeamOfOne, DoesNotWaitForAMessageThatCannotCome)
     EXPECT_THROW(team.receive(), std::logic_error);
 }
 
-TEST(TeamOfOne, AbortEndsTheProcessWithTheCode) { EXPECT_EXIT(Communicator().abort(7), testing::ExitedWithCode(7), ""); }
+TEST(TeamOfOne, AbortEndsTheProcessWithTheCode)
+{
+    EXPECT_EXIT(Communicator().abort(7), testing::ExitedWithCode(7), "");
+}
 
 /// mpirun of Open MPI, Hydra (MPICH, Intel MPI), srun of any --mpi, PMIx servers, Flux; a batch script, which has SLURM_PROCID, starts no ranks.
 TEST(Launcher, IsKnownByTheVariablesOfItsProcesses)
 {
-    constexpr std::array variables{"OMPI_COMM_WORLD_RANK", "PMIX_RANK",   "PMI_RANK",    "MV2_COMM_WORLD_RANK",
-                                   "SLURM_STEP_ID",        "PALS_RANKID", "ALPS_APP_PE", "FLUX_TASK_RANK"};
+    constexpr std::array variables{"OMPI_COMM_WORLD_RANK", "PMIX_RANK",     "PMI_RANK",
+                                   "MV2_COMM_WORLD_RANK",  "SLURM_STEP_ID", "PALS_RANKID",
+                                   "ALPS_APP_PE",          "FLUX_TASK_RANK"};
     for (const char* name : variables) {
         unsetenv(name);
     }

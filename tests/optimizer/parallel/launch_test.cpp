@@ -17,7 +17,10 @@ using testing::IsEmpty;
 
 RankFacts rank_on(const std::string& node, int threads, const std::string& processors)
 {
-    return {.build = {"0.1.0", "abc", "12"}, .node = node, .threads = threads, .processors = Processors(processors)};
+    return {.build = {"0.1.0", "abc", "12"},
+            .node = node,
+            .threads = threads,
+            .processors = Processors(processors)};
 }
 
 std::string refusal_of(const std::vector<RankFacts>& ranks)
@@ -35,8 +38,9 @@ TEST(Launch, RefusesAnotherBuildByItsRankAndNode)
     std::vector<RankFacts> ranks{rank_on("n1", 1, "1"), rank_on("n1", 1, "1"), rank_on("n2", 1, "1")};
     EXPECT_THAT(refusal_of(ranks), IsEmpty());
     ranks[2].build.catalog = "13";
-    EXPECT_THAT(refusal_of(ranks), AllOf(HasSubstr("rank 2 on n2 runs prismopt 0.1.0 (abc, catalog 13), but rank 0 on n1 runs "
-                                                   "prismopt 0.1.0 (abc, catalog 12)")));
+    EXPECT_THAT(refusal_of(ranks),
+                AllOf(HasSubstr("rank 2 on n2 runs prismopt 0.1.0 (abc, catalog 13), but rank 0 on n1 runs "
+                                "prismopt 0.1.0 (abc, catalog 12)")));
 }
 
 TEST(Launch, CountsNodesRanksAndThreads)
@@ -63,11 +67,13 @@ TEST(Launch, NoticesRanksThatShareProcessors)
 {
     const auto warning = [](const std::vector<RankFacts>& ranks) { return oversubscription(ranks); };
     EXPECT_THAT(warning({rank_on("n1", 2, "11"), rank_on("n1", 2, "11"), rank_on("n1", 2, "11")}),
-                AllOf(HasSubstr("3 ranks with 6 threads in all share 2 processors of n1"), HasSubstr("OMP_NUM_THREADS=1")));
+                AllOf(HasSubstr("3 ranks with 6 threads in all share 2 processors of n1"),
+                      HasSubstr("OMP_NUM_THREADS=1")));
     EXPECT_THAT(warning({rank_on("n1", 2, "0011"), rank_on("n1", 2, "1100")}), IsEmpty());
     EXPECT_THAT(warning({rank_on("n1", 2, "11"), rank_on("n2", 2, "11")}), IsEmpty());
-    EXPECT_THAT(warning({rank_on("n1", 1, "1"), rank_on("n1", 1, "1")}), IsEmpty());  // asked for by the user: single threads
-    EXPECT_THAT(warning({rank_on("n1", 2, ""), rank_on("n1", 2, "")}), IsEmpty());    // unknown
+    EXPECT_THAT(warning({rank_on("n1", 1, "1"), rank_on("n1", 1, "1")}),
+                IsEmpty());  // asked for by the user: single threads
+    EXPECT_THAT(warning({rank_on("n1", 2, ""), rank_on("n1", 2, "")}), IsEmpty());  // unknown
 }
 
 TEST(Launch, KnowsJobsOfBatchSystems)

@@ -18,11 +18,15 @@ Sweep sweep()
             {{"out of memory", 3, 2.5e9, "80 GB needed (tp=8)"}, {"", 0, infinity, ""}}};
 }
 
-Evaluation evaluation() { return {1ULL << 33, 2, 4096, {{1.0, 0.9, 1.1, 0.5, infinity}, Estimate::exact(64.0)}}; }
+Evaluation evaluation()
+{
+    return {1ULL << 33, 2, 4096, {{1.0, 0.9, 1.1, 0.5, infinity}, Estimate::exact(64.0)}};
+}
 
 TEST(WorkItem, SweepRangeComesBack)
 {
-    const SweepRange range{.begin = 3, .end = 1ULL << 50, .keep = 7, .again = true, .limits = {{1.0, infinity}, {2.0, 0.5}}};
+    const SweepRange range{
+        .begin = 3, .end = 1ULL << 50, .keep = 7, .again = true, .limits = {{1.0, infinity}, {2.0, 0.5}}};
     const auto back = std::get<SweepRange>(decode_item(encode(WorkItem{range})));
     EXPECT_EQ(back.begin, 3U);
     EXPECT_EQ(back.end, 1ULL << 50);
@@ -53,11 +57,12 @@ TEST(WorkItem, DrawsComeBackBitForBit)
 
 TEST(WorkItem, JudgementComesBack)
 {
-    const Judgement judgement{.point = {.index = 1ULL << 40, .rung = 3, .source = {Purpose::limits, 2}, .miss = 0.0},
-                              .steps = 7,
-                              .confidence = {0.9, 0.999, 1.5},
-                              .for_front = true,
-                              .draws = {{1.0, infinity}, {}}};
+    const Judgement judgement{
+        .point = {.index = 1ULL << 40, .rung = 3, .source = {Purpose::limits, 2}, .miss = 0.0},
+        .steps = 7,
+        .confidence = {0.9, 0.999, 1.5},
+        .for_front = true,
+        .draws = {{1.0, infinity}, {}}};
     const auto back = std::get<Judgement>(decode_item(encode(WorkItem{judgement})));
     EXPECT_EQ(back.point.index, 1ULL << 40);
     EXPECT_EQ(back.point.rung, 3);

@@ -94,7 +94,9 @@ TEST(ScaleCurve, EndsWithAKnownCluster)
     EXPECT_TRUE(curve.nodes_known);
     const std::string text = scale_curve_text(curve);
     EXPECT_NE(text.find("this cluster"), std::string::npos);
-    EXPECT_NE(text.find("\n  65536 skipped: the cluster with known nodes has only 24 GPUs\n   64k+ "), std::string::npos) << text;
+    EXPECT_NE(text.find("\n  65536 skipped: the cluster with known nodes has only 24 GPUs\n   64k+ "),
+              std::string::npos)
+        << text;
     EXPECT_NE(text.find("\n 131072 skipped: "), std::string::npos);
 }
 

@@ -75,7 +75,9 @@ TEST(SpaceEstimate, AgreesWithTheWholeSpace)
     }
     for (const Bound& member : front) {  // from one plan to the best there are, or nearly
         EXPECT_LT(std::count_if(bounds.begin(), bounds.end(),
-                                [&member](const std::vector<double>& other) { return dominates(other, member.objectives); }),
+                                [&member](const std::vector<double>& other) {
+                                    return dominates(other, member.objectives);
+                                }),
                   0.02 * static_cast<double>(bounds.size()));
     }
 }
@@ -95,7 +97,8 @@ TEST(SpaceEstimate, AgreesWithASweepThatHasLimits)
             limit *= 1.3;
         }
     }
-    const Sweep whole = Worker(model).sweep({.begin = 0, .end = model.designs.space().size(), .limits = limits});
+    const Sweep whole =
+        Worker(model).sweep({.begin = 0, .end = model.designs.space().size(), .limits = limits});
     const LimitedSweep estimate = limited_sweep(
         model, limits, {}, [] {}, 800);
     EXPECT_GT(whole.feasible.size(), 100U);

@@ -44,11 +44,11 @@ order = ["tp-dp-pp", "tp-pp-dp"]
 
 auto as_tuple(const ParallelPlan& p)
 {
-    return std::tuple(p.tp, p.cp, p.pp, p.ep, p.etp, p.dp, p.chunks, p.microbatch, p.schedule, p.recompute, p.recomputed_layers,
-                      p.sharding, p.split, p.dp_overlap, p.order, p.tp_overlap, p.context_exchange, p.expert_overlap, p.offload,
-                      p.group, p.post_validation, p.crossing, p.node_order, p.checkpoint_interval.si, p.spares,
-                      p.recompute_modules, p.cuda_graphs, p.dispatch, p.local_steps, p.sequence_parallel, p.shard_gpus,
-                      p.ulysses);
+    return std::tuple(p.tp, p.cp, p.pp, p.ep, p.etp, p.dp, p.chunks, p.microbatch, p.schedule, p.recompute,
+                      p.recomputed_layers, p.sharding, p.split, p.dp_overlap, p.order, p.tp_overlap,
+                      p.context_exchange, p.expert_overlap, p.offload, p.group, p.post_validation, p.crossing,
+                      p.node_order, p.checkpoint_interval.si, p.spares, p.recompute_modules, p.cuda_graphs,
+                      p.dispatch, p.local_steps, p.sequence_parallel, p.shard_gpus, p.ulysses);
 }
 
 bool validates_later(const ParallelPlan& plan)
@@ -104,10 +104,10 @@ ParallelPlan without_idle_choices(ParallelPlan plan, const Phase& phase, const S
         plan.group = std::min(plan.group, plan.microbatches(phase.global_batch));
         plan.group = plan.group == plan.pp ? 0 : plan.group;
     }
-    const bool same_nodes =
-        plan.gpus() <= scenario.cluster.gpus_per_node() ||
-        (scenario.cluster.building_gpus() == 0 && nodes_of(plan, PlacementOrder::tp_pp_dp, scenario.cluster) ==
-                                                      nodes_of(plan, PlacementOrder::tp_dp_pp, scenario.cluster));
+    const bool same_nodes = plan.gpus() <= scenario.cluster.gpus_per_node() ||
+                            (scenario.cluster.building_gpus() == 0 &&
+                             nodes_of(plan, PlacementOrder::tp_pp_dp, scenario.cluster) ==
+                                 nodes_of(plan, PlacementOrder::tp_dp_pp, scenario.cluster));
     if (plan.cp * plan.dp == 1 || plan.pp == 1 || same_nodes) {
         plan.order = PlacementOrder::tp_pp_dp;
     }
@@ -120,7 +120,8 @@ ParallelPlan without_idle_choices(ParallelPlan plan, const Phase& phase, const S
     if (plan.pp * plan.chunks <= 3) {
         plan.split = LayerSplit::layers;
     }
-    if ((plan.pp == 1 || phase.global_batch == plan.dp * plan.microbatch) && plan.schedule == Schedule::gpipe) {
+    if ((plan.pp == 1 || phase.global_batch == plan.dp * plan.microbatch) &&
+        plan.schedule == Schedule::gpipe) {
         plan.schedule = Schedule::one_f_one_b;
     }
     return plan;
@@ -193,9 +194,11 @@ std::optional<ParallelPlan> named_plan(const Space& space, const Point& point)
         } else if (axis == "schedule") {
             plan.schedule = *parse<Schedule>(label);
         } else if (axis == "group") {
-            plan.group = plan.schedule == Schedule::interleaved ? std::stoi(label) : 0;  // the schedule's axis comes before
+            plan.group = plan.schedule == Schedule::interleaved ? std::stoi(label)
+                                                                : 0;  // the schedule's axis comes before
         } else if (axis == "post_validation") {
-            plan.post_validation = validates_later(plan) ? *parse<PostValidation>(label) : PostValidation::off;
+            plan.post_validation =
+                validates_later(plan) ? *parse<PostValidation>(label) : PostValidation::off;
         } else if (axis == "recompute") {
             plan.recompute = *parse<Recompute>(label);
         } else if (axis == "sharding") {
@@ -258,17 +261,19 @@ TEST_P(DesignMapOfBatch, SpaceHoldsWhatStandsTheRulesOnceEach)
     std::vector<std::uint64_t> allowed;
     std::map<std::string, std::uint64_t> counts;
     std::uint64_t rejected = 0;
-    for (const Rejected& reason : space.enumerate(0, space.size(), [&](std::uint64_t index, std::span<const int> point) {
+    for (const Rejected& reason :
+         space.enumerate(0, space.size(), [&](std::uint64_t index, std::span<const int> point) {
              allowed.push_back(index);
-             EXPECT_EQ(as_tuple(designs.plan(point)), as_tuple(*named_plan(space, space.point(index)))) << index;
+             EXPECT_EQ(as_tuple(designs.plan(point)), as_tuple(*named_plan(space, space.point(index))))
+                 << index;
          })) {
         counts[reason.reason] = reason.count;
         rejected += reason.count;
     }
     EXPECT_EQ(allowed, expected);
     EXPECT_EQ(allowed.size() + rejected, space.size());
-    for (const Reason reason : {Reason::tp_and_nodes, Reason::gpus_and_replica, Reason::batch_and_replicas, Reason::same_plan,
-                                Reason::schedule_undefined, Reason::layers_and_chunks}) {
+    for (const Reason reason : {Reason::tp_and_nodes, Reason::gpus_and_replica, Reason::batch_and_replicas,
+                                Reason::same_plan, Reason::schedule_undefined, Reason::layers_and_chunks}) {
         EXPECT_GT(counts[std::string(name(reason))], 0U) << name(reason) << " is not put to the test";
     }
 }
@@ -286,16 +291,17 @@ split = ["slots"]
 )");
     scenario.cluster.tiers.back().aggregate = BytesPerSecond{1e12};
     scenario.cluster.node_factors = {1.0, 1.2, 1.0, 1.1};
-    scenario.space.crossing = {Crossing::pp, Crossing::dp, Crossing::none, Crossing::pp_interleaved, Crossing::by_order};
+    scenario.space.crossing = {Crossing::pp, Crossing::dp, Crossing::none, Crossing::pp_interleaved,
+                               Crossing::by_order};
     scenario.space.local_steps = {4, 1};
     scenario.space.spares = {0, 1, 3};
-    scenario.space.node_order = {NodeOrder::spread, NodeOrder::as_listed, NodeOrder::packed, NodeOrder::first_stage,
-                                 NodeOrder::last_stage};
+    scenario.space.node_order = {NodeOrder::spread, NodeOrder::as_listed, NodeOrder::packed,
+                                 NodeOrder::first_stage, NodeOrder::last_stage};
     const DesignMap designs(scenario);
     const Space& space = designs.space();
     std::vector<std::uint64_t> allowed;
-    for (const Rejected& reason :
-         space.enumerate(0, space.size(), [&](std::uint64_t index, std::span<const int>) { allowed.push_back(index); })) {
+    for (const Rejected& reason : space.enumerate(
+             0, space.size(), [&](std::uint64_t index, std::span<const int>) { allowed.push_back(index); })) {
         if (reason.reason == name(Reason::crossing) || reason.reason == name(Reason::local_steps) ||
             reason.reason == name(Reason::spares_and_nodes)) {
             EXPECT_GT(reason.count, 0U) << reason.reason;
@@ -343,8 +349,9 @@ TEST(DesignMap, NodeOrdersThatChangeNothingAreOnePlan)
     });
     // Nodes 0 and 1 hold the first and the last three stages as listed, and with the slow one last; the other way round with it
     // first.
-    EXPECT_EQ(allowed, (std::vector<std::pair<int, NodeOrder>>{
-                           {2, NodeOrder::as_listed}, {0, NodeOrder::as_listed}, {0, NodeOrder::first_stage}}));
+    EXPECT_EQ(allowed, (std::vector<std::pair<int, NodeOrder>>{{2, NodeOrder::as_listed},
+                                                               {0, NodeOrder::as_listed},
+                                                               {0, NodeOrder::first_stage}}));
 }
 
 /// Fused attention has no core_attn to recompute, so that this set alone is the plan without recompute, and beside another one no
@@ -365,9 +372,11 @@ recompute_modules = [["core_attn"], ["layernorm"], ["core_attn", "layernorm"], [
         });
         return texts;
     };
-    EXPECT_EQ(plans(), (std::vector<std::string>{"none core_attn", "selective layernorm", "selective mlp+moe_act"}));
+    EXPECT_EQ(plans(),
+              (std::vector<std::string>{"none core_attn", "selective layernorm", "selective mlp+moe_act"}));
     scenario.space.recompute = {Recompute::selective};
-    EXPECT_EQ(plans(), (std::vector<std::string>{"selective core_attn", "selective layernorm", "selective mlp+moe_act"}));
+    EXPECT_EQ(plans(), (std::vector<std::string>{"selective core_attn", "selective layernorm",
+                                                 "selective mlp+moe_act"}));
 }
 
 /// A mixture of 8 experts; axes of what dense plans on short sequences do not have.
@@ -384,7 +393,8 @@ tp_overlap = ["off", "on"]
 ulysses = [1, 2, 0]
 context_exchange = ["ring", "all-gather"]
 )");
-    change_decoder(scenario.workload, [](Transformer& t) { t.experts = {.count = 8, .active = 2, .feed_forward = 512}; });
+    change_decoder(scenario.workload,
+                   [](Transformer& t) { t.experts = {.count = 8, .active = 2, .feed_forward = 512}; });
     scenario.space.offload = {Offload::none, Offload::activations};
     scenario.space.ep = {1, 2, 8};
     scenario.space.etp = {1, 2};
@@ -402,11 +412,13 @@ TEST(DesignMap, SpaceOfAMixtureHoldsWhatStandsTheRulesOnceEach)
     ASSERT_GT(expected.size(), 500U);
     std::vector<std::uint64_t> allowed;
     std::set<std::string> reasons;
-    for (const Rejected& reason : space.enumerate(0, space.size(), [&](std::uint64_t index, std::span<const int> point) {
+    for (const Rejected& reason :
+         space.enumerate(0, space.size(), [&](std::uint64_t index, std::span<const int> point) {
              allowed.push_back(index);
              const ParallelPlan plan = designs.plan(point);
              EXPECT_EQ(as_tuple(plan), as_tuple(*named_plan(space, space.point(index)))) << index;
-             EXPECT_EQ(as_tuple(parse_design(design_text(plan), scenario)), as_tuple(plan)) << design_text(plan);
+             EXPECT_EQ(as_tuple(parse_design(design_text(plan), scenario)), as_tuple(plan))
+                 << design_text(plan);
          })) {
         if (reason.count > 0) {
             reasons.insert(reason.reason);
@@ -539,12 +551,14 @@ TEST(DesignMap, SpaceWithAPhaseOfItsOwnPlanHoldsWhatStandsTheRulesOnceEach)
     const DesignMap designs(scenario);
     const Space& space = designs.space();
     std::vector<std::uint64_t> allowed;
-    space.enumerate(0, space.size(), [&](std::uint64_t index, std::span<const int>) { allowed.push_back(index); });
+    space.enumerate(0, space.size(),
+                    [&](std::uint64_t index, std::span<const int>) { allowed.push_back(index); });
     EXPECT_EQ(allowed, brute_force(space, scenario));
     EXPECT_GT(allowed.size(), shared);
     scenario.phases.back().own.pp = 4;  // tp*cp*pp is 24
     const DesignMap none(scenario);
-    none.space().enumerate(0, space.size(), [&](std::uint64_t index, std::span<const int>) { ADD_FAILURE() << index; });
+    none.space().enumerate(0, space.size(),
+                           [&](std::uint64_t index, std::span<const int>) { ADD_FAILURE() << index; });
 }
 
 /// A later phase that names a schedule and no chunks has that schedule's chunks, so plans with other chunks stay in the space;
@@ -557,10 +571,10 @@ TEST(DesignMap, PhasesWithASchedulesOfTheirOwnKeepInterleavedPlans)
         std::size_t interleaved = 0;
         std::map<std::string, std::uint64_t> counts;
         const DesignMap designs(of);
-        for (const Rejected& reason :
-             designs.space().enumerate(0, designs.space().size(), [&](std::uint64_t, std::span<const int> point) {
-                 interleaved += designs.plan(point).schedule == Schedule::interleaved ? 1 : 0;
-             })) {
+        for (const Rejected& reason : designs.space().enumerate(
+                 0, designs.space().size(), [&](std::uint64_t, std::span<const int> point) {
+                     interleaved += designs.plan(point).schedule == Schedule::interleaved ? 1 : 0;
+                 })) {
             counts[reason.reason] = reason.count;
         }
         return std::pair(interleaved, counts);
@@ -568,7 +582,8 @@ TEST(DesignMap, PhasesWithASchedulesOfTheirOwnKeepInterleavedPlans)
     const auto count = [](const Scenario& of) {
         std::size_t all = 0;
         const DesignMap designs(of);
-        designs.space().enumerate(0, designs.space().size(), [&](std::uint64_t, std::span<const int>) { ++all; });
+        designs.space().enumerate(0, designs.space().size(),
+                                  [&](std::uint64_t, std::span<const int>) { ++all; });
         return all;
     };
     const std::size_t alone = plans(scenario).first;
@@ -629,9 +644,12 @@ microbatch = [4]
 recompute = ["full"]
 )");
     const ParallelPlan plan = parse_design("pp=2", scenario);
-    EXPECT_EQ(as_tuple(plan),
-              as_tuple(ParallelPlan{
-                  .tp = 2, .pp = 2, .dp = 4, .microbatch = 4, .recompute = Recompute::full, .order = PlacementOrder::tp_pp_dp}));
+    EXPECT_EQ(as_tuple(plan), as_tuple(ParallelPlan{.tp = 2,
+                                                    .pp = 2,
+                                                    .dp = 4,
+                                                    .microbatch = 4,
+                                                    .recompute = Recompute::full,
+                                                    .order = PlacementOrder::tp_pp_dp}));
     EXPECT_EQ(parse_design("", scenario).pp, 1);  // two choices: the default of a plan
     EXPECT_EQ(parse_design("gpus=4", scenario).dp, 2);
 }
@@ -647,8 +665,10 @@ TEST(ParseDesign, RefusesWithTheValueAndWhatToDo)
         }
         return "accepted";
     };
-    EXPECT_THAT(complaint("tq=2"), HasSubstr("unknown name 'tq'; names are gpus tp cp ulysses pp ep etp table_shards order"));
-    EXPECT_THAT(complaint("tp"), HasSubstr("tp= is not a whole number of at least 1; write for example tp=8"));
+    EXPECT_THAT(complaint("tq=2"),
+                HasSubstr("unknown name 'tq'; names are gpus tp cp ulysses pp ep etp table_shards order"));
+    EXPECT_THAT(complaint("tp"),
+                HasSubstr("tp= is not a whole number of at least 1; write for example tp=8"));
     EXPECT_THAT(complaint("tp=0"), HasSubstr("tp=0 is not a whole number of at least 1"));
     EXPECT_THAT(complaint("spares=-1"), HasSubstr("spares=-1 is not a whole number of at least 0"));
     EXPECT_THAT(complaint("tp=-2"), HasSubstr("tp=-2 is not"));
@@ -660,8 +680,10 @@ TEST(ParseDesign, RefusesWithTheValueAndWhatToDo)
     EXPECT_THAT(complaint("gpus=32"), HasSubstr("gpus=32 is more than the cluster's 24"));
     EXPECT_THAT(complaint("gpus=16 tp=3 pp=2"), HasSubstr("tp*pp = 6 does not divide gpus=16"));
     EXPECT_THAT(complaint("tp=65536 pp=65536"), HasSubstr("tp=65536 is more than gpus=12"));
-    EXPECT_THAT(complaint("gpus=16 tp=1073741824 pp=1073741824 cp=16"), HasSubstr("tp=1073741824 is more than gpus=16"));
-    EXPECT_THAT(complaint("gpus=16 tp=2 pp=1 ep=65536 etp=65536"), HasSubstr("ep=65536 is more than gpus=16"));
+    EXPECT_THAT(complaint("gpus=16 tp=1073741824 pp=1073741824 cp=16"),
+                HasSubstr("tp=1073741824 is more than gpus=16"));
+    EXPECT_THAT(complaint("gpus=16 tp=2 pp=1 ep=65536 etp=65536"),
+                HasSubstr("ep=65536 is more than gpus=16"));
 }
 
 TEST(StructuralProblem, NamesTheRuleAndTheValues)
@@ -672,20 +694,26 @@ TEST(StructuralProblem, NamesTheRuleAndTheValues)
         return found ? found->text() : "none";
     };
     EXPECT_EQ(problem("gpus=16 tp=2 pp=2"), "none");
-    EXPECT_THAT(problem("gpus=6 tp=3"),
-                HasSubstr("tp does not divide a block: tp=3, 8 heads of block \"attention\" in layer \"dense\""));
+    EXPECT_THAT(
+        problem("gpus=6 tp=3"),
+        HasSubstr("tp does not divide a block: tp=3, 8 heads of block \"attention\" in layer \"dense\""));
     EXPECT_THAT(problem("gpus=16 tp=16"), HasSubstr("tp does not divide a block: tp=16"));
-    EXPECT_THAT(problem("gpus=16 microbatch=2"),
-                HasSubstr("global batch not divisible by dp*microbatch: dp*microbatch = 32 must divide global_batch = "));
+    EXPECT_THAT(
+        problem("gpus=16 microbatch=2"),
+        HasSubstr(
+            "global batch not divisible by dp*microbatch: dp*microbatch = 32 must divide global_batch = "));
     EXPECT_THAT(problem("microbatch=2147483647"), HasSubstr("dp*microbatch = 25769803764"));
-    EXPECT_THAT(problem("gpus=2 schedule=interleaved"), HasSubstr("interleaved needs pp > 1 and v > 1; use 1f1b"));
+    EXPECT_THAT(problem("gpus=2 schedule=interleaved"),
+                HasSubstr("interleaved needs pp > 1 and v > 1; use 1f1b"));
     EXPECT_THAT(problem("gpus=2 v=2"), HasSubstr("1f1b has one chunk per stage; set v=1"));
-    EXPECT_THAT(problem("gpus=2 pp=2 schedule=zb_v v=3"), HasSubstr("zb_v has two chunks per stage; set v=2"));
+    EXPECT_THAT(problem("gpus=2 pp=2 schedule=zb_v v=3"),
+                HasSubstr("zb_v has two chunks per stage; set v=2"));
     EXPECT_THAT(problem("gpus=2 pp=2 schedule=interleaved v=2 group=3"), HasSubstr("leaves a last group of"));
     EXPECT_EQ(problem("gpus=2 pp=2 schedule=zb_h1 post_validation=on"), "none");
     EXPECT_THAT(problem("gpus=2 pp=2 post_validation=on"),
                 HasSubstr("post_validation does not apply: post_validation=on with pp=2"));
-    EXPECT_THAT(problem("gpus=8 pp=8 split=layers"), HasSubstr("fewer layers than chunks: pp*v = 8 chunks, 4 layers"));
+    EXPECT_THAT(problem("gpus=8 pp=8 split=layers"),
+                HasSubstr("fewer layers than chunks: pp*v = 8 chunks, 4 layers"));
 }
 
 /// Of 8 replicas, groups of 8 are all of them; 4 have none. Without sharding there are no groups.
@@ -703,9 +731,9 @@ shard_gpus = [0, 2, 8]
         const ParallelPlan plan = designs.plan(point);
         found.emplace(plan.tp, plan.sharding, plan.shard_gpus);
     });
-    const std::multiset<std::tuple<int, Sharding, int>> expected{{1, Sharding::none, 0},  {1, Sharding::zero3, 0},
-                                                                 {1, Sharding::zero3, 2}, {2, Sharding::none, 0},
-                                                                 {2, Sharding::zero3, 0}, {2, Sharding::zero3, 2}};
+    const std::multiset<std::tuple<int, Sharding, int>> expected{
+        {1, Sharding::none, 0}, {1, Sharding::zero3, 0}, {1, Sharding::zero3, 2},
+        {2, Sharding::none, 0}, {2, Sharding::zero3, 0}, {2, Sharding::zero3, 2}};
     EXPECT_EQ(found, expected);
 }
 
@@ -713,8 +741,10 @@ shard_gpus = [0, 2, 8]
 TEST(ParseDesign, TakesContextAndExpertGroups)
 {
     Scenario scenario = wide();
-    change_decoder(scenario.workload, [](Transformer& t) { t.experts = {.count = 8, .active = 2, .feed_forward = 64}; });
-    const std::string text = "gpus=16 tp=1 pp=2 cp=2 ep=4 context_exchange=all-gather shard_gpus=2 sharding=zero1";
+    change_decoder(scenario.workload,
+                   [](Transformer& t) { t.experts = {.count = 8, .active = 2, .feed_forward = 64}; });
+    const std::string text =
+        "gpus=16 tp=1 pp=2 cp=2 ep=4 context_exchange=all-gather shard_gpus=2 sharding=zero1";
     const ParallelPlan plan = parse_design(text, scenario);
     EXPECT_EQ(plan.cp, 2);
     EXPECT_EQ(plan.ep, 4);
@@ -728,7 +758,8 @@ TEST(ParseDesign, TakesContextAndExpertGroups)
     };
     EXPECT_EQ(problem(text), "none");
     EXPECT_THAT(problem("gpus=16 tp=2 ep=3"), HasSubstr("ep does not divide the experts or the GPUs: ep=3"));
-    EXPECT_THAT(problem("gpus=16 ep=8 etp=4"), HasSubstr("ep does not divide the experts or the GPUs: ep=8, etp=4"));
+    EXPECT_THAT(problem("gpus=16 ep=8 etp=4"),
+                HasSubstr("ep does not divide the experts or the GPUs: ep=8, etp=4"));
     EXPECT_THAT(problem("gpus=15 cp=3"), HasSubstr("cp does not divide the sequence: 2*cp = 6"));
     EXPECT_THAT(problem("gpus=15 cp=3 ulysses=0"), HasSubstr("cp does not divide the sequence: cp = 3"));
     EXPECT_THAT(problem("gpus=12 cp=6 ulysses=4"), HasSubstr("ulysses does not divide cp: ulysses=4, cp=6"));
@@ -741,19 +772,22 @@ TEST(ParseDesign, TakesContextAndExpertGroups)
 TEST(ParseDesign, SharesTablesApartFromExperts)
 {
     Scenario scenario = wide();
-    change_decoder(scenario.workload, [](Transformer& t) { t.experts = {.count = 8, .active = 2, .feed_forward = 64}; });
+    change_decoder(scenario.workload,
+                   [](Transformer& t) { t.experts = {.count = 8, .active = 2, .feed_forward = 64}; });
     const auto problem = [&](const std::string& design) {
         const auto found = structural_problem(parse_design(design, scenario), scenario);
         return found ? found->text() : "none";
     };
-    EXPECT_THAT(problem("gpus=8 table_shards=8"), HasSubstr("table_shards=8 for a network without embedding tables"));
+    EXPECT_THAT(problem("gpus=8 table_shards=8"),
+                HasSubstr("table_shards=8 for a network without embedding tables"));
     scenario.workload.kinds.front().blocks.emplace_back(TablesBlock{26, 1e6, 128, 214.0});
     EXPECT_EQ(problem("gpus=8 ep=8"), "none");
     EXPECT_EQ(problem("gpus=8 ep=1 table_shards=8"), "none");
     EXPECT_EQ(problem("gpus=8 tp=2 ep=2 pp=2 table_shards=4"), "none");
     EXPECT_THAT(problem("gpus=8 ep=2"),
                 HasSubstr("ep=2, etp=1 and no table_shards, but tables are shared by all tp*cp*dp = 8 GPUs"));
-    EXPECT_THAT(problem("gpus=8 table_shards=4"), HasSubstr("table_shards=4, but tables are shared by all tp*cp*dp = 8 GPUs"));
+    EXPECT_THAT(problem("gpus=8 table_shards=4"),
+                HasSubstr("table_shards=4, but tables are shared by all tp*cp*dp = 8 GPUs"));
     scenario.space.gpus = {8};
     scenario.space.ep = {1, 8};
     scenario.space.table_shards = {0, 8};

@@ -30,7 +30,8 @@ std::string text_of(Enum value)
 std::vector<std::string> choices_of(ParallelPlan plan)
 {
     std::vector<std::string> all{text_of(plan.dp), text_of(plan.shard_gpus)};
-    for_axes(plan, {}, [&](std::string_view, const auto& choice, const auto&) { all.push_back(text_of(choice)); });
+    for_axes(plan, {},
+             [&](std::string_view, const auto& choice, const auto&) { all.push_back(text_of(choice)); });
     return all;
 }
 
@@ -95,7 +96,8 @@ TEST(DesignText, GivesEveryValueOfEveryAxisBack)
                 scenario.space = space;
                 const std::string text = design_text(plan, space);
                 EXPECT_EQ(choices_of(parse_design(text, scenario)), choices_of(plan)) << axis << ": " << text;
-                EXPECT_EQ(choices_of(parse_design(in_words(text), scenario)), choices_of(plan)) << axis << ": " << text;
+                EXPECT_EQ(choices_of(parse_design(in_words(text), scenario)), choices_of(plan))
+                    << axis << ": " << text;
                 EXPECT_EQ(design_text(parse_design(in_words(text), scenario), space), text);
             }
             ++values_seen;
@@ -107,7 +109,8 @@ TEST(DesignText, GivesEveryValueOfEveryAxisBack)
 /// A scenario with one choice gives it to plans that do not name another.
 TEST(DesignText, NamesWhatTheScenarioWouldGiveOtherwise)
 {
-    Scenario scenario = tiny_scenario("gpus = [24]\ntp_overlap = [\"on\"]\ncheckpoint_interval = [\"10 min\"]\n");
+    Scenario scenario =
+        tiny_scenario("gpus = [24]\ntp_overlap = [\"on\"]\ncheckpoint_interval = [\"10 min\"]\n");
     const ParallelPlan plan{.dp = 24};
     const std::string text = design_text(plan, scenario.space);
     EXPECT_THAT(text, HasSubstr("tp_overlap=off"));
@@ -153,13 +156,14 @@ order = ["tp-dp-pp", "tp-pp-dp"]
     Results results;
     results.axes = designs.space().axes();
     int plans = 0;
-    designs.space().enumerate(0, designs.space().size(), [&](std::uint64_t index, std::span<const int> point) {
-        FrontPoint member;
-        member.point = designs.space().point(index);
-        const std::string words = plan_words(results, member);
-        EXPECT_EQ(choices_of(parse_design(words, scenario)), choices_of(designs.plan(point))) << words;
-        ++plans;
-    });
+    designs.space().enumerate(
+        0, designs.space().size(), [&](std::uint64_t index, std::span<const int> point) {
+            FrontPoint member;
+            member.point = designs.space().point(index);
+            const std::string words = plan_words(results, member);
+            EXPECT_EQ(choices_of(parse_design(words, scenario)), choices_of(designs.plan(point))) << words;
+            ++plans;
+        });
     EXPECT_GT(plans, 1000);
 }
 

@@ -40,7 +40,8 @@ TEST(StarterPlans, ExistForEveryNetwork)
         while (choice.gpus * 20e9 < bytes) {
             choice.gpus *= 2;
         }
-        EXPECT_TRUE(has_feasible_plan(parse_scenario(starter_scenario(choice), name))) << name << " on " << choice.gpus;
+        EXPECT_TRUE(has_feasible_plan(parse_scenario(starter_scenario(choice), name)))
+            << name << " on " << choice.gpus;
     }
 }
 

@@ -20,13 +20,14 @@ class EvaluatorTest : public testing::Test {
 protected:
     static const Scenario& scenario()
     {
-        static const Scenario tiny = tiny_scenario(R"(gpus = [4, 8]
+        static const Scenario tiny =
+            tiny_scenario(R"(gpus = [4, 8]
 tp = [1, 2]
 pp = [1, 2]
 schedule = ["1f1b", "gpipe"]
 recompute = ["none", "full"]
 )",
-                                                   R"(rungs = [{ fleets = 64, steps = 2 }, { fleets = 192, steps = 2 }]
+                          R"(rungs = [{ fleets = 64, steps = 2 }, { fleets = 192, steps = 2 }]
 confirm = { fleets = 128, steps = 3 }
 replicas_simulated = 2
 )");
@@ -87,7 +88,8 @@ TEST_F(EvaluatorTest, ARungExtendsTheOneBelow)
 TEST_F(EvaluatorTest, AnswersAreToldWhenTheyArrive)
 {
     const std::vector<std::uint64_t> points = feasible_points();
-    const std::vector<Request> requests{PointRequest{points[1], 2}, PointRequest{points[4], 1}, SweepRange{0, 4}};
+    const std::vector<Request> requests{PointRequest{points[1], 2}, PointRequest{points[4], 1},
+                                        SweepRange{0, 4}};
     std::map<std::size_t, Answer> told;
     evaluator_.submit(requests, [&](std::size_t request, const FullAnswer& answer) {
         EXPECT_TRUE(told.emplace(request, answer.answer).second);
@@ -113,7 +115,8 @@ TEST_F(EvaluatorTest, AnswersDoNotDependOnWhatDrawsAreKept)
         }
         forgetful.submit(requests);
         for (const Evaluation& expected : ask(requests)) {
-            EXPECT_EQ(bytes_of(std::get<Evaluation>(forgetful.next()->answer)), bytes_of(expected)) << "rung " << rung;
+            EXPECT_EQ(bytes_of(std::get<Evaluation>(forgetful.next()->answer)), bytes_of(expected))
+                << "rung " << rung;
         }
     }
     EXPECT_EQ(evaluator_.draws_made(), 3U * 384U);
@@ -131,7 +134,8 @@ TEST_F(EvaluatorTest, AnswersDoNotDependOnTheOrderOfRequests)
     Evaluator fresh(model(), scheduler_, model().scenario.search.rungs);
     fresh.submit(requests);
     for (auto expected = forth.rbegin(); expected != forth.rend(); ++expected) {
-        EXPECT_EQ(bytes_of(std::get<Evaluation>(fresh.next()->answer)), bytes_of(*expected)) << expected->index;
+        EXPECT_EQ(bytes_of(std::get<Evaluation>(fresh.next()->answer)), bytes_of(*expected))
+            << expected->index;
     }
 }
 
@@ -142,7 +146,8 @@ TEST_F(EvaluatorTest, AgreesWithAPredictorAlone)
     Predictor predictor(model().problem);
     const auto expected = [&](std::uint64_t index, const Rung& rung, Purpose purpose) {
         const ParallelPlan plan = model().designs.plan(model().designs.space().point(index));
-        const PhaseDraws draws = predictor.sample(plan, {0, rung.fleets, rung.steps}, model().sampler({purpose}));
+        const PhaseDraws draws =
+            predictor.sample(plan, {0, rung.fleets, rung.steps}, model().sampler({purpose}));
         return predictor.summarise(plan, draws, rung.steps, model().sampler({purpose}), Confidence{});
     };
     const Evaluation evaluation = ask({PointRequest{points[2], 2}})[0];
@@ -213,7 +218,8 @@ TEST_F(EvaluatorTest, PartsOfASweepMakeTheWhole)
 TEST_F(EvaluatorTest, ASweepReturnsExcludedPlansNearTheBest)
 {
     const std::size_t objective = model().near_objective.value();
-    const std::vector<std::vector<double>> limits{std::vector<double>(model().objectives.size(), 0.0)};  // excludes all
+    const std::vector<std::vector<double>> limits{
+        std::vector<double>(model().objectives.size(), 0.0)};  // excludes all
     const NearRequest any{objective, {{0, 1.0}}};
     Worker worker(model());
     std::vector<NearBound> alone;
@@ -251,7 +257,8 @@ TEST_F(EvaluatorTest, BoundsLieBelowWhatIsDrawn)
     for (const Bound& bound : Worker(model()).sweep({0, model().designs.space().size()}).feasible) {
         const Evaluation evaluation = ask({PointRequest{bound.index, 2}})[0];
         for (std::size_t k = 0; k < bound.objectives.size(); ++k) {
-            EXPECT_LE(bound.objectives[k], evaluation.objectives[k].high) << bound.index << ", objective " << k;
+            EXPECT_LE(bound.objectives[k], evaluation.objectives[k].high)
+                << bound.index << ", objective " << k;
         }
     }
 }

@@ -62,7 +62,8 @@ Scenario random_hardware(unsigned seed)
     space += some_of(random, "recompute", {"\"none\"", "\"selective\"", "\"full\""});
     space += some_of(random, "sharding", {"\"none\"", "\"zero1\"", "\"zero3\""});
     const std::string search = fmt::format(
-        "rungs = [{{ fleets = 64, steps = 2 }}, {{ fleets = {0}, steps = 2 }}]\nconfirm = {{ fleets = 64, steps = 2 }}\n"
+        "rungs = [{{ fleets = 64, steps = 2 }}, {{ fleets = {0}, steps = 2 }}]\nconfirm = {{ fleets = 64, "
+        "steps = 2 }}\n"
         "strategy = \"exact\"\nconfidence = 0.99\n{1}",
         drawn_fleets, hardware_choices);
     return changed(tiny_scenario(space, search),
@@ -83,7 +84,8 @@ TEST(HardwareEnergySearch, FindsTheFrontOfEnergyOfAllPlansAndHardware)
         Worker worker(model);
         std::map<int, std::pair<double, std::uint64_t>> least;  // [GPUs]: energy of all plans
         for (const Bound& bound :
-             worker.sweep({.begin = 0, .end = model.designs.space().size(), .within_limits = false}).feasible) {
+             worker.sweep({.begin = 0, .end = model.designs.space().size(), .within_limits = false})
+                 .feasible) {
             Judgement judgement;
             judgement.point = {.index = bound.index, .rung = 2};
             judgement.steps = 2;
@@ -91,7 +93,8 @@ TEST(HardwareEnergySearch, FindsTheFrontOfEnergyOfAllPlansAndHardware)
             const Prediction prediction = worker.judge(judgement).drawn->prediction;
             const Point point = model.designs.space().point(bound.index);
             const auto of_plan = bench.of(model.designs.variant(point)).bound(model.designs.plan(point));
-            EXPECT_LE(std::get<NoiseFree>(of_plan).energy_j, prediction.run.energy_j.simultaneous_high) << bound.index;
+            EXPECT_LE(std::get<NoiseFree>(of_plan).energy_j, prediction.run.energy_j.simultaneous_high)
+                << bound.index;
             const std::pair found{prediction.run.energy_j.value, bound.index};
             const auto [known, added] = least.try_emplace(prediction.gpus, found);
             if (!added) {
@@ -119,7 +122,8 @@ TEST(HardwareEnergySearch, FindsTheFrontOfEnergyOfAllPlansAndHardware)
             EXPECT_NE(words.find("optics="), std::string::npos) << words;
         }
         for (const std::uint64_t index : expected) {
-            EXPECT_TRUE(found.contains(index)) << index << ' ' << model.designs.variant_words(model.designs.space().point(index));
+            EXPECT_TRUE(found.contains(index))
+                << index << ' ' << model.designs.variant_words(model.designs.space().point(index));
         }
     }
     EXPECT_GT(fast, 0U);

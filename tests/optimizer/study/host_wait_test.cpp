@@ -18,19 +18,23 @@ namespace {
 Scenario small_experts(const std::string& accelerator, const std::string& software)
 {
     return parse_scenario(
-        "name = \"experts\"\n[workload]\nmodel = \"qwen3-30b-a3b\"\n[[phase]]\ntokens = 1e9\nsequence_length = "
+        "name = \"experts\"\n[workload]\nmodel = \"qwen3-30b-a3b\"\n[[phase]]\ntokens = 1e9\nsequence_length "
+        "= "
         "4096\nglobal_batch = 32\n[software]\n" +
             software + "\n[cluster]\naccelerator = \"" + accelerator +
             "\"\ngpus = 8\n[[cluster.tier]]\nname = \"node\"\nlink = \"nvlink5\"\n[variability]\nprofile = "
-            "\"hpc-2024\"\n[reliability]\nrestart = \"10 min\"\ncheckpoint_interval = \"0 s\"\ncheckpoint_write = \"30 "
-            "s\"\nnode_failure_rate = \"0.01 /day\"\n[space]\ngpus = [8]\ntp = [1]\npp = [1]\nep = [8]\nmicrobatch = "
+            "\"hpc-2024\"\n[reliability]\nrestart = \"10 min\"\ncheckpoint_interval = \"0 "
+            "s\"\ncheckpoint_write = \"30 "
+            "s\"\nnode_failure_rate = \"0.01 /day\"\n[space]\ngpus = [8]\ntp = [1]\npp = [1]\nep = "
+            "[8]\nmicrobatch = "
             "[1]\n[objectives]\nminimise = [\"step_time_p99\"]\n",
         "experts.toml");
 }
 
 std::string note_of(const Scenario& scenario, const std::string& more = "")
 {
-    return host_wait_text(StudyModel(scenario).problem, plan_with(scenario, "gpus=8 tp=1 pp=1 ep=8 mb=1 " + more).plan);
+    return host_wait_text(StudyModel(scenario).problem,
+                          plan_with(scenario, "gpus=8 tp=1 pp=1 ep=8 mb=1 " + more).plan);
 }
 
 const std::string bridge = "name = \"megatron-bridge\"\nrelease = \"26.04\"";
@@ -60,7 +64,8 @@ TEST(HostWait, IsAShareOfTheStep)
     const ParallelPlan plan = plan_with(scenario, "gpus=8 tp=1 pp=1 ep=8 mb=1").plan;
     const auto step_of = [&plan](const Problem& problem) {
         PlanCompiler compiler(setting_of(problem, problem.phases.front()));
-        return noise_free_step(std::get<CompiledPlan>(compiler.compile(plan, CompileFor::noise_free_step)).graph);
+        return noise_free_step(
+            std::get<CompiledPlan>(compiler.compile(plan, CompileFor::noise_free_step)).graph);
     };
     const NoiseFreeStep with = step_of(model.problem);
     Problem free = model.problem;

@@ -42,7 +42,8 @@ void expect_equal(const Bounds& found, const Bounds& expected)
 }
 
 /// A space with several choices of all axes behind those that sub-spaces set.
-Scenario scenario_of(std::size_t phases, const std::vector<std::string>& objectives, const std::string& more = "")
+Scenario scenario_of(std::size_t phases, const std::vector<std::string>& objectives,
+                     const std::string& more = "")
 {
     Scenario scenario = tiny_scenario(R"(gpus = [4, 8, 24]
 tp = [1, 2]
@@ -93,8 +94,9 @@ Sweep expect_what_limits_leave(const StudyModel& model, Worker& worker, const Bo
     }
     Sweep sweep = worker.sweep({.begin = 0, .end = size, .keep = size, .limits = limits});
     expect_equal(bounds_of(sweep), expected);
-    const std::uint64_t rejected = std::accumulate(sweep.rejected.begin(), sweep.rejected.end(), std::uint64_t{0},
-                                                   [](std::uint64_t sum, const Rejected& reason) { return sum + reason.count; });
+    const std::uint64_t rejected =
+        std::accumulate(sweep.rejected.begin(), sweep.rejected.end(), std::uint64_t{0},
+                        [](std::uint64_t sum, const Rejected& reason) { return sum + reason.count; });
     EXPECT_EQ(sweep.feasible.size() + sweep.excluded + sweep.left_out + sweep.unchecked + rejected, size);
     EXPECT_EQ(sweep.unchecked, sweep.excluded_by[0] + sweep.excluded_by[1]);
     EXPECT_EQ(sweep.excluded, sweep.excluded_by[2] + sweep.excluded_by[3]);
@@ -145,12 +147,16 @@ TEST(LimitedSweep, LosesNothingOfHybridSharding)
     expect_the_same_as_without_limits(scenario, 0.2);
 }
 
-TEST(LimitedSweep, LosesNothingInTwoPhases) { expect_the_same_as_without_limits(scenario_of(2, {"training_time_mean", "gpus"})); }
+TEST(LimitedSweep, LosesNothingInTwoPhases)
+{
+    expect_the_same_as_without_limits(scenario_of(2, {"training_time_mean", "gpus"}));
+}
 
 TEST(LimitedSweep, LosesNothingOnSeveralKindsOfHardware)
 {
     expect_the_same_as_without_limits(scenario_of(
-        1, {"step_time_mean", "gpus"}, "[[knob]]\nof = \"bandwidth\"\ntier = \"cluster\"\nvalues = [\"5 GB/s\", \"50 GB/s\"]\n"));
+        1, {"step_time_mean", "gpus"},
+        "[[knob]]\nof = \"bandwidth\"\ntier = \"cluster\"\nvalues = [\"5 GB/s\", \"50 GB/s\"]\n"));
 }
 
 /// 12 choices of overlap, offload and post-validation, and 4 of checkpoints and spares; with 40 intervals 80.

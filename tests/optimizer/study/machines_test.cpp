@@ -36,12 +36,14 @@ std::string served_networks(const std::string& first_weight, const std::string& 
 {
     const std::string shape = "hidden = 512\nvocabulary = 32000\n";
     return "[[workloads]]\nname = \"short\"\n" + shape + first_weight +
-           "layer.A = { blocks = [{ block = \"attention\", heads = 8 }, { block = \"mlp\", inner = 2048 }] }\npattern = "
+           "layer.A = { blocks = [{ block = \"attention\", heads = 8 }, { block = \"mlp\", inner = 2048 }] "
+           "}\npattern = "
            "\"AAAA\"\n"
            "phase = [{ tokens = 1e9, sequence_length = 512, global_batch = 24 }]\n"
            "[[workloads]]\nname = \"long\"\n" +
            shape + second_weight +
-           "layer.A = { blocks = [{ block = \"attention\", heads = 4 }, { block = \"mlp\", inner = 4096 }] }\npattern = "
+           "layer.A = { blocks = [{ block = \"attention\", heads = 4 }, { block = \"mlp\", inner = 4096 }] "
+           "}\npattern = "
            "\"AAAAAA\"\n"
            "phase = [{ tokens = 5e8, sequence_length = 2048, global_batch = 24 },"
            " { tokens = 1e8, sequence_length = 4096, global_batch = 24 }]\n";
@@ -82,7 +84,8 @@ std::string random_text(unsigned seed)
     space += some_of(random, "recompute", {"\"none\"", "\"selective\"", "\"full\""});
     space += some_of(random, "sharding", {"\"none\"", "\"zero1\"", "\"zero3\""});
     const bool shares = seed % 2 == 0;
-    const std::string networks = served_networks(shares ? "share = 0.7\n" : "", shares ? "share = 0.3\n" : "runs = 3\n");
+    const std::string networks =
+        served_networks(shares ? "share = 0.7\n" : "", shares ? "share = 0.3\n" : "runs = 3\n");
     return served_text(networks, some_knobs, space);
 }
 
@@ -154,7 +157,8 @@ TEST(Machines, JudgeEachNetworkAsAlone)
         const MachineCell& here = table.machines[m].cells.front();
         const MachineCell& there = only.machines.machines[m].cells.front();
         EXPECT_EQ(table.machines[m].name, only.machines.machines[m].name);
-        if (here.settled && there.settled && std::isfinite(here.confirmed.value) && std::isfinite(there.confirmed.value)) {
+        if (here.settled && there.settled && std::isfinite(here.confirmed.value) &&
+            std::isfinite(there.confirmed.value)) {
             EXPECT_EQ(here.confirmed.value, there.confirmed.value);
         }
     }
@@ -187,7 +191,9 @@ TEST(Machines, AreReadFromTheirFile)
 TEST(Machines, RefuseWhatHasNoMeaningForSeveralNetworks)
 {
     const std::string text = random_text(1);
-    const auto refused = [](const std::string& changed_text) { return [=] { parse_scenario(changed_text, "machines.toml"); }; };
+    const auto refused = [](const std::string& changed_text) {
+        return [=] { parse_scenario(changed_text, "machines.toml"); };
+    };
     const auto with = [&text](const std::string& old, const std::string& changed_part) {
         std::string other = text;
         other.replace(other.find(old), old.size(), changed_part);
@@ -197,9 +203,12 @@ TEST(Machines, RefuseWhatHasNoMeaningForSeveralNetworks)
                 ThrowsMessage<InputError>(HasSubstr("is not one objective of a run")));
     EXPECT_THAT(refused(with("minimise = [\"cost\"]", "minimise = [\"memory\"]")),
                 ThrowsMessage<InputError>(HasSubstr("is not one objective of a run")));
-    EXPECT_THAT(refused(with("runs = 3", "share = 0.3")), ThrowsMessage<InputError>(HasSubstr("mix runs and shares")));
-    EXPECT_THAT(refused(with("name = \"long\"", "name = \"short\"")), ThrowsMessage<InputError>(HasSubstr("is listed twice")));
-    EXPECT_THAT(refused(text + "strategy = \"nsga2\"\n"), ThrowsMessage<InputError>(HasSubstr("does not compare machines")));
+    EXPECT_THAT(refused(with("runs = 3", "share = 0.3")),
+                ThrowsMessage<InputError>(HasSubstr("mix runs and shares")));
+    EXPECT_THAT(refused(with("name = \"long\"", "name = \"short\"")),
+                ThrowsMessage<InputError>(HasSubstr("is listed twice")));
+    EXPECT_THAT(refused(text + "strategy = \"nsga2\"\n"),
+                ThrowsMessage<InputError>(HasSubstr("does not compare machines")));
     EXPECT_THAT(refused(text + "[question]\ndone_by = \"10 days\"\n"),
                 ThrowsMessage<InputError>(HasSubstr("belongs to one network")));
     EXPECT_THAT(refused("[workload]\nmodel = \"llama3-8b\"\n" + text),

@@ -31,8 +31,8 @@ const std::string networks =
     "layer.M = { blocks = [{ block = \"mamba2\", heads = 8, head = 96, groups = 8 }] }\npattern = \"MM\"\n";
 
 /// The tiny study with other networks in place of its own.
-std::string with_networks(const std::string& networks_text, const std::string& choice, const std::string& search = "",
-                          const std::string& axes = few_plans)
+std::string with_networks(const std::string& networks_text, const std::string& choice,
+                          const std::string& search = "", const std::string& axes = few_plans)
 {
     std::string text = tiny_scenario("gpus = [8]").text;
     const std::size_t workload = text.find("[workload]");
@@ -63,7 +63,8 @@ TEST(NetworksAxis, HasThePlansOfEachNetworkAlone)
     const Scenario both = networks_scenario(with_networks(networks, R"(workload = ["wide", "hybrid"])"));
     ASSERT_EQ(both.variants.size(), 2U);
     EXPECT_EQ(variant_text(both.choices, both.variants[1]), "workload=hybrid");
-    EXPECT_THAT(*variant_values(both.choices, "workload=hybrid"), ElementsAre(ChoiceValue(TrainedNetwork{1})));
+    EXPECT_THAT(*variant_values(both.choices, "workload=hybrid"),
+                ElementsAre(ChoiceValue(TrainedNetwork{1})));
     EXPECT_FALSE(variant_values(both.choices, "workload=other").has_value());
     const std::vector<std::string> names{"wide", "hybrid"};
     std::vector<std::size_t> counts;
@@ -94,16 +95,18 @@ TEST(NetworksAxis, JudgesEachNetworkAsAlone)
         ASSERT_TRUE(std::holds_alternative<NoiseFree>(expected));
         ASSERT_TRUE(std::holds_alternative<NoiseFree>(found));
         for (const Objective* objective : model.objectives) {
-            EXPECT_EQ(objective->bound(std::get<NoiseFree>(found)), objective->bound(std::get<NoiseFree>(expected))) << name;
+            EXPECT_EQ(objective->bound(std::get<NoiseFree>(found)),
+                      objective->bound(std::get<NoiseFree>(expected)))
+                << name;
         }
     }
 }
 
 TEST(NetworksAxis, TakesNetworksOfTheCatalogAndParametersBesides)
 {
-    const Scenario scenario = networks_scenario(
-        with_networks(networks, R"(workload = ["llama2-7b", "wide", "hybrid"])",
-                      "[[knob]]\nof = \"bandwidth\"\ntier = \"cluster\"\nvalues = [\"5 GB/s\", \"50 GB/s\"]\n"));
+    const Scenario scenario = networks_scenario(with_networks(
+        networks, R"(workload = ["llama2-7b", "wide", "hybrid"])",
+        "[[knob]]\nof = \"bandwidth\"\ntier = \"cluster\"\nvalues = [\"5 GB/s\", \"50 GB/s\"]\n"));
     EXPECT_EQ(scenario.variants.size(), 6U);
     EXPECT_EQ(variant_text(scenario.choices, scenario.variants[2]), "workload=wide cluster.bandwidth=5GB/s");
     EXPECT_EQ(variant_at(scenario, scenario.variants[2])->workload.layers(), 4);
@@ -115,14 +118,19 @@ TEST(NetworksAxis, RefusesNetworksOfOtherSamples)
     const auto refused = [](const std::string& choice) {
         return [=] { networks_scenario(with_networks("", "workload = [" + choice + "]")); };
     };
-    EXPECT_THAT(refused(R"("llama3-8b", "wan-2.1-14b")"), ThrowsMessage<InputError>(HasSubstr("32760 tokens")));
-    EXPECT_THAT(refused(R"("sdxl-unet", "wan-2.1-14b")"), ThrowsMessage<InputError>(HasSubstr("16384 tokens")));
-    EXPECT_THAT(refused(R"("llama3-8b", "dlrm-dcnv2")"), ThrowsMessage<InputError>(HasSubstr("rows of tables")));
-    EXPECT_THAT(refused(R"("llama3-8b", "bert-large")"), ThrowsMessage<InputError>(HasSubstr("masked tokens")));
-    EXPECT_THAT(refused(R"("llama3-8b", "t5-v1.1-xl")"), ThrowsMessage<InputError>(HasSubstr("pairs of texts")));
+    EXPECT_THAT(refused(R"("llama3-8b", "wan-2.1-14b")"),
+                ThrowsMessage<InputError>(HasSubstr("32760 tokens")));
+    EXPECT_THAT(refused(R"("sdxl-unet", "wan-2.1-14b")"),
+                ThrowsMessage<InputError>(HasSubstr("16384 tokens")));
+    EXPECT_THAT(refused(R"("llama3-8b", "dlrm-dcnv2")"),
+                ThrowsMessage<InputError>(HasSubstr("rows of tables")));
+    EXPECT_THAT(refused(R"("llama3-8b", "bert-large")"),
+                ThrowsMessage<InputError>(HasSubstr("masked tokens")));
+    EXPECT_THAT(refused(R"("llama3-8b", "t5-v1.1-xl")"),
+                ThrowsMessage<InputError>(HasSubstr("pairs of texts")));
     EXPECT_THAT(refused(R"("vit-h-14", "dit-xl-2")"), ThrowsMessage<InputError>(HasSubstr("for classes")));
-    EXPECT_NO_THROW(
-        networks_scenario(with_networks("", R"(workload = ["llama3-8b", "mamba2-2.7b"])", "", "gpus = [8]\ntp = [1, 2]\n")));
+    EXPECT_NO_THROW(networks_scenario(
+        with_networks("", R"(workload = ["llama3-8b", "mamba2-2.7b"])", "", "gpus = [8]\ntp = [1, 2]\n")));
 }
 
 TEST(NetworksAxis, RefusesUnclearNetworks)
@@ -130,8 +138,10 @@ TEST(NetworksAxis, RefusesUnclearNetworks)
     const auto refused = [](const std::string& own, const std::string& choice) {
         return [=] { networks_scenario(with_networks(own, choice)); };
     };
-    EXPECT_THAT(refused(networks, R"(workload = ["wide", "narrow"])"), ThrowsMessage<InputError>(HasSubstr("narrow")));
-    EXPECT_THAT(refused(networks, R"(workload = ["wide", "wide"])"), ThrowsMessage<InputError>(HasSubstr("is listed twice")));
+    EXPECT_THAT(refused(networks, R"(workload = ["wide", "narrow"])"),
+                ThrowsMessage<InputError>(HasSubstr("narrow")));
+    EXPECT_THAT(refused(networks, R"(workload = ["wide", "wide"])"),
+                ThrowsMessage<InputError>(HasSubstr("is listed twice")));
     EXPECT_THAT(refused(networks + "[workload]\nmodel = \"llama3-8b\"\n", R"(workload = ["wide", "hybrid"])"),
                 ThrowsMessage<InputError>(HasSubstr("cannot be combined with [workload]")));
     EXPECT_THAT(refused(networks + "[workload]\nmodel = \"llama3-8b\"\n", ""),
@@ -144,7 +154,8 @@ TEST(NetworksAxis, RefusesUnclearNetworks)
                 ThrowsMessage<InputError>(HasSubstr("names of one word")));
     EXPECT_THAT(refused("[networks.old]\nmodel = \"llama3-8b\"\nheads = 16\n", R"(workload = ["old"])"),
                 ThrowsMessage<InputError>(HasSubstr("deprecated")));
-    EXPECT_THAT(refused(networks, "workload = [\"wide\", \"hybrid\"]\nsplit = [\"given\"]\nlayout = [\"Et*2|t*2L\"]"),
+    EXPECT_THAT(refused(networks,
+                        "workload = [\"wide\", \"hybrid\"]\nsplit = [\"given\"]\nlayout = [\"Et*2|t*2L\"]"),
                 ThrowsMessage<InputError>(HasSubstr("cannot be combined with several networks")));
     EXPECT_THAT(refused(networks, "workload = [\"wide\", \"hybrid\"]\nspares = [100]"),
                 ThrowsMessage<InputError>(HasSubstr("100")));

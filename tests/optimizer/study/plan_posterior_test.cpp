@@ -29,8 +29,9 @@ protected:
     }
 
     TemporaryFolder folder_;
-    Scenario scenario_ = tiny_scenario("gpus = [4, 8]\ntp = [1, 2]\npp = [1, 2]\nmicrobatch = [1]\n",
-                                       "rungs = [{ fleets = 64, steps = 2 }]\nconfirm = { fleets = 64, steps = 2 }");
+    Scenario scenario_ =
+        tiny_scenario("gpus = [4, 8]\ntp = [1, 2]\npp = [1, 2]\nmicrobatch = [1]\n",
+                      "rungs = [{ fleets = 64, steps = 2 }]\nconfirm = { fleets = 64, steps = 2 }");
     StudyModel model_{scenario_};
     Results results_;
 };
@@ -49,7 +50,8 @@ TEST_F(PlanPosteriorOfStudy, HasAnIntervalOfEachPlanThatFits)
 /// Software that was not given is drawn once for all plans: its draws are those without that doubt, times the ratio of the steps.
 TEST_F(PlanPosteriorOfStudy, DrawsTheSoftwareOfAllPlansTogether)
 {
-    const PossibleSoftware same{scenario_.cluster.software, scenario_.cluster.stack, scenario_.cluster.library, 0.75, "test"};
+    const PossibleSoftware same{scenario_.cluster.software, scenario_.cluster.stack,
+                                scenario_.cluster.library, 0.75, "test"};
     PossibleSoftware slower = same;
     slower.stack.gemm = 0.5;
     slower.weight = 0.25;
@@ -92,7 +94,8 @@ TEST_F(PlanPosteriorOfStudy, DrawsTheSoftwareOfAllPlansTogether)
 /// A plan that the drawn software does not run is impossible in that draw; whether it fits into memory is another question.
 TEST_F(PlanPosteriorOfStudy, LeavesOutPlansThatTheDrawnSoftwareDoesNotRun)
 {
-    const PossibleSoftware same{scenario_.cluster.software, scenario_.cluster.stack, scenario_.cluster.library, 0.5, "test"};
+    const PossibleSoftware same{scenario_.cluster.software, scenario_.cluster.stack,
+                                scenario_.cluster.library, 0.5, "test"};
     PossibleSoftware other = same;
     other.software.trainer = "torchtitan";  // has no learned positions and layer norms of this network
     Scenario unsure = scenario_;
@@ -113,10 +116,13 @@ TEST_F(PlanPosteriorOfStudy, LeavesOutPlansThatTheDrawnSoftwareDoesNotRun)
 }
 
 /// Training time of each contender in each draw with this error of the critical batch.
-std::vector<std::vector<double>> trained_with(const std::string& factor, const Results& results, double& effect)
+std::vector<std::vector<double>> trained_with(const std::string& factor, const Results& results,
+                                              double& effect)
 {
     const std::string learning =
-        "[learning]\nphase = 1\nreference_batch = 4096\ncritical_batch = 20e3\nsource = \"a test\"\nfactor = " + factor + "\n";
+        "[learning]\nphase = 1\nreference_batch = 4096\ncritical_batch = 20e3\nsource = \"a test\"\nfactor "
+        "= " +
+        factor + "\n";
     std::string text = results.study.scenario_text;
     text.insert(text.find("[space]"), learning);
     const Scenario scenario = parse_scenario(text, "tiny.toml");
@@ -157,7 +163,8 @@ TEST_F(PlanPosteriorOfStudy, CarriesTheErrorOfTheCriticalBatch)
                 }
             }
             const double deviation = std::sqrt(squares / static_cast<double>(count));
-            EXPECT_NEAR(deviation, std::abs(effect) * spread * tokens_of_phase, 0.1 * std::abs(effect) * spread + 1e-9);
+            EXPECT_NEAR(deviation, std::abs(effect) * spread * tokens_of_phase,
+                        0.1 * std::abs(effect) * spread + 1e-9);
             EXPECT_EQ(deviation == 0.0, batch == 8) << "at the reference batch";
         }
     }
@@ -171,7 +178,8 @@ TEST_F(PlanPosteriorOfStudy, CarriesTheIntervalOfALossGap)
         text.insert(text.find("[space]") + 8, "precision = [\"bf16\", \"fp8\"]\n");
         const auto accelerator = text.find("accelerator = \"");
         text.replace(accelerator, text.find('\n', accelerator) - accelerator, "accelerator = \"h100-sxm\"");
-        text.insert(text.find("[space]"), "[numerics]\nloss_gap = [{ precision = \"fp8\", " + numerics + " }]\n");
+        text.insert(text.find("[space]"),
+                    "[numerics]\nloss_gap = [{ precision = \"fp8\", " + numerics + " }]\n");
         return parse_scenario(text, "gap.toml");
     };
     const Scenario interval = trained("low = 0.001, high = 0.003");
@@ -189,7 +197,8 @@ TEST_F(PlanPosteriorOfStudy, CarriesTheIntervalOfALossGap)
     const double tokens = interval.phases[0].tokens + interval.phases[1].tokens;
     const double expected = *tokens_despite_gap(parameters, tokens, 0.002);
     for (std::size_t d = 0; d < sorted.size(); ++d) {
-        const double gap = 0.001 + 0.002 * (static_cast<double>(d) + 0.5) / static_cast<double>(posterior_draws);
+        const double gap =
+            0.001 + 0.002 * (static_cast<double>(d) + 0.5) / static_cast<double>(posterior_draws);
         EXPECT_NEAR(sorted[d], *tokens_despite_gap(parameters, tokens, gap) / expected, 1e-12);
     }
     TemporaryFolder folder;

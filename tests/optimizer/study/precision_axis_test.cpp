@@ -22,7 +22,8 @@ const std::string eight_gpus = "gpus = [8]\ntp = [1, 2]\npp = [1, 2]\n";
 const std::string both = "precision = [\"bf16\", \"fp8\"]\n";
 
 /// The tiny study on an accelerator with fp8.
-std::string precision_text(const std::string& space, const std::string& numerics, const std::string& workload = "")
+std::string precision_text(const std::string& space, const std::string& numerics,
+                           const std::string& workload = "")
 {
     std::string text = tiny_scenario("gpus = [8]").text;
     const auto accelerator = text.find("accelerator = \"");
@@ -38,7 +39,8 @@ Scenario precisions_scenario(const std::string& text) { return parse_scenario(te
 /// Each precision has the plans, the bounds and the draws of a study whose workload has it.
 TEST(PrecisionAxis, JudgesEachPrecisionAsAlone)
 {
-    const Scenario several = precisions_scenario(precision_text(eight_gpus + both, "[numerics]\naccept_numerics = true\n"));
+    const Scenario several =
+        precisions_scenario(precision_text(eight_gpus + both, "[numerics]\naccept_numerics = true\n"));
     ASSERT_EQ(several.variants.size(), 2U);
     const StudyModel model(several);
     HardwareBench bench(several, model.problem);
@@ -46,13 +48,15 @@ TEST(PrecisionAxis, JudgesEachPrecisionAsAlone)
     for (const std::size_t v : {0, 1}) {
         const std::string precision = v == 0 ? "bf16" : "fp8";
         EXPECT_EQ(variant_text(several.choices, several.variants[v]), "precision=" + precision);
-        const Scenario only = precisions_scenario(precision_text(eight_gpus, "", "precision = \"" + precision + "\"\n"));
+        const Scenario only =
+            precisions_scenario(precision_text(eight_gpus, "", "precision = \"" + precision + "\"\n"));
         EXPECT_EQ(designs_of(several, v), designs_of(only, 0));
         const StudyModel own(only);
         Predictor predictor(own.problem);
         const ParallelPlan plan{.tp = 2, .pp = 2, .dp = 2};
         const DrawRange range{0, 64, 2};
-        EXPECT_EQ(bench.of(v).sample(plan, range, model.sampler({})), predictor.sample(plan, range, own.sampler({})));
+        EXPECT_EQ(bench.of(v).sample(plan, range, model.sampler({})),
+                  predictor.sample(plan, range, own.sampler({})));
         steps.push_back(std::get<NoiseFree>(bench.of(v).bound(plan)).step_s);
         EXPECT_EQ(std::get<NoiseFree>(bench.of(v).bound(plan)).deviation, own.problem.deviation);
     }
@@ -61,8 +65,8 @@ TEST(PrecisionAxis, JudgesEachPrecisionAsAlone)
 
 TEST(PrecisionAxis, AGapOfTheLossCostsTokens)
 {
-    const Scenario gap = precisions_scenario(
-        precision_text(eight_gpus + both, "[numerics]\nloss_gap = [{ precision = \"fp8\", low = 0.001, high = 0.003 }]\n"));
+    const Scenario gap = precisions_scenario(precision_text(
+        eight_gpus + both, "[numerics]\nloss_gap = [{ precision = \"fp8\", low = 0.001, high = 0.003 }]\n"));
     const auto phases = variant_at(gap, gap.variants[1])->phases;
     const auto plain = variant_at(gap, gap.variants[0])->phases;
     EXPECT_EQ(plain[0].tokens, gap.phases[0].tokens);
@@ -71,7 +75,8 @@ TEST(PrecisionAxis, AGapOfTheLossCostsTokens)
         EXPECT_GT(phases[i].tokens, plain[i].tokens);
         EXPECT_EQ(phases[i].tokens, expected[i].tokens);
     }
-    const Scenario published = precisions_scenario(precision_text(eight_gpus + both, "[numerics]\nloss_gap = \"published\"\n"));
+    const Scenario published =
+        precisions_scenario(precision_text(eight_gpus + both, "[numerics]\nloss_gap = \"published\"\n"));
     EXPECT_EQ(published.numerics.loss_gap.at("fp8").high, 0.0025);
     EXPECT_FALSE(published.numerics.loss_gap.contains("bf16"));
     EXPECT_THAT(numerics_text(published), HasSubstr("more tokens"));
@@ -80,9 +85,10 @@ TEST(PrecisionAxis, AGapOfTheLossCostsTokens)
 /// The gap of 8 bits is one, whatever has a scale; that of 4 bits is over it.
 TEST(PrecisionAxis, KindsOf8BitsHaveOneGap)
 {
-    std::string text = precision_text(
-        eight_gpus + "precision = [\"bf16\", \"fp8-delayed\", \"fp8-current\", \"fp8-blockwise\", \"mxfp8\", \"nvfp4\"]\n",
-        "[numerics]\nloss_gap = \"published\"\n");
+    std::string text = precision_text(eight_gpus +
+                                          "precision = [\"bf16\", \"fp8-delayed\", \"fp8-current\", "
+                                          "\"fp8-blockwise\", \"mxfp8\", \"nvfp4\"]\n",
+                                      "[numerics]\nloss_gap = \"published\"\n");
     text.replace(text.find("h100-sxm"), 8, "b200-sxm");
     const Scenario published = precisions_scenario(text);
     for (const char* kind : {"fp8-delayed", "fp8-current", "fp8-blockwise", "mxfp8"}) {
@@ -100,8 +106,8 @@ TEST(PrecisionAxis, ALimitOfTheDeviationExcludesPrecisions)
     EXPECT_LT(over_bf16(Precision::fp32), 0.01);
     EXPECT_GT(over_bf16(Precision::nvfp4), ratio);
     const auto limited = [&](double factor) {
-        return precisions_scenario(
-            precision_text(eight_gpus + both, "[numerics]\nmax_deviation = { factor = " + std::to_string(factor) + " }\n"));
+        return precisions_scenario(precision_text(
+            eight_gpus + both, "[numerics]\nmax_deviation = { factor = " + std::to_string(factor) + " }\n"));
     };
     EXPECT_EQ(limited(1.01 * ratio).variants.size(), 2U);
     EXPECT_EQ(limited(0.99 * ratio).variants.size(), 1U);
@@ -121,8 +127,8 @@ std::string with_long_sequences(std::string text)
 TEST(AttentionKernelAxis, JudgesEachKernelAsAlone)
 {
     const std::string kernels = "attention_kernel = [\"plain\", \"flash\"]\n";
-    const Scenario several =
-        precisions_scenario(with_long_sequences(precision_text(eight_gpus + kernels, "[numerics]\naccept_numerics = true\n")));
+    const Scenario several = precisions_scenario(
+        with_long_sequences(precision_text(eight_gpus + kernels, "[numerics]\naccept_numerics = true\n")));
     ASSERT_EQ(several.variants.size(), 2U);
     const StudyModel model(several);
     HardwareBench bench(several, model.problem);
@@ -132,13 +138,15 @@ TEST(AttentionKernelAxis, JudgesEachKernelAsAlone)
         EXPECT_EQ(variant_text(several.choices, several.variants[v]), "attention_kernel=" + kernel);
         std::string text = with_long_sequences(precision_text(eight_gpus, ""));
         const std::string old = "attention = \"flash\"";
-        const Scenario only = precisions_scenario(text.replace(text.find(old), old.size(), "attention = \"" + kernel + "\""));
+        const Scenario only =
+            precisions_scenario(text.replace(text.find(old), old.size(), "attention = \"" + kernel + "\""));
         EXPECT_EQ(designs_of(several, v), designs_of(only, 0));
         const StudyModel own(only);
         Predictor predictor(own.problem);
         const ParallelPlan plan{.tp = 2, .pp = 2, .dp = 2};
         const DrawRange range{0, 64, 2};
-        EXPECT_EQ(bench.of(v).sample(plan, range, model.sampler({})), predictor.sample(plan, range, own.sampler({})));
+        EXPECT_EQ(bench.of(v).sample(plan, range, model.sampler({})),
+                  predictor.sample(plan, range, own.sampler({})));
         const auto bound = std::get<NoiseFree>(bench.of(v).bound(plan));
         EXPECT_EQ(bound.memory_bytes, std::get<NoiseFree>(predictor.bound(plan)).memory_bytes);
         EXPECT_EQ(bound.deviation, own.problem.deviation);
@@ -153,14 +161,15 @@ TEST(AttentionKernelAxis, ALimitOfTheDeviationExcludesKernels)
     const double plain = deviation_from({}, {.kernel = AttentionKernel::plain});
     EXPECT_GT(plain, 1.0);
     const auto limited = [&](const std::string& limit) {
-        return precisions_scenario(precision_text(eight_gpus + kernels, "[numerics]\nmax_deviation = { " + limit + " }\n"));
+        return precisions_scenario(
+            precision_text(eight_gpus + kernels, "[numerics]\nmax_deviation = { " + limit + " }\n"));
     };
     EXPECT_EQ(limited("kernel = \"flash\", factor = 1.0").variants.size(), 1U);
     EXPECT_EQ(limited("kernel = \"plain\", factor = 1.0").variants.size(), 2U);
     EXPECT_EQ(limited("factor = " + std::to_string(1.01 * plain)).variants.size(), 2U);
     EXPECT_THAT(numerics_text(limited("factor = 1.0")), HasSubstr("plain attention"));
-    const Scenario all =
-        precisions_scenario(precision_text(eight_gpus + both + kernels, "[numerics]\nmax_deviation = { factor = 10 }\n"));
+    const Scenario all = precisions_scenario(
+        precision_text(eight_gpus + both + kernels, "[numerics]\nmax_deviation = { factor = 10 }\n"));
     EXPECT_EQ(all.variants.size(), 2U) << "bf16 with both";
     EXPECT_THAT(numerics_text(all), HasSubstr("fp8 with flash attention"));
 }
@@ -173,10 +182,13 @@ TEST(AttentionKernelAxis, RefusesWhatHasNoLimit)
     };
     const std::string gap = "[numerics]\nloss_gap = \"published\"\n";
     EXPECT_THAT(refused(eight_gpus + kernels, ""), ThrowsMessage<InputError>(HasSubstr("needs [numerics]")));
-    EXPECT_THAT(refused(eight_gpus + both + kernels, gap), ThrowsMessage<InputError>(HasSubstr("needs [numerics]")));
+    EXPECT_THAT(refused(eight_gpus + both + kernels, gap),
+                ThrowsMessage<InputError>(HasSubstr("needs [numerics]")));
     EXPECT_THAT(refused(eight_gpus + kernels, gap), ThrowsMessage<InputError>(HasSubstr("has no effect")));
-    EXPECT_EQ(precisions_scenario(precision_text(eight_gpus + both + kernels, gap + "accept_numerics = true\n")).variants.size(),
-              4U);
+    EXPECT_EQ(
+        precisions_scenario(precision_text(eight_gpus + both + kernels, gap + "accept_numerics = true\n"))
+            .variants.size(),
+        4U);
 }
 
 /// Layers in bf16 are those of the trained network; the price is of the choice, by its name.
@@ -185,9 +197,10 @@ TEST(PrecisionAxis, SomeLayersStayInSixteenBits)
     const std::string mixed =
         "precision = [\"bf16\", \"fp8\", { name = \"ends\", precision = \"fp8\", bf16_first = 1, "
         "bf16_blocks = [\"attention\"] }]\n";
-    const Scenario scenario = precisions_scenario(precision_text(eight_gpus + mixed,
-                                                                 "[numerics]\nloss_gap = [{ precision = \"fp8\", high = 0.002 }, "
-                                                                 "{ precision = \"ends\", high = 0.001 }]\n"));
+    const Scenario scenario =
+        precisions_scenario(precision_text(eight_gpus + mixed,
+                                           "[numerics]\nloss_gap = [{ precision = \"fp8\", high = 0.002 }, "
+                                           "{ precision = \"ends\", high = 0.001 }]\n"));
     ASSERT_EQ(scenario.variants.size(), 3U);
     EXPECT_EQ(variant_text(scenario.choices, scenario.variants[2]), "precision=ends");
     const auto variant = variant_at(scenario, scenario.variants[2]);
@@ -195,7 +208,9 @@ TEST(PrecisionAxis, SomeLayersStayInSixteenBits)
     EXPECT_EQ(variant->workload.wide, (WideLayers{.blocks = {"attention"}, .first = 1}));
     EXPECT_EQ(variant->deviation, variant_at(scenario, scenario.variants[1])->deviation);
     EXPECT_EQ(variant->phases[0].tokens,
-              longer_phases(scenario, std::nullopt, factor_of_gap(scenario, scenario.workload, 0.0005).value())[0].tokens);
+              longer_phases(scenario, std::nullopt,
+                            factor_of_gap(scenario, scenario.workload, 0.0005).value())[0]
+                  .tokens);
     EXPECT_THAT(numerics_text(scenario), HasSubstr("ends (fp8, but bf16 in attention, the first layer): "));
     EXPECT_EQ(variant_values(scenario.choices, "precision=ends"), scenario.variants[2]);
 }
@@ -216,7 +231,8 @@ TEST(PrecisionAxis, RefusesLayersThatCannotStay)
              {"name = \"a\", precision = \"bf16\", bf16_first = 1", "has no fewer than 16 bits"},
              {"name = \"a\", precision = \"nvfp4\", bf16_first = 1", "does not support"},
              {"name = \"a\", precision = \"fp8\"", "has no exceptions"},
-             {"name = \"a\", precision = \"fp8-blockwise\", attention_precision = \"fp8\"", "takes no scales of blocks"},
+             {"name = \"a\", precision = \"fp8-blockwise\", attention_precision = \"fp8\"",
+              "takes no scales of blocks"},
              {named + "attention_precision = \"fp16\"", "is not one of"},
              {named + "attention_precision = \"fp8\", bf16_blocks = [\"attention\"]",
               "no fused attention outside of blocks in bf16"},
@@ -237,10 +253,13 @@ TEST(PrecisionAxis, RefusesLayersThatCannotStay)
 TEST(PrecisionAxis, AttentionMayHave8Bits)
 {
     const Scenario scenario = precisions_scenario(precision_text(
-        eight_gpus + "precision = [\"fp8\", { name = \"all\", precision = \"fp8\", attention_precision = \"fp8\" }]\n",
+        eight_gpus +
+            "precision = [\"fp8\", { name = \"all\", precision = \"fp8\", attention_precision = \"fp8\" }]\n",
         "[numerics]\nloss_gap = \"published\"\n"));
     ASSERT_EQ(scenario.variants.size(), 2U);
-    const auto deviation = [&](std::size_t i) { return variant_at(scenario, scenario.variants[i])->deviation; };
+    const auto deviation = [&](std::size_t i) {
+        return variant_at(scenario, scenario.variants[i])->deviation;
+    };
     EXPECT_GT(deviation(1), deviation(0));
     EXPECT_THAT(numerics_text(scenario), HasSubstr("all (fp8, attention in fp8)"));
     EXPECT_THAT(numerics_text(scenario), HasSubstr("published of runs with attention in bf16"));
@@ -251,13 +270,17 @@ TEST(PrecisionAxis, PublishedGapsOverThirtyTwoBits)
 {
     const std::string published = "[numerics]\nloss_gap = \"published\"\n";
     const std::string fp32 = "precision = \"fp32\"\n";
-    const Scenario scenario =
-        precisions_scenario(precision_text(eight_gpus + "precision = [\"fp32\", \"bf16\", \"fp8\"]\n", published, fp32));
+    const Scenario scenario = precisions_scenario(
+        precision_text(eight_gpus + "precision = [\"fp32\", \"bf16\", \"fp8\"]\n", published, fp32));
     EXPECT_EQ(scenario.numerics.loss_gap.at("bf16").high, 0.0);
     EXPECT_EQ(scenario.numerics.loss_gap.at("fp8").high, 0.0025);
     EXPECT_THAT(numerics_text(scenario), HasSubstr("no more tokens for a loss gap of 0 % (0 to 0)"));
-    EXPECT_THAT([&] { precisions_scenario(precision_text(eight_gpus + "precision = [\"fp32\", \"tf32\"]\n", published, fp32)); },
-                ThrowsMessage<InputError>(HasSubstr("has no gap of tf32")));
+    EXPECT_THAT(
+        [&] {
+            precisions_scenario(
+                precision_text(eight_gpus + "precision = [\"fp32\", \"tf32\"]\n", published, fp32));
+        },
+        ThrowsMessage<InputError>(HasSubstr("has no gap of tf32")));
 }
 
 /// The same gap costs a larger network more tokens, since its tokens teach it less.
@@ -268,7 +291,8 @@ TEST(PrecisionAxis, StatesThePriceOfEachNetwork)
                                          "[numerics]\nloss_gap = \"published\"\n");
         const auto from = all.find("[workload]");
         all.erase(from, all.find("\n[", from) + 1 - from);
-        return all.insert(all.find("[space]"), std::string("[networks.other]\nmodel = \"llama3-70b\"\n") + second);
+        return all.insert(all.find("[space]"),
+                          std::string("[networks.other]\nmodel = \"llama3-70b\"\n") + second);
     };
     EXPECT_THAT(numerics_text(precisions_scenario(text(""))),
                 testing::ContainsRegex("for llama3-8b, [0-9.]+ % more tokens .* for other, for a loss"));
@@ -277,7 +301,8 @@ TEST(PrecisionAxis, StatesThePriceOfEachNetwork)
     std::string unlike = text("");
     unlike.replace(unlike.find("llama3-70b"), 10, "deepseek-v3");
     unlike.replace(unlike.find(both), both.size(),
-                   "precision = [\"fp8\", { name = \"a\", precision = \"fp8\", bf16_blocks = [\"latent_attention\"] }]\n");
+                   "precision = [\"fp8\", { name = \"a\", precision = \"fp8\", bf16_blocks = "
+                   "[\"latent_attention\"] }]\n");
     EXPECT_THAT([&] { precisions_scenario(unlike); },
                 ThrowsMessage<InputError>(HasSubstr("is fp8 under another name for llama3-8b")));
 }
@@ -305,16 +330,21 @@ TEST(PrecisionAxis, RefusesWhatHasNoPrice)
         return [=] { precisions_scenario(precision_text(space, numerics)); };
     };
     EXPECT_THAT(refused(eight_gpus + both, ""), ThrowsMessage<InputError>(HasSubstr("needs [numerics]")));
-    EXPECT_THAT(refused(eight_gpus + both, "[numerics]\n"), ThrowsMessage<InputError>(HasSubstr("needs [numerics]")));
+    EXPECT_THAT(refused(eight_gpus + both, "[numerics]\n"),
+                ThrowsMessage<InputError>(HasSubstr("needs [numerics]")));
     EXPECT_THAT(refused(eight_gpus, "[numerics]\naccept_numerics = true\n"),
                 ThrowsMessage<InputError>(HasSubstr("has no effect")));
     EXPECT_THAT(refused(eight_gpus + "precision = [\"nvfp4\"]\n", "[numerics]\naccept_numerics = true\n"),
                 ThrowsMessage<InputError>(HasSubstr("does not support")));
-    EXPECT_THAT(refused(eight_gpus + "precision = [\"fp8\", \"fp8\"]\n", "[numerics]\naccept_numerics = true\n"),
+    EXPECT_THAT(refused(eight_gpus + "precision = [\"fp8\", \"fp8\"]\n",
+                        "[numerics]\naccept_numerics = true\n"),
                 ThrowsMessage<InputError>(HasSubstr("twice")));
-    EXPECT_THAT(refused(eight_gpus + both, "[numerics]\nloss_gap = [{ precision = \"fp8\", low = 0.5, high = 0.9 }]\n"),
-                ThrowsMessage<InputError>(testing::AllOf(HasSubstr("no number of tokens"), HasSubstr("give gaps below 0."))));
-    EXPECT_THAT(refused(eight_gpus + both, "[numerics]\nloss_gap = [{ precision = \"fp8\", low = 0.5, high = 0.1 }]\n"),
+    EXPECT_THAT(refused(eight_gpus + both,
+                        "[numerics]\nloss_gap = [{ precision = \"fp8\", low = 0.5, high = 0.9 }]\n"),
+                ThrowsMessage<InputError>(
+                    testing::AllOf(HasSubstr("no number of tokens"), HasSubstr("give gaps below 0."))));
+    EXPECT_THAT(refused(eight_gpus + both,
+                        "[numerics]\nloss_gap = [{ precision = \"fp8\", low = 0.5, high = 0.1 }]\n"),
                 ThrowsMessage<InputError>(HasSubstr("more than high")));
 }
 

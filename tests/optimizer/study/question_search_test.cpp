@@ -37,10 +37,12 @@ Scenario random_scenario(unsigned seed)
     space += some_of(random, "sharding", {"\"none\"", "\"zero1\"", "\"zero3\""});
     space += some_of(random, "checkpoint_interval", {"\"1 min\"", "\"10 min\""});
     const std::string search = fmt::format(
-        "rungs = [{{ fleets = 64, steps = 2 }}, {{ fleets = {0}, steps = 2 }}]\nconfirm = {{ fleets = 64, steps = 2 }}\n"
+        "rungs = [{{ fleets = 64, steps = 2 }}, {{ fleets = {0}, steps = 2 }}]\nconfirm = {{ fleets = 64, "
+        "steps = 2 }}\n"
         "strategy = \"exact\"\nconfidence = 0.99\n",
         fleets);
-    return changed(tiny_scenario(space, search), {{"objectives.minimise", R"(["cost"])"}, {"seed", std::to_string(seed)}});
+    return changed(tiny_scenario(space, search),
+                   {{"objectives.minimise", R"(["cost"])"}, {"seed", std::to_string(seed)}});
 }
 
 /// Cost and promised time of all feasible plans, from the draws with which a search compares plans; and their bounds.
@@ -57,7 +59,8 @@ std::map<std::uint64_t, DrawnPlan> all_plans(const Scenario& scenario)
     HardwareBench bench(scenario, model.problem);
     Worker worker(model);
     std::map<std::uint64_t, DrawnPlan> all;
-    const Sweep sweep = worker.sweep({.begin = 0, .end = model.designs.space().size(), .within_limits = false});
+    const Sweep sweep =
+        worker.sweep({.begin = 0, .end = model.designs.space().size(), .within_limits = false});
     for (const Bound& bound : sweep.feasible) {
         Judgement judgement;
         judgement.point = {.index = bound.index, .rung = 2};
@@ -94,21 +97,24 @@ TEST(QuestionSearch, FindsWhatAllPlansWouldAnswer)
         SCOPED_TRACE(fmt::format("space {}", seed));
         const Scenario scenario = random_scenario(seed);
         const auto with_deadline = [&](double seconds) {
-            return changed(scenario, {{"question.deadline", fmt::format("\"{:.6f} s\"", seconds)},
-                                      {"question.probability", seed % 3 == 0   ? "0.95"
-                                                               : seed % 3 == 1 ? "0.9"
-                                                                               : "0.8"},
-                                      {"question.model_error", seed % 4 == 0 ? "false" : "true"},
-                                      {"software.name", seed % 2 == 0 ? R"("megatron-lm")" : R"("reference")"},
-                                      {"software.assumed", seed % 2 == 0 ? "true" : "false"},
-                                      {"power.electricity_price", seed % 5 < 2 ? R"("3 USD/kWh")" : R"("1e-6 USD/kWh")"}});
+            return changed(
+                scenario,
+                {{"question.deadline", fmt::format("\"{:.6f} s\"", seconds)},
+                 {"question.probability", seed % 3 == 0   ? "0.95"
+                                          : seed % 3 == 1 ? "0.9"
+                                                          : "0.8"},
+                 {"question.model_error", seed % 4 == 0 ? "false" : "true"},
+                 {"software.name", seed % 2 == 0 ? R"("megatron-lm")" : R"("reference")"},
+                 {"software.assumed", seed % 2 == 0 ? "true" : "false"},
+                 {"power.electricity_price", seed % 5 < 2 ? R"("3 USD/kWh")" : R"("1e-6 USD/kWh")"}});
         };
         const std::map<std::uint64_t, DrawnPlan> plans = all_plans(with_deadline(1e9));
         std::vector<double> times;
         for (const auto& [index, plan] : plans) {
             times.push_back(plan.promised_s);
             EXPECT_LE(plan.bound_s, plan.most_promised_s) << index;
-            EXPECT_TRUE(plan.bound_s > 0.0 || seed % 2 == 0) << index << ": with other software it may be as fast as it likes";
+            EXPECT_TRUE(plan.bound_s > 0.0 || seed % 2 == 0)
+                << index << ": with other software it may be as fast as it likes";
         }
         std::sort(times.begin(), times.end());
         const double deadline = times[times.size() * (seed % 7) / 8] * (1.0 + 1e-4);
@@ -126,16 +132,19 @@ TEST(QuestionSearch, FindsWhatAllPlansWouldAnswer)
             found = found || point.index == expected;
             in_time = in_time || (point.index == expected && point.prediction.promised.value <= deadline);
             const DrawnPlan& plan = plans.at(point.index);
-            EXPECT_TRUE(point.index == expected || plan.cost == plans.at(expected).cost || plan.promised_s > deadline)
+            EXPECT_TRUE(point.index == expected || plan.cost == plans.at(expected).cost ||
+                        plan.promised_s > deadline)
                 << point.index;
             late += plan.promised_s > 1.1 * deadline ? 1 : 0;
         }
         EXPECT_TRUE(found) << expected;
         EXPECT_LE(late, 1) << "only the plan that comes nearest to the deadline";
         const auto tells_why = [&](const DrawnPlan& plan) { return plan.gpus < plans.at(expected).gpus; };
-        const bool told = std::any_of(results.front.begin(), results.front.end(),
-                                      [&](const FrontPoint& point) { return tells_why(plans.at(point.index)); });
-        const bool known = std::any_of(plans.begin(), plans.end(), [&](const auto& plan) { return tells_why(plan.second); });
+        const bool told =
+            std::any_of(results.front.begin(), results.front.end(),
+                        [&](const FrontPoint& point) { return tells_why(plans.at(point.index)); });
+        const bool known =
+            std::any_of(plans.begin(), plans.end(), [&](const auto& plan) { return tells_why(plan.second); });
         EXPECT_EQ(told, known && in_time) << "fewer GPUs are not enough, although bounds alone exclude them";
     }
 }
@@ -146,9 +155,10 @@ TEST(QuestionSearch, FindsTheFrontOfCostsWithElectricity)
     TemporaryFolder folder;
     for (unsigned seed = 1; seed <= 8; ++seed) {
         SCOPED_TRACE(fmt::format("space {}", seed));
-        const Scenario scenario = changed(random_scenario(seed), {{"objectives.minimise", R"(["cost", "gpus"])"},
-                                                                  {"power.electricity_price", R"("20 USD/kWh")"},
-                                                                  {"power.idle_share", "0.1"}});
+        const Scenario scenario =
+            changed(random_scenario(seed), {{"objectives.minimise", R"(["cost", "gpus"])"},
+                                            {"power.electricity_price", R"("20 USD/kWh")"},
+                                            {"power.idle_share", "0.1"}});
         const StudyModel model(scenario);
         std::map<int, std::pair<double, std::uint64_t>> least;  // [GPUs]: of all plans
         for (const auto& [index, plan] : all_plans(scenario)) {
@@ -187,16 +197,18 @@ TEST(QuestionSearch, LimitsThePowerOfTheJobOrOfTheCluster)
 {
     TemporaryFolder folder;
     const std::string small =
-        "gpus = [1, 2, 4]\ntp = [1]\npp = [1]\nmicrobatch = [1]\nrecompute = [\"none\"]\nsharding = [\"none\"]\n";
+        "gpus = [1, 2, 4]\ntp = [1]\npp = [1]\nmicrobatch = [1]\nrecompute = [\"none\"]\nsharding = "
+        "[\"none\"]\n";
     const std::string rungs = "rungs = [{ fleets = 64, steps = 2 }]\nconfirm = { fleets = 64, steps = 2 }\n";
     const auto front_of = [&](const std::string& scope, double watts) {
         StudyOptions options;
         options.out = folder.file(scope + ".h5");
         options.posterior = false;
-        return search(changed(tiny_scenario(small, rungs), {{"objectives.minimise", R"(["training_time_p99", "gpus"])"},
-                                                            {"question.minimise", R"("time")"},
-                                                            {"question.power_limit", fmt::format("\"{:.1f} W\"", watts)},
-                                                            {"question.power_limit_of", fmt::format("\"{}\"", scope)}}),
+        return search(changed(tiny_scenario(small, rungs),
+                              {{"objectives.minimise", R"(["training_time_p99", "gpus"])"},
+                               {"question.minimise", R"("time")"},
+                               {"question.power_limit", fmt::format("\"{:.1f} W\"", watts)},
+                               {"question.power_limit_of", fmt::format("\"{}\"", scope)}}),
                       options)
             .results.front;
     };
@@ -227,7 +239,8 @@ TEST(QuestionSearch, RefusesPlaceholders)
     StudyOptions options;
     options.out = folder.file("placeholder.h5");
     for (const std::string key : {"cluster.gpu_price", "power.electricity_price"}) {
-        const std::string price = key == "cluster.gpu_price" ? "\"1 USD/h (placeholder)\"" : "\"0.1 USD/kWh (placeholder)\"";
+        const std::string price =
+            key == "cluster.gpu_price" ? "\"1 USD/h (placeholder)\"" : "\"0.1 USD/kWh (placeholder)\"";
         const Scenario scenario = changed(random_scenario(1), {{key, price}});
         EXPECT_THROW(search(scenario, options), InputError) << key;
         EXPECT_TRUE(std::filesystem::is_empty(std::filesystem::path(options.out).parent_path())) << key;

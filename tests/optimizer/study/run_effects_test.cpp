@@ -23,8 +23,9 @@ struct Studied {
         study = run_effects(model.problem, plan, draws, model.sampler({Purpose::confirm}));
         Predictor predictor(model.problem);
         const SamplerOptions sampler = model.sampler({Purpose::confirm});
-        prediction = predictor.summarise(plan, predictor.sample(plan, {0, draws.fleets, draws.steps}, sampler), draws.steps,
-                                         sampler, Confidence{});
+        prediction =
+            predictor.summarise(plan, predictor.sample(plan, {0, draws.fleets, draws.steps}, sampler),
+                                draws.steps, sampler, Confidence{});
     }
     Scenario scenario;
     StudyModel model;
@@ -34,17 +35,18 @@ struct Studied {
 
 const RunFigures& effect(const RunEffects& study, const std::string& name)
 {
-    const auto found =
-        std::find_if(study.effects.begin(), study.effects.end(), [&](const RunEffect& e) { return e.name == name; });
+    const auto found = std::find_if(study.effects.begin(), study.effects.end(),
+                                    [&](const RunEffect& e) { return e.name == name; });
     EXPECT_NE(found, study.effects.end()) << name;
     return found->run;
 }
 
 const RunCurvePoint& at(const std::vector<RunCurvePoint>& curve, double where)
 {
-    return *std::min_element(curve.begin(), curve.end(), [where](const RunCurvePoint& a, const RunCurvePoint& b) {
-        return std::abs(a.at - where) < std::abs(b.at - where);
-    });
+    return *std::min_element(curve.begin(), curve.end(),
+                             [where](const RunCurvePoint& a, const RunCurvePoint& b) {
+                                 return std::abs(a.at - where) < std::abs(b.at - where);
+                             });
 }
 
 /// Many failures, so that they show in a run of an hour.
@@ -80,7 +82,8 @@ TEST(RunEffects, ChangesTimesTheRightWay)
     const Studied studied(failing(1));
     const RunEffects& study = studied.study;
     const double p99 = study.plan.training_p99.value;
-    EXPECT_LT(effect(study, "no failures").training_p99.value, effect(study, "half as many failures").training_p99.value);
+    EXPECT_LT(effect(study, "no failures").training_p99.value,
+              effect(study, "half as many failures").training_p99.value);
     EXPECT_LT(effect(study, "half as many failures").training_p99.value, p99);
     EXPECT_GT(effect(study, "twice as many failures").training_p99.value, p99);
     EXPECT_LT(effect(study, "detection and restarts twice as fast").training_p99.value, p99);
@@ -105,8 +108,10 @@ TEST(RunEffects, SparesPayFromSomeFailureRateOn)
     ASSERT_TRUE(std::isfinite(none.factor));
     const auto cost = [&](double factor, int spares) {
         Scenario changed = scenario;
-        changed.reliability.causes.front().rate = PerSecond{factor * none.factor * scenario.reliability.causes.front().rate.si};
-        changed.reliability.node_failure_rate = PerSecond{factor * none.factor * scenario.reliability.node_failure_rate.si};
+        changed.reliability.causes.front().rate =
+            PerSecond{factor * none.factor * scenario.reliability.causes.front().rate.si};
+        changed.reliability.node_failure_rate =
+            PerSecond{factor * none.factor * scenario.reliability.node_failure_rate.si};
         changed.reliability.spares = spares;
         changed.reliability.checkpoint_interval = Seconds{studied.study.interval_s};
         changed.space.spares = {spares};
@@ -119,7 +124,8 @@ TEST(RunEffects, SparesPayFromSomeFailureRateOn)
 TEST(RunEffects, WithoutJitterTheTailIsShorter)
 {
     const RunEffects study = Studied(scenario()).study;
-    EXPECT_LT(effect(study, "every step takes its mean time").training_p99.value, study.plan.training_p99.value);
+    EXPECT_LT(effect(study, "every step takes its mean time").training_p99.value,
+              study.plan.training_p99.value);
 }
 
 TEST(RunEffects, CurvesOfSparesFallAndEnd)
@@ -130,7 +136,8 @@ TEST(RunEffects, CurvesOfSparesFallAndEnd)
     EXPECT_EQ(study.spares.front().at, 0.0);
     EXPECT_EQ(at(study.spares, 1.0).run.training_p99.value, study.plan.training_p99.value);
     for (std::size_t i = 1; i < study.spares.size(); ++i) {
-        EXPECT_LE(study.spares[i].run.training_p99.value, study.spares[i - 1].run.training_p99.value * (1.0 + 1e-9));
+        EXPECT_LE(study.spares[i].run.training_p99.value,
+                  study.spares[i - 1].run.training_p99.value * (1.0 + 1e-9));
     }
 }
 
@@ -142,9 +149,10 @@ TEST(RunEffects, CurvesOfIntervalsHaveAMinimumInside)
     }
     const RunEffects study = Studied(longer).study;
     ASSERT_GE(study.interval.size(), 8U);
-    const auto least = std::min_element(study.interval.begin(), study.interval.end(), [](const auto& a, const auto& b) {
-        return a.run.training_p99.value < b.run.training_p99.value;
-    });
+    const auto least =
+        std::min_element(study.interval.begin(), study.interval.end(), [](const auto& a, const auto& b) {
+            return a.run.training_p99.value < b.run.training_p99.value;
+        });
     EXPECT_NE(least, study.interval.begin());
     EXPECT_NE(least, study.interval.end() - 1);
     EXPECT_EQ(study.spare_nodes, enough_spares);

@@ -48,7 +48,8 @@ order = ["tp-pp-dp", "tp-dp-pp"]
 )",
                                       "", 24);
     if (mixed) {
-        change_decoder(scenario.workload, [](Transformer& t) { t.experts = {.count = 8, .active = 2, .feed_forward = 512}; });
+        change_decoder(scenario.workload,
+                       [](Transformer& t) { t.experts = {.count = 8, .active = 2, .feed_forward = 512}; });
         scenario.space.ep = {1, 2};
         scenario.space.etp = {1, 2};
         scenario.space.offload = {Offload::none, Offload::optimizer, Offload::activations};
@@ -60,7 +61,8 @@ std::map<std::string, std::uint64_t> rejected(const Scenario& scenario, std::set
 {
     const DesignMap designs(scenario);
     std::map<std::string, std::uint64_t> by_reason;
-    for (const Rejected& r : designs.space().enumerate(0, designs.space().size(), [&](std::uint64_t index, std::span<const int>) {
+    for (const Rejected& r :
+         designs.space().enumerate(0, designs.space().size(), [&](std::uint64_t index, std::span<const int>) {
              allowed.insert(index);
          })) {
         by_reason[r.reason] += r.count;
@@ -80,9 +82,10 @@ TEST(RunnableBy, LeavesWhatExportsTake)
             std::set<std::uint64_t> expected;
             for (const std::uint64_t index : all) {
                 const ParallelPlan plan = designs.plan(designs.space().point(index));
-                const bool runs = in_every_phase(plan, scenario.phases, [&](const ParallelPlan& own, const Phase& phase) {
-                    return cannot_run(trainer.name, {own, phase, scenario}).empty();
-                });
+                const bool runs =
+                    in_every_phase(plan, scenario.phases, [&](const ParallelPlan& own, const Phase& phase) {
+                        return cannot_run(trainer.name, {own, phase, scenario}).empty();
+                    });
                 if (runs) {
                     expected.insert(index);
                 }
@@ -94,7 +97,9 @@ TEST(RunnableBy, LeavesWhatExportsTake)
             EXPECT_FALSE(allowed.empty()) << trainer.name;
             EXPECT_LT(allowed.size(), all.size()) << trainer.name;
             EXPECT_GT(std::count_if(reasons.begin(), reasons.end(),
-                                    [&](const auto& r) { return r.first.starts_with(trainer.name) && r.second > 0; }),
+                                    [&](const auto& r) {
+                                        return r.first.starts_with(trainer.name) && r.second > 0;
+                                    }),
                       1)
                 << trainer.name;
             scenario.search.runnable_by.clear();
@@ -127,7 +132,8 @@ TEST(RunnableBy, IsPartOfTheScenariosText)
     const std::size_t header = without.find("[search]");
     if (header != std::string::npos) {
         without.replace(header, 8, " [ search ]  # how");
-        EXPECT_EQ(with_trainer(parse_scenario(without, "x.toml"), "torchtitan").search.runnable_by, "torchtitan");
+        EXPECT_EQ(with_trainer(parse_scenario(without, "x.toml"), "torchtitan").search.runnable_by,
+                  "torchtitan");
     }
 }
 

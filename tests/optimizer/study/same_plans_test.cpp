@@ -22,7 +22,8 @@ std::string made_of(const ParallelPlan& plan, const Problem& problem)
     all.precision(17);
     for (const Phase& phase : problem.phases) {
         const ParallelPlan own = plan_in_phase(plan, phase);
-        PlanCompiler compiler({problem.workload, phase, problem.cluster, problem.noise, problem.memory_limit});
+        PlanCompiler compiler(
+            {problem.workload, phase, problem.cluster, problem.noise, problem.memory_limit});
         const auto compiled = compiler.compile(own, CompileFor::noise_free_step);
         if (std::holds_alternative<Infeasible>(compiled)) {
             return {};
@@ -32,8 +33,9 @@ std::string made_of(const ParallelPlan& plan, const Problem& problem)
             << (own.gradient_gpus() > 1 ? int(graph.dp_overlap) : 0) << ' ' << memory.total().si << ' ';
         for (const ProgramOp& op : graph.program->ops) {
             const OpDistribution& distribution = graph.distribution_of(op);
-            all << op.stage << ' ' << op.chunk << ' ' << op.microbatch << ' ' << int(op.pass) << ' ' << distribution.compute_s
-                << ' ' << distribution.communication_s << ' ' << distribution.transfer_s << ' ';
+            all << op.stage << ' ' << op.chunk << ' ' << op.microbatch << ' ' << int(op.pass) << ' '
+                << distribution.compute_s << ' ' << distribution.communication_s << ' '
+                << distribution.transfer_s << ' ';
         }
         for (const auto* exchanges : {&graph.reduction, &graph.gathering}) {
             for (const Exchange& exchange : *exchanges) {

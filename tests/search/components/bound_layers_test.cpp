@@ -17,7 +17,8 @@ Bounds random_bounds(std::mt19937& random, std::size_t objectives)
 {
     Bounds bounds;
     for (std::uint64_t index = 0; index < 150; ++index) {
-        for (std::size_t k = 0; k < objectives; ++k) bounds[3 * index].push_back(static_cast<double>(random() % 8));
+        for (std::size_t k = 0; k < objectives; ++k)
+            bounds[3 * index].push_back(static_cast<double>(random() % 8));
     }
     return bounds;
 }
@@ -55,7 +56,8 @@ TEST(BoundLayers, PeelWhatBruteForcePeels)
     for (std::size_t objectives = 1; objectives <= 5; ++objectives) {
         Bounds bounds = random_bounds(random, objectives);
         BoundLayers layers = layers_of(bounds, objectives);
-        while (!bounds.empty()) EXPECT_EQ(take(layers, 1000, {}), brute_layer(bounds)) << objectives << " objectives";
+        while (!bounds.empty())
+            EXPECT_EQ(take(layers, 1000, {}), brute_layer(bounds)) << objectives << " objectives";
         EXPECT_TRUE(take(layers, 1000, {}).empty());
         EXPECT_EQ(layers.excluded(), 0U);
     }
@@ -122,7 +124,8 @@ TEST(BoundLayers, TakeTighterBounds)
         layers.tighten(looked_at, tighter);
         EXPECT_EQ(layers.excluded(), excluded);
         EXPECT_EQ(layers.remaining().size(), bounds.size());
-        while (!bounds.empty()) EXPECT_EQ(take(layers, 1000, {}), brute_layer(bounds)) << objectives << " objectives";
+        while (!bounds.empty())
+            EXPECT_EQ(take(layers, 1000, {}), brute_layer(bounds)) << objectives << " objectives";
         EXPECT_TRUE(take(layers, 1000, {}).empty());
     }
 }

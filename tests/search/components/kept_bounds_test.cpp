@@ -16,7 +16,8 @@ std::vector<Bound> many_bounds(unsigned seed, std::size_t count, std::size_t obj
     std::vector<Bound> bounds;
     for (std::uint64_t index = 0; index < count; ++index) {
         bounds.push_back({3 * index, {}});
-        for (std::size_t k = 0; k < objectives; ++k) bounds.back().objectives.push_back(static_cast<double>(random() % 50));
+        for (std::size_t k = 0; k < objectives; ++k)
+            bounds.back().objectives.push_back(static_cast<double>(random() % 50));
     }
     return bounds;
 }
@@ -53,7 +54,9 @@ TEST(KeptBounds, AFloorLiesBelowAllThatIsLeftOut)
         EXPECT_TRUE(std::is_sorted(sweep.feasible.begin(), sweep.feasible.end(), by_index));
         for (const Bound& bound : bounds) {
             if (std::binary_search(sweep.feasible.begin(), sweep.feasible.end(), bound, by_index)) continue;
-            const auto below = [&](const auto& low) { return low == bound.objectives || dominates(low, bound.objectives); };
+            const auto below = [&](const auto& low) {
+                return low == bound.objectives || dominates(low, bound.objectives);
+            };
             EXPECT_TRUE(std::any_of(sweep.floor.begin(), sweep.floor.end(), below)) << "seed " << seed;
         }
     }
@@ -75,8 +78,9 @@ TEST(KeptBounds, WhatALimitDominatesIsOnlyCounted)
     const auto bounds = many_bounds(6, 300, 2);
     const std::vector<double> limit{20.0, 30.0};
     const Sweep sweep = sweep_of(bounds, {.begin = 0, .end = 900, .limits = {limit}});
-    EXPECT_EQ(sweep.excluded, std::count_if(bounds.begin(), bounds.end(),
-                                            [&](const Bound& bound) { return dominates(limit, bound.objectives); }));
+    EXPECT_EQ(sweep.excluded, std::count_if(bounds.begin(), bounds.end(), [&](const Bound& bound) {
+                  return dominates(limit, bound.objectives);
+              }));
     EXPECT_EQ(sweep.excluded + sweep.feasible.size(), 300U);
 }
 

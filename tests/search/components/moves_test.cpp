@@ -13,10 +13,13 @@ Axis degrees(const std::string& name) { return {name, true, {"1", "2", "3", "4",
 /// tp * pp divides 24, and the kind goes with even tp only.
 Space space()
 {
-    const auto number = [](int label) { return std::vector{1, 2, 3, 4, 6, 8, 12}[static_cast<std::size_t>(label)]; };
-    return {{degrees("tp"), degrees("pp"), {"kind", false, {"x", "y"}}, {"fixed", true, {"one"}}},
-            {{"product", 2, [number](std::span<const int> p) { return 24 % (number(p[0]) * number(p[1])) == 0; }},
-             {"kind", 3, [number](std::span<const int> p) { return p[2] == 0 || number(p[0]) % 2 == 0; }}}};
+    const auto number = [](int label) {
+        return std::vector{1, 2, 3, 4, 6, 8, 12}[static_cast<std::size_t>(label)];
+    };
+    return {
+        {degrees("tp"), degrees("pp"), {"kind", false, {"x", "y"}}, {"fixed", true, {"one"}}},
+        {{"product", 2, [number](std::span<const int> p) { return 24 % (number(p[0]) * number(p[1])) == 0; }},
+         {"kind", 3, [number](std::span<const int> p) { return p[2] == 0 || number(p[0]) % 2 == 0; }}}};
 }
 
 TEST(SearchRandom, ThrowsDependOnSeedAndChoiceAlone)
@@ -66,7 +69,8 @@ TEST(Moves, ShiftingAFactorKeepsTheProduct)
         ASSERT_TRUE(moves.shift_factor(point, random));
         reached.insert(point);
     }
-    EXPECT_EQ(reached, (std::set<Point>{{0, 6, 0, 0}, {2, 3, 0, 0}, {3, 2, 0, 0}, {4, 1, 0, 0}, {6, 0, 0, 0}}));
+    EXPECT_EQ(reached,
+              (std::set<Point>{{0, 6, 0, 0}, {2, 3, 0, 0}, {3, 2, 0, 0}, {4, 1, 0, 0}, {6, 0, 0, 0}}));
     SearchRandom random(1, 0);
     Point alone{6, 6, 0, 0};  // 12 * 12: no other pair has this product
     EXPECT_FALSE(moves.shift_factor(alone, random));

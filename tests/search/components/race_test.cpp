@@ -21,17 +21,24 @@ struct Field {
     std::uint32_t seed = 1;
     std::size_t least_kept = 1;
 
-    double level(std::uint64_t index) const { return 1.0 + 0.002 * static_cast<double>((index * 131) % candidates); }
+    double level(std::uint64_t index) const
+    {
+        return 1.0 + 0.002 * static_cast<double>((index * 131) % candidates);
+    }
     int draws(int rung) const { return first_draws << (rung - 1); }
 
     Evaluation evaluate(std::uint64_t index, int rung) const
     {
         SearchRandom common(seed, 0);
         SearchRandom mine(seed, static_cast<std::uint32_t>(index + 1));
-        const auto gumbel = [](SearchRandom& random) { return -std::log(-std::log(std::max(random.uniform(), 1e-12))); };
+        const auto gumbel = [](SearchRandom& random) {
+            return -std::log(-std::log(std::max(random.uniform(), 1e-12)));
+        };
         std::vector<double> seconds(static_cast<std::size_t>(draws(rung)));
-        for (double& s : seconds) s = level(index) * (1.0 + shared * gumbel(common)) * (1.0 + own * gumbel(mine));
-        const auto place = seconds.begin() + static_cast<std::ptrdiff_t>(0.99 * static_cast<double>(seconds.size()));
+        for (double& s : seconds)
+            s = level(index) * (1.0 + shared * gumbel(common)) * (1.0 + own * gumbel(mine));
+        const auto place =
+            seconds.begin() + static_cast<std::ptrdiff_t>(0.99 * static_cast<double>(seconds.size()));
         std::nth_element(seconds.begin(), place, seconds.end());
         return {index, rung, static_cast<std::uint64_t>(draws(rung)), {Estimate::exact(*place)}};
     }
@@ -81,7 +88,8 @@ TEST(Race, KeepsMoreWhereEachHasNoiseOfItsOwn)
         Field field;
         field.own = own;
         const Raced raced = run(field);
-        return std::count_if(raced.rung.begin(), raced.rung.end(), [](const auto& entry) { return entry.second >= 2; });
+        return std::count_if(raced.rung.begin(), raced.rung.end(),
+                             [](const auto& entry) { return entry.second >= 2; });
     };
     EXPECT_EQ(at_rung_2(0.0), 128);  // the best quarter
     EXPECT_GT(at_rung_2(0.3), 192);  // more than one and a half times as many

@@ -12,8 +12,10 @@ namespace {
 
 /// Share of the front's hypervolume (of the box from ideal to nadir, reference 1.1) that a search has after so many points.
 template <class Kind>
-double share_reached(const Space& space, const std::function<std::vector<double>(std::span<const int>)>& values,
-                     const std::vector<std::vector<double>>& front, std::uint64_t evaluations, std::uint64_t seed)
+double share_reached(const Space& space,
+                     const std::function<std::vector<double>(std::span<const int>)>& values,
+                     const std::vector<std::vector<double>>& front, std::uint64_t evaluations,
+                     std::uint64_t seed)
 {
     const std::size_t objectives = front.front().size();
     std::vector<double> ideal = front.front();
@@ -26,14 +28,15 @@ double share_reached(const Space& space, const std::function<std::vector<double>
     }
     std::vector<double> reference;
     for (std::size_t k = 0; k < objectives; ++k) reference.push_back(ideal[k] + 1.1 * (nadir[k] - ideal[k]));
-    const PlayedProblem problem{&space, [&](std::span<const int>) { return std::vector<double>(objectives, -INFINITY); },
-                                [&](std::uint64_t index, int rung) {
-                                    Evaluation evaluation{.index = index, .rung = rung, .draws = 1, .objectives = {}};
-                                    for (const double value : values(space.point(index))) {
-                                        evaluation.objectives.push_back(Estimate::exact(value));
-                                    }
-                                    return evaluation;
-                                }};
+    const PlayedProblem problem{
+        &space, [&](std::span<const int>) { return std::vector<double>(objectives, -INFINITY); },
+        [&](std::uint64_t index, int rung) {
+            Evaluation evaluation{.index = index, .rung = rung, .draws = 1, .objectives = {}};
+            for (const double value : values(space.point(index))) {
+                evaluation.objectives.push_back(Estimate::exact(value));
+            }
+            return evaluation;
+        }};
     const StudyGoal goal{.objectives = objectives,
                          .top_rung = 1,
                          .bounded = std::vector<bool>(objectives, false),
@@ -62,7 +65,8 @@ TEST(Genetic, Nsga2NeedsHalfOfPagmosEvaluationsOnZdt1)
     std::vector<std::vector<double>> front;
     for (Point point(20, 0); point[0] < 65; ++point[0]) front.push_back(values(point));
     std::vector<double> shares;
-    for (const std::uint64_t seed : {1, 2, 3}) shares.push_back(share_reached<Nsga2>(space, values, front, half_of_pagmos, seed));
+    for (const std::uint64_t seed : {1, 2, 3})
+        shares.push_back(share_reached<Nsga2>(space, values, front, half_of_pagmos, seed));
     std::sort(shares.begin(), shares.end());
     EXPECT_GE(shares[1], 0.99);
 }
@@ -85,7 +89,8 @@ TEST(Genetic, Nsga3NeedsHalfOfPagmosEvaluationsOnDtlz2)
         for (point[1] = 0; point[1] < 33; ++point[1]) front.push_back(values(point));
     }
     std::vector<double> shares;
-    for (const std::uint64_t seed : {1, 2, 3}) shares.push_back(share_reached<Nsga3>(space, values, front, half_of_pagmos, seed));
+    for (const std::uint64_t seed : {1, 2, 3})
+        shares.push_back(share_reached<Nsga3>(space, values, front, half_of_pagmos, seed));
     std::sort(shares.begin(), shares.end());
     EXPECT_GE(shares[1], 0.99);
 }

@@ -66,7 +66,8 @@ struct Noisy {
         const double shared = 1.0 + 0.3 * width * std::sin(rung);
         const std::vector<double> truth = truth_of(space.point(index));
         const double seen = truth[0] * shared * (1.0 + 0.01 * width * (own.uniform() - 0.5));
-        evaluation.objectives = {{seen, 0.8 * seen, 1.3 * seen, 0.9 * truth[0], 1.5 * truth[0]}, Estimate::exact(truth[1])};
+        evaluation.objectives = {{seen, 0.8 * seen, 1.3 * seen, 0.9 * truth[0], 1.5 * truth[0]},
+                                 Estimate::exact(truth[1])};
         return evaluation;
     }
 
@@ -94,7 +95,8 @@ struct Noisy {
 };
 
 class EachStrategy : public testing::TestWithParam<std::string> {};
-INSTANTIATE_TEST_SUITE_P(All, EachStrategy, testing::ValuesIn(strategy_names()), [](const auto& named) { return named.param; });
+INSTANTIATE_TEST_SUITE_P(All, EachStrategy, testing::ValuesIn(strategy_names()),
+                         [](const auto& named) { return named.param; });
 
 TEST_P(EachStrategy, FindsTheFrontOfASmallSpace)
 {
@@ -104,7 +106,8 @@ TEST_P(EachStrategy, FindsTheFrontOfASmallSpace)
     EXPECT_EQ(played.front, noisy.front_at_the_top());
     EXPECT_EQ(played.outcome.open, 0U);
     EXPECT_EQ(played.outcome.proved, facts_of_strategy(chosen.name).excludes);
-    for (const std::uint64_t index : played.front) EXPECT_EQ(played.archive.evaluations().at(index).rung, noisy.top_rung);
+    for (const std::uint64_t index : played.front)
+        EXPECT_EQ(played.archive.evaluations().at(index).rung, noisy.top_rung);
 }
 
 /// Whenever it is stopped.
@@ -200,7 +203,8 @@ TEST(LargeSpaces, AreProvedWithTheStatedNumberOfBounds)
                                     return bound;
                                 },
                                 [&](std::uint64_t index, int rung) {
-                                    Evaluation evaluation{.index = index, .rung = rung, .draws = 1, .objectives = {}};
+                                    Evaluation evaluation{
+                                        .index = index, .rung = rung, .draws = 1, .objectives = {}};
                                     for (const double value : large_truth(space.point(index))) {
                                         evaluation.objectives.push_back(Estimate::exact(value));
                                     }
@@ -230,7 +234,8 @@ TEST(Auto, SaysWhy)
 {
     const Noisy noisy;
     StudyGoal goal = noisy.goal();
-    EXPECT_THAT(make_strategy("auto", noisy.space, goal).why, HasSubstr("1,617 combinations of values can all be checked"));
+    EXPECT_THAT(make_strategy("auto", noisy.space, goal).why,
+                HasSubstr("1,617 combinations of values can all be checked"));
     EXPECT_EQ(make_strategy("exact", noisy.space, goal).why, "");
     goal.bounded = {false, false};
     EXPECT_EQ(make_strategy("auto", noisy.space, goal).name, "racing");

@@ -90,7 +90,8 @@ TEST(ImportedNetwork, HasTheParametersOfTheModelCard)
         // 0.05 %, and half of the last digit of the sum.
         EXPECT_NEAR(billions, expected, std::max(0.0005 * expected, 0.0005)) << row["name"];
         if (row.contains("parameters")) {
-            EXPECT_EQ(parameters_of(network_of(network.workload)), row["parameters"].get<double>()) << row["name"] << row["from"];
+            EXPECT_EQ(parameters_of(network_of(network.workload)), row["parameters"].get<double>())
+                << row["name"] << row["from"];
         }
     }
 }
@@ -98,7 +99,8 @@ TEST(ImportedNetwork, HasTheParametersOfTheModelCard)
 /// A class that no row has would not be tested.
 TEST(ImportedNetwork, IsTestedForEveryArchitecture)
 {
-    std::set<std::string_view> tested{"Glm4ForCausalLM"};          // the fields of GlmForCausalLM, with four norms in a layer
+    std::set<std::string_view> tested{
+        "Glm4ForCausalLM"};  // the fields of GlmForCausalLM, with four norms in a layer
     std::set<std::pair<std::string_view, std::string_view>> read;  // with other names of fields
     for (const json& row : configurations()) {
         const ModelClass* known = class_named(imported_network(row["config"].dump(), "x").architecture);
@@ -130,8 +132,10 @@ TEST(ImportedNetwork, IsWrittenAsAScenarioReadsIt)
         const ImportedNetwork network = imported_network(row["config"].dump(), "config.json");
         const Workload& written = network.workload;
         Workload read = read_again(network);
-        EXPECT_TRUE(layers_of(read, read.sequence) == layers_of(written, written.sequence)) << workload_text(network);
-        EXPECT_TRUE(layers_of(read, read.prediction) == layers_of(written, written.prediction)) << workload_text(network);
+        EXPECT_TRUE(layers_of(read, read.sequence) == layers_of(written, written.sequence))
+            << workload_text(network);
+        EXPECT_TRUE(layers_of(read, read.prediction) == layers_of(written, written.prediction))
+            << workload_text(network);
         read.kinds = written.kinds;
         read.sequence = written.sequence;
         read.prediction = written.prediction;
@@ -156,7 +160,8 @@ TEST(ImportedNetwork, PutsWindowsWhereTheClassDoes)
     EXPECT_EQ(names_of_layers(imported("gemma-2-9b").workload).substr(0, 4), "SFSF");
     EXPECT_EQ(names_of_layers(imported("gemma-3-27b").workload).substr(54), "SSSSSFSS");
     EXPECT_EQ(names_of_layers(imported("gpt-oss-20b").workload).substr(0, 4), "SFSF");
-    EXPECT_EQ(names_of_layers(imported("gpt-oss-120b").workload).substr(0, 4), "SFSF");  // without layer_types
+    EXPECT_EQ(names_of_layers(imported("gpt-oss-120b").workload).substr(0, 4),
+              "SFSF");  // without layer_types
     EXPECT_EQ(names_of_layers(imported("llama-4-scout").workload).substr(0, 8), "CCCFCCCF");
     EXPECT_EQ(names_of_layers(imported("llama-4-maverick").workload).substr(0, 8), "cCcFcCcF");
     EXPECT_EQ(names_of_layers(imported("qwen3-next-80b-a3b").workload).substr(0, 8), "GGGFGGGF");
@@ -169,10 +174,12 @@ TEST(ImportedNetwork, PutsWindowsWhereTheClassDoes)
     // A size that is not switched on, and a null.
     EXPECT_EQ(imported("qwen2.5-7b").workload.find<AttentionBlock>()->window, 0);
     EXPECT_EQ(imported("phi-4").workload.find<AttentionBlock>()->window, 0);
-    const json mistral = changed(changed(llama(), "architectures", {"MistralForCausalLM"}), "sliding_window", nullptr);
+    const json mistral =
+        changed(changed(llama(), "architectures", {"MistralForCausalLM"}), "sliding_window", nullptr);
     EXPECT_EQ(imported_network(mistral.dump(), "x").workload.find<AttentionBlock>()->window, 0);
     // Qwen2's later layers have one.
-    json windows = changed(changed(llama(), "architectures", {"Qwen2ForCausalLM"}), "use_sliding_window", true);
+    json windows =
+        changed(changed(llama(), "architectures", {"Qwen2ForCausalLM"}), "use_sliding_window", true);
     windows = changed(changed(windows, "sliding_window", 1024), "max_window_layers", 30);
     EXPECT_EQ(names_of_layers(imported_network(windows.dump(), "x").workload), std::string(30, 'F') + "SS");
 }
@@ -190,7 +197,9 @@ TEST(ImportedNetwork, HasTheModulesThatPredictMoreTokens)
 /// Groups of experts, of which a token chooses some, limit its nodes where each lies on one; else the file says so in a comment.
 TEST(ImportedNetwork, GroupsOfExpertsLimitNodes)
 {
-    const auto limit = [](const std::string& name) { return imported(name).workload.find<ExpertsBlock>()->node_limit; };
+    const auto limit = [](const std::string& name) {
+        return imported(name).workload.find<ExpertsBlock>()->node_limit;
+    };
     EXPECT_EQ(limit("deepseek-v3"), 4);
     EXPECT_EQ(limit("kimi-k2"), 0) << "one group";
     EXPECT_EQ(limit("deepseek-v2"), 0) << "groups on devices";
@@ -227,7 +236,8 @@ TEST(ImportedNetwork, SaysWhatItAssumes)
 TEST(ImportedNetwork, ReadsNumbersThatPythonWrites)
 {
     std::string text = llama().dump();
-    text.insert(1, R"("time_step_limit": [0.0, Infinity], "a": -Infinity, "b": NaN, "note": "Infinity \" NaN", )");
+    text.insert(
+        1, R"("time_step_limit": [0.0, Infinity], "a": -Infinity, "b": NaN, "note": "Infinity \" NaN", )");
     EXPECT_EQ(imported_network(text, "x").workload, imported_network(llama().dump(), "x").workload);
 }
 
@@ -249,7 +259,8 @@ TEST(ImportedNetwork, IsDescribedInTheGuideWhereItCannotBeImported)
         return guide.substr(begin, guide.find("```", begin) - begin);
     };
     EXPECT_THAT(refusal(block("json")), HasSubstr("ExampleMoeForCausalLM"));
-    const Workload described = parse_scenario(with("[workload]\nmodel = \"gpt-22b\"\n", block("toml")), "x.toml").workload;
+    const Workload described =
+        parse_scenario(with("[workload]\nmodel = \"gpt-22b\"\n", block("toml")), "x.toml").workload;
     EXPECT_NEAR(parameters_of(network_of(described)) / 1e9, 10.35, 0.005);
 }
 
@@ -260,7 +271,8 @@ TEST(ImportedNetwork, EndsInAMessageWhateverIsZero)
         for (const auto& [key, value] : row["config"].items()) {
             if (value.is_number_integer()) {
                 try {
-                    read_again(imported_network(changed(row["config"], key.c_str(), 0).dump(), "config.json"));
+                    read_again(
+                        imported_network(changed(row["config"], key.c_str(), 0).dump(), "config.json"));
                 } catch (const InputError& error) {
                     EXPECT_NE(error.what(), std::string()) << row["name"] << " " << key;
                 }
@@ -276,7 +288,8 @@ TEST(ImportedNetwork, TakesAnEmptyListForNone)
         if (row["name"] == "llama-4-maverick") {
             json without = row["config"];
             without.erase("no_rope_layers");
-            EXPECT_EQ(workload_text(imported_network(changed(without, "no_rope_layers", json::array()).dump(), "config.json")),
+            EXPECT_EQ(workload_text(imported_network(changed(without, "no_rope_layers", json::array()).dump(),
+                                                     "config.json")),
                       workload_text(imported_network(without.dump(), "config.json")));
         }
     }
@@ -296,9 +309,10 @@ TEST(ImportedNetwork, RefusesAPatternOfAnotherLength)
 TEST(ImportedNetwork, TakesFromTheTopOfACompositeWhetherEmbeddingsAreTied)
 {
     const auto tied = [](const char* top, const char* inside) {
-        const std::string text = std::string(R"({"architectures": ["Qwen3_5ForConditionalGeneration"], )") + top +
-                                 R"("text_config": {)" + inside +
-                                 R"("full_attention_interval": 4, "head_dim": 32, "hidden_act": "silu", "hidden_size": 256,
+        const std::string text =
+            std::string(R"({"architectures": ["Qwen3_5ForConditionalGeneration"], )") + top +
+            R"("text_config": {)" + inside +
+            R"("full_attention_interval": 4, "head_dim": 32, "hidden_act": "silu", "hidden_size": 256,
             "intermediate_size": 512, "layer_types": ["linear_attention", "full_attention"], "linear_conv_kernel_dim": 4,
             "linear_key_head_dim": 32, "linear_num_key_heads": 4, "linear_num_value_heads": 4, "linear_value_head_dim": 32,
             "num_attention_heads": 4, "num_key_value_heads": 2, "num_hidden_layers": 2, "vocab_size": 1000}})";
@@ -306,7 +320,8 @@ TEST(ImportedNetwork, TakesFromTheTopOfACompositeWhetherEmbeddingsAreTied)
     };
     EXPECT_TRUE(tied(R"("tie_word_embeddings": true, )", ""));
     EXPECT_FALSE(tied(R"("tie_word_embeddings": false, )", ""));
-    EXPECT_FALSE(tied(R"("tie_word_embeddings": true, )", R"("tie_word_embeddings": false, )"));  // of the decoder itself
+    EXPECT_FALSE(tied(R"("tie_word_embeddings": true, )",
+                      R"("tie_word_embeddings": false, )"));  // of the decoder itself
 }
 
 /// Parameters of the network in the text.
@@ -320,7 +335,8 @@ TEST(ImportedNetwork, ReadsTheDecoderOfACompositeOfAnyClass)
 {
     const double expected = parameters(llama().dump());
     for (const char* part : {"text_config", "llm_config", "language_config", "thinker_config"}) {
-        json composite{{"architectures", {"SomeVisionForConditionalGeneration"}}, {"model_type", "some_vision"}};
+        json composite{{"architectures", {"SomeVisionForConditionalGeneration"}},
+                       {"model_type", "some_vision"}};
         composite[part] = llama();
         composite["vision_config"] = {{"hidden_size", 64}};
         EXPECT_EQ(parameters(composite.dump()), expected) << part;
@@ -334,7 +350,8 @@ TEST(ImportedNetwork, ReadsTheDecoderOfACompositeOfAnyClass)
     }
     EXPECT_THAT(workload_text(imported("dbrx")), testing::Not(HasSubstr("only the decoder")));
     EXPECT_THAT(workload_text(imported("minimax-m3")), HasSubstr("images and sound (vision_config)"));
-    const json nested{{"architectures", {"OmniForConditionalGeneration"}}, {"thinker_config", {{"text_config", llama()}}}};
+    const json nested{{"architectures", {"OmniForConditionalGeneration"}},
+                      {"thinker_config", {{"text_config", llama()}}}};
     EXPECT_EQ(parameters(nested.dump()), expected);
 }
 
@@ -347,8 +364,10 @@ TEST(ImportedNetwork, TakesTheClassFromTheTypeOfTheModel)
     }
     EXPECT_EQ(parameters(changed(config, "model_type", "llama").dump()), parameters(llama().dump()));
     EXPECT_THAT(refusal(changed(config, "model_type", "lama").dump()),
-                AllOf(HasSubstr("model_type lama cannot be imported"), HasSubstr("--model-class LlamaForCausalLM")));
-    EXPECT_THAT(refusal(config.dump()), AllOf(HasSubstr("names no class"), HasSubstr("--model-class LlamaForCausalLM")));
+                AllOf(HasSubstr("model_type lama cannot be imported"),
+                      HasSubstr("--model-class LlamaForCausalLM")));
+    EXPECT_THAT(refusal(config.dump()),
+                AllOf(HasSubstr("names no class"), HasSubstr("--model-class LlamaForCausalLM")));
     EXPECT_EQ(class_of_type(""), nullptr);
 }
 
@@ -358,20 +377,23 @@ TEST(ImportedNetwork, TakesAListOfEqualNumbersForTheNumber)
     EXPECT_EQ(parameters(changed(llama(), "intermediate_size", equal).dump()), parameters(llama().dump()));
     std::vector<int> other = equal;
     other[3] = 1;
-    EXPECT_THAT(refusal(changed(llama(), "intermediate_size", other).dump()), HasSubstr("only equal entries can be read"));
+    EXPECT_THAT(refusal(changed(llama(), "intermediate_size", other).dump()),
+                HasSubstr("only equal entries can be read"));
 }
 
 /// A mixture whose class and names nobody knows.
 TEST(ImportedNetwork, ReadsFieldsByTheNamesThatTheUserGives)
 {
-    json mixtral = changed(changed(llama(), "architectures", {"MixtralForCausalLM"}), "num_local_experts", 16);
+    json mixtral =
+        changed(changed(llama(), "architectures", {"MixtralForCausalLM"}), "num_local_experts", 16);
     mixtral["num_experts_per_tok"] = 2;
     json other = changed(llama(), "architectures", {"NewMoeForCausalLM"});
     other.erase("intermediate_size");
     other["moe"] = {{"experts", 16}, {"active", 2}};
     other["ffn_dim"] = 14336;
     const FieldNames names{.model_class = "MixtralForCausalLM",
-                           .fields = {"num_local_experts=moe.experts", "num_experts_per_tok=2", "intermediate_size=ffn_dim"}};
+                           .fields = {"num_local_experts=moe.experts", "num_experts_per_tok=2",
+                                      "intermediate_size=ffn_dim"}};
     EXPECT_EQ(parameters(other.dump(), names), parameters(mixtral.dump()));
     const auto refused = [&other](const std::string& field) {
         try {
@@ -382,8 +404,10 @@ TEST(ImportedNetwork, ReadsFieldsByTheNamesThatTheUserGives)
         return std::string();
     };
     EXPECT_THAT(refused("num_local_experts"), HasSubstr("is not NAME=OTHER"));
-    EXPECT_THAT(refused("intermediate_size=fn_dim"), AllOf(HasSubstr("has no field fn_dim"), HasSubstr("ffn_dim")));
-    EXPECT_THROW(imported_network(other.dump(), "x", {.model_class = "MixtralForCausalLm", .fields = {}}), InputError);
+    EXPECT_THAT(refused("intermediate_size=fn_dim"),
+                AllOf(HasSubstr("has no field fn_dim"), HasSubstr("ffn_dim")));
+    EXPECT_THROW(imported_network(other.dump(), "x", {.model_class = "MixtralForCausalLm", .fields = {}}),
+                 InputError);
 }
 
 /// Layers that differ in more than a window have names of their own.
@@ -394,7 +418,8 @@ TEST(ImportedNetwork, NamesLayersThatDiffer)
     EXPECT_NE(smol.kinds[0].name, smol.kinds[1].name);
     const std::string names = names_of_layers(smol);
     EXPECT_EQ(names.substr(0, 4), names.substr(4, 4));
-    EXPECT_EQ(std::get<AttentionBlock>(smol.kinds[smol.sequence[1].kind].blocks[0]).positions, Positions::none);
+    EXPECT_EQ(std::get<AttentionBlock>(smol.kinds[smol.sequence[1].kind].blocks[0]).positions,
+              Positions::none);
     EXPECT_EQ(imported("deci-four-layers").workload.kinds.size(), 4U);
     EXPECT_EQ(names_of_layers(imported("falcon-h1-7b").workload).substr(0, 4), "H-H-");
 }
@@ -412,7 +437,8 @@ TEST(ImportedNetwork, HasTheIndexersOfSparseAttention)
     }
     const double one = 2048.0 * 32 * 128 + 6144.0 * (128 + 32) + 2 * 128;
     const double all = parameters(config.dump());
-    EXPECT_EQ(all - parameters(changed(config, "index_topk_freq", 4).dump()), 57 * one);  // layers 0, 1, 5, 9 ... keep theirs
+    EXPECT_EQ(all - parameters(changed(config, "index_topk_freq", 4).dump()),
+              57 * one);  // layers 0, 1, 5, 9 ... keep theirs
     std::vector<std::string> types(78, "shared");
     types[0] = "full";
     EXPECT_EQ(all - parameters(changed(config, "indexer_types", types).dump()), 77 * one);
@@ -430,7 +456,8 @@ TEST(ImportedNetwork, SaysWhereAClassCannotBeDescribed)
             EXPECT_THAT(refusal(config.dump()), HasSubstr("embeddings of their own"));
         }
         if (row["name"] == "fla-gated-deltanet-1.3b") {
-            EXPECT_THAT(refusal(changed(row["config"], "use_gate", false).dump()), HasSubstr("use_gate is false"));
+            EXPECT_THAT(refusal(changed(row["config"], "use_gate", false).dump()),
+                        HasSubstr("use_gate is false"));
         }
         if (row["name"] == "step-3") {
             json config = row["config"];
@@ -439,10 +466,12 @@ TEST(ImportedNetwork, SaysWhereAClassCannotBeDescribed)
         }
     }
     const json v4 = changed(llama(), "architectures", {"DeepseekV4ForCausalLM"});
-    EXPECT_THAT(refusal(v4.dump()), AllOf(HasSubstr("compressed keys"), testing::Not(HasSubstr("--model-class"))));
+    EXPECT_THAT(refusal(v4.dump()),
+                AllOf(HasSubstr("compressed keys"), testing::Not(HasSubstr("--model-class"))));
     const json k3{{"architectures", {"KimiK3ForConditionalGeneration"}},
                   {"text_config", changed(llama(), "model_type", "kimi_linear")}};
-    EXPECT_THAT(refusal(changed(k3, "text_config", {{"model_type", "kimi_linear"}}).dump()), HasSubstr("attention residuals"));
+    EXPECT_THAT(refusal(changed(k3, "text_config", {{"model_type", "kimi_linear"}}).dump()),
+                HasSubstr("attention residuals"));
     json gla = changed(llama(), "model_type", "gla");
     gla.erase("architectures");
     EXPECT_THAT(refusal(gla.dump()), HasSubstr("without the delta rule"));
@@ -466,8 +495,10 @@ TEST(ImportedNetwork, NamesTheFieldsThatItLeavesOut)
     EXPECT_THAT(imported_network(llama().dump(), "x").omitted, IsEmpty());
     json config = changed(changed(llama(), "mixture_of_depths", {{"capacity", 0.5}}), "use_bitnet", false);
     config = changed(changed(config, "rope_theta", 5e5), "eos_token_id", 3);
-    EXPECT_THAT(imported_network(config.dump(), "x").omitted, ElementsAre(R"(mixture_of_depths = {"capacity":0.5})"));
-    EXPECT_THAT(workload_text(imported_network(config.dump(), "x")), HasSubstr("# omitted: mixture_of_depths"));
+    EXPECT_THAT(imported_network(config.dump(), "x").omitted,
+                ElementsAre(R"(mixture_of_depths = {"capacity":0.5})"));
+    EXPECT_THAT(workload_text(imported_network(config.dump(), "x")),
+                HasSubstr("# omitted: mixture_of_depths"));
 }
 
 TEST(ImportedNetwork, IsComparedWithTheWeightsBesideTheFile)
@@ -476,15 +507,16 @@ TEST(ImportedNetwork, IsComparedWithTheWeightsBesideTheFile)
     std::filesystem::create_directories(folder);
     const json config = changed(llama(), "torch_dtype", "bfloat16");
     const auto warnings = [&](const json& metadata) {
-        std::ofstream(folder / "model.safetensors.index.json") << json{{"metadata", metadata}, {"weight_map", json::object()}};
+        std::ofstream(folder / "model.safetensors.index.json")
+            << json{{"metadata", metadata}, {"weight_map", json::object()}};
         return imported_network(config.dump(), (folder / "config.json").string()).warnings;
     };
     constexpr double count = 8030261248;  // of Llama 3.1 8B
     EXPECT_THAT(warnings({{"total_size", 2 * count}}), IsEmpty());
     EXPECT_THAT(warnings({{"total_parameters", count}, {"total_size", 1.0}}), IsEmpty());
     EXPECT_THAT(warnings({{"total_size", 2.1 * count}}),
-                ElementsAre(AllOf(HasSubstr("has 8431774310 parameters"), HasSubstr("the imported network 8030261248"),
-                                  HasSubstr("fewer"))));
+                ElementsAre(AllOf(HasSubstr("has 8431774310 parameters"),
+                                  HasSubstr("the imported network 8030261248"), HasSubstr("fewer"))));
     EXPECT_THAT(warnings(json::object()), IsEmpty());
     std::filesystem::remove_all(folder);
 }
@@ -492,7 +524,8 @@ TEST(ImportedNetwork, IsComparedWithTheWeightsBesideTheFile)
 TEST(ImportedNetwork, RefusesWhatItDoesNotKnow)
 {
     EXPECT_THAT(refusal(changed(llama(), "architectures", {"NewNetForCausalLM"}).dump()),
-                testing::AllOf(HasSubstr("NewNetForCausalLM"), HasSubstr("docs/networks.md"), HasSubstr("LlamaForCausalLM")));
+                testing::AllOf(HasSubstr("NewNetForCausalLM"), HasSubstr("docs/networks.md"),
+                               HasSubstr("LlamaForCausalLM")));
     EXPECT_THAT(refusal(changed(llama(), "architectures", {"LamaForCausalLM"}).dump()),
                 HasSubstr("11 of its fields are those of LlamaForCausalLM"));
     EXPECT_THAT(refusal("[]"), HasSubstr("not a JSON object"));
@@ -507,19 +540,24 @@ TEST(ImportedNetwork, RefusesWhatItDoesNotKnow)
     EXPECT_THAT(refusal(changed(llama(), "mlp_bias", 1).dump()), HasSubstr("not true or false"));
     EXPECT_THAT(refusal(changed(llama(), "hidden_act", "mish").dump()), HasSubstr("hidden_act is \"mish\""));
     for (const char* key : {"num_hidden_layers", "num_attention_heads", "num_key_value_heads"}) {
-        EXPECT_THAT(refusal(changed(llama(), key, 0).dump()), HasSubstr(std::string(key) + " is 0, but")) << key;
+        EXPECT_THAT(refusal(changed(llama(), key, 0).dump()), HasSubstr(std::string(key) + " is 0, but"))
+            << key;
     }
     json odd = changed(llama(), "hidden_size", 4097);
     odd.erase("head_dim");
     EXPECT_THAT(refusal(odd.dump()), HasSubstr("which 32 heads do not divide"));
     EXPECT_THAT(refusal(changed(llama(), "num_hidden_layers", 100000000).dump()), HasSubstr("layers"));
-    EXPECT_THAT(refusal(R"({"architectures": ["ViTModel"], "hidden_size": 1024, "num_hidden_layers": 2, "num_attention_heads": 16,
+    EXPECT_THAT(
+        refusal(
+            R"({"architectures": ["ViTModel"], "hidden_size": 1024, "num_hidden_layers": 2, "num_attention_heads": 16,
                             "intermediate_size": 4096, "image_size": 90000000, "patch_size": 1})"),
-                HasSubstr("image_size"));
-    const json oss = changed(changed(changed(llama(), "architectures", {"GptOssForCausalLM"}), "num_local_experts", 32),
-                             "num_experts_per_tok", 4);
+        HasSubstr("image_size"));
+    const json oss =
+        changed(changed(changed(llama(), "architectures", {"GptOssForCausalLM"}), "num_local_experts", 32),
+                "num_experts_per_tok", 4);
     EXPECT_EQ(refusal(oss.dump()), "");
-    EXPECT_THAT(refusal(changed(oss, "layer_types", {"full_attention"}).dump()), HasSubstr("1 entries for 32 layers"));
+    EXPECT_THAT(refusal(changed(oss, "layer_types", {"full_attention"}).dump()),
+                HasSubstr("1 entries for 32 layers"));
     EXPECT_THAT(refusal(changed(oss, "layer_types", 3).dump()), HasSubstr("not a list"));
 }
 

@@ -5,8 +5,8 @@
 namespace prismopt {
 namespace {
 
-std::string edited(const std::string& text, const std::vector<ImportedValue>& read, const std::vector<WantedSetting>& wanted,
-                   const std::set<std::string>& keys)
+std::string edited(const std::string& text, const std::vector<ImportedValue>& read,
+                   const std::vector<WantedSetting>& wanted, const std::set<std::string>& keys)
 {
     const auto files = with_settings({{"job", text}}, read, wanted, keys);
     return files ? files->front().text : "none";
@@ -19,13 +19,17 @@ ImportedValue read_at(int line, const std::string& name, const std::string& valu
 
 TEST(JobEdit, ChangesAValueWhereItStands)
 {
-    EXPECT_EQ(edited("x.py --tp-size 4 --lr 1\n", {read_at(1, "tp-size", "4", "tp")}, {{"tp-size", "8", "tp"}}, {"tp"}),
+    EXPECT_EQ(edited("x.py --tp-size 4 --lr 1\n", {read_at(1, "tp-size", "4", "tp")},
+                     {{"tp-size", "8", "tp"}}, {"tp"}),
               "x.py --tp-size 8 --lr 1\n");
-    EXPECT_EQ(edited("x.py --tp-size=4\n", {read_at(1, "tp-size", "4", "tp")}, {{"tp-size", "8", "tp"}}, {"tp"}),
+    EXPECT_EQ(edited("x.py --tp-size=4\n", {read_at(1, "tp-size", "4", "tp")}, {{"tp-size", "8", "tp"}},
+                     {"tp"}),
               "x.py --tp-size=8\n");
-    EXPECT_EQ(edited("a:\n  tp_size: 4  # GPUs\n", {read_at(2, "a.tp_size", "4", "tp")}, {{"a.tp_size", "8", "tp"}}, {"tp"}),
+    EXPECT_EQ(edited("a:\n  tp_size: 4  # GPUs\n", {read_at(2, "a.tp_size", "4", "tp")},
+                     {{"a.tp_size", "8", "tp"}}, {"tp"}),
               "a:\n  tp_size: 8  # GPUs\n");
-    EXPECT_EQ(edited("[a]\ntp_size = 4\n", {read_at(2, "a.tp_size", "4", "tp")}, {{"a.tp_size", "8", "tp"}}, {"tp"}),
+    EXPECT_EQ(edited("[a]\ntp_size = 4\n", {read_at(2, "a.tp_size", "4", "tp")}, {{"a.tp_size", "8", "tp"}},
+                     {"tp"}),
               "[a]\ntp_size = 8\n");
 }
 
@@ -34,18 +38,25 @@ TEST(JobEdit, ChangesAVariableThatNothingElseUses)
     const std::vector<ImportedValue> read{read_at(2, "tp-size", "4", "tp")};
     const std::vector<WantedSetting> wanted{{"tp-size", "8", "tp"}};
     EXPECT_EQ(edited("TP=4\nx.py --tp-size $TP\n", read, wanted, {"tp"}), "TP=8\nx.py --tp-size $TP\n");
-    EXPECT_EQ(edited("TP=${TP:-4}\nx.py --tp-size ${TP}\n", read, wanted, {"tp"}), "TP=${TP:-8}\nx.py --tp-size ${TP}\n");
-    EXPECT_EQ(edited("TP=4; N=$((TP*2))\nx.py --tp-size $TP\n", read, wanted, {"tp"}), "TP=4; N=$((TP*2))\nx.py --tp-size 8\n");
-    EXPECT_EQ(edited("TP=4\nx.py --tp-size $TP --of $TP\n", read, wanted, {"tp"}), "TP=4\nx.py --tp-size 8 --of $TP\n");
-    EXPECT_EQ(edited("TP=$((2*2))\nx.py --tp-size $TP\n", read, wanted, {"tp"}), "TP=$((2*2))\nx.py --tp-size 8\n");
+    EXPECT_EQ(edited("TP=${TP:-4}\nx.py --tp-size ${TP}\n", read, wanted, {"tp"}),
+              "TP=${TP:-8}\nx.py --tp-size ${TP}\n");
+    EXPECT_EQ(edited("TP=4; N=$((TP*2))\nx.py --tp-size $TP\n", read, wanted, {"tp"}),
+              "TP=4; N=$((TP*2))\nx.py --tp-size 8\n");
+    EXPECT_EQ(edited("TP=4\nx.py --tp-size $TP --of $TP\n", read, wanted, {"tp"}),
+              "TP=4\nx.py --tp-size 8 --of $TP\n");
+    EXPECT_EQ(edited("TP=$((2*2))\nx.py --tp-size $TP\n", read, wanted, {"tp"}),
+              "TP=$((2*2))\nx.py --tp-size 8\n");
 }
 
 TEST(JobEdit, RemovesAndReplacesSettings)
 {
     const std::vector<ImportedValue> read{read_at(2, "recompute-activations", "", "recompute")};
-    EXPECT_EQ(edited("x.py --a 1 \\\n    --recompute-activations\n", read, {}, {"recompute"}), "x.py --a 1\n");
-    EXPECT_EQ(edited("x.py \\\n    --recompute-activations \\\n  --b\n", read, {}, {"recompute"}), "x.py \\\n  --b\n");
-    EXPECT_EQ(edited("x.py \\\n  --recompute-activations --b\n", read, {{"recompute", "full", "recompute"}}, {"recompute"}),
+    EXPECT_EQ(edited("x.py --a 1 \\\n    --recompute-activations\n", read, {}, {"recompute"}),
+              "x.py --a 1\n");
+    EXPECT_EQ(edited("x.py \\\n    --recompute-activations \\\n  --b\n", read, {}, {"recompute"}),
+              "x.py \\\n  --b\n");
+    EXPECT_EQ(edited("x.py \\\n  --recompute-activations --b\n", read, {{"recompute", "full", "recompute"}},
+                     {"recompute"}),
               "x.py \\\n  --recompute full --b\n");
     EXPECT_EQ(edited("\nA=\"--b --recompute-activations\"\n", read, {}, {"recompute"}), "\nA=\"--b\"\n");
 }
@@ -55,19 +66,23 @@ TEST(JobEdit, AddsASettingBehindTheLastOne)
     const std::vector<WantedSetting> wanted{{"cp-size", "2", "cp"}};
     EXPECT_EQ(edited("A=(\n  --tp-size 4\n)\n", {read_at(2, "tp-size", "4", "tp")}, wanted, {"cp"}),
               "A=(\n  --tp-size 4\n  --cp-size 2\n)\n");
-    EXPECT_EQ(edited("x.py \\\n  --tp-size 4 \\\n  --lr 1\n", {read_at(2, "tp-size", "4", "tp")}, wanted, {"cp"}),
+    EXPECT_EQ(edited("x.py \\\n  --tp-size 4 \\\n  --lr 1\n", {read_at(2, "tp-size", "4", "tp")}, wanted,
+                     {"cp"}),
               "x.py \\\n  --tp-size 4 \\\n  --cp-size 2 \\\n  --lr 1\n");
     EXPECT_EQ(edited("x.py \\\n  --tp-size 4\n", {read_at(2, "tp-size", "4", "tp")}, wanted, {"cp"}),
               "x.py \\\n  --tp-size 4 \\\n  --cp-size 2\n");
     EXPECT_EQ(edited("A=\"--tp-size 4\"\n", {read_at(1, "tp-size", "4", "tp")}, wanted, {"cp"}),
               "A=\"--tp-size 4 --cp-size 2\"\n");
-    EXPECT_EQ(edited("A=\"--tp-size 4\"\n", {read_at(1, "tp-size", "4", "tp")}, {{"cp-size", "1", "cp", true}}, {"cp"}),
+    EXPECT_EQ(edited("A=\"--tp-size 4\"\n", {read_at(1, "tp-size", "4", "tp")},
+                     {{"cp-size", "1", "cp", true}}, {"cp"}),
               "A=\"--tp-size 4\"\n");
 }
 
 TEST(JobEdit, FindsNothingElsewhere)
 {
-    EXPECT_EQ(edited("x.py --other 4\n", {read_at(1, "tp-size", "4", "tp")}, {{"tp-size", "8", "tp"}}, {"tp"}), "none");
+    EXPECT_EQ(edited("x.py --other 4\n", {read_at(1, "tp-size", "4", "tp")}, {{"tp-size", "8", "tp"}},
+                     {"tp"}),
+              "none");
     EXPECT_EQ(edited("x.py\n", {}, {{"tp-size", "8", "tp"}}, {"tp"}), "none");
 }
 

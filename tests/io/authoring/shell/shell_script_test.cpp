@@ -19,7 +19,8 @@ ShellScript script_of(const std::string& text, const std::map<std::string, std::
 }
 
 /// The words of the last command.
-std::vector<std::string> last_words(const std::string& text, const std::map<std::string, std::string>& given = {})
+std::vector<std::string> last_words(const std::string& text,
+                                    const std::map<std::string, std::string>& given = {})
 {
     std::vector<std::string> words;
     const ShellScript script = script_of(text, given);
@@ -59,7 +60,8 @@ TEST(ShellScript, ReadsArrays)
 
 TEST(ShellScript, Calculates)
 {
-    EXPECT_THAT(last_words("N=4\nrun $((N*8)) $(( ($N + 2) / 4 - 7 % 4 )) $(( -N ))"), ElementsAre("run", "32", "-2", "-4"));
+    EXPECT_THAT(last_words("N=4\nrun $((N*8)) $(( ($N + 2) / 4 - 7 % 4 )) $(( -N ))"),
+                ElementsAre("run", "32", "-2", "-4"));
     EXPECT_THAT(missing_of("run $((N*8))"), ElementsAre("N"));
     EXPECT_THAT(missing_of("run $((1/0))"), ElementsAre("$((1/0))"));
     EXPECT_THAT(missing_of("run $((9223372036854775807*2))"), ElementsAre("$((9223372036854775807*2))"));
@@ -93,12 +95,15 @@ TEST(ShellScript, KeepsWhatIsMissingAtItsPlace)
 
 TEST(ShellScript, TakesBranchesThatAreDecided)
 {
-    EXPECT_THAT(last_words("A=1\nif [ $A -gt 0 ]; then B=yes; else B=no; fi\nrun $B"), ElementsAre("run", "yes"));
-    EXPECT_THAT(
-        last_words("A=1\nif [[ $A == 2 ]]; then\n B=yes\nelif [[ $A == 1 && -n $A ]]; then\n B=maybe\nelse\n B=no\nfi\nrun $B"),
-        ElementsAre("run", "maybe"));
-    EXPECT_THAT(last_words("A=1\nif [[ $A == 2 ]] || [[ -n $A ]]; then B=yes; fi\nrun $B"), ElementsAre("run", "yes"));
-    EXPECT_THAT(last_words("if [ -z \"\" ]; then if [ a = b ]; then B=1; else B=2; fi; fi\nrun $B"), ElementsAre("run", "2"));
+    EXPECT_THAT(last_words("A=1\nif [ $A -gt 0 ]; then B=yes; else B=no; fi\nrun $B"),
+                ElementsAre("run", "yes"));
+    EXPECT_THAT(last_words("A=1\nif [[ $A == 2 ]]; then\n B=yes\nelif [[ $A == 1 && -n $A ]]; then\n "
+                           "B=maybe\nelse\n B=no\nfi\nrun $B"),
+                ElementsAre("run", "maybe"));
+    EXPECT_THAT(last_words("A=1\nif [[ $A == 2 ]] || [[ -n $A ]]; then B=yes; fi\nrun $B"),
+                ElementsAre("run", "yes"));
+    EXPECT_THAT(last_words("if [ -z \"\" ]; then if [ a = b ]; then B=1; else B=2; fi; fi\nrun $B"),
+                ElementsAre("run", "2"));
 }
 
 TEST(ShellScript, NamesWhatUndecidedBranchesNeed)
@@ -115,18 +120,20 @@ TEST(ShellScript, TakesConditionalCommandsAsBranches)
 {
     const std::string usual = "B=no\n";
     for (const char* runs :
-         {"[ -n \"${X:-1}\" ] && B=yes", "[[ 1 == 1 ]] && B=yes", "true && B=yes", ": && B=yes", "false || B=yes",
-          "! false && B=yes", "true && true && B=yes", "false && true || B=yes", "cd x && B=yes", "export A=1 && B=yes",
-          "[ 1 = 1 ] && { A=1; B=yes; }", "[ 1 = 1 ] &&\n  B=yes", "[ x ] && B=yes", "[[ 1 == 1 || 1 == 1 && 1 == 2 ]] && B=yes",
-          "if ! [ -n \"\" ]; then B=yes; fi", "if true && [ 1 -lt 2 ]; then B=yes; fi", "true && eval B=yes", "(false) || B=yes",
+         {"[ -n \"${X:-1}\" ] && B=yes", "[[ 1 == 1 ]] && B=yes", "true && B=yes", ": && B=yes",
+          "false || B=yes", "! false && B=yes", "true && true && B=yes", "false && true || B=yes",
+          "cd x && B=yes", "export A=1 && B=yes", "[ 1 = 1 ] && { A=1; B=yes; }", "[ 1 = 1 ] &&\n  B=yes",
+          "[ x ] && B=yes", "[[ 1 == 1 || 1 == 1 && 1 == 2 ]] && B=yes", "if ! [ -n \"\" ]; then B=yes; fi",
+          "if true && [ 1 -lt 2 ]; then B=yes; fi", "true && eval B=yes", "(false) || B=yes",
           "{ false; } || B=yes"}) {
         EXPECT_THAT(last_words(usual + runs + "\nrun $B"), ElementsAre("run", "yes")) << runs;
     }
     for (const char* runs :
-         {"[ -n \"${X:-}\" ] && B=yes", "[[ 1 == 2 ]] && B=yes", "true || B=yes", ": || B=yes", "false && B=yes",
-          "! true && B=yes", "true && false && B=yes", "true || false && false && B=yes", "[ 1 = 2 ] && { A=1; B=yes; }",
-          "[ 1 = 2 ] && (run; run)", "[ ] && B=yes", "cd x || B=yes", "false && eval B=yes", "false && : ${B:=yes}",
-          "false && if true; then B=yes; fi", "if false; then [ 1 = 1 ] && B=yes; fi", "(true) || B=yes"}) {
+         {"[ -n \"${X:-}\" ] && B=yes", "[[ 1 == 2 ]] && B=yes", "true || B=yes", ": || B=yes",
+          "false && B=yes", "! true && B=yes", "true && false && B=yes", "true || false && false && B=yes",
+          "[ 1 = 2 ] && { A=1; B=yes; }", "[ 1 = 2 ] && (run; run)", "[ ] && B=yes", "cd x || B=yes",
+          "false && eval B=yes", "false && : ${B:=yes}", "false && if true; then B=yes; fi",
+          "if false; then [ 1 = 1 ] && B=yes; fi", "(true) || B=yes"}) {
         EXPECT_THAT(last_words(usual + runs + "\nrun $B"), ElementsAre("run", "no")) << runs;
     }
     EXPECT_EQ(script_of("true || run a\nfalse && run b").commands.size(), 2U);  // true and false
@@ -150,9 +157,10 @@ TEST(ShellScript, NamesWhatConditionalCommandsNeed)
 
 TEST(ShellScript, KeepsAssignmentsOfOtherProcessesFromTheScript)
 {
-    for (const char* other : {"(B=yes)", "( A=1; B=yes )", "echo 3 | B=yes", "echo 3 | { B=yes; }", "{ B=yes; } | cat", "B=yes &",
-                              "(true && (B=yes))", "echo yes | read B"}) {
-        EXPECT_THAT(last_words(std::string("B=no\n") + other + "\nrun $B"), ElementsAre("run", "no")) << other;
+    for (const char* other : {"(B=yes)", "( A=1; B=yes )", "echo 3 | B=yes", "echo 3 | { B=yes; }",
+                              "{ B=yes; } | cat", "B=yes &", "(true && (B=yes))", "echo yes | read B"}) {
+        EXPECT_THAT(last_words(std::string("B=no\n") + other + "\nrun $B"), ElementsAre("run", "no"))
+            << other;
     }
     EXPECT_THAT(last_words("(B=yes; run $B)"), ElementsAre("run", "yes"));
     EXPECT_THAT(last_words("f() {\n  A=1\n}\nf\nB=2\nrun $B"), ElementsAre("run", "2"));
@@ -161,8 +169,9 @@ TEST(ShellScript, KeepsAssignmentsOfOtherProcessesFromTheScript)
 
 TEST(ShellScript, NamesValuesThatCommandsRead)
 {
-    for (const char* gives : {"read B < file", "read -r B <<< \"1\"", "read -p text B", "printf -v B %d 3", "mapfile -t B < file",
-                              "while read -r B; do x; done < file", "while IFS=, read -r A B; do x; done < file"}) {
+    for (const char* gives :
+         {"read B < file", "read -r B <<< \"1\"", "read -p text B", "printf -v B %d 3", "mapfile -t B < file",
+          "while read -r B; do x; done < file", "while IFS=, read -r A B; do x; done < file"}) {
         EXPECT_THAT(missing_of(std::string("B=no\n") + gives + "\nrun $B"), ElementsAre("B")) << gives;
     }
     EXPECT_THAT(script_of("read B < file").why.at("B"), "is what read gives in line 1");
@@ -180,7 +189,8 @@ TEST(ShellScript, NamesArgumentsOfTheScript)
 
 TEST(ShellScript, ReadsHereDocuments)
 {
-    EXPECT_THAT(last_words("N=4\nread -r -d '' A <<END\n--x $N \\\n--y\nEND\nrun $A"), ElementsAre("run", "--x", "4", "--y"));
+    EXPECT_THAT(last_words("N=4\nread -r -d '' A <<END\n--x $N \\\n--y\nEND\nrun $A"),
+                ElementsAre("run", "--x", "4", "--y"));
     EXPECT_EQ(script_of("N=4\ncat <<EOF > a.json\n{\"n\": $N, \"t\": \"x\"}\nEOF\n").files.at("a.json"),
               "{\"n\": 4, \"t\": \"x\"}\n");
     EXPECT_EQ(script_of("cat > a.json <<'EOF'\n$N\nEOF\n").files.at("a.json"), "$N\n");
@@ -208,7 +218,8 @@ TEST(ShellScript, KnowsThePlacesOfWords)
 TEST(ShellScript, ReadsDirectivesBeforeTheFirstCommand)
 {
     EXPECT_THAT(
-        sbatch_directives("#!/bin/bash\n#SBATCH -N 8\n##SBATCH -N 9\n\n# text\n#SBATCH --gres=gpu:8\necho\n#SBATCH -N 4\n"),
+        sbatch_directives(
+            "#!/bin/bash\n#SBATCH -N 8\n##SBATCH -N 9\n\n# text\n#SBATCH --gres=gpu:8\necho\n#SBATCH -N 4\n"),
         ElementsAre("-N 8", "--gres=gpu:8"));
 }
 
@@ -221,7 +232,8 @@ TEST(ShellScript, KeepsVariablesBeforeACommandToIt)
 
 TEST(ShellScript, RefusesWhatDoesNotEnd)
 {
-    for (const char* text : {"A='x", "A=\"x", "A=$(x", "A=(x", "A=${x", "A=`x", "cat <<END\nx\n", "A=\"$(\""}) {
+    for (const char* text :
+         {"A='x", "A=\"x", "A=$(x", "A=(x", "A=${x", "A=`x", "cat <<END\nx\n", "A=\"$(\""}) {
         EXPECT_THROW(script_of(text), InputError) << text;
     }
     std::string doubling = "A=xxxxxxxx\n";

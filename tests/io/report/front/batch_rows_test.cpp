@@ -39,11 +39,14 @@ EvaluatedPoint point(std::uint64_t index, int variant, double bound, double draw
 
 TEST(BatchRows, HoldTheBestPlanOfEachBatch)
 {
-    const Scenario scenario = scenario_with("[learning]\nreference_batch = 100e3\ncritical_batch = 1e6\nsource = \"test\"\n");
+    const Scenario scenario =
+        scenario_with("[learning]\nreference_batch = 100e3\ncritical_batch = 1e6\nsource = \"test\"\n");
     Results results;
-    results.axes = {{"variant", false, {"global_batch=64", "global_batch=128", "global_batch=256"}}, {"gpus", true, {"8"}}};
+    results.axes = {{"variant", false, {"global_batch=64", "global_batch=128", "global_batch=256"}},
+                    {"gpus", true, {"8"}}};
     results.objectives = {{"training_time_p99", "s", ""}, {"cost", "USD", ""}};
-    results.evaluations = {point(1, 0, 90.0, 100.0), point(2, 0, 95.0, 99.0), point(3, 1, 80.0, 0.0), point(4, 1, 85.0, 88.0)};
+    results.evaluations = {point(1, 0, 90.0, 100.0), point(2, 0, 95.0, 99.0), point(3, 1, 80.0, 0.0),
+                           point(4, 1, 85.0, 88.0)};
     FrontPoint& front = results.front.emplace_back();
     front.index = 2;
     front.objectives = {{.value = 98.0}, {.value = 3.0}};
@@ -53,7 +56,8 @@ TEST(BatchRows, HoldTheBestPlanOfEachBatch)
     EXPECT_THAT(rows[0].best.values, ElementsAre(98.0, 3.0)) << "as confirmed";
     EXPECT_EQ(rows[0].best.bound, 98.0);
     EXPECT_FALSE(rows[1].best.on_front) << "the plan on the front has another batch";
-    EXPECT_THAT(rows[1].best.values, ElementsAre(88.0, 2.0)) << "drawn, although another plan has a lower bound";
+    EXPECT_THAT(rows[1].best.values, ElementsAre(88.0, 2.0))
+        << "drawn, although another plan has a lower bound";
     EXPECT_EQ(rows[1].best.bound, 80.0);
     EXPECT_TRUE(rows[2].best.values.empty());
     for (const BatchRow& row : rows) {
@@ -73,9 +77,11 @@ TEST(BatchRows, HoldTheBestPlanOfEachBatch)
 /// The best plan of a batch by the first objective need not be the one that is on the front.
 TEST(BatchRows, SayWhereAnotherPlanIsOnTheFront)
 {
-    const Scenario scenario = scenario_with("[learning]\nreference_batch = 100e3\ncritical_batch = 1e6\nsource = \"test\"\n");
+    const Scenario scenario =
+        scenario_with("[learning]\nreference_batch = 100e3\ncritical_batch = 1e6\nsource = \"test\"\n");
     Results results;
-    results.axes = {{"variant", false, {"global_batch=64", "global_batch=128", "global_batch=256"}}, {"gpus", true, {"8"}}};
+    results.axes = {{"variant", false, {"global_batch=64", "global_batch=128", "global_batch=256"}},
+                    {"gpus", true, {"8"}}};
     results.objectives = {{"training_time_p99", "s", ""}, {"cost", "USD", ""}};
     results.evaluations = {point(1, 0, 90.0, 99.5), point(2, 0, 95.0, 100.0), point(3, 1, 80.0, 97.0)};
     FrontPoint& front = results.front.emplace_back();

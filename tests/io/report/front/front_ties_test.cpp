@@ -19,14 +19,18 @@ FrontPoint member(Estimate time, double gpus, std::uint64_t index = 0)
     return point;
 }
 
-Estimate within(double value, double half) { return {value, value - half, value + half, value - half, value + half}; }
+Estimate within(double value, double half)
+{
+    return {value, value - half, value + half, value - half, value + half};
+}
 
 TEST(FrontTies, AreEqualOrInEachOthersInterval)
 {
     EXPECT_TRUE(tie(member(within(100.0, 1.0), 8.0), member(within(100.5, 1.0), 8.0)));
     EXPECT_FALSE(tie(member(within(100.0, 1.0), 8.0), member(within(100.5, 0.1), 8.0)));  // one is sure of it
     EXPECT_FALSE(tie(member(within(100.0, 1.0), 8.0), member(within(102.0, 1.5), 8.0)));
-    EXPECT_FALSE(tie(member(within(100.0, 1.0), 8.0), member(within(100.5, 1.0), 16.0)));  // counts have no error
+    EXPECT_FALSE(
+        tie(member(within(100.0, 1.0), 8.0), member(within(100.5, 1.0), 16.0)));  // counts have no error
     EXPECT_TRUE(tie(member(Estimate::exact(5.0), 8.0), member(Estimate::exact(5.0), 8.0)));
 }
 
@@ -42,8 +46,8 @@ TEST(FrontTies, AreNotSeenWhereDrawsAreTooFew)
 
 TEST(FrontTies, AreNamedByBoth)
 {
-    const auto found =
-        ties({member(within(100.0, 1.0), 8.0, 7), member(within(100.8, 1.0), 8.0, 5), member(within(101.6, 1.0), 8.0, 6)});
+    const auto found = ties({member(within(100.0, 1.0), 8.0, 7), member(within(100.8, 1.0), 8.0, 5),
+                             member(within(101.6, 1.0), 8.0, 6)});
     ASSERT_EQ(found.size(), 3U);
     EXPECT_THAT(found[0], ElementsAre(5));
     EXPECT_THAT(found[1], ElementsAre(7, 6));

@@ -45,7 +45,8 @@ TEST(NamedPoints, MayBeOne)
 
 TEST(NamedPoints, AreNeitherDominatedNorInfinite)
 {
-    Results results = with_front({{1.0, 10.0, 5.0}, {std::numeric_limits<double>::infinity(), 1.0, 1.0}, {3.0, 2.0, 4.0}});
+    Results results =
+        with_front({{1.0, 10.0, 5.0}, {std::numeric_limits<double>::infinity(), 1.0, 1.0}, {3.0, 2.0, 4.0}});
     results.front[0].dominated = true;
     EXPECT_THAT(positions(named_points(results)), ElementsAre(2U));
     results.front.clear();

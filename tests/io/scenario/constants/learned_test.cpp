@@ -25,8 +25,9 @@ constexpr const char* network = "a \"network\"";
 Learned learned_of(const Cluster& cluster)
 {
     Learned learned;
-    learned.origins = {{"0.9", "2026-01-02T03:04:05Z", "first", "first.h5", "measured.csv", digest_of("measured"), 2},
-                       {"0.9", "2026-02-03T04:05:06Z", "second", "second.h5", "more.csv", digest_of("more"), 1}};
+    learned.origins = {
+        {"0.9", "2026-01-02T03:04:05Z", "first", "first.h5", "measured.csv", digest_of("measured"), 2},
+        {"0.9", "2026-02-03T04:05:06Z", "second", "second.h5", "more.csv", digest_of("more"), 1}};
     learned.accelerator = cluster.accelerator.name;
     learned.stack = cluster.stack.name;
     learned.domain = cluster.gpus_per_node();
@@ -56,7 +57,8 @@ Learned learned_of(const Cluster& cluster)
 
 void write(const std::string& path, const std::string& text) { std::ofstream(path) << text; }
 
-Scenario scenario_with(const TemporaryFolder& folder, const Learned& learned, const std::string& key = "learned = \"own.toml\"")
+Scenario scenario_with(const TemporaryFolder& folder, const Learned& learned,
+                       const std::string& key = "learned = \"own.toml\"")
 {
     write(folder.file("own.toml"), learned_text(learned));
     const std::size_t cluster = good.find("[cluster]\n") + 10;
@@ -101,20 +103,24 @@ TEST(Learned, ScalesTheConstantsOfTheCluster)
     const Scenario plain = parse_scenario(good, "good.toml");
     Learned learned = learned_of(plain.cluster);
     const Scenario other_network = scenario_with(folder, learned);
-    EXPECT_DOUBLE_EQ(other_network.cluster.accelerator.efficiency.gemm, 0.5 * plain.cluster.accelerator.efficiency.gemm);
+    EXPECT_DOUBLE_EQ(other_network.cluster.accelerator.efficiency.gemm,
+                     0.5 * plain.cluster.accelerator.efficiency.gemm);
     EXPECT_DOUBLE_EQ(other_network.cluster.tiers[0].latency.si, plain.cluster.tiers[0].latency.si);
     learned.times.front().name = plain.workload.name;
     const Scenario same_network = scenario_with(folder, learned);
     EXPECT_DOUBLE_EQ(same_network.cluster.tiers[0].latency.si, 1.25 * plain.cluster.tiers[0].latency.si);
-    EXPECT_DOUBLE_EQ(same_network.cluster.accelerator.efficiency.gemm, 0.5 * plain.cluster.accelerator.efficiency.gemm / 1.25);
+    EXPECT_DOUBLE_EQ(same_network.cluster.accelerator.efficiency.gemm,
+                     0.5 * plain.cluster.accelerator.efficiency.gemm / 1.25);
 }
 
 TEST(Learned, BecomesOneLineOfTheScenario)
 {
     const TemporaryFolder folder;
     const Scenario scenario = scenario_with(folder, learned_of(parse_scenario(good, "good.toml").cluster));
-    EXPECT_EQ(std::count(scenario.text.begin(), scenario.text.end(), '\n'), std::count(good.begin(), good.end(), '\n') + 1);
-    const Scenario again = parse_scenario(scenario.text, "stored.toml");  // as from a results file, without the other file
+    EXPECT_EQ(std::count(scenario.text.begin(), scenario.text.end(), '\n'),
+              std::count(good.begin(), good.end(), '\n') + 1);
+    const Scenario again =
+        parse_scenario(scenario.text, "stored.toml");  // as from a results file, without the other file
     EXPECT_EQ(again.learned.digest, scenario.learned.digest);
     EXPECT_EQ(again.cluster.accelerator, scenario.cluster.accelerator);
     EXPECT_EQ(with_learned_file(scenario.text, folder.file("scenario.toml")), scenario.text);
@@ -130,14 +136,18 @@ TEST(Learned, IsRefusedOnAnotherCluster)
         return refusal([&] { scenario_with(folder, learned); });
     };
     EXPECT_EQ(message([](Learned&) {}), "");
-    EXPECT_THAT(message([](Learned& l) { l.accelerator = "b200-sxm"; }), HasSubstr("accelerator is b200-sxm"));
+    EXPECT_THAT(message([](Learned& l) { l.accelerator = "b200-sxm"; }),
+                HasSubstr("accelerator is b200-sxm"));
     EXPECT_THAT(message([](Learned& l) { l.stack = "nanotron"; }), HasSubstr("software stack is nanotron"));
     EXPECT_THAT(message([](Learned& l) { l.domain = 72; }), HasSubstr("innermost tier of GPUs is 72"));
-    EXPECT_THAT(message([](Learned& l) { l.fit = digest_of("older"); }), HasSubstr("another version of the catalog"));
-    EXPECT_THAT(message([](Learned& l) { l.constants.front().name = "a100-sxm-80gb.speed"; }), HasSubstr("a100-sxm-80gb.speed"));
+    EXPECT_THAT(message([](Learned& l) { l.fit = digest_of("older"); }),
+                HasSubstr("another version of the catalog"));
+    EXPECT_THAT(message([](Learned& l) { l.constants.front().name = "a100-sxm-80gb.speed"; }),
+                HasSubstr("a100-sxm-80gb.speed"));
     EXPECT_THAT(message([](Learned& l) { l.constants.front().factor = -1.0; }), HasSubstr("own.toml:"));
     const Learned learned = learned_of(cluster);
-    EXPECT_THAT(refusal([&] { scenario_with(folder, learned, "learned = \"missing.toml\""); }), HasSubstr("does not exist"));
+    EXPECT_THAT(refusal([&] { scenario_with(folder, learned, "learned = \"missing.toml\""); }),
+                HasSubstr("does not exist"));
     EXPECT_THAT(refusal([&] { parse_learned("version = 1\n", "own.toml"); }), HasSubstr("own.toml:1"));
 }
 

@@ -31,7 +31,8 @@ std::string node_refusal(const std::string& text)
 
 TEST(NodeFile, IsReadInAnyOrder)
 {
-    EXPECT_THAT(parse_node_factors("node,factor\n2,1.5\n0,1\n1,0.98\n", "n.csv", three_nodes()), ElementsAre(1.0, 0.98, 1.5));
+    EXPECT_THAT(parse_node_factors("node,factor\n2,1.5\n0,1\n1,0.98\n", "n.csv", three_nodes()),
+                ElementsAre(1.0, 0.98, 1.5));
 }
 
 TEST(NodeFile, LeavesOutNodesThatAreDrawnOrNominal)
@@ -45,11 +46,14 @@ TEST(NodeFile, LeavesOutNodesThatAreDrawnOrNominal)
 
 TEST(NodeFile, OfAnotherClusterIsRefused)
 {
-    EXPECT_THAT(node_refusal("node,factor\n0,1\n1,1\n2,1\n3,1\n"),
-                HasSubstr("n.csv: describes another cluster: it has 4 nodes, [cluster] has 3 (24 GPUs, 8 per node)"));
-    EXPECT_THAT(node_refusal("node,factor\n0,1\n1,1\n1,1\n"), HasSubstr("n.csv:4: node '1' does not exist or is listed twice"));
+    EXPECT_THAT(
+        node_refusal("node,factor\n0,1\n1,1\n2,1\n3,1\n"),
+        HasSubstr("n.csv: describes another cluster: it has 4 nodes, [cluster] has 3 (24 GPUs, 8 per node)"));
+    EXPECT_THAT(node_refusal("node,factor\n0,1\n1,1\n1,1\n"),
+                HasSubstr("n.csv:4: node '1' does not exist or is listed twice"));
     EXPECT_THAT(node_refusal("node,factor\n0,1\n1,1\n3,1\n"), HasSubstr("n.csv:4: node '3' does not exist"));
-    EXPECT_THAT(node_refusal("node,factor\n0,1\n1,nan\n2,1\n"), HasSubstr("n.csv:3: factor 'nan' is not between"));
+    EXPECT_THAT(node_refusal("node,factor\n0,1\n1,nan\n2,1\n"),
+                HasSubstr("n.csv:3: factor 'nan' is not between"));
     EXPECT_THAT(node_refusal("name,slow\na,1\nb,1\nc,2\n"), HasSubstr("node ''"));
 }
 

@@ -91,7 +91,8 @@ TEST_F(OwnCatalog, IsWrittenIntoTheText)
 {
     written("site.toml", chip);
     const Scenario scenario = read("# a comment\n" + named);
-    EXPECT_EQ(std::count(scenario.text.begin(), scenario.text.end(), '\n'), std::count(named.begin(), named.end(), '\n') + 1);
+    EXPECT_EQ(std::count(scenario.text.begin(), scenario.text.end(), '\n'),
+              std::count(named.begin(), named.end(), '\n') + 1);
     const Scenario again = parse_scenario(scenario.text, "stored.toml");
     EXPECT_EQ(again.cluster.accelerator, scenario.cluster.accelerator);
     EXPECT_EQ(again.text, scenario.text);
@@ -102,11 +103,14 @@ TEST_F(OwnCatalog, MayBeAListOfSeveralLines)
     written("site.toml", chip);
     written("other.toml", copied("links", "nvlink3", "wire-x"));
     const std::string list = "catalog = [\n    \"site.toml\",  # the ] of a comment\n    'other.toml'\n]\n";
-    const std::string text = list + replaced(replaced(good, "a100-sxm-80gb", "chip-x"), "\"nvlink3\"", "\"wire-x\"");
+    const std::string text =
+        list + replaced(replaced(good, "a100-sxm-80gb", "chip-x"), "\"nvlink3\"", "\"wire-x\"");
     const Scenario scenario = read(text);
-    EXPECT_EQ(std::count(scenario.text.begin(), scenario.text.end(), '\n'), std::count(text.begin(), text.end(), '\n'));
+    EXPECT_EQ(std::count(scenario.text.begin(), scenario.text.end(), '\n'),
+              std::count(text.begin(), text.end(), '\n'));
     EXPECT_EQ(scenario.cluster.tiers.front().bandwidth.si, catalog_link("nvlink3").bandwidth.si);
-    EXPECT_THAT(refusal_of([&] { read(replaced(text, "gpus = 64", "gpus = 63")); }), HasSubstr("scenario.toml:"));
+    EXPECT_THAT(refusal_of([&] { read(replaced(text, "gpus = 64", "gpus = 63")); }),
+                HasSubstr("scenario.toml:"));
 }
 
 /// Lines of messages are those of the file, though the text begins with the catalog.
@@ -131,14 +135,16 @@ TEST_F(OwnCatalog, RefusesWhatItCannotMean)
     EXPECT_THAT(refused("[accelerator.chip-x]\n"),
                 HasSubstr("site.toml:1: unknown key 'accelerator' (did you mean 'accelerators'?)"));
     EXPECT_THAT(refused(chip + "colour = 3\n"), HasSubstr("unknown key 'colour'"));
-    EXPECT_THAT(refused(copied("accelerators", "a100-sxm-80gb", "h100-sxm")), HasSubstr("has accelerators of that name"));
+    EXPECT_THAT(refused(copied("accelerators", "a100-sxm-80gb", "h100-sxm")),
+                HasSubstr("has accelerators of that name"));
     EXPECT_THAT(refused("[accelerators.\"chip x\"]\n"), HasSubstr("names of one word"));
     EXPECT_THAT(refused(replaced(chip, "memory_bandwidth = \"2.039 TB/s\"", "memory_bandwidth = 2.039")),
                 HasSubstr("memory_bandwidth = 2.039 has no unit"));
     EXPECT_THAT(refused("accelerators = 3\n"), HasSubstr("site.toml:1: accelerators = 3"));
     std::filesystem::remove(folder.file("site.toml"));
     EXPECT_THAT(refusal_of([&] { read(named); }), HasSubstr("site.toml is not a file"));
-    EXPECT_THAT(refusal_of([&] { parse_scenario(named, "stored.toml"); }), HasSubstr("only a scenario that is read from a file"));
+    EXPECT_THAT(refusal_of([&] { parse_scenario(named, "stored.toml"); }),
+                HasSubstr("only a scenario that is read from a file"));
 }
 
 TEST_F(OwnCatalog, MarksItsPlaceholders)
@@ -149,7 +155,8 @@ TEST_F(OwnCatalog, MarksItsPlaceholders)
 
 TEST_F(OwnCatalog, MarksWhatFollowsFromItsPlaceholders)
 {
-    const std::string prices = "[prices.chip-x]\nlist = { price = \"4 USD/h (placeholder)\", source = \"a guess\" }\n";
+    const std::string prices =
+        "[prices.chip-x]\nlist = { price = \"4 USD/h (placeholder)\", source = \"a guess\" }\n";
     std::string text = named;
     text.erase(text.find("gpu_price"), text.find('\n', text.find("gpu_price")) + 1 - text.find("gpu_price"));
     written("site.toml", replaced(chip, "\"400 W\"", "\"400 W (placeholder)\"") + prices);
@@ -166,7 +173,8 @@ TEST_F(OwnCatalog, SaysWhereAnEntryRefersToNothing)
         written("site.toml", chip + site);
         return refusal_of([&] { read(named); });
     };
-    EXPECT_THAT(refused("[usual_clusters.chip-x]\nnode_gpus = 8\nnode_link = \"wet-string\"\nnetwork_link = \"ib-ndr\"\n"),
+    EXPECT_THAT(refused("[usual_clusters.chip-x]\nnode_gpus = 8\nnode_link = \"wet-string\"\nnetwork_link = "
+                        "\"ib-ndr\"\n"),
                 HasSubstr("node_link = \"wet-string\" is not one of"));
     EXPECT_THAT(refused("\xff"), HasSubstr("site.toml:"));
     written("site.toml", "# nothing\n");

@@ -66,10 +66,13 @@ TEST(Catalog, LeavesOutWhatNoPublicSourceStates)
         priced += price ? 1 : 0;
         EXPECT_TRUE(!price || (price->price.si > 0.0 && price->source.size() > 10U)) << name;
         std::string changes;
-        for (const auto& [given, key, value] : {std::tuple{accelerator.memory_bandwidth.si > 0.0, "memory_bandwidth", "2 TB/s"},
-                                                {accelerator.power.si > 0.0, "power", "300 W"}}) {
+        for (const auto& [given, key, value] :
+             {std::tuple{accelerator.memory_bandwidth.si > 0.0, "memory_bandwidth", "2 TB/s"},
+              {accelerator.power.si > 0.0, "power", "300 W"}}) {
             if (!given) {
-                EXPECT_THAT(refusal_of(cluster_of(name, "gpu_price = \"1 USD/h\"\n" + changes)), HasSubstr(key)) << name;
+                EXPECT_THAT(refusal_of(cluster_of(name, "gpu_price = \"1 USD/h\"\n" + changes)),
+                            HasSubstr(key))
+                    << name;
                 changes += std::string("accelerator_override.") + key + " = \"" + value + "\"\n";
             }
         }
@@ -91,19 +94,22 @@ TEST(Catalog, LeavesOutWhatNoPublicSourceStates)
 TEST(Catalog, EveryEntryLoads)
 {
     EXPECT_THAT(catalog_accelerators(),
-                ElementsAre("a10", "a100-pcie-40gb", "a100-pcie-80gb", "a100-sxm-40gb", "a100-sxm-80gb", "a10g", "a30", "a40",
-                            "a800-sxm-80gb", "ascend-910b", "b200-sxm", "b300-sxm", "gaudi2", "gaudi3", "gaudi3-pcie", "gb10",
-                            "gb200", "gb300", "gh200", "gh200-144gb", "h100-nvl", "h100-pcie", "h100-sxm", "h100-sxm-96gb-hbm2e",
-                            "h20", "h200-nvl", "h200-sxm", "h800-sxm", "l20", "l4", "l40", "l40s", "mi210", "mi250x", "mi300a",
-                            "mi300x", "mi325x", "mi355x", "rtx-3090", "rtx-4000-ada", "rtx-4090", "rtx-5000-ada", "rtx-5090",
-                            "rtx-6000-ada", "rtx-a5000", "rtx-a6000", "rtx-pro-5000", "rtx-pro-6000", "rtx-pro-6000-max-q",
-                            "rtx-pro-6000-server", "t4", "tpu-7x", "tpu-v4", "tpu-v5e", "tpu-v5p", "tpu-v6e", "trainium1",
-                            "trainium2", "v100-pcie-16gb", "v100-pcie-32gb", "v100-sxm2-32gb"));
-    EXPECT_THAT(catalog_links(),
-                testing::IsSupersetOf({"ib-hdr", "ib-ndr", "nvlink2", "nvlink3", "nvlink4", "nvlink5", "xgmi4", "roce-400g"}));
+                ElementsAre("a10", "a100-pcie-40gb", "a100-pcie-80gb", "a100-sxm-40gb", "a100-sxm-80gb",
+                            "a10g", "a30", "a40", "a800-sxm-80gb", "ascend-910b", "b200-sxm", "b300-sxm",
+                            "gaudi2", "gaudi3", "gaudi3-pcie", "gb10", "gb200", "gb300", "gh200",
+                            "gh200-144gb", "h100-nvl", "h100-pcie", "h100-sxm", "h100-sxm-96gb-hbm2e", "h20",
+                            "h200-nvl", "h200-sxm", "h800-sxm", "l20", "l4", "l40", "l40s", "mi210", "mi250x",
+                            "mi300a", "mi300x", "mi325x", "mi355x", "rtx-3090", "rtx-4000-ada", "rtx-4090",
+                            "rtx-5000-ada", "rtx-5090", "rtx-6000-ada", "rtx-a5000", "rtx-a6000",
+                            "rtx-pro-5000", "rtx-pro-6000", "rtx-pro-6000-max-q", "rtx-pro-6000-server", "t4",
+                            "tpu-7x", "tpu-v4", "tpu-v5e", "tpu-v5p", "tpu-v6e", "trainium1", "trainium2",
+                            "v100-pcie-16gb", "v100-pcie-32gb", "v100-sxm2-32gb"));
+    EXPECT_THAT(catalog_links(), testing::IsSupersetOf({"ib-hdr", "ib-ndr", "nvlink2", "nvlink3", "nvlink4",
+                                                        "nvlink5", "xgmi4", "roce-400g"}));
     EXPECT_THAT(catalog_workloads(),
-                testing::IsSupersetOf({"gpt-1t", "gpt-22b", "gpt-530b", "gpt3-175b", "llama3-405b", "llama3-70b", "llama3-8b",
-                                       "mixtral-8x7b", "mixtral-8x22b", "deepseek-v3", "nemotron4-340b"}));
+                testing::IsSupersetOf({"gpt-1t", "gpt-22b", "gpt-530b", "gpt3-175b", "llama3-405b",
+                                       "llama3-70b", "llama3-8b", "mixtral-8x7b", "mixtral-8x22b",
+                                       "deepseek-v3", "nemotron4-340b"}));
     EXPECT_THAT(catalog_variabilities(), ElementsAre("hpc-2024", "screened-2025"));
     for (const std::string& name : catalog_stacks()) {
         EXPECT_EQ(catalog_stack(name).name, name);
@@ -125,9 +131,10 @@ TEST(Catalog, EveryEntryLoads)
 TEST(Catalog, EveryNumberHasItsSourceOnItsLine)
 {
     for (const EmbeddedFile& file : catalog_files()) {
-        if (file.name == "published_runs.csv" || file.name == "batch_runs.toml" || file.name == "kernel_names.toml" ||
-            file.name == "fit.toml" || file.name == "discrepancy.toml" || file.name == "numerics.toml" ||
-            file.name == "families.toml" || file.name == "software.toml" || file.name == "plausible_software.toml") {
+        if (file.name == "published_runs.csv" || file.name == "batch_runs.toml" ||
+            file.name == "kernel_names.toml" || file.name == "fit.toml" || file.name == "discrepancy.toml" ||
+            file.name == "numerics.toml" || file.name == "families.toml" || file.name == "software.toml" ||
+            file.name == "plausible_software.toml") {
             // Each run, table and row of names has one source for all, or a reason, which its reader requires; the others name the command
             // that wrote them.
             continue;
@@ -141,7 +148,8 @@ TEST(Catalog, EveryNumberHasItsSourceOnItsLine)
                 continue;
             }
             ++figures;
-            const bool sourced = line.find('#') != std::string::npos || line.find("source = ") != std::string::npos;
+            const bool sourced =
+                line.find('#') != std::string::npos || line.find("source = ") != std::string::npos;
             EXPECT_TRUE(sourced) << file.name << ": " << line;
         }
         EXPECT_GE(figures, 3) << file.name;  // of the shortest: three correlations
@@ -151,67 +159,68 @@ TEST(Catalog, EveryNumberHasItsSourceOnItsLine)
 /// By whole words: a100-pcie-80gb is no a100 with NVLink, and gb10 no gb200.
 TEST(Catalog, FindsTheUsualClusterOfEachAccelerator)
 {
-    const std::map<std::string, std::pair<int, std::string>> expected{{"a10", {4, "pcie4-x16"}},
-                                                                      {"a100-pcie-40gb", {8, "pcie4-x16"}},
-                                                                      {"a100-pcie-80gb", {8, "pcie4-x16"}},
-                                                                      {"a100-sxm-40gb", {8, "nvlink3"}},
-                                                                      {"a100-sxm-80gb", {8, "nvlink3"}},
-                                                                      {"a10g", {4, "pcie4-x16"}},
-                                                                      {"a30", {4, "pcie4-x16"}},
-                                                                      {"a40", {4, "pcie4-x16"}},
-                                                                      {"a800-sxm-80gb", {8, "nvlink3-a800"}},
-                                                                      {"ascend-910b", {8, "hccs"}},
-                                                                      {"b200-sxm", {8, "nvlink5"}},
-                                                                      {"b300-sxm", {8, "nvlink5"}},
-                                                                      {"gaudi2", {8, "gaudi2-mesh"}},
-                                                                      {"gaudi3", {8, "gaudi3-mesh"}},
-                                                                      {"gaudi3-pcie", {8, "pcie5-x16"}},
-                                                                      {"gb10", {1, "pcie5-x16"}},
-                                                                      {"gb200", {72, "nvlink5"}},
-                                                                      {"gb300", {72, "nvlink5"}},
-                                                                      {"gh200", {4, "nvlink4"}},
-                                                                      {"gh200-144gb", {4, "nvlink4"}},
-                                                                      {"h100-nvl", {8, "pcie5-x16"}},
-                                                                      {"h100-pcie", {8, "pcie5-x16"}},
-                                                                      {"h100-sxm", {8, "nvlink4"}},
-                                                                      {"h100-sxm-96gb-hbm2e", {8, "nvlink4"}},
-                                                                      {"h20", {8, "nvlink4"}},
-                                                                      {"h200-nvl", {8, "pcie5-x16"}},
-                                                                      {"h200-sxm", {8, "nvlink4"}},
-                                                                      {"h800-sxm", {8, "nvlink4-h800"}},
-                                                                      {"l20", {8, "pcie4-x16"}},
-                                                                      {"l4", {8, "pcie4-x16"}},
-                                                                      {"l40", {8, "pcie4-x16"}},
-                                                                      {"l40s", {8, "pcie4-x16"}},
-                                                                      {"mi210", {4, "xgmi3-mi210"}},
-                                                                      {"mi250x", {8, "xgmi3-mi250x"}},
-                                                                      {"mi300a", {4, "xgmi4-mi300a"}},
-                                                                      {"mi300x", {8, "xgmi4"}},
-                                                                      {"mi325x", {8, "xgmi4"}},
-                                                                      {"mi355x", {8, "xgmi4-mi355x"}},
-                                                                      {"rtx-3090", {8, "pcie4-x16"}},
-                                                                      {"rtx-4000-ada", {8, "pcie4-x16"}},
-                                                                      {"rtx-4090", {8, "pcie4-x16"}},
-                                                                      {"rtx-5000-ada", {8, "pcie4-x16"}},
-                                                                      {"rtx-5090", {8, "pcie5-x16"}},
-                                                                      {"rtx-6000-ada", {8, "pcie4-x16"}},
-                                                                      {"rtx-a5000", {8, "pcie4-x16"}},
-                                                                      {"rtx-a6000", {8, "pcie4-x16"}},
-                                                                      {"rtx-pro-5000", {8, "pcie5-x16"}},
-                                                                      {"rtx-pro-6000", {8, "pcie5-x16"}},
-                                                                      {"rtx-pro-6000-max-q", {8, "pcie5-x16"}},
-                                                                      {"rtx-pro-6000-server", {8, "pcie5-x16"}},
-                                                                      {"t4", {4, "pcie3-x16"}},
-                                                                      {"tpu-7x", {4096, "ici-7x"}},
-                                                                      {"tpu-v4", {4096, "ici-v4"}},
-                                                                      {"tpu-v5e", {256, "ici-v5e"}},
-                                                                      {"tpu-v5p", {4096, "ici-v5p"}},
-                                                                      {"tpu-v6e", {256, "ici-v6e"}},
-                                                                      {"trainium1", {16, "neuronlink-v2"}},
-                                                                      {"trainium2", {16, "neuronlink-v3"}},
-                                                                      {"v100-pcie-16gb", {4, "pcie3-x16"}},
-                                                                      {"v100-pcie-32gb", {4, "pcie3-x16"}},
-                                                                      {"v100-sxm2-32gb", {8, "nvlink2"}}};
+    const std::map<std::string, std::pair<int, std::string>> expected{
+        {"a10", {4, "pcie4-x16"}},
+        {"a100-pcie-40gb", {8, "pcie4-x16"}},
+        {"a100-pcie-80gb", {8, "pcie4-x16"}},
+        {"a100-sxm-40gb", {8, "nvlink3"}},
+        {"a100-sxm-80gb", {8, "nvlink3"}},
+        {"a10g", {4, "pcie4-x16"}},
+        {"a30", {4, "pcie4-x16"}},
+        {"a40", {4, "pcie4-x16"}},
+        {"a800-sxm-80gb", {8, "nvlink3-a800"}},
+        {"ascend-910b", {8, "hccs"}},
+        {"b200-sxm", {8, "nvlink5"}},
+        {"b300-sxm", {8, "nvlink5"}},
+        {"gaudi2", {8, "gaudi2-mesh"}},
+        {"gaudi3", {8, "gaudi3-mesh"}},
+        {"gaudi3-pcie", {8, "pcie5-x16"}},
+        {"gb10", {1, "pcie5-x16"}},
+        {"gb200", {72, "nvlink5"}},
+        {"gb300", {72, "nvlink5"}},
+        {"gh200", {4, "nvlink4"}},
+        {"gh200-144gb", {4, "nvlink4"}},
+        {"h100-nvl", {8, "pcie5-x16"}},
+        {"h100-pcie", {8, "pcie5-x16"}},
+        {"h100-sxm", {8, "nvlink4"}},
+        {"h100-sxm-96gb-hbm2e", {8, "nvlink4"}},
+        {"h20", {8, "nvlink4"}},
+        {"h200-nvl", {8, "pcie5-x16"}},
+        {"h200-sxm", {8, "nvlink4"}},
+        {"h800-sxm", {8, "nvlink4-h800"}},
+        {"l20", {8, "pcie4-x16"}},
+        {"l4", {8, "pcie4-x16"}},
+        {"l40", {8, "pcie4-x16"}},
+        {"l40s", {8, "pcie4-x16"}},
+        {"mi210", {4, "xgmi3-mi210"}},
+        {"mi250x", {8, "xgmi3-mi250x"}},
+        {"mi300a", {4, "xgmi4-mi300a"}},
+        {"mi300x", {8, "xgmi4"}},
+        {"mi325x", {8, "xgmi4"}},
+        {"mi355x", {8, "xgmi4-mi355x"}},
+        {"rtx-3090", {8, "pcie4-x16"}},
+        {"rtx-4000-ada", {8, "pcie4-x16"}},
+        {"rtx-4090", {8, "pcie4-x16"}},
+        {"rtx-5000-ada", {8, "pcie4-x16"}},
+        {"rtx-5090", {8, "pcie5-x16"}},
+        {"rtx-6000-ada", {8, "pcie4-x16"}},
+        {"rtx-a5000", {8, "pcie4-x16"}},
+        {"rtx-a6000", {8, "pcie4-x16"}},
+        {"rtx-pro-5000", {8, "pcie5-x16"}},
+        {"rtx-pro-6000", {8, "pcie5-x16"}},
+        {"rtx-pro-6000-max-q", {8, "pcie5-x16"}},
+        {"rtx-pro-6000-server", {8, "pcie5-x16"}},
+        {"t4", {4, "pcie3-x16"}},
+        {"tpu-7x", {4096, "ici-7x"}},
+        {"tpu-v4", {4096, "ici-v4"}},
+        {"tpu-v5e", {256, "ici-v5e"}},
+        {"tpu-v5p", {4096, "ici-v5p"}},
+        {"tpu-v6e", {256, "ici-v6e"}},
+        {"trainium1", {16, "neuronlink-v2"}},
+        {"trainium2", {16, "neuronlink-v3"}},
+        {"v100-pcie-16gb", {4, "pcie3-x16"}},
+        {"v100-pcie-32gb", {4, "pcie3-x16"}},
+        {"v100-sxm2-32gb", {8, "nvlink2"}}};
     for (const std::string& name : catalog_accelerators()) {
         const auto found = usual_cluster(name);
         ASSERT_TRUE(found && expected.contains(name)) << name;
@@ -240,7 +249,8 @@ TEST(Catalog, HasInstancesOfClouds)
         EXPECT_LE(instance.network.si, instance.gpus * link.bandwidth.si * (1.0 + 1e-9)) << name;
         EXPECT_GT(instance.source.size(), 10U) << name;
         EXPECT_EQ(instance.list.price.si > 0.0, !instance.list.source.empty()) << name;
-        EXPECT_TRUE(instance.node_link.empty() || catalog_link(instance.node_link).kind == TierKind::node) << name;
+        EXPECT_TRUE(instance.node_link.empty() || catalog_link(instance.node_link).kind == TierKind::node)
+            << name;
     }
     const Instance p5en = catalog_instance("p5en.48xlarge");
     EXPECT_EQ(p5en.accelerator, "h200-sxm");
@@ -253,7 +263,8 @@ TEST(Catalog, DefaultsOfPlansFitEveryNetwork)
 {
     const Scenario scenario = parse_scenario(std::string(good), "x.toml");
     for (const std::string& name : catalog_workloads()) {
-        const auto problem = value_problem({}, Job{.workload = catalog_workload(name), .cluster = scenario.cluster});
+        const auto problem =
+            value_problem({}, Job{.workload = catalog_workload(name), .cluster = scenario.cluster});
         EXPECT_FALSE(problem.has_value()) << name << ": " << problem->infeasible.text();
     }
 }
@@ -269,7 +280,8 @@ TEST(Catalog, KnownFigures)
     EXPECT_DOUBLE_EQ(catalog_accelerator("a100-sxm-80gb").memory_bandwidth.si, 2.039e12);
     EXPECT_DOUBLE_EQ(catalog_accelerator("rtx-4090").memory.si, 24564.0 * 1048576.0);
     EXPECT_DOUBLE_EQ(catalog_accelerator("rtx-4090").peak_bf16.si, 165.2e12);
-    EXPECT_DOUBLE_EQ(catalog_accelerator("gb10").host_link.si, 0.0);  // shares its memory with the host: nothing to offload to
+    EXPECT_DOUBLE_EQ(catalog_accelerator("gb10").host_link.si,
+                     0.0);  // shares its memory with the host: nothing to offload to
     EXPECT_DOUBLE_EQ(catalog_link("nvlink4").bandwidth.si, 450e9);
     EXPECT_DOUBLE_EQ(catalog_link("eth-10g").bandwidth.si, 1.25e9);
     EXPECT_DOUBLE_EQ(catalog_link("ib-hdr").bandwidth.si, 25e9);
@@ -297,7 +309,8 @@ TEST(Catalog, UnknownNameShowsTheNearest)
         catalog_accelerator("h100-smx");
         FAIL() << "accepted";
     } catch (const InputError& error) {
-        EXPECT_THAT(error.what(), testing::StartsWith("\"h100-smx\" is not in the catalog (entries: a10, a100-pcie-40gb, "));
+        EXPECT_THAT(error.what(), testing::StartsWith(
+                                      "\"h100-smx\" is not in the catalog (entries: a10, a100-pcie-40gb, "));
         EXPECT_THAT(error.what(), HasSubstr("); did you mean \"h100-sxm\"?"));
     }
     EXPECT_THROW(catalog_link("wet-string"), InputError);

@@ -51,28 +51,36 @@ TEST(Data, SamplesHaveTheTokensOfTheirLengths)
 TEST(Data, LengthsAreAFamilyQuantilesOrAHistogram)
 {
     const auto lengths = [](const std::string& text) {
-        return *phase_with("tokens = 3e11", "[data]\nbatching = \"padded\"\nlengths = " + text + "\n").lengths;
+        return *phase_with("tokens = 3e11", "[data]\nbatching = \"padded\"\nlengths = " + text + "\n")
+                    .lengths;
     };
-    EXPECT_NEAR(mean_tokens(lengths("{ family = \"lognormal\", median = 300, sigma = 0 }"), 2048), 300.0, 1e-9);
-    const SampleLengths bins = lengths("{ histogram = [{ tokens = 101, samples = 300 }, { tokens = 301, samples = 100 }] }");
+    EXPECT_NEAR(mean_tokens(lengths("{ family = \"lognormal\", median = 300, sigma = 0 }"), 2048), 300.0,
+                1e-9);
+    const SampleLengths bins =
+        lengths("{ histogram = [{ tokens = 101, samples = 300 }, { tokens = 301, samples = 100 }] }");
     EXPECT_NEAR(mean_tokens(bins, 2048), 0.75 * 51.0 + 0.25 * 201.0, 0.5);
 }
 
 TEST(Data, SaysWhatToAdd)
 {
     const std::string tokens = "tokens = 3e11";
-    EXPECT_THAT(refused("epochs = 3", ""), ThrowsMessage<InputError>(HasSubstr("add [data] with samples = 52000")));
+    EXPECT_THAT(refused("epochs = 3", ""),
+                ThrowsMessage<InputError>(HasSubstr("add [data] with samples = 52000")));
     EXPECT_THAT(refused("epochs = 3\nsamples = 100", "[data]\nsamples = 100\n"),
                 ThrowsMessage<InputError>(HasSubstr("is given beside samples in line")));
     EXPECT_THAT(refused("samples = 10", ""), ThrowsMessage<InputError>(HasSubstr("is less than one step")));
     EXPECT_THAT(refused("samples = 10", ""), ThrowsMessage<InputError>(HasSubstr("write more samples")));
-    EXPECT_THAT(refused(tokens, "[data]\n" + two), ThrowsMessage<InputError>(HasSubstr("batching = \"padded\"")));
-    EXPECT_THAT(refused(tokens, "[data]\nbatching = \"packed\"\n"), ThrowsMessage<InputError>(HasSubstr("add lengths = {")));
+    EXPECT_THAT(refused(tokens, "[data]\n" + two),
+                ThrowsMessage<InputError>(HasSubstr("batching = \"padded\"")));
+    EXPECT_THAT(refused(tokens, "[data]\nbatching = \"packed\"\n"),
+                ThrowsMessage<InputError>(HasSubstr("add lengths = {")));
     const auto refused_lengths = [&](const std::string& lengths) {
         return refused(tokens, "[data]\nbatching = \"packed\"\nlengths = " + lengths + "\n");
     };
-    EXPECT_THAT(refused_lengths("{ median = 300 }"), ThrowsMessage<InputError>(HasSubstr("gives no lengths")));
-    EXPECT_THAT(refused_lengths("{ family = \"lognormal\", sigma = 1 }"), ThrowsMessage<InputError>(HasSubstr("median = 300")));
+    EXPECT_THAT(refused_lengths("{ median = 300 }"),
+                ThrowsMessage<InputError>(HasSubstr("gives no lengths")));
+    EXPECT_THAT(refused_lengths("{ family = \"lognormal\", sigma = 1 }"),
+                ThrowsMessage<InputError>(HasSubstr("median = 300")));
     EXPECT_THAT(refused_lengths("{ quantiles = [{ share = 0.1, tokens = 10 }, { share = 1, tokens = 20 }] }"),
                 ThrowsMessage<InputError>(HasSubstr("does not reach from share = 0")));
     EXPECT_THAT(refused_lengths("{ quantiles = [{ share = 0, tokens = 10 }, { share = 1, tokens = 5 }] }"),

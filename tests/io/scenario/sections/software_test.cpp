@@ -36,7 +36,8 @@ TEST(Software, OfTheCatalogHasAllConstants)
     std::set<std::string> named{SoftwareStack{}.name};
     for (const std::string& name : Catalog::built_in().names(software_kind)) {
         for (const SoftwareRelease& release : catalog_software(name).releases) {
-            EXPECT_EQ(software_of({name, release.name}).stack.borrowed, !release.measured) << name << ' ' << release.name;
+            EXPECT_EQ(software_of({name, release.name}).stack.borrowed, !release.measured)
+                << name << ' ' << release.name;
             named.insert(release.constants);
         }
     }
@@ -49,7 +50,8 @@ TEST(Software, IsPlausibleForAllAcceleratorsAndNetworks)
 {
     for (const std::string& accelerator : catalog_accelerators()) {
         for (const std::string& network : catalog_workloads()) {
-            const std::vector<PossibleSoftware> found = plausible_software(accelerator, catalog_workload(network));
+            const std::vector<PossibleSoftware> found =
+                plausible_software(accelerator, catalog_workload(network));
             ASSERT_FALSE(found.empty()) << accelerator << ' ' << network;
             EXPECT_LE(found.size(), 6U) << accelerator;
             double total = 0.0;
@@ -65,7 +67,8 @@ TEST(Software, IsPlausibleForAllAcceleratorsAndNetworks)
 
 TEST(Software, IsOfTheScenarioOrAssumed)
 {
-    const Scenario named = parse_scenario(with_software_named("name = \"megatron-bridge\"\nrelease = \"25.11\""), "x");
+    const Scenario named =
+        parse_scenario(with_software_named("name = \"megatron-bridge\"\nrelease = \"25.11\""), "x");
     EXPECT_EQ(named.cluster.software.text(), "megatron-bridge 25.11");
     EXPECT_EQ(named.cluster.stack.name, "megatron-bridge-2025");
     EXPECT_TRUE(named.cluster.possible.empty());
@@ -87,8 +90,8 @@ TEST(Software, ThatInitChoseIsAssumed)
     for (const PossibleSoftware& one : none.cluster.possible) {
         const Software& named = one.software;
         const std::string release = named.release.empty() ? "" : "release = \"" + named.release + "\"\n";
-        const Scenario assumed =
-            parse_scenario(with_software_named("name = \"" + named.name + "\"\n" + release + "assumed = true"), "x");
+        const Scenario assumed = parse_scenario(
+            with_software_named("name = \"" + named.name + "\"\n" + release + "assumed = true"), "x");
         EXPECT_EQ(assumed.cluster.software.text(), named.text());
         EXPECT_EQ(assumed.cluster.possible.size(), none.cluster.possible.size());
         EXPECT_EQ(assumed.cluster.possible.front().software.text(), named.text());
@@ -103,10 +106,12 @@ TEST(Software, OfOlderScenariosIsThatOfTheConstants)
     const std::string cluster = "[cluster]\n";
     text.insert(text.find(cluster) + cluster.size(), "stack = \"megatron-bridge-2025\"\n");
     const Scenario older = parse_scenario(text, "x");
-    const Scenario newer = parse_scenario(with_software_named("name = \"megatron-bridge\"\nrelease = \"25.11\""), "x");
+    const Scenario newer =
+        parse_scenario(with_software_named("name = \"megatron-bridge\"\nrelease = \"25.11\""), "x");
     EXPECT_EQ(older.cluster.software.text(), newer.cluster.software.text());
     EXPECT_EQ(older.cluster.accelerator, newer.cluster.accelerator);
-    EXPECT_THAT(older.older_keys, HasSubstr(R"(write [software] with name = "megatron-bridge", release = "25.11")"));
+    EXPECT_THAT(older.older_keys,
+                HasSubstr(R"(write [software] with name = "megatron-bridge", release = "25.11")"));
 }
 
 /// What the scenario says wins over the defaults of the program.
@@ -122,7 +127,8 @@ TEST(Software, BringsItsDefaults)
     EXPECT_TRUE(parse_scenario(own, "x").axes_of_software.empty());
     EXPECT_EQ(parse_scenario(good, "x").space.tp_overlap, std::vector{TensorParallelOverlap::off});
     std::string exported = bridge;
-    exported.insert(exported.find("[search]\n") + 9, "runnable_by = \"bridge\"\n");  // the export does not write them
+    exported.insert(exported.find("[search]\n") + 9,
+                    "runnable_by = \"bridge\"\n");  // the export does not write them
     EXPECT_EQ(parse_scenario(exported, "x").space.tp_overlap, std::vector{TensorParallelOverlap::off});
 }
 
@@ -152,7 +158,8 @@ TEST(Software, ThatIsUnknownIsRefusedWithWhatThereIs)
         return std::string("accepted");
     };
     EXPECT_THAT(message("name = \"megatron-brigde\""), HasSubstr("did you mean \"megatron-bridge\"?"));
-    EXPECT_THAT(message("name = \"megatron-bridge\"\nrelease = \"24.01\""), HasSubstr("releases: 26.06, 26.04, 25.11"));
+    EXPECT_THAT(message("name = \"megatron-bridge\"\nrelease = \"24.01\""),
+                HasSubstr("releases: 26.06, 26.04, 25.11"));
 }
 
 /// A cluster with other software is the cluster that was read with it.
@@ -161,14 +168,17 @@ TEST(Software, IsExchangedAsIfItHadBeenRead)
     const Scenario assumed = parse_scenario(without_software(), "x");
     for (const PossibleSoftware& other : assumed.cluster.possible) {
         const Scenario read = parse_scenario(
-            with_software_named("name = \"" + other.software.name + "\"" +
-                                (other.software.release.empty() ? "" : "\nrelease = \"" + other.software.release + "\"")),
+            with_software_named(
+                "name = \"" + other.software.name + "\"" +
+                (other.software.release.empty() ? "" : "\nrelease = \"" + other.software.release + "\"")),
             "x");
         const Cluster exchanged = with_software(assumed.cluster, other);
         EXPECT_EQ(exchanged.software.text(), read.cluster.software.text());
         EXPECT_NEAR(exchanged.accelerator.efficiency.gemm, read.cluster.accelerator.efficiency.gemm, 1e-12);
-        EXPECT_NEAR(exchanged.accelerator.efficiency.attention, read.cluster.accelerator.efficiency.attention, 1e-12);
-        EXPECT_NEAR(exchanged.accelerator.efficiency.memory, read.cluster.accelerator.efficiency.memory, 1e-12);
+        EXPECT_NEAR(exchanged.accelerator.efficiency.attention, read.cluster.accelerator.efficiency.attention,
+                    1e-12);
+        EXPECT_NEAR(exchanged.accelerator.efficiency.memory, read.cluster.accelerator.efficiency.memory,
+                    1e-12);
         EXPECT_NEAR(exchanged.accelerator.launch.si, read.cluster.accelerator.launch.si, 1e-12);
         EXPECT_NEAR(exchanged.tiers.back().efficiency, read.cluster.tiers.back().efficiency, 1e-12);
         EXPECT_EQ(exchanged.stack.host, read.cluster.stack.host);

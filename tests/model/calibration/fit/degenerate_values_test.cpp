@@ -64,13 +64,15 @@ TEST(DegenerateValues, each_family_is_fitted_or_refused)
         for (std::uint64_t seed = 1; seed <= 8; ++seed) {
             std::vector<double> values = degenerate_values(kind, seed, 300).values;
             const double mean = mean_of(values);
-            std::transform(values.begin(), values.end(), values.begin(), [mean](double x) { return x / mean; });
+            std::transform(values.begin(), values.end(), values.begin(),
+                           [mean](double x) { return x / mean; });
             for (const FamilyRecipe& recipe : family_recipes()) {
                 const auto fitted = recipe.fit(values);
                 if (!fitted) {
                     continue;
                 }
-                EXPECT_TRUE(std::isfinite(fitted->unit) && fitted->unit > 0.0) << recipe.name << " of " << kind << ' ' << seed;
+                EXPECT_TRUE(std::isfinite(fitted->unit) && fitted->unit > 0.0)
+                    << recipe.name << " of " << kind << ' ' << seed;
             }
         }
     }
@@ -120,10 +122,12 @@ TEST(DegenerateValues, benchmarks_collectives_and_outages_are_calibrated)
                 times.push_back({i % 3 == 0 ? "all-reduce 1 GB" : "sendrecv 1 MB", values[i], 1, 1});
                 outages.push_back({gpu, i % 2 == 0 ? "gpu" : "nic", 3600.0 * values[i] / values[0], -1.0});
             }
-            for (const CalibratedDistribution& distribution : calibrate_gpu_runs(runs, "test").distributions) {
+            for (const CalibratedDistribution& distribution :
+                 calibrate_gpu_runs(runs, "test").distributions) {
                 expect_usable(distribution.fit, distribution.key + " of " + what);
             }
-            for (const CalibratedDistribution& distribution : calibrate_collectives(times, "test", test_names()).distributions) {
+            for (const CalibratedDistribution& distribution :
+                 calibrate_collectives(times, "test", test_names()).distributions) {
                 expect_usable(distribution.fit, distribution.key + " of " + what);
             }
             for (const CauseFit& cause : fit_failures(outages, {100, 0.0}).causes) {

@@ -18,7 +18,8 @@ std::vector<double> draws(const Distribution& distribution, int count, std::uint
     const DistributionQuantile quantile(distribution);
     std::vector<double> values;
     for (int i = 0; i < count; ++i) {
-        const std::uint32_t word = philox(seed, {static_cast<std::uint32_t>(i), 0, 0, use(Stream::residual, Purpose::search)})[0];
+        const std::uint32_t word =
+            philox(seed, {static_cast<std::uint32_t>(i), 0, 0, use(Stream::residual, Purpose::search)})[0];
         values.push_back(3.7e-3 * quantile((word + 0.5) * 0x1p-32, false));
     }
     return values;
@@ -28,15 +29,16 @@ struct Case {
     const char* name;
     Family family;
 };
-const std::vector<Case> cases{{"normal", Normal{0.03}},
-                              {"lognormal", LogNormal{0.3}},
-                              {"gamma", Gamma{0.5}},
-                              {"weibull", Weibull{0.4}},
-                              {"shifted-gamma", ShiftedGamma{0.1, 0.8}},
-                              {"student-t", StudentT{2.0, 0.02}},
-                              {"gev", GeneralizedExtremeValue{0.2, 0.05}},
-                              {"pareto-tail", ParetoTail{Mixture{{{1.0, 1.0, LogNormal{0.05}}}}, 0.05, 0.5, 0.1}},
-                              {"mixture", Mixture{{{0.9, 1.0, LogNormal{0.02}}, {0.1, 1.4, LogNormal{0.05}}}}}};
+const std::vector<Case> cases{
+    {"normal", Normal{0.03}},
+    {"lognormal", LogNormal{0.3}},
+    {"gamma", Gamma{0.5}},
+    {"weibull", Weibull{0.4}},
+    {"shifted-gamma", ShiftedGamma{0.1, 0.8}},
+    {"student-t", StudentT{2.0, 0.02}},
+    {"gev", GeneralizedExtremeValue{0.2, 0.05}},
+    {"pareto-tail", ParetoTail{Mixture{{{1.0, 1.0, LogNormal{0.05}}}}, 0.05, 0.5, 0.1}},
+    {"mixture", Mixture{{{0.9, 1.0, LogNormal{0.02}}, {0.1, 1.4, LogNormal{0.05}}}}}};
 
 class FitDistribution : public testing::TestWithParam<Case> {};
 void PrintTo(const Case& c, std::ostream* out) { *out << c.name; }
@@ -49,8 +51,8 @@ TEST_P(FitDistribution, finds_the_family_and_its_quantiles)
     Distribution truth;
     truth.family = GetParam().family;
     const DistributionFit fit = fit_distribution(draws(truth, 4000, 5), "test");
-    const auto same =
-        std::find_if(fit.tried.begin(), fit.tried.end(), [](const FamilyFit& f) { return f.family == GetParam().name; });
+    const auto same = std::find_if(fit.tried.begin(), fit.tried.end(),
+                                   [](const FamilyFit& f) { return f.family == GetParam().name; });
     ASSERT_NE(same, fit.tried.end());
     EXPECT_TRUE(same->fits) << same->ks;
     EXPECT_LT(same->ks, 0.0215);
@@ -64,16 +66,18 @@ TEST_P(FitDistribution, finds_the_family_and_its_quantiles)
         EXPECT_NEAR(found(p, false), expected(p, false), margin) << p;
     }
 }
-INSTANTIATE_TEST_SUITE_P(Families, FitDistribution, testing::ValuesIn(cases), [](const testing::TestParamInfo<Case>& tested) {
-    std::string name = tested.param.name;
-    std::replace(name.begin(), name.end(), '-', '_');
-    return name;
-});
+INSTANTIATE_TEST_SUITE_P(Families, FitDistribution, testing::ValuesIn(cases),
+                         [](const testing::TestParamInfo<Case>& tested) {
+                             std::string name = tested.param.name;
+                             std::replace(name.begin(), name.end(), '-', '_');
+                             return name;
+                         });
 
 TEST(FitDistributionOf, three_modes_stay_a_pool)
 {
     Distribution truth;
-    truth.family = Mixture{{{0.4, 1.0, LogNormal{0.01}}, {0.3, 1.5, LogNormal{0.01}}, {0.3, 2.5, LogNormal{0.01}}}};
+    truth.family =
+        Mixture{{{0.4, 1.0, LogNormal{0.01}}, {0.3, 1.5, LogNormal{0.01}}, {0.3, 2.5, LogNormal{0.01}}}};
     const DistributionFit fit = fit_distribution(draws(truth, 4000, 6), "test");
     EXPECT_EQ(fit.family, "empirical");
     EXPECT_LT(fit.ks, 0.02);
@@ -83,13 +87,15 @@ TEST(FitDistributionOf, three_modes_stay_a_pool)
 TEST(FitDistributionOf, a_pool_has_the_tail_of_the_values)
 {
     Distribution truth;
-    truth.family = ParetoTail{Mixture{{{0.5, 1.0, LogNormal{0.01}}, {0.3, 1.2, LogNormal{0.01}}, {0.2, 1.4, LogNormal{0.01}}}},
-                              0.01, 0.3, 0.3};
+    truth.family = ParetoTail{
+        Mixture{{{0.5, 1.0, LogNormal{0.01}}, {0.3, 1.2, LogNormal{0.01}}, {0.2, 1.4, LogNormal{0.01}}}},
+        0.01, 0.3, 0.3};
     const std::vector<double> values = draws(truth, 20'000, 6);
     const DistributionFit fit = fit_distribution(values, "test");
     EXPECT_EQ(fit.family, "empirical with a tail");
     EXPECT_TRUE(far_tail_holds(fit.beyond, values.size()));
-    EXPECT_NEAR(DistributionQuantile(fit.distribution).moments().cv(), DistributionQuantile(truth).moments().cv(), 0.02);
+    EXPECT_NEAR(DistributionQuantile(fit.distribution).moments().cv(),
+                DistributionQuantile(truth).moments().cv(), 0.02);
     const double far = DistributionQuantile(truth)(1e-4, true);
     EXPECT_NEAR(DistributionQuantile(fit.distribution)(1e-4, true), far, 0.25 * far);
 }
@@ -117,8 +123,8 @@ TEST(FitDistributionOf, the_far_tail_is_looked_at)
         some_hold = some_hold || (tried.fits && far_tail_holds(tried.beyond, values.size()));
     }
     EXPECT_EQ(far_tail_holds(fit.beyond, values.size()), some_hold);
-    const auto normal =
-        std::find_if(fit.tried.begin(), fit.tried.end(), [](const FamilyFit& f) { return f.family == "lognormal"; });
+    const auto normal = std::find_if(fit.tried.begin(), fit.tried.end(),
+                                     [](const FamilyFit& f) { return f.family == "lognormal"; });
     ASSERT_NE(normal, fit.tried.end());
     EXPECT_FALSE(far_tail_holds(normal->beyond, values.size()));
     Distribution plain;
@@ -138,14 +144,15 @@ TEST(FitDistributionOf, rare_long_operations_are_as_wide_as_they_are)
         body.family = LogNormal{0.01};
         std::vector<double> values = draws(body, 76'800, seed);
         for (std::size_t i = 0; i < values.size(); ++i) {
-            const auto words = philox(seed + 100, {static_cast<std::uint32_t>(i), 0, 0, use(Stream::residual, Purpose::search)});
+            const auto words = philox(seed + 100, {static_cast<std::uint32_t>(i), 0, 0,
+                                                   use(Stream::residual, Purpose::search)});
             if ((words[0] + 0.5) * 0x1p-32 < 0.004) {
                 values[i] *= 1.0 + 0.1 * std::pow((words[1] + 0.5) * 0x1p-32, -1.0 / 2.5);
             }
         }
         const DistributionFit fit = fit_distribution(values, "test");
-        const double spread =
-            DistributionQuantile(fit.distribution).moments().cv() * mean_of(values) / std::sqrt(variance_of(values));
+        const double spread = DistributionQuantile(fit.distribution).moments().cv() * mean_of(values) /
+                              std::sqrt(variance_of(values));
         EXPECT_LT(spread, 2.0) << seed << " " << fit.family;
         EXPECT_GT(spread, 0.5) << seed << " " << fit.family;
     }
@@ -160,7 +167,8 @@ TEST(FitDistributionOf, spikes_keep_their_far_tail)
         body.family = LogNormal{0.02};
         std::vector<double> values = draws(body, 200'000, 9);
         for (std::size_t i = 0; i < values.size(); ++i) {
-            const auto words = philox(10, {static_cast<std::uint32_t>(i), 0, 0, use(Stream::residual, Purpose::search)});
+            const auto words =
+                philox(10, {static_cast<std::uint32_t>(i), 0, 0, use(Stream::residual, Purpose::search)});
             if ((words[0] + 0.5) * 0x1p-32 < 0.02) {
                 values[i] += 3.7e-3 * 0.5 * (std::pow((words[1] + 0.5) * 0x1p-32, -1.0 / shape) - 1.0);
             }
@@ -185,16 +193,21 @@ TEST(FitDistributionOf, a_tail_that_none_has_is_met_as_nearly_as_can_be)
         Distribution body;
         body.family = Gamma{0.1};
         std::vector<double> values = draws(body, 200'000, 11);
-        for (std::size_t i = 0; i < values.size(); i += 15'001) {  // fourteen, of which a fit to every third value sees few
+        for (std::size_t i = 0; i < values.size();
+             i += 15'001) {  // fourteen, of which a fit to every third value sees few
             values[i] = 3.7e-3 * far;
         }
         const DistributionFit fit = fit_distribution(values, "test");
-        const auto error = [](const FamilyFit& f) { return std::abs(std::log(std::max(f.beyond, 1e-300) / 10.0)); };
-        const bool some = std::any_of(fit.tried.begin(), fit.tried.end(),
-                                      [&](const FamilyFit& f) { return f.fits && far_tail_holds(f.beyond, values.size()); });
+        const auto error = [](const FamilyFit& f) {
+            return std::abs(std::log(std::max(f.beyond, 1e-300) / 10.0));
+        };
+        const bool some = std::any_of(fit.tried.begin(), fit.tried.end(), [&](const FamilyFit& f) {
+            return f.fits && far_tail_holds(f.beyond, values.size());
+        });
         none += some ? 0 : 1;
         for (const FamilyFit& other : fit.tried) {
-            EXPECT_TRUE(some || !other.fits || error(fit.tried.front()) <= error(other)) << far << ", " << other.family;
+            EXPECT_TRUE(some || !other.fits || error(fit.tried.front()) <= error(other))
+                << far << ", " << other.family;
         }
     }
     EXPECT_GT(none, 0);
@@ -214,7 +227,8 @@ TEST(FitDistributionOf, few_values_takes_no_distribution_that_foretells_nothing)
         std::mt19937_64 random(seed);
         std::student_t_distribution<double> t(1.0);
         std::vector<double> values(80);
-        std::generate(values.begin(), values.end(), [&] { return 1.0 + 0.003 * std::clamp(t(random), -8.0, 8.0); });
+        std::generate(values.begin(), values.end(),
+                      [&] { return 1.0 + 0.003 * std::clamp(t(random), -8.0, 8.0); });
         for (const FamilyFit& tried : fit_distribution(values, "test").tried) {
             foretold_nothing += std::isfinite(tried.held_out) ? 0 : 1;
             EXPECT_TRUE(std::isfinite(tried.held_out) || !tried.fits) << seed << ' ' << tried.family;

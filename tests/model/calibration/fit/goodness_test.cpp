@@ -104,13 +104,15 @@ TEST(Steady, a_slow_beginning_is_cut_off_where_it_shows)
 }
 
 /// Times of a hundredth of noise, a beginning half as long again, and a line.
-std::vector<double> times_of(std::size_t count, std::size_t warm_up, double trend, double noise, unsigned seed)
+std::vector<double> times_of(std::size_t count, std::size_t warm_up, double trend, double noise,
+                             unsigned seed)
 {
     std::mt19937_64 generator(seed);
     std::normal_distribution<double> normal;
     std::vector<double> series;
     for (std::size_t i = 0; i < count; ++i) {
-        series.push_back((i < warm_up ? 1.5 : 1.0) * (1.0 + trend * static_cast<double>(i) / static_cast<double>(count)) *
+        series.push_back((i < warm_up ? 1.5 : 1.0) *
+                         (1.0 + trend * static_cast<double>(i) / static_cast<double>(count)) *
                          std::exp(noise * normal(generator)));
     }
     return series;
@@ -142,7 +144,8 @@ TEST(Steady, nothing_is_lost_to_a_trend_nor_without_one)
             for (const std::size_t count : {20U, 100U, 300U, 1000U}) {
                 for (unsigned seed = 0; seed < 20; ++seed) {
                     const std::vector<double> series = times_of(count, 0, trend, noise, 100 + seed);
-                    lost += static_cast<double>(steady_from(series)) > 0.05 * static_cast<double>(count) ? 1 : 0;
+                    lost +=
+                        static_cast<double>(steady_from(series)) > 0.05 * static_cast<double>(count) ? 1 : 0;
                 }
             }
             EXPECT_LE(lost, 8) << "trend " << trend << ", noise " << noise;

@@ -20,7 +20,8 @@ Moments moments_of(const std::vector<double>& values)
         result.mean += value / static_cast<double>(values.size());
     }
     for (const double value : values) {
-        result.deviation += (value - result.mean) * (value - result.mean) / static_cast<double>(values.size());
+        result.deviation +=
+            (value - result.mean) * (value - result.mean) / static_cast<double>(values.size());
     }
     result.deviation = std::sqrt(result.deviation);
     return result;
@@ -30,7 +31,8 @@ constexpr std::size_t count = 20000;
 
 TEST(MemoryError, MovesWithAMeasuredPeakAsNormalNumbersDo)
 {
-    const MemoryError moved = after({.mean = 0.0, .deviation = 0.1, .own = 0.03, .ran = {}, .failed = {}}, 0.06, 0.04);
+    const MemoryError moved =
+        after({.mean = 0.0, .deviation = 0.1, .own = 0.03, .ran = {}, .failed = {}}, 0.06, 0.04);
     EXPECT_DOUBLE_EQ(moved.mean, 0.06 * 0.01 / (0.01 + 0.0025));
     EXPECT_NEAR(moved.deviation, std::sqrt(0.01 * 0.0025 / (0.01 + 0.0025)), 1e-15);
     EXPECT_NEAR(surprise({.mean = 0.01, .deviation = 0.1, .own = 0.03, .ran = {}, .failed = {}}, 0.06, 0.04),
@@ -58,7 +60,8 @@ TEST(MemoryError, OwnErrorsStay)
 /// Against rejection: common and own errors are drawn, and kept if what was seen of each plan happens.
 TEST(MemoryError, FollowsWhatHappenedToPlans)
 {
-    const MemoryError error{.mean = 0.02, .deviation = 0.1, .own = 0.05, .ran = {0.15, 0.1}, .failed = {0.05}};
+    const MemoryError error{
+        .mean = 0.02, .deviation = 0.1, .own = 0.05, .ran = {0.15, 0.1}, .failed = {0.05}};
     std::mt19937_64 generator(5);
     std::normal_distribution<double> standard;
     std::vector<double> kept;
@@ -80,7 +83,8 @@ TEST(MemoryError, FollowsWhatHappenedToPlans)
 
 TEST(MemoryError, IsNormalBeforeAnythingWasTried)
 {
-    const Moments found = moments_of(draw({.mean = 0.02, .deviation = 0.1, .own = 0.05, .ran = {}, .failed = {}}, count, 4));
+    const Moments found =
+        moments_of(draw({.mean = 0.02, .deviation = 0.1, .own = 0.05, .ran = {}, .failed = {}}, count, 4));
     EXPECT_NEAR(found.mean, 0.02, 4.0 * 0.1 / std::sqrt(count));
     EXPECT_NEAR(found.deviation, 0.1, 4.0 * 0.1 / std::sqrt(2.0 * count));
 }
@@ -91,11 +95,11 @@ TEST(MemoryError, FollowsWhatWasNotExpected)
 {
     for (const double limit : {0.5, 3.0, 30.0}) {
         const double share = 0.09 * 0.09 / (0.09 * 0.09 + 0.05 * 0.05);
-        const Moments up =
-            moments_of(draw({.mean = 0.0, .deviation = 0.09, .own = 0.05, .ran = {}, .failed = {limit}}, count, 4));
+        const Moments up = moments_of(
+            draw({.mean = 0.0, .deviation = 0.09, .own = 0.05, .ran = {}, .failed = {limit}}, count, 4));
         EXPECT_NEAR(up.mean / (share * limit), 1.0, 0.05);
-        const Moments down =
-            moments_of(draw({.mean = 0.0, .deviation = 0.09, .own = 0.05, .ran = {-limit}, .failed = {}}, count, 4));
+        const Moments down = moments_of(
+            draw({.mean = 0.0, .deviation = 0.09, .own = 0.05, .ran = {-limit}, .failed = {}}, count, 4));
         EXPECT_NEAR(down.mean / (share * -limit), 1.0, 0.05);
     }
 }
@@ -103,8 +107,8 @@ TEST(MemoryError, FollowsWhatWasNotExpected)
 /// One plan ran, and one of less predicted memory did not: their own errors explain it.
 TEST(MemoryError, OneOfSeveralMayContradictTheOthers)
 {
-    const Moments found =
-        moments_of(draw({.mean = 0.0, .deviation = 0.09, .own = 0.05, .ran = {-0.1}, .failed = {0.1}}, count, 4));
+    const Moments found = moments_of(
+        draw({.mean = 0.0, .deviation = 0.09, .own = 0.05, .ran = {-0.1}, .failed = {0.1}}, count, 4));
     EXPECT_NEAR(found.mean, 0.0, 0.01);
     EXPECT_LT(found.deviation, 0.09);
 }

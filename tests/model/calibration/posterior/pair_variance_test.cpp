@@ -54,7 +54,8 @@ TEST(PairVariance, IsThatOfCorrelatedErrorsOnTwoMachines)
     constexpr int draws = 40'000;
     double squares = 0.0;
     for (int d = 0; d < draws; ++d) {
-        const auto pair_of = [&](double deviation, double correlation) {  // difference of two correlated normal numbers
+        const auto pair_of = [&](double deviation,
+                                 double correlation) {  // difference of two correlated normal numbers
             const double one = normal(engine);
             const double other = correlation * one + std::sqrt(1.0 - square(correlation)) * normal(engine);
             return deviation * (one - other);
@@ -62,7 +63,9 @@ TEST(PairVariance, IsThatOfCorrelatedErrorsOnTwoMachines)
         const double x = 0.2 * normal(engine);                                  // variance 0.04
         const double y = 0.25 * x + std::sqrt(0.09 - 0.0025) * normal(engine);  // covariance 0.01
         const double constants = (0.8 - 0.5) * x + (0.1 - 0.4) * y;
-        squares += square(constants + pair_of(discrepancy.source, r) + pair_of(discrepancy.deviation, r * alike)) / draws;
+        squares +=
+            square(constants + pair_of(discrepancy.source, r) + pair_of(discrepancy.deviation, r * alike)) /
+            draws;
     }
     const double variance = variance_of_ratio(discrepancy, of_constants, a, b, r).sum();
     EXPECT_NEAR(squares, variance, 4.0 * std::sqrt(2.0 / draws) * variance);

@@ -155,7 +155,8 @@ TEST(StepPosterior, DrawsManyPlansWithPauses)
         plans.push_back(plan_of(1 + i % 20, 1 + i / 20, {0.0}));
     }
     int pauses = 0;
-    const std::vector<double> drawn = StepPosterior({0.0}, discrepancy).draw(plans, 3, 7, {}, [&pauses] { ++pauses; });
+    const std::vector<double> drawn =
+        StepPosterior({0.0}, discrepancy).draw(plans, 3, 7, {}, [&pauses] { ++pauses; });
     EXPECT_GT(pauses, 6);
     Discrepancy independent = discrepancy;
     independent.lengths.fill(1e-6);
@@ -177,8 +178,9 @@ TEST(StepPosterior, DrawsManyPlansWithPauses)
 
 TEST(StepPosterior, SurprisesAreThoseOfFitsWithoutTheObservation)
 {
-    const std::vector<StepObservation> all{
-        {plan_of(1, 1, {-1.0, 0.0}), 0.2}, {plan_of(2, 1, {-0.9, 0.1}), 0.15, 0.05}, {plan_of(8, 4, {-0.5, 0.4}), -0.3}};
+    const std::vector<StepObservation> all{{plan_of(1, 1, {-1.0, 0.0}), 0.2},
+                                           {plan_of(2, 1, {-0.9, 0.1}), 0.15, 0.05},
+                                           {plan_of(8, 4, {-0.5, 0.4}), -0.3}};
     const std::vector<double> surprises = StepPosterior(two_constants, usual(), all).surprises();
     for (std::size_t left = 0; left < all.size(); ++left) {
         std::vector<StepObservation> others = all;
@@ -186,14 +188,16 @@ TEST(StepPosterior, SurprisesAreThoseOfFitsWithoutTheObservation)
         const StepPosterior posterior(two_constants, usual(), others);
         const NormalMarginal expected = posterior.marginals({{all[left].plan}})[0];
         const double noise = all[left].deviation > 0.0 ? all[left].deviation : usual().repeat;
-        EXPECT_NEAR(surprises[left], (all[left].log_ratio - expected.mean) / std::hypot(expected.deviation, noise), 1e-9);
+        EXPECT_NEAR(surprises[left],
+                    (all[left].log_ratio - expected.mean) / std::hypot(expected.deviation, noise), 1e-9);
     }
 }
 
 /// Means and covariances of draws against the marginals and the prior, to five standard errors.
 void expect_moments(const std::vector<StepObservation>& observations, StepPosterior::Components components)
 {
-    const std::vector<PlanOfPosterior> plans{plan_of(1, 1, {-1.0, 0.0}), plan_of(4, 2, {-0.5, 0.3}), plan_of(4, 2, {-0.4, 0.1})};
+    const std::vector<PlanOfPosterior> plans{plan_of(1, 1, {-1.0, 0.0}), plan_of(4, 2, {-0.5, 0.3}),
+                                             plan_of(4, 2, {-0.4, 0.1})};
     Discrepancy discrepancy = usual();
     if (!components.delta && observations.empty()) {
         discrepancy.deviation = 1e-12;  // the oracle has none
@@ -201,7 +205,8 @@ void expect_moments(const std::vector<StepObservation>& observations, StepPoster
     const StepPosterior oracle(two_constants, discrepancy, observations);
     const std::vector<NormalMarginal> expected = oracle.marginals(plans);
     constexpr std::size_t count = 20000;
-    const std::vector<double> draws = StepPosterior(two_constants, usual(), observations).draw(plans, count, 5, components);
+    const std::vector<double> draws =
+        StepPosterior(two_constants, usual(), observations).draw(plans, count, 5, components);
     ASSERT_EQ(draws.size(), count * plans.size());
     for (std::size_t i = 0; i < plans.size(); ++i) {
         double mean = 0.0;
@@ -225,9 +230,11 @@ TEST(StepPosterior, DrawsHaveItsMoments)
 
 TEST(StepPosterior, DrawsOfPlansWithEqualTraitsDifferByTheirConstantsOnly)
 {
-    const std::vector<PlanOfPosterior> plans{plan_of(4, 2, {-0.5, 0.3}), plan_of(4, 2, {-0.5, 0.3}), plan_of(8, 1, {-0.5, 0.3})};
+    const std::vector<PlanOfPosterior> plans{plan_of(4, 2, {-0.5, 0.3}), plan_of(4, 2, {-0.5, 0.3}),
+                                             plan_of(8, 1, {-0.5, 0.3})};
     const std::vector<double> draws = StepPosterior(two_constants, usual()).draw(plans, 50, 1, {});
-    const std::vector<double> without = StepPosterior(two_constants, usual()).draw(plans, 50, 1, {.delta = false});
+    const std::vector<double> without =
+        StepPosterior(two_constants, usual()).draw(plans, 50, 1, {.delta = false});
     for (std::size_t d = 0; d < 50; ++d) {
         EXPECT_DOUBLE_EQ(draws[3 * d], draws[3 * d + 1]);
         EXPECT_NE(draws[3 * d], draws[3 * d + 2]);

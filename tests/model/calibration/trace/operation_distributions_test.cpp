@@ -38,8 +38,10 @@ TEST(OperationDistributions, are_of_what_position_and_step_leave)
     const OperationDistributions distributions = operation_distributions(SyntheticTrace(job, 2).next(), true);
     // Four standard errors of a standard deviation of 6,400 transfers and of 400 collectives.
     EXPECT_NEAR(sd_of(pool(distributions, KernelClass::p2p)), 0.03, 4.0 * 0.03 / std::sqrt(2.0 * 6400.0));
-    EXPECT_NEAR(sd_of(pool(distributions, KernelClass::dp_collective)), 0.03, 4.0 * 0.03 / std::sqrt(2.0 * 400.0));
-    EXPECT_NEAR(std::sqrt(distributions.communication.front().variance), 0.2, 4.0 * 0.2 / std::sqrt(2.0 * 200.0));
+    EXPECT_NEAR(sd_of(pool(distributions, KernelClass::dp_collective)), 0.03,
+                4.0 * 0.03 / std::sqrt(2.0 * 400.0));
+    EXPECT_NEAR(std::sqrt(distributions.communication.front().variance), 0.2,
+                4.0 * 0.2 / std::sqrt(2.0 * 200.0));
     for (const Signature& signature : distributions.signatures) {
         if (signature.name == "forward-send") {
             EXPECT_GT(signature.spread, 0.35);  // of means of 1, 1.5, 2, 2.5
@@ -78,9 +80,11 @@ TEST(OperationDistributions, are_of_kinds_that_take_time)
     sort_by_start(trace);
     const OperationDistributions distributions = operation_distributions(trace, true);
     EXPECT_EQ(pool(distributions, KernelClass::dp_collective).size(), 200U);
-    EXPECT_NEAR(sd_of(pool(distributions, KernelClass::dp_collective)), 0.02, 4.0 * 0.02 / std::sqrt(2.0 * 200.0));
+    EXPECT_NEAR(sd_of(pool(distributions, KernelClass::dp_collective)), 0.02,
+                4.0 * 0.02 / std::sqrt(2.0 * 200.0));
     for (const Signature& signature : distributions.signatures) {
-        EXPECT_EQ(signature.in_class, signature.name != "norm-all-reduce" && signature.name != "optimizer") << signature.name;
+        EXPECT_EQ(signature.in_class, signature.name != "norm-all-reduce" && signature.name != "optimizer")
+            << signature.name;
     }
 }
 
@@ -99,7 +103,8 @@ TEST(OperationDistributions, of_one_step_are_of_the_replicas)
 
 TEST(Calibrate, of_one_step_leaves_what_it_cannot_tell)
 {
-    for (const auto& [replicas, stages, microbatches] : {std::tuple{1, 4, 1}, {4, 1, 1}, {1, 1, 4}, {1, 1, 1}, {4, 2, 4}}) {
+    for (const auto& [replicas, stages, microbatches] :
+         {std::tuple{1, 4, 1}, {4, 1, 1}, {1, 1, 4}, {1, 1, 1}, {4, 2, 4}}) {
         SyntheticJob job;
         job.steps = 1;
         job.replicas = replicas;
@@ -107,7 +112,8 @@ TEST(Calibrate, of_one_step_leaves_what_it_cannot_tell)
         job.microbatches = microbatches;
         const Calibration calibration = calibrate(SyntheticTrace(job, 2).next());
         for (const CalibratedDistribution& distribution : calibration.distributions) {
-            EXPECT_TRUE(distribution.key == "operation" || distribution.key.starts_with("residual.")) << distribution.key;
+            EXPECT_TRUE(distribution.key == "operation" || distribution.key.starts_with("residual."))
+                << distribution.key;
         }
         EXPECT_GE(calibration.left.size(), 4U);
     }
@@ -124,7 +130,8 @@ TEST(Calibrate, of_two_distributions_of_a_key_that_of_more_values_stays)
     add_distribution(calibration, {"gpu", many});
     ASSERT_EQ(calibration.distributions.size(), 1U);
     EXPECT_EQ(calibration.distributions[0].fit.values, 400U);
-    EXPECT_NE(calibration.distributions[0].fit.distribution.source.find("than the 8 values of: eight"), std::string::npos);
+    EXPECT_NE(calibration.distributions[0].fit.distribution.source.find("than the 8 values of: eight"),
+              std::string::npos);
     add_distribution(calibration, {"gpu", few});
     EXPECT_EQ(calibration.distributions[0].fit.values, 400U);
 }
@@ -144,7 +151,8 @@ TEST(ThinTrace, drops_microbatches_and_replicas_before_steps)
     for (const std::size_t part : {2U, 5U}) {
         const Trace thin = thin_trace(trace, steps, trace.ops.size() / part);
         EXPECT_EQ(step_times(thin).size(), 30U) << part;
-        EXPECT_LT(static_cast<double>(thin.ops.size()), 1.3 * static_cast<double>(trace.ops.size() / part)) << part;
+        EXPECT_LT(static_cast<double>(thin.ops.size()), 1.3 * static_cast<double>(trace.ops.size() / part))
+            << part;
     }
     // A quarter of the microbatches and half of the replicas are the least: then steps go.
     const Trace least = thin_trace(trace, steps, trace.ops.size() / 100);

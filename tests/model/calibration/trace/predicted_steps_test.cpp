@@ -25,18 +25,19 @@ SyntheticJob job_with(const std::function<void(SyntheticJob&)>& change)
     return job;
 }
 
-const std::vector<Case> cases{{"residual", job_with([](SyntheticJob& j) { j.residual = 0.05; })},
-                              {"step", job_with([](SyntheticJob& j) { j.step = 0.03; })},
-                              {"gpu", job_with([](SyntheticJob& j) { j.gpu = 0.04; })},
-                              {"stage", job_with([](SyntheticJob& j) { j.stage = 0.05; })},
-                              {"microbatch", job_with([](SyntheticJob& j) { j.microbatch = 0.1; })},
-                              {"communication", job_with([](SyntheticJob& j) { j.communication = 0.4; })},
-                              {"slow_worker", job_with([](SyntheticJob& j) { j.slow_worker = 0.2, j.step = 0.01; })},
-                              {"long_stage", job_with([](SyntheticJob& j) { j.long_stage = 1.0, j.microbatch = 0.05; })},
-                              {"long_sequences", job_with([](SyntheticJob& j) { j.long_sequences = 0.1; })},
-                              {"all", job_with([](SyntheticJob& j) {
-                                   j.step = 0.01, j.gpu = 0.02, j.stage = 0.02, j.microbatch = 0.05, j.communication = 0.2;
-                               })}};
+const std::vector<Case> cases{
+    {"residual", job_with([](SyntheticJob& j) { j.residual = 0.05; })},
+    {"step", job_with([](SyntheticJob& j) { j.step = 0.03; })},
+    {"gpu", job_with([](SyntheticJob& j) { j.gpu = 0.04; })},
+    {"stage", job_with([](SyntheticJob& j) { j.stage = 0.05; })},
+    {"microbatch", job_with([](SyntheticJob& j) { j.microbatch = 0.1; })},
+    {"communication", job_with([](SyntheticJob& j) { j.communication = 0.4; })},
+    {"slow_worker", job_with([](SyntheticJob& j) { j.slow_worker = 0.2, j.step = 0.01; })},
+    {"long_stage", job_with([](SyntheticJob& j) { j.long_stage = 1.0, j.microbatch = 0.05; })},
+    {"long_sequences", job_with([](SyntheticJob& j) { j.long_sequences = 0.1; })},
+    {"all", job_with([](SyntheticJob& j) {
+         j.step = 0.01, j.gpu = 0.02, j.stage = 0.02, j.microbatch = 0.05, j.communication = 0.2;
+     })}};
 
 class PredictedSteps : public testing::TestWithParam<Case> {};
 
@@ -62,7 +63,9 @@ TEST_P(PredictedSteps, are_distributed_as_the_next_ones)
 }
 
 INSTANTIATE_TEST_SUITE_P(Jobs, PredictedSteps, testing::ValuesIn(cases),
-                         [](const testing::TestParamInfo<Case>& tested) { return std::string(tested.param.name); });
+                         [](const testing::TestParamInfo<Case>& tested) {
+                             return std::string(tested.param.name);
+                         });
 
 /// 95 % intervals of five components of eight jobs: of 40, more than 6 miss with probability 0.3 %. What varies in a job is found
 /// apart from what does not: its estimate is within 15 %, three standard errors of the variance of 1,000 draws; that of eight
@@ -129,7 +132,9 @@ TEST(StepGraph, a_reduction_waits_for_all_replicas)
             std::vector<int> replicas;
             for (const int wait : slot.after) {
                 replicas.push_back(
-                    trace.workers[static_cast<std::size_t>(graph.slots[static_cast<std::size_t>(wait)].worker)].dp);
+                    trace
+                        .workers[static_cast<std::size_t>(graph.slots[static_cast<std::size_t>(wait)].worker)]
+                        .dp);
             }
             EXPECT_EQ(replicas.size(), static_cast<std::size_t>(job.replicas));
         }
@@ -141,7 +146,8 @@ TEST(StepGraph, steps_with_other_operations_are_left_out)
     SyntheticJob job;
     job.steps = 6;
     Trace trace = SyntheticTrace(job, 3).next();
-    const auto of_step_4 = std::find_if(trace.ops.begin(), trace.ops.end(), [](const TraceOp& op) { return op.step == 4; });
+    const auto of_step_4 =
+        std::find_if(trace.ops.begin(), trace.ops.end(), [](const TraceOp& op) { return op.step == 4; });
     trace.ops.erase(of_step_4);
     const StepGraph graph = step_graph(trace);
     EXPECT_EQ(graph.others, std::vector<std::int32_t>{4});

@@ -37,7 +37,8 @@ Trace trace_of(const Profile& profile, unsigned seed)
     for (int rank = 0; rank < profile.ranks; ++rank) {
         double now = 0.0;
         for (int step = 0; step < profile.steps; ++step) {
-            const double shared = steps[static_cast<std::size_t>(step)] + profile.rank_in_step * normal(generator);
+            const double shared =
+                steps[static_cast<std::size_t>(step)] + profile.rank_in_step * normal(generator);
             for (int k = 0; k < 40; ++k) {
                 TraceOp op;
                 op.step = step;
@@ -46,8 +47,8 @@ Trace trace_of(const Profile& profile, unsigned seed)
                 op.sequence = k / 2;
                 op.start_s = now;
                 const double own = k % 2 == 0 ? gemms[static_cast<std::size_t>(step)] : 0.0;
-                op.duration_s =
-                    static_cast<float>((k % 2 == 0 ? 8e-4 : 2e-4) * std::exp(shared + own + profile.kernel * normal(generator)));
+                op.duration_s = static_cast<float>(
+                    (k % 2 == 0 ? 8e-4 : 2e-4) * std::exp(shared + own + profile.kernel * normal(generator)));
                 now += static_cast<double>(op.duration_s);
                 trace.ops.push_back(op);
             }
@@ -95,10 +96,12 @@ TEST(StepEffects, limits_hold_the_truth)
             EXPECT_GE(found.inside, 84) << ranks << " ranks, " << steps << " steps, " << rank_in_step;
             // The variance of three draws is chance: P(chi2(2) / 2 > F(2, 40) / (1 + 0.05^2 / 0.0092^2)) = exp(-5.2 / 30.5) =
             // 0.84, less three standard errors; of five with ranks in steps beside, 0.92 by the same.
-            EXPECT_GE(found.present, steps < 10 ? 73 : 95) << ranks << " ranks, " << steps << " steps, " << rank_in_step;
+            EXPECT_GE(found.present, steps < 10 ? 73 : 95)
+                << ranks << " ranks, " << steps << " steps, " << rank_in_step;
             Profile equal = varied;
             equal.step = 0.0;
-            EXPECT_LE(count(equal, 100).present, 5) << ranks << " ranks, " << steps << " steps, " << rank_in_step;
+            EXPECT_LE(count(equal, 100).present, 5)
+                << ranks << " ranks, " << steps << " steps, " << rank_in_step;
             if (ranks > 1) {
                 EXPECT_GE(found.stage_inside, 84) << steps << " steps, " << rank_in_step;
                 EXPECT_GE(found.stage_present, rank_in_step > 0.0 ? 100 : 0);
@@ -113,7 +116,8 @@ TEST(StepEffects, kinds_count_by_their_time)
 {
     Profile profile{1, 400};
     profile.gemms_of_step = 0.1;
-    EXPECT_NEAR(std::sqrt(step_effects(trace_of(profile, 1)).components[0].variance), 0.08, 4.0 * 0.08 / std::sqrt(800.0));
+    EXPECT_NEAR(std::sqrt(step_effects(trace_of(profile, 1)).components[0].variance), 0.08,
+                4.0 * 0.08 / std::sqrt(800.0));
 }
 
 TEST(Calibrate, profiles_tell_what_a_step_shares)
@@ -121,8 +125,8 @@ TEST(Calibrate, profiles_tell_what_a_step_shares)
     Profile profile{2, 100, 0.05, 0.02};
     const Calibration found = calibrate(trace_of(profile, 3));
     ASSERT_NE(distribution(found, "common_compute"), nullptr);
-    EXPECT_NEAR(DistributionQuantile(distribution(found, "common_compute")->fit.distribution).moments().cv(), 0.05,
-                4.0 * 0.05 / std::sqrt(200.0));
+    EXPECT_NEAR(DistributionQuantile(distribution(found, "common_compute")->fit.distribution).moments().cv(),
+                0.05, 4.0 * 0.05 / std::sqrt(200.0));
     ASSERT_NE(distribution(found, "stage"), nullptr);
     EXPECT_NEAR(DistributionQuantile(distribution(found, "stage")->fit.distribution).moments().cv(), 0.02,
                 4.0 * 0.02 / std::sqrt(198.0));
@@ -143,8 +147,9 @@ TEST(Calibrate, profiles_invent_no_steps)
     for (const int steps : {1, 3}) {
         const Calibration few = calibrate(trace_of({1, steps, 0.0, 0.0, 0.0, 0.2}, 4));
         EXPECT_EQ(distribution(few, "common_compute"), nullptr) << steps;
-        EXPECT_TRUE(std::any_of(few.left.begin(), few.left.end(), [](const auto& l) { return l.key == "common_compute"; }))
-            << steps;
+        EXPECT_TRUE(std::any_of(few.left.begin(), few.left.end(), [](const auto& l) {
+            return l.key == "common_compute";
+        })) << steps;
     }
 }
 
@@ -169,8 +174,9 @@ TEST(Calibrate, one_step_tells_the_spread_of_its_kernels)
     }
     const Calibration of_ranks = calibrate(ranks);
     ASSERT_NE(distribution(of_ranks, "residual.gemm"), nullptr);
-    EXPECT_NEAR(DistributionQuantile(distribution(of_ranks, "residual.gemm")->fit.distribution).moments().cv(), 0.05,
-                4.0 * 0.05 / std::sqrt(2000.0));
+    EXPECT_NEAR(
+        DistributionQuantile(distribution(of_ranks, "residual.gemm")->fit.distribution).moments().cv(), 0.05,
+        4.0 * 0.05 / std::sqrt(2000.0));
 }
 
 }  // namespace

@@ -18,8 +18,10 @@ namespace {
 TEST(OpKind, OfATransferIsTheSameAtBothEndsInAnySpelling)
 {
     EXPECT_EQ(op_kind("P2P-Send", test_names()).transfer, op_kind("p2p-recv", test_names()).transfer);
-    EXPECT_EQ(op_kind("forward_SEND", test_names()).transfer, op_kind("Forward_Receive", test_names()).transfer);
-    EXPECT_NE(op_kind("forward-send", test_names()).transfer, op_kind("backward-recv", test_names()).transfer);
+    EXPECT_EQ(op_kind("forward_SEND", test_names()).transfer,
+              op_kind("Forward_Receive", test_names()).transfer);
+    EXPECT_NE(op_kind("forward-send", test_names()).transfer,
+              op_kind("backward-recv", test_names()).transfer);
     EXPECT_EQ(op_kind("gemm", test_names()).transfer, "");
 }
 
@@ -56,9 +58,10 @@ TEST(ClassPools, GiveADistributionToAClassThatDiffers)
 TEST(Collectives, KindsThatDifferHaveDistributionsOfTheirOwn)
 {
     std::vector<CollectiveRun> times;
-    for (const auto& [name, cv, seed] : {std::tuple{"all_gather_perf float, 8 ranks, 1048576 bytes", 0.05, 1U},
-                                         {"all_reduce_perf float, 8 ranks, 1048576 bytes", 0.05, 2U},
-                                         {"reduce_scatter_perf float, 8 ranks, 1048576 bytes", 0.25, 3U}}) {
+    for (const auto& [name, cv, seed] :
+         {std::tuple{"all_gather_perf float, 8 ranks, 1048576 bytes", 0.05, 1U},
+          {"all_reduce_perf float, 8 ranks, 1048576 bytes", 0.05, 2U},
+          {"reduce_scatter_perf float, 8 ranks, 1048576 bytes", 0.25, 3U}}) {
         for (const double factor : factors(cv, 1000, seed)) {
             times.push_back({name, 1e-3 * factor});
         }

@@ -17,7 +17,8 @@ Matrix<float> row_of(const std::vector<float>& values)
     return a;
 }
 
-Matrix<float> quantised(Matrix<float> a, const char* format, const RoundingChoice& how = {}, TensorName name = {})
+Matrix<float> quantised(Matrix<float> a, const char* format, const RoundingChoice& how = {},
+                        TensorName name = {})
 {
     quantise(a, *number_format(format), how, name);
     return a;
@@ -34,7 +35,9 @@ TEST(NumberFormats, ErrorsStayWithinHalfAUnitOfTheLargestElementOfABlock)
         Matrix<float> b = a;
         quantise(b, format, {}, {});
         // The factor of MX may be up to half of what the largest element needs, which then saturates: at most 1 / 4 for e2m1.
-        const double widest = format.scaling == Scaling::mx ? 0.26 : format.scaling == Scaling::nvfp4 ? 0.2 : 0.0;
+        const double widest = format.scaling == Scaling::mx      ? 0.26
+                              : format.scaling == Scaling::nvfp4 ? 0.2
+                                                                 : 0.0;
         const double allowed = std::max(widest, 1.01 * format.element.unit_roundoff());
         float largest_of_all = 0.0F;
         for (const float x : a.values()) {
@@ -50,7 +53,8 @@ TEST(NumberFormats, ErrorsStayWithinHalfAUnitOfTheLargestElementOfABlock)
                 }
                 const float unit = format.scaling == Scaling::tensor ? largest_of_all : largest;
                 EXPECT_LE(error, allowed * unit) << format.name;
-                EXPECT_EQ(error > 0.0F, format.element.mantissa_bits < element::fp32.mantissa_bits) << format.name;
+                EXPECT_EQ(error > 0.0F, format.element.mantissa_bits < element::fp32.mantissa_bits)
+                    << format.name;
             }
         }
         if (format.scaling == Scaling::none) {
@@ -61,7 +65,8 @@ TEST(NumberFormats, ErrorsStayWithinHalfAUnitOfTheLargestElementOfABlock)
 
 TEST(NumberFormats, AFactorTakesTheLargestElementToTheLargestNumber)
 {
-    for (const char* format : {"fp8-e4m3", "fp8-e5m2", "fp8-e4m3-fnuz", "fp8-e5m2-fnuz", "fp8-e4m3-block", "nvfp4"}) {
+    for (const char* format :
+         {"fp8-e4m3", "fp8-e5m2", "fp8-e4m3-fnuz", "fp8-e5m2-fnuz", "fp8-e4m3-block", "nvfp4"}) {
         const auto b = values_of(quantised(row_of({0.1F, -3.7F, 1.0F}), format));
         EXPECT_NEAR(b[1], -3.7F, 3.7e-6F) << format;
     }

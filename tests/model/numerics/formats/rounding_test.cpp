@@ -14,7 +14,10 @@ namespace {
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
 /// All codes of formats of up to 19 bits; of the others about 400,000.
-std::uint32_t stride_of(const ElementFormat& format) { return format.bits() > 22 ? 9973 : format.bits() > 19 ? 11 : 1; }
+std::uint32_t stride_of(const ElementFormat& format)
+{
+    return format.bits() > 22 ? 9973 : format.bits() > 19 ? 11 : 1;
+}
 
 std::uint64_t bits_of(double x) { return std::bit_cast<std::uint64_t>(x); }
 
@@ -53,8 +56,10 @@ TEST_P(RoundingOf, MidpointsGoToTheEvenCodeAndTheirNeighboursToTheNearest)
         const double high = decoded(codes[i + 1], format);
         const double middle = 0.5 * (low + high);
         const bool exact = static_cast<float>(middle) == middle;  // else the format is as fine as FP32 there
-        const double below = exact ? std::nextafter(static_cast<float>(middle), 0.0F) : std::nextafter(middle, 0.0);
-        const double above = exact ? std::nextafter(static_cast<float>(middle), HUGE_VALF) : std::nextafter(middle, infinity);
+        const double below =
+            exact ? std::nextafter(static_cast<float>(middle), 0.0F) : std::nextafter(middle, 0.0);
+        const double above =
+            exact ? std::nextafter(static_cast<float>(middle), HUGE_VALF) : std::nextafter(middle, infinity);
         for (const double sign : {1.0, -1.0}) {
             ASSERT_EQ(rounder.nearest_even(sign * middle), sign * (codes[i] % 2 == 0 ? low : high)) << middle;
             ASSERT_EQ(rounder.nearest_even(sign * below), sign * low) << middle;
@@ -72,7 +77,8 @@ TEST_P(RoundingOf, LargestAndLeastNumbersAreThoseOfTheCodes)
     EXPECT_EQ(format.least_subnormal(), decoded(1, format));
     EXPECT_EQ(format.least_normal(), decoded(1U << format.mantissa_bits, format));
     double largest = 0.0;
-    for (std::uint32_t code = codes.back(); std::isfinite(decoded(code, format)) && code < 1U << (format.bits() - 1); ++code) {
+    for (std::uint32_t code = codes.back();
+         std::isfinite(decoded(code, format)) && code < 1U << (format.bits() - 1); ++code) {
         largest = decoded(code, format);
     }
     EXPECT_EQ(format.largest(), largest);
@@ -109,7 +115,8 @@ TEST_P(RoundingOf, NaNStaysNaN)
 
 TEST_P(RoundingOf, OnlyFnuzHasNoNegativeZero)
 {
-    EXPECT_EQ(std::signbit(rounder.nearest_even(-0.25 * format.least_subnormal())), format.specials != Specials::fnuz);
+    EXPECT_EQ(std::signbit(rounder.nearest_even(-0.25 * format.least_subnormal())),
+              format.specials != Specials::fnuz);
 }
 
 /// Binomial: the standard error of the mean of n draws that round up with probability p is sqrt(p (1 - p) / n) units.
@@ -122,8 +129,8 @@ TEST_P(RoundingOf, TheMeanOfStochasticRoundingIsWithinFourStandardErrors)
         const double x = low + share * unit;
         double up = 0.0;
         for (std::uint32_t draw = 0; draw < draws; ++draw) {
-            const double rounded =
-                rounder.stochastic(-x, philox(5, {draw, 0, 0, use(Stream::rounding, Purpose::search)})[0] * 0x1p-32);
+            const double rounded = rounder.stochastic(
+                -x, philox(5, {draw, 0, 0, use(Stream::rounding, Purpose::search)})[0] * 0x1p-32);
             ASSERT_TRUE(rounded == -low || rounded == -(low + unit)) << rounded;
             up += rounded == -low ? 0.0 : 1.0;
         }

@@ -22,16 +22,19 @@ using testing::SizeIs;
 /// peak to peak.
 class RunningJob {
 public:
-    explicit RunningJob(std::uint64_t seed) : generator_(seed) { autocorrelated_ = 0.005 * normal_(generator_); }
+    explicit RunningJob(std::uint64_t seed) : generator_(seed)
+    {
+        autocorrelated_ = 0.005 * normal_(generator_);
+    }
 
     double next()
     {
         constexpr double coefficient = 0.5;
-        autocorrelated_ =
-            coefficient * autocorrelated_ + 0.005 * std::sqrt(1.0 - coefficient * coefficient) * normal_(generator_);
+        autocorrelated_ = coefficient * autocorrelated_ +
+                          0.005 * std::sqrt(1.0 - coefficient * coefficient) * normal_(generator_);
         const double day = 7.0 * static_cast<double>(steps_++) / 86'400.0;
-        return 7.0 *
-               std::exp(0.008 * normal_(generator_) + autocorrelated_ + 0.0075 * std::sin(2.0 * std::numbers::pi * day + 1.0));
+        return 7.0 * std::exp(0.008 * normal_(generator_) + autocorrelated_ +
+                              0.0075 * std::sin(2.0 * std::numbers::pi * day + 1.0));
     }
 
 private:
@@ -42,8 +45,8 @@ private:
 };
 
 /// Runs a detector over steps 1 to `steps` whose times are multiplied by `factor(step)`.
-ChangeDetector watched(std::uint64_t seed, std::int64_t steps, const std::function<double(std::int64_t)>& factor,
-                       ChangeDetectorOptions options = {})
+ChangeDetector watched(std::uint64_t seed, std::int64_t steps,
+                       const std::function<double(std::int64_t)>& factor, ChangeDetectorOptions options = {})
 {
     RunningJob job(seed);
     ChangeDetector detector(options);
@@ -92,7 +95,8 @@ TEST(ChangeDetector, FindsASlowdownSinceWhenAndByHowMuch)
 
 TEST(ChangeDetector, FindsTheRecoveryToo)
 {
-    const auto changes = watched(2, 6000, [](std::int64_t i) { return i > 2000 && i <= 4000 ? 1.05 : 1.0; }).changes();
+    const auto changes =
+        watched(2, 6000, [](std::int64_t i) { return i > 2000 && i <= 4000 ? 1.05 : 1.0; }).changes();
     ASSERT_THAT(changes, SizeIs(2));
     EXPECT_NEAR(changes[0].size, 0.05, 0.01);
     EXPECT_NEAR(changes[1].size, -0.05 / 1.05, 0.01);
@@ -133,8 +137,9 @@ TEST(ChangeDetector, StartsItsBaselineAgainAfterAWarmUp)
 
 TEST(ChangeDetector, FindsARiseWithinTheBaseline)
 {
-    const ChangeDetector detector =
-        watched(5, 208, [](std::int64_t i) { return 1.0 + 0.15 * std::min(1.0, static_cast<double>(i) / 150.0); });
+    const ChangeDetector detector = watched(5, 208, [](std::int64_t i) {
+        return 1.0 + 0.15 * std::min(1.0, static_cast<double>(i) / 150.0);
+    });
     ASSERT_FALSE(detector.changes().empty());
     EXPECT_EQ(detector.changes()[0].kind, ChangeKind::shift);
     EXPECT_GT(detector.changes()[0].size, 0.05);
@@ -194,14 +199,16 @@ TEST(ChangeDetector, FindsTheSameInMeansOverSeveralSteps)
 }
 
 /// Autocorrelated step times of 1 s whose logarithms have this standard deviation, multiplied by `factor` from step `at` on.
-std::vector<double> autocorrelated(std::uint64_t seed, double coefficient, double deviation, int count, int at, double factor)
+std::vector<double> autocorrelated(std::uint64_t seed, double coefficient, double deviation, int count,
+                                   int at, double factor)
 {
     std::mt19937_64 generator(seed);
     std::normal_distribution<double> normal;
     double value = deviation * normal(generator);
     std::vector<double> seconds;
     for (int i = 1; i <= count; ++i) {
-        value = coefficient * value + std::sqrt(1.0 - coefficient * coefficient) * deviation * normal(generator);
+        value =
+            coefficient * value + std::sqrt(1.0 - coefficient * coefficient) * deviation * normal(generator);
         seconds.push_back(std::exp(value) * (i >= at ? factor : 1.0));
     }
     return seconds;
@@ -221,14 +228,17 @@ TEST(ChangeDetector, FindsShiftsInAutocorrelatedSteps)
                 ChangeDetector detector({});
                 int found = 0;
                 int number = 0;
-                for (const double seconds : autocorrelated(seed, coefficient, 0.003, 800, 500, expected.factor)) {
+                for (const double seconds :
+                     autocorrelated(seed, coefficient, 0.003, 800, 500, expected.factor)) {
                     detector.add({++number, seconds, 1, false});
                     if (found == 0 && number >= 500 && !detector.changes().empty()) {
                         found = number;
                     }
                 }
-                EXPECT_LE(found - 499, expected.within) << coefficient << " " << expected.factor << " " << seed;
-                EXPECT_NEAR(1.0 + detector.level_change(), expected.factor, 0.01) << coefficient << " " << seed;
+                EXPECT_LE(found - 499, expected.within)
+                    << coefficient << " " << expected.factor << " " << seed;
+                EXPECT_NEAR(1.0 + detector.level_change(), expected.factor, 0.01)
+                    << coefficient << " " << seed;
             }
         }
     }
@@ -252,7 +262,8 @@ TEST(ChangeDetector, NeverShowsALevelThatTheLastStepsContradict)
     int number = 0;
     for (const double seconds : autocorrelated(2, 0.5, 0.003, 1000, 0, 1.0)) {
         ++number;
-        detector.add({number, seconds * (1.0 + 1e-4 * std::max(0, number - 500)), 1, false});  // the level lags
+        detector.add(
+            {number, seconds * (1.0 + 1e-4 * std::max(0, number - 500)), 1, false});  // the level lags
     }
     EXPECT_NEAR(detector.level_s(), 1.05, 0.01);
 }
@@ -285,8 +296,10 @@ TEST(ChangeDetector, OneLongHangIsOneEvent)
         ++number;
         detector.add({number, number == 500 ? 3600.0 : seconds, 1, false});
     }
-    EXPECT_NEAR(detector.lasting_s(), 1.0 + 3600.0 / 995.0, 0.02);  // of 1,000 steps, of which five are a warm-up
-    EXPECT_NEAR(detector.lasting_error(1e9), 3600.0 / 995.0 / (1.0 + 3600.0 / 995.0), 0.05);  // of a mean with one event
+    EXPECT_NEAR(detector.lasting_s(), 1.0 + 3600.0 / 995.0,
+                0.02);  // of 1,000 steps, of which five are a warm-up
+    EXPECT_NEAR(detector.lasting_error(1e9), 3600.0 / 995.0 / (1.0 + 3600.0 / 995.0),
+                0.05);  // of a mean with one event
 }
 
 TEST(ChangeDetector, SizesADriftByAllOfIt)
@@ -295,7 +308,8 @@ TEST(ChangeDetector, SizesADriftByAllOfIt)
     int number = 0;
     for (const double seconds : autocorrelated(5, 0.5, 0.003, 3000, 0, 1.0)) {
         ++number;
-        detector.add({number, seconds * (1.0 + 0.08 * std::clamp((number - 500) / 2000.0, 0.0, 1.0)), 1, false});
+        detector.add(
+            {number, seconds * (1.0 + 0.08 * std::clamp((number - 500) / 2000.0, 0.0, 1.0)), 1, false});
     }
     ASSERT_THAT(detector.changes(), SizeIs(1));
     const Change drift = detector.changes().front();
@@ -308,7 +322,8 @@ TEST(ChangeDetector, SizesADriftByAllOfIt)
 }
 
 /// Autocorrelated step times of 6 s, multiplied by `factor(step, share)`, where the share is uniform from 0 to 1.
-ChangeDetector watched_mixture(std::uint64_t seed, int steps, const std::function<double(int, double)>& factor)
+ChangeDetector watched_mixture(std::uint64_t seed, int steps,
+                               const std::function<double(int, double)>& factor)
 {
     std::mt19937_64 generator(seed + 100);
     std::uniform_real_distribution<double> uniform;
@@ -326,17 +341,20 @@ constexpr std::array<std::uint64_t, 3> three_seeds{1, 2, 3};
 TEST(ChangeDetector, TakesAMixtureOfTwoStepTimesAsNoise)
 {
     for (const std::uint64_t seed : three_seeds) {
-        const ChangeDetector alternating = watched_mixture(seed, 3000, [](int i, double) { return i % 2 == 0 ? 1.5 : 1.0; });
+        const ChangeDetector alternating =
+            watched_mixture(seed, 3000, [](int i, double) { return i % 2 == 0 ? 1.5 : 1.0; });
         ASSERT_TRUE(alternating.baseline());
         EXPECT_THAT(alternating.changes(), IsEmpty()) << seed;
         EXPECT_NEAR(alternating.lasting_s(), 7.5, 0.03) << seed;
         for (const double share : {0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 0.9}) {
             for (const double excess : {0.03, 0.1, 0.5, 2.0}) {
-                const ChangeDetector detector =
-                    watched_mixture(seed, 3000, [&](int, double u) { return u < share ? 1.0 + excess : 1.0; });
+                const ChangeDetector detector = watched_mixture(seed, 3000, [&](int, double u) {
+                    return u < share ? 1.0 + excess : 1.0;
+                });
                 ASSERT_TRUE(detector.baseline());
                 EXPECT_LE(detector.changes().size(), 1) << seed << " " << share << " " << excess;
-                EXPECT_NEAR(detector.lasting_s() / (6.0 * (1.0 + share * excess)), 1.0, 3.0 * detector.lasting_error(1e9))
+                EXPECT_NEAR(detector.lasting_s() / (6.0 * (1.0 + share * excess)), 1.0,
+                            3.0 * detector.lasting_error(1e9))
                     << seed << " " << share << " " << excess;
             }
         }
@@ -347,10 +365,12 @@ TEST(ChangeDetector, FindsAShiftOnTopOfAMixture)
 {
     for (const std::uint64_t seed : three_seeds) {
         for (const double share : {0.1, 0.3, 0.5, 0.7}) {
-            const ChangeDetector detector =
-                watched_mixture(seed, 3000, [&](int i, double u) { return (u < share ? 1.1 : 1.0) * (i >= 1500 ? 1.05 : 1.0); });
+            const ChangeDetector detector = watched_mixture(seed, 3000, [&](int i, double u) {
+                return (u < share ? 1.1 : 1.0) * (i >= 1500 ? 1.05 : 1.0);
+            });
             ASSERT_THAT(detector.changes(), SizeIs(1)) << seed << " " << share;
-            EXPECT_NEAR(static_cast<double>(detector.changes()[0].since), 1500.0, 30.0) << seed << " " << share;
+            EXPECT_NEAR(static_cast<double>(detector.changes()[0].since), 1500.0, 30.0)
+                << seed << " " << share;
             EXPECT_NEAR(detector.changes()[0].size, 0.05, 0.02) << seed << " " << share;
         }
     }
@@ -359,8 +379,9 @@ TEST(ChangeDetector, FindsAShiftOnTopOfAMixture)
 TEST(ChangeDetector, ForecastsByTheShareOfSlowStepsOfToday)
 {
     for (const std::uint64_t seed : three_seeds) {
-        const ChangeDetector detector =
-            watched_mixture(seed, 3000, [](int i, double u) { return u < (i < 1500 ? 0.05 : 0.3) ? 1.2 : 1.0; });
+        const ChangeDetector detector = watched_mixture(seed, 3000, [](int i, double u) {
+            return u < (i < 1500 ? 0.05 : 0.3) ? 1.2 : 1.0;
+        });
         EXPECT_LE(detector.changes().size(), 1) << seed;
         EXPECT_NEAR(detector.lasting_s(), 6.36, 0.04) << seed;
     }
@@ -370,8 +391,9 @@ TEST(ChangeDetector, TakesABlockOfSlowStepsAsOneEvent)
 {
     for (const int length : {3, 4, 5, 6, 10, 20}) {
         for (const double excess : {0.1, 2.0}) {
-            const ChangeDetector detector =
-                watched_mixture(1, 2000, [&](int i, double) { return i >= 1000 && i < 1000 + length ? 1.0 + excess : 1.0; });
+            const ChangeDetector detector = watched_mixture(1, 2000, [&](int i, double) {
+                return i >= 1000 && i < 1000 + length ? 1.0 + excess : 1.0;
+            });
             EXPECT_THAT(detector.changes(), IsEmpty()) << length << " " << excess;
             EXPECT_NEAR(detector.level_change(), 0.0, 0.002) << length << " " << excess;
             std::int64_t slow = 0;
@@ -384,14 +406,16 @@ TEST(ChangeDetector, TakesABlockOfSlowStepsAsOneEvent)
                 ASSERT_THAT(detector.spikes(), SizeIs(1)) << length;
                 EXPECT_EQ(detector.spikes()[0].number, 999 + length);
             }
-            EXPECT_NEAR(detector.lasting_s(), 6.0 * (1.0 + excess * length / 1995.0), 0.01) << length << " " << excess;
+            EXPECT_NEAR(detector.lasting_s(), 6.0 * (1.0 + excess * length / 1995.0), 0.01)
+                << length << " " << excess;
         }
     }
 }
 
 TEST(ChangeDetector, TellsASlowBlockThatStillLasts)
 {
-    const ChangeDetector detector = watched_mixture(1, 1009, [](int i, double) { return i >= 1000 ? 1.5 : 1.0; });
+    const ChangeDetector detector =
+        watched_mixture(1, 1009, [](int i, double) { return i >= 1000 ? 1.5 : 1.0; });
     ASSERT_THAT(detector.changes(), SizeIs(1));
     EXPECT_EQ(detector.changes()[0].since, 1000);
 }
@@ -406,7 +430,8 @@ TEST(ChangeDetector, SizesADriftAsTheLevelNow)
                 });
                 ASSERT_THAT(detector.changes(), SizeIs(1)) << seed << " " << length << " " << size;
                 EXPECT_EQ(detector.changes()[0].kind, ChangeKind::drift);
-                EXPECT_NEAR(detector.changes()[0].size, detector.level_change(), 0.003) << seed << " " << length << " " << size;
+                EXPECT_NEAR(detector.changes()[0].size, detector.level_change(), 0.003)
+                    << seed << " " << length << " " << size;
                 EXPECT_LE(detector.changes()[0].since, 1000 + length) << seed << " " << length << " " << size;
             }
         }

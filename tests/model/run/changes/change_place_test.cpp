@@ -17,8 +17,9 @@ std::vector<double> shifted(std::size_t count, std::size_t at)
 
 TEST(LikeliestShift, FindsThePlaceExactlyWithoutNoise)
 {
-    for (const Autoregression& noise : {Autoregression{.coefficients = {0.0}, .innovation_deviation = 0.2},
-                                        Autoregression{.coefficients = {0.5, 0.3, 0.1}, .innovation_deviation = 0.2}}) {
+    for (const Autoregression& noise :
+         {Autoregression{.coefficients = {0.0}, .innovation_deviation = 0.2},
+          Autoregression{.coefficients = {0.5, 0.3, 0.1}, .innovation_deviation = 0.2}}) {
         const ChangePlace place = likeliest_shift(shifted(60, 40), noise);
         EXPECT_EQ(place.index, 40U);
         EXPECT_LE(place.low, 40U);
@@ -28,8 +29,10 @@ TEST(LikeliestShift, FindsThePlaceExactlyWithoutNoise)
 
 TEST(LikeliestShift, IsLessCertainWhereTheNoiseIsLarger)
 {
-    const ChangePlace near = likeliest_shift(shifted(60, 40), {.coefficients = {0.0}, .innovation_deviation = 0.5});
-    const ChangePlace far = likeliest_shift(shifted(60, 40), {.coefficients = {0.0}, .innovation_deviation = 1.5});
+    const ChangePlace near =
+        likeliest_shift(shifted(60, 40), {.coefficients = {0.0}, .innovation_deviation = 0.5});
+    const ChangePlace far =
+        likeliest_shift(shifted(60, 40), {.coefficients = {0.0}, .innovation_deviation = 1.5});
     EXPECT_LT(far.low, near.low);
     EXPECT_GT(far.high, near.high);
 }

@@ -41,7 +41,8 @@ struct Case {
 
     std::vector<Chunk> balanced(double capacity) const
     {
-        return std::get<std::vector<Chunk>>(balanced_layout(costs, *program, plan, memory_model(), Bytes{capacity}));
+        return std::get<std::vector<Chunk>>(
+            balanced_layout(costs, *program, plan, memory_model(), Bytes{capacity}));
     }
     /// Seconds that the busiest stage takes for the forward and backward passes of a microbatch.
     double busiest(const std::vector<Chunk>& chunks) const
@@ -179,13 +180,14 @@ TEST(BalancedLayout, IsNoWorseThanEvenSplits)
     double excess = 0.0;
     int fitting = 0;
     int found = 0;
-    for (const Shape& shape :
-         {Shape{Schedule::interleaved, 2, 2}, Shape{Schedule::interleaved, 3, 2}, Shape{Schedule::interleaved, 2, 3},
-          Shape{Schedule::zb_v, 2, 2}, Shape{Schedule::zb_v, 3, 2}, Shape{Schedule::v_half, 3, 2},
-          Shape{Schedule::dualpipe_v, 3, 2}, Shape{Schedule::dualpipe, 4, 2}}) {
+    for (const Shape& shape : {Shape{Schedule::interleaved, 2, 2}, Shape{Schedule::interleaved, 3, 2},
+                               Shape{Schedule::interleaved, 2, 3}, Shape{Schedule::zb_v, 2, 2},
+                               Shape{Schedule::zb_v, 3, 2}, Shape{Schedule::v_half, 3, 2},
+                               Shape{Schedule::dualpipe_v, 3, 2}, Shape{Schedule::dualpipe, 4, 2}}) {
         for (int i = 0; i < 12; ++i) {
             const int parts = network_parts(shape.schedule, shape.pp, shape.v);
-            const Case c(uneven(parts + static_cast<int>(random() % 5), random), shape.schedule, shape.pp, shape.v, 6 * shape.pp);
+            const Case c(uneven(parts + static_cast<int>(random() % 5), random), shape.schedule, shape.pp,
+                         shape.v, 6 * shape.pp);
             for (const double capacity : capacities(c)) {
                 const std::vector<Chunk> chunks = c.balanced(capacity);
                 const bool fits = c.memory(chunks) <= capacity;
@@ -193,7 +195,8 @@ TEST(BalancedLayout, IsNoWorseThanEvenSplits)
                     const auto even = c.even(split);
                     if (even && c.memory(*even) <= capacity) {
                         EXPECT_TRUE(fits) << name(shape.schedule) << " " << i;
-                        EXPECT_LE(c.busiest(chunks), c.busiest(*even) * (1.0 + rounding)) << name(shape.schedule) << " " << i;
+                        EXPECT_LE(c.busiest(chunks), c.busiest(*even) * (1.0 + rounding))
+                            << name(shape.schedule) << " " << i;
                     }
                 }
                 const double best = c.best(capacity);
@@ -230,14 +233,16 @@ TEST(BalancedLayout, KeepsTheEndsShort)
         return layers;
     };
     const double enough = 1e12;
-    EXPECT_EQ(lengths(Case(costs, Schedule::one_f_one_b, 4, 1, 8).balanced(enough)), (std::vector{2, 3, 3, 2}));
+    EXPECT_EQ(lengths(Case(costs, Schedule::one_f_one_b, 4, 1, 8).balanced(enough)),
+              (std::vector{2, 3, 3, 2}));
     EXPECT_EQ(lengths(Case(costs, Schedule::one_f_one_b, 3, 1, 8).balanced(enough)), (std::vector{3, 4, 3}));
     // A V has the first and the last chunk on one stage: three and two on each.
     const Case vee(costs, Schedule::zb_v, 2, 2, 8);
     EXPECT_DOUBLE_EQ(vee.busiest(vee.balanced(enough)), 5.0);
     // A head as long as two layers.
     costs.head.forward.compute_s = 2.0;
-    EXPECT_EQ(lengths(Case(costs, Schedule::one_f_one_b, 4, 1, 8).balanced(enough)), (std::vector{3, 3, 3, 1}));
+    EXPECT_EQ(lengths(Case(costs, Schedule::one_f_one_b, 4, 1, 8).balanced(enough)),
+              (std::vector{3, 3, 3, 1}));
 }
 
 /// As many chunks as layers and two: embedding and head have one of their own. One chunk more is one too many.
@@ -253,7 +258,8 @@ TEST(BalancedLayout, FillsEachChunk)
     EXPECT_EQ(chunks[1].layers, 1);
     EXPECT_EQ(chunks.back().layers, 0);
     const Case seven(costs, Schedule::one_f_one_b, 7, 1, 8);
-    const auto refused = balanced_layout(costs, *seven.program, seven.plan, seven.memory_model(), Bytes{1e12});
+    const auto refused =
+        balanced_layout(costs, *seven.program, seven.plan, seven.memory_model(), Bytes{1e12});
     EXPECT_EQ(std::get<Infeasible>(refused).reason, Reason::layers_and_chunks);
     const Case one(costs, Schedule::one_f_one_b, 1, 1, 8);
     EXPECT_EQ(one.balanced(1e12).front().layers, 4);

@@ -74,7 +74,8 @@ TEST(Breakdown, PartsSumToTheStep)
             EXPECT_GE(stage.waiting_s, -single_precision_of_graph * step.step_s);
             EXPECT_NEAR(stage.step_s(), step.step_s, single_precision_of_graph * step.step_s);
             const StepParts parts = step_parts(stage);
-            EXPECT_NEAR(std::accumulate(parts.begin(), parts.end(), 0.0), step.step_s, single_precision_of_graph * step.step_s);
+            EXPECT_NEAR(std::accumulate(parts.begin(), parts.end(), 0.0), step.step_s,
+                        single_precision_of_graph * step.step_s);
         }
     });
 }
@@ -117,7 +118,8 @@ TEST(Breakdown, FullRecomputeIsTheForwardPassAgain)
         }
     }
     const int layers = of.compiled.chunks.front().layers;
-    constexpr double fused = 1e-3;  // the first kernel of the backward pass with the last one of the forward pass
+    constexpr double fused =
+        1e-3;  // the first kernel of the backward pass with the last one of the forward pass
     EXPECT_NEAR(again_s, passes * layers * layers_s, fused * again_s);
 }
 

@@ -22,7 +22,8 @@ std::vector<double> seconds_of(const ExecutionGraph& graph)
     for (std::size_t i = 0; i < graph.distribution.size(); ++i) {
         const OpDistribution& op = graph.distribution[i];
         if (i % own < passes) {
-            seconds[i / own * passes + i % own] = static_cast<double>(op.compute_s) + static_cast<double>(op.communication_s);
+            seconds[i / own * passes + i % own] =
+                static_cast<double>(op.compute_s) + static_cast<double>(op.communication_s);
         }
     }
     return seconds;
@@ -44,7 +45,8 @@ TEST(BusiestStage, IsNeverLongerThanTheStep)
     for (const ScheduleShape& shape : shapes()) {
         for (int repeat = 0; repeat < 20; ++repeat) {
             const ExecutionGraph graph = random_graph(shape, DataParallelOverlap::on, random);
-            EXPECT_LE(busiest_stage(shape, seconds_of(graph)), replayed_step(graph) * (1.0 + 1e-12)) << name(shape.schedule);
+            EXPECT_LE(busiest_stage(shape, seconds_of(graph)), replayed_step(graph) * (1.0 + 1e-12))
+                << name(shape.schedule);
         }
     }
 }
@@ -80,8 +82,9 @@ TEST(BusiestStage, IsTheLongestOfItsPaths)
 /// A step of p - 1 + m v passes of each kind, where nothing else takes time.
 TEST(BusiestStage, IsTheStepWhereStagesAreAlike)
 {
-    for (const ScheduleShape& shape : {ScheduleShape{Schedule::gpipe, 4, 12, 1}, ScheduleShape{Schedule::one_f_one_b, 8, 20, 1},
-                                       ScheduleShape{Schedule::interleaved, 4, 16, 3}}) {
+    for (const ScheduleShape& shape :
+         {ScheduleShape{Schedule::gpipe, 4, 12, 1}, ScheduleShape{Schedule::one_f_one_b, 8, 20, 1},
+          ScheduleShape{Schedule::interleaved, 4, 16, 3}}) {
         ExecutionGraph graph = empty_graph(shape, DataParallelOverlap::on);
         for (std::size_t i = 0; i < graph.distribution.size(); ++i) {
             graph.distribution[i].compute_s = i % 2 == 0 ? 1.0F : 2.0F;

@@ -58,12 +58,15 @@ TEST(DataParallel, WithoutOverlapAllIsExposed)
     const ChunkPass chunk = lasting(pass, 1.0);
     const ParallelPlan none = sharded_plan(Sharding::none, DataParallelOverlap::off);
     const ParallelPlan zero1 = sharded_plan(Sharding::zero1, DataParallelOverlap::off);
-    EXPECT_NEAR(PlacedExchange(none, c)->reduction(own, chunk, 10, true).exposed(), 2.0 * 4e9 * one_way, single_precision);
+    EXPECT_NEAR(PlacedExchange(none, c)->reduction(own, chunk, 10, true).exposed(), 2.0 * 4e9 * one_way,
+                single_precision);
     EXPECT_EQ(PlacedExchange(none, c)->gathering(own, chunk, 10).exposed(), 0.0F);
     EXPECT_EQ(PlacedExchange(none, c)->reduction(own, chunk, 10, true).all_reduce, 1.0F);
     EXPECT_EQ(PlacedExchange(zero1, c)->reduction(own, chunk, 10, true).all_reduce, 0.0F);
-    EXPECT_NEAR(PlacedExchange(zero1, c)->reduction(own, chunk, 10, true).exposed(), 4e9 * one_way, single_precision);
-    EXPECT_NEAR(PlacedExchange(zero1, c)->gathering(own, chunk, 10).exposed(), 2e9 * one_way, single_precision);
+    EXPECT_NEAR(PlacedExchange(zero1, c)->reduction(own, chunk, 10, true).exposed(), 4e9 * one_way,
+                single_precision);
+    EXPECT_NEAR(PlacedExchange(zero1, c)->gathering(own, chunk, 10).exposed(), 2e9 * one_way,
+                single_precision);
     EXPECT_DOUBLE_EQ(PlacedExchange(none, c)->updated(own), 1e9);
     EXPECT_DOUBLE_EQ(PlacedExchange(zero1, c)->updated(own), 1e9 / 8.0);
 }
@@ -76,11 +79,14 @@ TEST(DataParallel, MessagesHaveTheTypesOfTheNumbers)
     const ChunkPass chunk = lasting(pass, 1.0);
     const ParallelPlan zero1 = sharded_plan(Sharding::zero1, DataParallelOverlap::off);
     OptimizerSettings wide{.parameters = NumberType::fp32};
-    EXPECT_NEAR(PlacedExchange(zero1, c, wide)->gathering(own, chunk, 10).exposed(), 4e9 * one_way, single_precision);
+    EXPECT_NEAR(PlacedExchange(zero1, c, wide)->gathering(own, chunk, 10).exposed(), 4e9 * one_way,
+                single_precision);
     Cluster reduces_in_16_bits = c;
     reduces_in_16_bits.stack.gradient_bytes = 2.0;
     const auto sent = [&](const OptimizerSettings& optimizer) {
-        return PlacedExchange(zero1, reduces_in_16_bits, optimizer)->reduction(own, chunk, 10, true).exposed();
+        return PlacedExchange(zero1, reduces_in_16_bits, optimizer)
+            ->reduction(own, chunk, 10, true)
+            .exposed();
     };
     EXPECT_NEAR(sent({}), 2e9 * one_way, single_precision);
     EXPECT_NEAR(sent(wide), 4e9 * one_way, single_precision);
@@ -96,11 +102,14 @@ TEST(DataParallel, BucketsHideBehindTheLastPass)
     const PlacedExchange exchange(plan, c);
     PassCost pass;
     const double all = 4e9 * one_way;
-    EXPECT_NEAR(exchange->reduction(own, lasting(pass, 10.0), 10, true).exposed(), 0.1 * all, single_precision);
-    EXPECT_NEAR(exchange->reduction(own, lasting(pass, 0.5 * all), 10, true).exposed(), all - 0.9 * 0.5 * all, single_precision);
+    EXPECT_NEAR(exchange->reduction(own, lasting(pass, 10.0), 10, true).exposed(), 0.1 * all,
+                single_precision);
+    EXPECT_NEAR(exchange->reduction(own, lasting(pass, 0.5 * all), 10, true).exposed(), all - 0.9 * 0.5 * all,
+                single_precision);
     EXPECT_NEAR(exchange->reduction(own, lasting(pass, 10.0), 10, false).exposed(), all,
                 single_precision);  // other chunks' reductions come after it
-    EXPECT_NEAR(exchange->gathering(own, lasting(pass, 10.0), 10).exposed(), 0.1 * 2e9 * one_way, single_precision);
+    EXPECT_NEAR(exchange->gathering(own, lasting(pass, 10.0), 10).exposed(), 0.1 * 2e9 * one_way,
+                single_precision);
 }
 
 /// A pass whose messages have the links all the time hides nothing on these, whether compute hides the messages or not.
@@ -118,7 +127,8 @@ TEST(DataParallel, AMessageHasItsLinksForItself)
         EXPECT_NEAR(inside->reduction(own, {*pass, 1}, 10, true).exposed(), 4e9 * one_way, single_precision);
         pass->in_nodes_s = 0.0;
         pass->between_nodes_s = 10.0;  // other links than the exchange's
-        EXPECT_NEAR(inside->reduction(own, {*pass, 1}, 10, true).exposed(), 0.1 * 4e9 * one_way, single_precision);
+        EXPECT_NEAR(inside->reduction(own, {*pass, 1}, 10, true).exposed(), 0.1 * 4e9 * one_way,
+                    single_precision);
     }
     ParallelPlan over_nodes = sharded_plan(Sharding::zero1, DataParallelOverlap::on);
     over_nodes.dp = 16;
@@ -146,8 +156,8 @@ TEST(DataParallel, LayerwiseShardingLeavesOneLayer)
     for (const Sharding sharding : {Sharding::zero2, Sharding::zero3}) {
         const ParallelPlan plan = sharded_plan(sharding, DataParallelOverlap::on);
         PassCost pass;
-        EXPECT_NEAR(PlacedExchange(plan, c)->reduction(own, lasting(pass, 0.0), 10, true).exposed(), 0.1 * 4e9 * one_way,
-                    single_precision);
+        EXPECT_NEAR(PlacedExchange(plan, c)->reduction(own, lasting(pass, 0.0), 10, true).exposed(),
+                    0.1 * 4e9 * one_way, single_precision);
         EXPECT_DOUBLE_EQ(PlacedExchange(plan, c)->updated(own), 1e9 / 8.0);
     }
 }
@@ -177,8 +187,8 @@ TEST(DataParallel, ExpertsAreReducedBetweenTheirCopies)
     plan.ep = 4;
     const Parameters experts{1e9, 1e9};
     PassCost pass;
-    EXPECT_NEAR(PlacedExchange(plan, c)->reduction(experts, lasting(pass, 0.0), 1, true).exposed(), 0.5 * 4e9 / 100e9,
-                single_precision);
+    EXPECT_NEAR(PlacedExchange(plan, c)->reduction(experts, lasting(pass, 0.0), 1, true).exposed(),
+                0.5 * 4e9 / 100e9, single_precision);
     EXPECT_DOUBLE_EQ(PlacedExchange(plan, c)->updated(experts), 1e9 / 2.0);
 }
 
@@ -190,7 +200,8 @@ TEST(DataParallel, ContextParallelMembersReduceTogether)
     plan.dp = 4;
     plan.cp = 2;
     PassCost pass;
-    EXPECT_NEAR(PlacedExchange(plan, c)->reduction(own, lasting(pass, 0.0), 1, true).exposed(), 4e9 * one_way, single_precision);
+    EXPECT_NEAR(PlacedExchange(plan, c)->reduction(own, lasting(pass, 0.0), 1, true).exposed(), 4e9 * one_way,
+                single_precision);
     EXPECT_DOUBLE_EQ(PlacedExchange(plan, c)->updated(own), 1e9 / 8.0);
 }
 

@@ -23,8 +23,8 @@ MemoryUse memory_of(LayerCosts costs, int layers, const ParallelPlan& plan, int 
                     const OptimizerSettings& optimizer = {}, const MemoryRules& rules = {})
 {
     costs.layers.assign(layers, 0);
-    const auto program =
-        std::get<std::shared_ptr<const Program>>(compiled_program({plan.schedule, plan.pp, microbatches, plan.chunks}));
+    const auto program = std::get<std::shared_ptr<const Program>>(
+        compiled_program({plan.schedule, plan.pp, microbatches, plan.chunks}));
     std::vector<ChunkParts> chunks;
     const auto layers_of = layout(layers, plan);
     for (const Chunk& chunk : std::get<std::vector<Chunk>>(layers_of)) {
@@ -55,16 +55,22 @@ TEST(Memory, HoldsTheActivationsOfTheFirstStage)
     const int layers = 64;
     for (const int p : {1, 2, 4, 8}) {
         const double one_stage = static_cast<double>(layers) / p;
-        EXPECT_EQ(memory_of(counting(), layers, pipeline_plan(Schedule::one_f_one_b, p, 1, 1), 4 * p).activations.si, layers);
+        EXPECT_EQ(memory_of(counting(), layers, pipeline_plan(Schedule::one_f_one_b, p, 1, 1), 4 * p)
+                      .activations.si,
+                  layers);
         const double held = p == 1 ? 1.0 : 4.0 * p;  // microbatches: without a pipeline one at a time
-        EXPECT_EQ(memory_of(counting(), layers, pipeline_plan(Schedule::gpipe, p, 1, 1), 4 * p).activations.si, held * one_stage);
+        EXPECT_EQ(
+            memory_of(counting(), layers, pipeline_plan(Schedule::gpipe, p, 1, 1), 4 * p).activations.si,
+            held * one_stage);
         if (p > 1) {
-            EXPECT_NEAR(memory_of(counting(), layers, pipeline_plan(Schedule::interleaved, p, 4, 1), 4 * p).activations.si,
+            EXPECT_NEAR(memory_of(counting(), layers, pipeline_plan(Schedule::interleaved, p, 4, 1), 4 * p)
+                            .activations.si,
                         layers * (1.0 + (p - 1.0) / (p * 4.0)), 1e-9);
         }
     }
     // Fewer microbatches than stages: no more than there are.
-    EXPECT_EQ(memory_of(counting(), layers, pipeline_plan(Schedule::one_f_one_b, 8, 1, 1), 3).activations.si, 3.0 * 8.0);
+    EXPECT_EQ(memory_of(counting(), layers, pipeline_plan(Schedule::one_f_one_b, 8, 1, 1), 3).activations.si,
+              3.0 * 8.0);
 }
 
 /// Stage s of 1F1B holds p - s microbatches: with the head's weight on the last stage it becomes the fullest.
@@ -106,8 +112,8 @@ TEST(Memory, FollowsThePrecision)
     const auto per_parameter = [](Precision precision, int dp) {
         Workload w = workload_of(gpt(2, 1024, 16));
         w.precision = precision;
-        const MemoryUse use =
-            memory_of(counting(1e6), 1, pipeline_plan(Schedule::one_f_one_b, 1, 1, dp), 8, network_of(w).optimizer);
+        const MemoryUse use = memory_of(counting(1e6), 1, pipeline_plan(Schedule::one_f_one_b, 1, 1, dp), 8,
+                                        network_of(w).optimizer);
         return (use.parameters + use.gradients + use.optimizer_state).si / 1e6;
     };
     for (const Precision precision : {Precision::fp32, Precision::tf32}) {
@@ -181,7 +187,8 @@ TEST(Memory, ExpertsAreDividedByTheirCopies)
 }
 
 /// All in 16 bits: weights, gradients and two moments.
-constexpr OptimizerSettings pure{.states = NumberType::bf16, .master = MasterCopy::none, .gradients = NumberType::bf16};
+constexpr OptimizerSettings pure{
+    .states = NumberType::bf16, .master = MasterCopy::none, .gradients = NumberType::bf16};
 constexpr MemoryRules pytorch{.loss_saved = 4.0,
                               .loss_peak = 12.0,
                               .loss_peak_divided = 16.0,
@@ -271,7 +278,8 @@ TEST(Memory, PagesStatesThatDoNotFit)
     paged.paged = true;
     LayerCosts costs = counting(0.6e9);
     costs.kinds.front().saved_bytes = 5e9;
-    const MemoryUse use = memory_of(costs, 10, pipeline_plan(Schedule::one_f_one_b, 1, 1, 1), 1, paged, pytorch);
+    const MemoryUse use =
+        memory_of(costs, 10, pipeline_plan(Schedule::one_f_one_b, 1, 1, 1), 1, paged, pytorch);
     EXPECT_DOUBLE_EQ(use.total().si, 80e9);
     EXPECT_DOUBLE_EQ(use.host.si, 9e9);
     EXPECT_DOUBLE_EQ((use.optimizer_state + use.host).si, 24e9);

@@ -47,7 +47,8 @@ TEST(OuterExchange, TakesWhatItsBytesTake)
     cluster.tiers.back().aggregate = BytesPerSecond{8e9};  // of 8 GPUs
     const Parameters own{.all = 1e9};
     const auto time = [&](const ParallelPlan& plan) {
-        return outer_exchange_time(own, plan, exchange_groups(plan_of_building(plan, cluster), cluster), cluster);
+        return outer_exchange_time(own, plan, exchange_groups(plan_of_building(plan, cluster), cluster),
+                                   cluster);
     };
     for (const int count : {2, 4}) {
         ParallelPlan plan = apart(1, 1, 8 * count, 30);
@@ -77,7 +78,9 @@ TEST(OuterExchange, AddsItsShareToTheStepOfABuilding)
             };
             const ExecutionGraph building = graph_of(of_building, with(plan_of(4, 4, 4)));
             const double inner_s = noise_free_step(building).step_s;
-            const auto step_s = [&](int steps) { return noise_free_step(graph_of(problem, with(apart(4, 4, 8, steps)))).step_s; };
+            const auto step_s = [&](int steps) {
+                return noise_free_step(graph_of(problem, with(apart(4, 4, 8, steps)))).step_s;
+            };
             EXPECT_NEAR(step_s(10'000), inner_s, 1e-3 * inner_s);
             const double exchange_s = 2.0 * (step_s(2) - inner_s);
             EXPECT_GT(exchange_s, 0.0);
@@ -123,7 +126,8 @@ TEST(OuterExchange, ARoundIsTheSlowestBuilding)
     for (const double seconds : model) {
         model_s += seconds / static_cast<double>(model.size());
     }
-    const double error = 4.0 * std::sqrt(2.0 * (squares - brute_s * brute_s) / rounds);  // four standard errors of the difference
+    const double error = 4.0 * std::sqrt(2.0 * (squares - brute_s * brute_s) /
+                                         rounds);  // four standard errors of the difference
     EXPECT_GT(model_s, brute_s - error);
     EXPECT_LT(model_s, 1.01 * brute_s + error);
 }
@@ -171,7 +175,8 @@ TEST(OuterExchange, ItsPriceIsSteps)
     const auto trained = [](const Problem& of, const ParallelPlan& plan) {
         Predictor predictor(of);
         const PhaseDraws draws = predictor.sample(plan, {0, 64, 2}, {});
-        return std::pair{std::get<NoiseFree>(predictor.bound(plan)).training_s, predictor.summarise(plan, draws, 2, {}, {})};
+        return std::pair{std::get<NoiseFree>(predictor.bound(plan)).training_s,
+                         predictor.summarise(plan, draws, 2, {}, {})};
     };
     Problem priced = problem;
     priced.local.by_groups = {1.0, 1.0, 1.5};
@@ -179,7 +184,8 @@ TEST(OuterExchange, ItsPriceIsSteps)
     const auto [bound, free] = trained(problem, plan);
     const auto [dear_bound, dear] = trained(priced, plan);
     EXPECT_NEAR(dear_bound, 1.5 * bound, 1e-9 * bound);
-    EXPECT_NEAR(dear.training.mean.value, 1.5 * free.training.mean.value, dear.step.mean.value) << "whole steps";
+    EXPECT_NEAR(dear.training.mean.value, 1.5 * free.training.mean.value, dear.step.mean.value)
+        << "whole steps";
     EXPECT_EQ(dear.step.p99.value, free.step.p99.value);
     EXPECT_LE(bound, free.training.mean.value);
     const ParallelPlan synchronous = apart(4, 4, 8, 1);

@@ -30,7 +30,8 @@ Problem on_nodes(bool mixture, int node)
 std::variant<CompiledPlan, Infeasible> compiled(const Problem& problem, const ParallelPlan& plan,
                                                 CompileFor purpose = CompileFor::noise_free_step)
 {
-    PlanCompiler compiler({problem.workload, problem.phases.front(), problem.cluster, problem.noise, problem.memory_limit});
+    PlanCompiler compiler(
+        {problem.workload, problem.phases.front(), problem.cluster, problem.noise, problem.memory_limit});
     return compiler.compile(plan, purpose);
 }
 
@@ -58,7 +59,8 @@ TEST(PlacedGroups, AcrossNodesAreAsSlowAsOnNodesOfOneGpu)
         const ExecutionGraph graph_apart = std::get<CompiledPlan>(compiled(apart, plan)).graph;
         EXPECT_DOUBLE_EQ(communication_s(graph), communication_s(graph_apart)) << mixture;
         const double step_s = noise_free_step(graph).step_s;
-        EXPECT_NEAR(noise_free_step(graph_apart).step_s, step_s, 0.01 * step_s) << mixture;  // messages between stages differ
+        EXPECT_NEAR(noise_free_step(graph_apart).step_s, step_s, 0.01 * step_s)
+            << mixture;  // messages between stages differ
         plan.order = PlacementOrder::tp_dp_pp;
         const ExecutionGraph together = std::get<CompiledPlan>(compiled(problem, plan)).graph;
         EXPECT_LT(communication_s(together), 0.8 * communication_s(graph)) << mixture;
@@ -75,22 +77,24 @@ TEST(PlacedGroups, TheSlowestReplicasSetTheStep)
     plan.ep = 64;
     const ExecutionGraph graph = std::get<CompiledPlan>(compiled(problem, plan)).graph;
     // The fourth group has GPUs 192 to 255: 24 in the third rack, 40 in the fourth. The second and the eighth have 8 in one.
-    const LayerShape shape = layer_shape(plan, problem.phases.front().sequence, problem.phases.front().global_batch);
+    const LayerShape shape =
+        layer_shape(plan, problem.phases.front().sequence, problem.phases.front().global_batch);
     double slowest_s = 0.0;
     for (int set = 0; set < 9; ++set) {
         std::vector<int> members(64);
         std::iota(members.begin(), members.end(), 64 * set);
         LayerGroups groups = neighbouring_groups(shape, problem.cluster);
         groups.of(GroupKind::expert) = {group_of_members(members, problem.cluster)};
-        const LayerCosts costs =
-            layer_costs(network_of(problem.workload), problem.workload.precision, shape, groups, problem.cluster);
+        const LayerCosts costs = layer_costs(network_of(problem.workload), problem.workload.precision, shape,
+                                             groups, problem.cluster);
         slowest_s = std::max(slowest_s, costs.typical().forward.communication_s);
     }
     const OpDistribution& forward = graph.distribution[graph.distribution_at(0, Pass::forward)];
-    EXPECT_NEAR(static_cast<double>(forward.communication_s), 16.0 * slowest_s, 0.01 * 16.0 * slowest_s);  // and the ends
+    EXPECT_NEAR(static_cast<double>(forward.communication_s), 16.0 * slowest_s,
+                0.01 * 16.0 * slowest_s);  // and the ends
     ASSERT_EQ(graph.lead_s.size(), 9U);
     EXPECT_EQ(std::count(graph.lead_s.begin(), graph.lead_s.end(), 0.0F), 2);  // with 8 members in a rack
-    EXPECT_GT(graph.lead_s.front(), graph.lead_s[3]);                          // inside a rack, and half in each of two
+    EXPECT_GT(graph.lead_s.front(), graph.lead_s[3]);  // inside a rack, and half in each of two
 }
 
 /// Of three expert groups of 16 GPUs on racks of 24, the second straddles two racks and takes longest; a node of the third, which has
@@ -173,7 +177,8 @@ Problem nested(bool mixture, int node)
     Problem problem = on_nodes(mixture, node);
     if (node == 72) {
         problem.cluster.tiers[1].group_gpus = 288;
-        problem.workload = example_workload(16, mixture ? Experts{.count = 64, .active = 4, .feed_forward = 2048} : Experts{});
+        problem.workload = example_workload(
+            16, mixture ? Experts{.count = 64, .active = 4, .feed_forward = 2048} : Experts{});
         problem.phases.front().global_batch = 384;
     }
     if (node == 8) {
@@ -218,7 +223,8 @@ bool bounds_hold(const ParallelPlan& plan, PlanCompiler& compiler)
 void expect_bounds_hold(bool mixture, int node)
 {
     const Problem problem = nested(mixture, node);
-    PlanCompiler compiler({problem.workload, problem.phases.front(), problem.cluster, problem.noise, problem.memory_limit});
+    PlanCompiler compiler(
+        {problem.workload, problem.phases.front(), problem.cluster, problem.noise, problem.memory_limit});
     std::vector<ParallelPlan> plans = random_plans(problem, 150, 9);
     if (node == 72) {
         const std::vector<ParallelPlan> more = plans_over_racks(mixture);

@@ -29,8 +29,8 @@ const Problem& problem()
 
 std::variant<CompiledPlan, Infeasible> compile(const ParallelPlan& plan, double headroom = 0.0)
 {
-    PlanCompiler compiler(
-        {problem().workload, problem().phases.front(), problem().cluster, problem().noise, MemoryLimit{.headroom = headroom}});
+    PlanCompiler compiler({problem().workload, problem().phases.front(), problem().cluster, problem().noise,
+                           MemoryLimit{.headroom = headroom}});
     return compiler.compile(plan);
 }
 
@@ -79,7 +79,9 @@ TEST(ExecutionGraph, ChunksAreFedByTheLastStage)
     plan.schedule = Schedule::interleaved;
     plan.chunks = 2;
     const ExecutionGraph graph = graph_of(plan);
-    const auto forward = [&](int stage, int chunk) { return graph.distribution[2 * (stage * 2 + chunk)].transfer_s; };
+    const auto forward = [&](int stage, int chunk) {
+        return graph.distribution[2 * (stage * 2 + chunk)].transfer_s;
+    };
     EXPECT_EQ(forward(0, 0), 0.0F);
     EXPECT_GT(forward(1, 0), 0.0F);
     EXPECT_EQ(forward(0, 1), forward(1, 0));
@@ -106,12 +108,13 @@ TEST(ExecutionGraph, ExchangesOfChunksHoldTheStage)
         EXPECT_FLOAT_EQ(held.communication_s, usual.communication_s + 0.5F * usual.transfer_s);
         EXPECT_FLOAT_EQ(held.communication.mean_s, usual.communication.mean_s + 0.5F * usual.transfer_s);
         // What varies stays as long.
-        EXPECT_NEAR(held.communication.mean_s * held.communication.cv, usual.communication.mean_s * usual.communication.cv,
-                    1e-6 * usual.communication.mean_s);
+        EXPECT_NEAR(held.communication.mean_s * held.communication.cv,
+                    usual.communication.mean_s * usual.communication.cv, 1e-6 * usual.communication.mean_s);
         EXPECT_EQ(held.compute_s, usual.compute_s);
     }
     plan.schedule = Schedule::zb_v;
-    EXPECT_EQ(graph_of(waiting, plan).distribution[0].communication_s, graph_of(plan).distribution[0].communication_s);
+    EXPECT_EQ(graph_of(waiting, plan).distribution[0].communication_s,
+              graph_of(plan).distribution[0].communication_s);
     EXPECT_EQ(graph_of(waiting, plan).distribution[3].transfer_s, graph_of(plan).distribution[3].transfer_s);
 }
 
@@ -139,13 +142,16 @@ TEST(ExecutionGraph, GradientsCrossTheReplicas)
     const Problem& p = problem();
     LayerShape on_two;
     on_two.tp = 2;
-    const double stage_parameters = 4.0 * parameters_of(network_of(p.workload).kinds.front(), on_two).all;  // a middle stage
+    const double stage_parameters =
+        4.0 * parameters_of(network_of(p.workload).kinds.front(), on_two).all;  // a middle stage
     const Spacing replicas{4, 8};  // four stages of two GPUs apart
     const auto time = [&](Collective kind, double bytes) {
-        return 4.0 * collective_time(kind, Bytes{bytes / 4.0}, replicas, p.cluster).time.si;  // a message a layer
+        return 4.0 *
+               collective_time(kind, Bytes{bytes / 4.0}, replicas, p.cluster).time.si;  // a message a layer
     };
     const ExecutionGraph sharded = graph_of(plan);
-    EXPECT_NEAR(sharded.reduction[1].exposed(), time(Collective::reduce_scatter, 4.0 * stage_parameters), 1e-6);
+    EXPECT_NEAR(sharded.reduction[1].exposed(), time(Collective::reduce_scatter, 4.0 * stage_parameters),
+                1e-6);
     EXPECT_NEAR(sharded.gathering[1].exposed(), time(Collective::all_gather, 2.0 * stage_parameters), 1e-6);
     plan.sharding = Sharding::none;
     const ExecutionGraph whole = graph_of(plan);
@@ -256,7 +262,8 @@ TEST(PlanCompiler, MeansForBoundsAreThoseOfDraws)
         for (std::size_t i = 0; i < graph.distribution.size(); ++i) {
             const float mean = drawn.distribution[i].compute.mean_s;
             EXPECT_LE(graph.distribution[i].compute_s, mean * (1.0F + 1e-6F));
-            EXPECT_GE(graph.distribution[i].compute_s, (sharding == Sharding::zero1 ? 1.0F - 1e-6F : 0.97F) * mean);
+            EXPECT_GE(graph.distribution[i].compute_s,
+                      (sharding == Sharding::zero1 ? 1.0F - 1e-6F : 0.97F) * mean);
             EXPECT_GT(graph.distribution[i].compute_s, 1.005F * drawn.distribution[i].compute_s);
             EXPECT_EQ(graph.distribution[i].communication_s, drawn.distribution[i].communication_s);
         }
@@ -268,7 +275,8 @@ TEST(PlanCompiler, MemoryForBoundsIsThatOfTheWholeProgram)
 {
     Problem small = problem();
     small.phases.front().global_batch = 16;
-    PlanCompiler with_few({small.workload, small.phases.front(), small.cluster, small.noise, no_memory_limit});
+    PlanCompiler with_few(
+        {small.workload, small.phases.front(), small.cluster, small.noise, no_memory_limit});
     Problem own = problem();
     own.phases.front().global_batch = 512;
     PlanCompiler compiler({own.workload, own.phases.front(), own.cluster, own.noise, no_memory_limit});
@@ -325,11 +333,12 @@ TEST(PlanCompiler, LeastStepsAreBelowTheNoiseFreeStepAndNeedADefinedSchedule)
 {
     PlanCompiler compiler({problem().workload, problem().phases.front(), problem().cluster, problem().noise});
     const ParallelPlan plan = plan_of(8, 4, 2);
-    const double step = noise_free_step(std::get<CompiledPlan>(compiler.compile(plan, CompileFor::bounds)).graph).step_s;
+    const double step =
+        noise_free_step(std::get<CompiledPlan>(compiler.compile(plan, CompileFor::bounds)).graph).step_s;
     EXPECT_LE(compiler.least_step(plan).value(), step);
     EXPECT_GE(compiler.least_step(plan).value(), 0.8 * step);
-    PlanCompiler strict(
-        {problem().workload, problem().phases.front(), problem().cluster, problem().noise, MemoryLimit{.headroom = 0.999}});
+    PlanCompiler strict({problem().workload, problem().phases.front(), problem().cluster, problem().noise,
+                         MemoryLimit{.headroom = 0.999}});
     EXPECT_EQ(strict.least_step(plan), compiler.least_step(plan));
     ParallelPlan undefined = plan;
     undefined.schedule = Schedule::dualpipe_v;
@@ -351,7 +360,8 @@ int for_plans(Visit&& visit)
         for (const ScheduleFacts& facts : schedule_facts) {
             for (const Recompute recompute : {Recompute::none, Recompute::selective, Recompute::full}) {
                 for (const Offload offload : {Offload::none, Offload::activations, Offload::optimizer}) {
-                    for (const Sharding sharding : {Sharding::none, Sharding::zero1, Sharding::zero2, Sharding::zero3}) {
+                    for (const Sharding sharding :
+                         {Sharding::none, Sharding::zero1, Sharding::zero2, Sharding::zero3}) {
                         ParallelPlan plan = plan_of(4, 4, 2);
                         plan.schedule = facts.schedule;
                         plan.chunks = facts.chunks == 0 ? 2 : facts.chunks;
@@ -374,14 +384,16 @@ int for_plans(Visit&& visit)
 /// Recompute and offload only add to passes, so the least step without them is a bound of plans with them.
 TEST(PlanCompiler, ConstantLeastStepsHoldForEveryRecomputeAndOffload)
 {
-    const int plans = for_plans([&](PlanCompiler& compiler, const ParallelPlan& plan, const CompiledPlan& compiled) {
-        ParallelPlan least = plan;
-        least.recompute = Recompute::none;
-        least.offload = Offload::none;
-        const double bound = compiler.least_constant_step(least).value();
-        EXPECT_LE(bound, compiler.least_constant_step(plan).value()) << name(plan.schedule) << ' ' << name(plan.recompute);
-        EXPECT_LE(bound, noise_free_step(compiled.graph).step_s) << name(plan.schedule);
-    });
+    const int plans =
+        for_plans([&](PlanCompiler& compiler, const ParallelPlan& plan, const CompiledPlan& compiled) {
+            ParallelPlan least = plan;
+            least.recompute = Recompute::none;
+            least.offload = Offload::none;
+            const double bound = compiler.least_constant_step(least).value();
+            EXPECT_LE(bound, compiler.least_constant_step(plan).value())
+                << name(plan.schedule) << ' ' << name(plan.recompute);
+            EXPECT_LE(bound, noise_free_step(compiled.graph).step_s) << name(plan.schedule);
+        });
     EXPECT_GT(plans, 300);
 }
 
@@ -391,7 +403,8 @@ TEST(PlanCompiler, ShardingDoesNotChangeTheKernelsOfLayers)
     std::map<std::tuple<double, Schedule, Recompute, Offload>, double> segment_cv;
     for_plans([&](PlanCompiler& compiler, const ParallelPlan& plan, const CompiledPlan& compiled) {
         const double own = compiled.graph.segment_cv;
-        const auto key = std::tuple(compiler.setting().cluster.stack.host.si, plan.schedule, plan.recompute, plan.offload);
+        const auto key =
+            std::tuple(compiler.setting().cluster.stack.host.si, plan.schedule, plan.recompute, plan.offload);
         EXPECT_GT(own, 0.0);
         EXPECT_EQ(segment_cv.try_emplace(key, own).first->second, own) << name(plan.sharding);
     });
@@ -399,14 +412,16 @@ TEST(PlanCompiler, ShardingDoesNotChangeTheKernelsOfLayers)
 
 TEST(PlanCompiler, LeastMemoryIsBelowTheMemoryAndLeastWithTheHighestSharding)
 {
-    const int plans = for_plans([&](PlanCompiler& compiler, const ParallelPlan& plan, const CompiledPlan& compiled) {
-        constexpr double rounding = 1.0 + 1e-12;  // sums in another order
-        const double least = compiler.least_memory(plan).value();
-        EXPECT_LE(least, compiled.memory.total().si * rounding) << name(plan.schedule) << ' ' << name(plan.sharding);
-        ParallelPlan highest = plan;
-        highest.sharding = Sharding::zero3;
-        EXPECT_LE(compiler.least_memory(highest).value(), least * rounding) << name(plan.sharding);
-    });
+    const int plans =
+        for_plans([&](PlanCompiler& compiler, const ParallelPlan& plan, const CompiledPlan& compiled) {
+            constexpr double rounding = 1.0 + 1e-12;  // sums in another order
+            const double least = compiler.least_memory(plan).value();
+            EXPECT_LE(least, compiled.memory.total().si * rounding)
+                << name(plan.schedule) << ' ' << name(plan.sharding);
+            ParallelPlan highest = plan;
+            highest.sharding = Sharding::zero3;
+            EXPECT_LE(compiler.least_memory(highest).value(), least * rounding) << name(plan.sharding);
+        });
     EXPECT_GT(plans, 300);
 }
 

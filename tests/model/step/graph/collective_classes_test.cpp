@@ -59,7 +59,10 @@ std::vector<Case> cases()
     overlapped.dp_overlap = DataParallelOverlap::on;
     return {{"one GPU", plan(1, 1, 1, Sharding::zero1), false, {}},
             {"tensor", whole, false, {tensor_all_reduce}},
-            {"tensor and sequence", plan(2, 1, 1, Sharding::zero1), false, {tensor_all_gather, tensor_reduce_scatter}},
+            {"tensor and sequence",
+             plan(2, 1, 1, Sharding::zero1),
+             false,
+             {tensor_all_gather, tensor_reduce_scatter}},
             {"context, gathered", gathered, false, {context_all_gather}},
             {"ring", plan(1, 2, 1, Sharding::zero1), false, {context_p2p}},
             {"ZeRO-2", plan(1, 1, 2, Sharding::zero2), false, {sharded_all_gather, sharded_reduce_scatter}},
@@ -80,7 +83,8 @@ Problem problem_of(const Case& c, Problem problem = example_problem(Variability{
 LayerCosts costs_of(const Problem& problem, const ParallelPlan& plan)
 {
     return layer_costs(network_of(problem.workload), problem.workload.precision,
-                       layer_shape(plan, problem.phases.front().sequence, problem.phases.front().global_batch),
+                       layer_shape(plan, problem.phases.front().sequence,
+                                   problem.phases.front().global_batch),
                        layer_groups(plan, problem.cluster), problem.cluster);
 }
 
@@ -105,8 +109,8 @@ TEST(CollectiveClasses, AreOfThePlansGroups)
     for (const Case& c : cases()) {
         const LayerCosts costs = costs_of(problem_of(c), c.plan);
         std::set<KernelClass> found;
-        for (PassCost PartCost::*pass :
-             {&PartCost::forward, &PartCost::backward, &PartCost::input_gradient, &PartCost::weight_gradient}) {
+        for (PassCost PartCost::*pass : {&PartCost::forward, &PartCost::backward, &PartCost::input_gradient,
+                                         &PartCost::weight_gradient}) {
             for_exposed(costs, pass, [&](double /*count*/, const Exposed& exposed) {
                 double whole = 0.0;
                 for (const Exposed::Share& part : exposed.parts) {
@@ -142,13 +146,15 @@ TEST(CollectiveClasses, VaryByTheirOwnDistributions)
                     variance += count * std::pow(share * exposed.seconds * cv, 2);
                 });
                 const OpDistribution& distribution = graph.distribution[graph.distribution_at(0, pass)];
-                const double found =
-                    static_cast<double>(distribution.communication.mean_s) * static_cast<double>(distribution.communication.cv);
+                const double found = static_cast<double>(distribution.communication.mean_s) *
+                                     static_cast<double>(distribution.communication.cv);
                 // Grids and floats are good to a thousandth; a distribution that is removed leaves nothing.
-                EXPECT_NEAR(found, std::sqrt(variance), 1e-3 * std::sqrt(variance)) << c.name << ", " << row.name;
-                EXPECT_NEAR(static_cast<double>(distribution.communication.mean_s), mean, 1e-5 * mean) << c.name;
-                const bool computes =
-                    outermost(row.kernel) == gemm || outermost(row.kernel) == attention || outermost(row.kernel) == elementwise;
+                EXPECT_NEAR(found, std::sqrt(variance), 1e-3 * std::sqrt(variance))
+                    << c.name << ", " << row.name;
+                EXPECT_NEAR(static_cast<double>(distribution.communication.mean_s), mean, 1e-5 * mean)
+                    << c.name;
+                const bool computes = outermost(row.kernel) == gemm || outermost(row.kernel) == attention ||
+                                      outermost(row.kernel) == elementwise;
                 EXPECT_TRUE(computes || distribution.compute.cv == 0.0F) << c.name << ", " << row.name;
             }
         }
@@ -162,7 +168,8 @@ double deviation(const Problem& problem, const ParallelPlan& plan, KernelClass k
     varied.noise = build_noise_tables(only(kernel), widths);
     const std::vector<Consequence> found =
         consequences(varied, plan, std::vector<WhatIf>(1), {0, 4096, 2}, {1, Purpose::search, 4});
-    return found.front().predicted[static_cast<std::size_t>(Figure::cv)] * noise_free_step(graph_of(varied, plan)).step_s;
+    return found.front().predicted[static_cast<std::size_t>(Figure::cv)] *
+           noise_free_step(graph_of(varied, plan)).step_s;
 }
 
 /// Replicas whose exchange nothing hides: the step is a sum with one draw of each collective.
@@ -183,8 +190,10 @@ TEST(CollectiveClasses, AtTheEndsOfAStepVaryByTheirOwnDistributions)
             const auto expect = [&](KernelClass kernel, double of) {
                 // Four standard errors of a standard deviation of 8,192 draws; of lognormal distributions of 10 % somewhat more,
                 // and floats.
-                const double margin = 1.2 * 4.0 / std::sqrt(2.0 * 8192.0) * of * cv + 1e-6 * noise_free_step(graph).step_s;
-                EXPECT_NEAR(deviation(problem, plan, kernel), of * cv, margin) << name(kernel) << ' ' << shard_gpus;
+                const double margin =
+                    1.2 * 4.0 / std::sqrt(2.0 * 8192.0) * of * cv + 1e-6 * noise_free_step(graph).step_s;
+                EXPECT_NEAR(deviation(problem, plan, kernel), of * cv, margin)
+                    << name(kernel) << ' ' << shard_gpus;
             };
             expect(dp_all_reduce, reduced * summed);
             expect(dp_reduce_scatter, reduced * (1.0 - summed));

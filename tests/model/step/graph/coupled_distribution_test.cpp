@@ -83,7 +83,8 @@ TEST(CoupledDistribution, EqualMembersHaveTheirOwnFactor)
         for (const int members : {2, 3, 8, 48}) {
             const SetDistribution distribution(cv, 2, members);
             // Single precision: a power of up to 2048 of a quotient that may be off by its last bit.
-            EXPECT_NEAR(distribution.factor(std::vector<double>(members, 1.25)), 1.25, 2e-6) << cv << " " << members;
+            EXPECT_NEAR(distribution.factor(std::vector<double>(members, 1.25)), 1.25, 2e-6)
+                << cv << " " << members;
         }
     }
 }
@@ -131,7 +132,8 @@ TEST(CoupledDistribution, UnequalMembersMatchTheIntegral)
         double squares = 0.0;
         double largest = 0.0;
         int count = 0;
-        for (const auto& [tp, members] : {std::pair{1, 4}, std::pair{4, 8}, std::pair{1, 64}, std::pair{8, 32}}) {
+        for (const auto& [tp, members] :
+             {std::pair{1, 4}, std::pair{4, 8}, std::pair{1, 64}, std::pair{8, 32}}) {
             const SetDistribution distribution(cv, tp, members);
             const Work work{cv};
             const double equal = work.mean_of_slowest(std::vector<double>(members, 1.0), tp);
@@ -142,7 +144,8 @@ TEST(CoupledDistribution, UnequalMembersMatchTheIntegral)
                         factor = std::exp(spread * normal(random));
                     }
                     factors.front() *= slow;
-                    const double error = distribution.factor(factors) * equal / work.mean_of_slowest(factors, tp) - 1.0;
+                    const double error =
+                        distribution.factor(factors) * equal / work.mean_of_slowest(factors, tp) - 1.0;
                     squares += error * error;
                     largest = std::max(largest, std::abs(error));
                     ++count;

@@ -36,8 +36,8 @@ BruteForceJob lively()
 }
 
 /// `gather_share`: of a layer's forward pass that the gather of the next one takes.
-void expect_agreement(const ParallelPlan& plan, const Workload& workload, int draws, double gather_share = 0.5,
-                      double under = 0.0025)
+void expect_agreement(const ParallelPlan& plan, const Workload& workload, int draws,
+                      double gather_share = 0.5, double under = 0.0025)
 {
     const Phase phase{1e11, 2048, 4 * plan.dp};
     const Cluster cluster = example_cluster(64);
@@ -128,13 +128,15 @@ TEST(CoupledPlan, WidthsOfEveryClass)
     EXPECT_EQ(barrier_widths(plan), (BarrierWidths{2, 2, 4, 3}));
     plan.ep = 3;
     plan.etp = 1;
-    EXPECT_EQ(barrier_widths(plan), (BarrierWidths{2, 2, 3, 4})) << "groups of 3 end with replicas of 4 after 3 replicas";
+    EXPECT_EQ(barrier_widths(plan), (BarrierWidths{2, 2, 3, 4}))
+        << "groups of 3 end with replicas of 4 after 3 replicas";
     plan.sharding = Sharding::zero2;
     plan.ep = 1;
     EXPECT_EQ(barrier_widths(plan), (BarrierWidths{2, 2, 1, 12}));
     plan.sharding = Sharding::zero1;
     plan.table_shards = 48;
-    EXPECT_EQ(barrier_widths(plan), (BarrierWidths{2, 2, 12})) << "all replicas exchange rows of tables, whatever ep is";
+    EXPECT_EQ(barrier_widths(plan), (BarrierWidths{2, 2, 12}))
+        << "all replicas exchange rows of tables, whatever ep is";
     plan.table_shards = 0;
     plan.dp = 1;
     EXPECT_EQ(barrier_widths(plan).replicas(), 1);

@@ -23,7 +23,8 @@ double gathered(const ExecutionGraph& graph, int part)
 }
 
 /// Length of a path in a graph whose times may have changed since: factors by stage, and one for the ops' communication.
-double length(const CriticalPath& path, const ExecutionGraph& now, const std::vector<double>& factor, double communication)
+double length(const CriticalPath& path, const ExecutionGraph& now, const std::vector<double>& factor,
+              double communication)
 {
     double sum = communication * static_cast<double>(path.communication_s);
     for (std::size_t stage = 0; stage < factor.size(); ++stage) {
@@ -62,8 +63,10 @@ TEST(CriticalPaths, OfTheUnperturbedGraphIsTheNoiseFreeStep)
                 const ExecutionGraph graph = without_late_gathers(random_graph(shape, overlap, random));
                 const auto paths = critical_paths(graph);
                 ASSERT_EQ(paths.size(), static_cast<std::size_t>(shape.stages) + 1);
-                const double found = length(paths[0], graph, std::vector<double>(shape.stages, graph.group_mean), 1.0);
-                EXPECT_NEAR(found, without_optimizer(graph), 1e-5 * found) << name(shape.schedule) << " " << repeat;
+                const double found =
+                    length(paths[0], graph, std::vector<double>(shape.stages, graph.group_mean), 1.0);
+                EXPECT_NEAR(found, without_optimizer(graph), 1e-5 * found)
+                    << name(shape.schedule) << " " << repeat;
             }
         }
     }
@@ -74,18 +77,21 @@ TEST(CriticalPaths, FollowASlowStage)
 {
     std::mt19937_64 random(6);
     for (const ScheduleShape& shape : graph_shapes()) {
-        const ExecutionGraph graph = without_late_gathers(random_graph(shape, DataParallelOverlap::on, random));
+        const ExecutionGraph graph =
+            without_late_gathers(random_graph(shape, DataParallelOverlap::on, random));
         const auto paths = critical_paths(graph);
         for (int slow = 0; slow < shape.stages; ++slow) {
             ExecutionGraph slowed = graph;
             const int distributions = graph.passes() * shape.chunks;  // of a stage
-            for (int distribution = slow * distributions; distribution < (slow + 1) * distributions; ++distribution) {
+            for (int distribution = slow * distributions; distribution < (slow + 1) * distributions;
+                 ++distribution) {
                 slowed.distribution[distribution].compute_s *= 1.15F;
             }
             std::vector<double> factor(shape.stages, graph.group_mean);
             factor[slow] *= 1.15;
             const double found = length(paths[slow + 1], graph, factor, 1.0);
-            EXPECT_NEAR(found, without_optimizer(slowed), 1e-5 * found) << name(shape.schedule) << " " << slow;
+            EXPECT_NEAR(found, without_optimizer(slowed), 1e-5 * found)
+                << name(shape.schedule) << " " << slow;
         }
     }
 }
@@ -107,7 +113,8 @@ TEST(CriticalPaths, BoundTheStepFromBelow)
                     const float f = uniform(random);
                     factor.push_back(static_cast<double>(f) * graph.group_mean);
                     const int distributions = graph.passes() * shape.chunks;  // of a stage
-                    for (int distribution = stage * distributions; distribution < (stage + 1) * distributions; ++distribution) {
+                    for (int distribution = stage * distributions; distribution < (stage + 1) * distributions;
+                         ++distribution) {
                         drawn.distribution[distribution].compute_s *= f;
                         drawn.distribution[distribution].communication_s *= communication;
                         drawn.distribution[distribution].transfer_s *= communication;
@@ -119,7 +126,8 @@ TEST(CriticalPaths, BoundTheStepFromBelow)
                 }
                 const double step = without_optimizer(drawn);
                 for (const CriticalPath& path : paths) {
-                    EXPECT_LE(length(path, drawn, factor, static_cast<double>(communication)), step * (1.0 + 1e-5));
+                    EXPECT_LE(length(path, drawn, factor, static_cast<double>(communication)),
+                              step * (1.0 + 1e-5));
                 }
             }
         }

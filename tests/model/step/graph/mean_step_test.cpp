@@ -62,7 +62,8 @@ private:
     double end_of(int s, Pass pass, int chunk, int microbatch) const
     {
         std::size_t i = 0;
-        while (orders_[s][i].pass != pass || orders_[s][i].chunk != chunk || orders_[s][i].microbatch != microbatch) {
+        while (orders_[s][i].pass != pass || orders_[s][i].chunk != chunk ||
+               orders_[s][i].microbatch != microbatch) {
             ++i;
         }
         return end_[s][i];
@@ -101,10 +102,12 @@ private:
         for (std::size_t i = 0; i < order.size(); ++i) {
             const Task& t = order[i];
             const bool more = std::any_of(order.begin() + static_cast<std::ptrdiff_t>(i) + 1, order.end(),
-                                          [&t](const Task& u) { return gives_weight_gradient(u.pass) && u.chunk == t.chunk; });
+                                          [&t](const Task& u) {
+                                              return gives_weight_gradient(u.pass) && u.chunk == t.chunk;
+                                          });
             if (gives_weight_gradient(t.pass) && !more) {
-                done =
-                    std::max(done, overlapped_ ? end_[s][i] : 0.0) + static_cast<double>(graph_.reduction[part(s, t)].exposed());
+                done = std::max(done, overlapped_ ? end_[s][i] : 0.0) +
+                       static_cast<double>(graph_.reduction[part(s, t)].exposed());
             }
         }
         return done;
@@ -139,7 +142,8 @@ TEST(NoiseFreeStep, OfEqualStagesHasTheClosedForm)
                 graph.gathering[0] = {7.0F};  // the first stage waits for its parameters
                 graph.reduction[0] = {5.0F};  // and is the last to finish
                 graph.optimizer_s[p - 1] = 4.0F;
-                EXPECT_NEAR(noise_free_step(graph).step_s, 7.0 + (m + p - 1) * 3.0 + 5.0 + 4.0, 1e-9) << p << " " << m;
+                EXPECT_NEAR(noise_free_step(graph).step_s, 7.0 + (m + p - 1) * 3.0 + 5.0 + 4.0, 1e-9)
+                    << p << " " << m;
             }
         }
     }
@@ -191,12 +195,15 @@ TEST(NoiseFreeStep, IsThatOfTheRunThatSkipsNothing)
                 MeanRun whole(graph, -1, 1.0);
                 ASSERT_TRUE(skipping.run_skipping().has_value());
                 std::vector<double> busy(shape.stages, 0.0);
-                whole.run(
-                    [&](std::size_t, const ProgramOp& op, double start, double end, bool) { busy[op.stage] += end - start; });
+                whole.run([&](std::size_t, const ProgramOp& op, double start, double end, bool) {
+                    busy[op.stage] += end - start;
+                });
                 for (int stage = 0; stage < shape.stages; ++stage) {
-                    EXPECT_NEAR(skipping.step_end(stage), whole.step_end(stage), rounding * whole.step_end(stage))
+                    EXPECT_NEAR(skipping.step_end(stage), whole.step_end(stage),
+                                rounding * whole.step_end(stage))
                         << name(shape.schedule);
-                    EXPECT_NEAR(skipping.stage_end(stage), whole.stage_end(stage), rounding * whole.stage_end(stage));
+                    EXPECT_NEAR(skipping.stage_end(stage), whole.stage_end(stage),
+                                rounding * whole.stage_end(stage));
                     EXPECT_NEAR(skipping.busy()[stage], busy[stage], rounding * busy[stage]);
                 }
             }
@@ -243,7 +250,8 @@ TEST(NoiseFreeStep, RunsFewOpsOfManyMicrobatches)
         for (OpDistribution& op : graph.distribution) {
             op.compute_s = uniform(random);
         }
-        const std::size_t most = graph.program->ops.size() / static_cast<std::size_t>(shape.microbatches) * 16 * 16;
+        const std::size_t most =
+            graph.program->ops.size() / static_cast<std::size_t>(shape.microbatches) * 16 * 16;
         EXPECT_LE(MeanRun(graph, -1, 1.0).run_skipping().value(), most) << name(shape.schedule);
     }
 }
@@ -258,7 +266,7 @@ TEST(NoiseFreeStep, SharesAreThoseOfTheClosedForm)
         graph.distribution[i].communication_s = i % 2 == 0 ? 0.25F : 0.5F;
     }
     const StepShares shares = noise_free_step(graph).shares;
-    EXPECT_NEAR(shares.bubble, (p - 1.0) / (m + p - 1.0), 1e-9);                // Narayanan et al., SC21, of the total
+    EXPECT_NEAR(shares.bubble, (p - 1.0) / (m + p - 1.0), 1e-9);  // Narayanan et al., SC21, of the total
     EXPECT_NEAR(shares.exposed_communication, 0.25 * m / (m + p - 1.0), 1e-9);  // a quarter of each op
     std::mt19937_64 random(8);
     for (const ScheduleShape& shape : graph_shapes()) {
@@ -279,12 +287,13 @@ TEST(NoiseFreeStep, OfEverySchedulesProgramIsThatOfItsReplay)
     std::uniform_real_distribution<float> uniform(0.5F, 1.5F);
     const float transfer = 0.25F;
     for (const ScheduleShape& shape : graph_shapes()) {
-        for (const ScheduleShape& also :
-             {shape, ScheduleShape{Schedule::dualpipe, 4, 8, 2}, ScheduleShape{Schedule::dualpipe_v, 3, 7, 2}}) {
+        for (const ScheduleShape& also : {shape, ScheduleShape{Schedule::dualpipe, 4, 8, 2},
+                                          ScheduleShape{Schedule::dualpipe_v, 3, 7, 2}}) {
             ExecutionGraph graph = empty_graph(also, DataParallelOverlap::on);
             for (int part = 0; part < also.stages * also.chunks; ++part) {
                 for (int pass = 0; pass < graph.passes(); ++pass) {
-                    OpDistribution& distribution = graph.distribution[graph.distribution_at(part, static_cast<Pass>(pass))];
+                    OpDistribution& distribution =
+                        graph.distribution[graph.distribution_at(part, static_cast<Pass>(pass))];
                     distribution.compute_s = uniform(random);
                     const bool crosses = neighbour_on_another_stage(also, part, static_cast<Pass>(pass));
                     distribution.transfer_s = crosses ? transfer : 0.0F;
@@ -294,15 +303,19 @@ TEST(NoiseFreeStep, OfEverySchedulesProgramIsThatOfItsReplay)
                 // A pair's time is all in its backward.
                 return t.pass == Pass::paired_forward
                            ? 0.0
-                           : static_cast<double>(
-                                 graph.distribution[graph.distribution_at(stage * also.chunks + t.chunk, t.pass)].compute_s);
+                           : static_cast<double>(graph
+                                                     .distribution[graph.distribution_at(
+                                                         stage * also.chunks + t.chunk, t.pass)]
+                                                     .compute_s);
             };
-            for (int part = 0; graph.passes() > static_cast<int>(Pass::paired_forward) && part < also.stages * also.chunks;
+            for (int part = 0;
+                 graph.passes() > static_cast<int>(Pass::paired_forward) && part < also.stages * also.chunks;
                  ++part) {
                 graph.distribution[graph.distribution_at(part, Pass::paired_forward)].compute_s = 0.0F;
             }
             const TaskOrders orders = std::get<TaskOrders>(task_orders(also));
-            const Replayed replayed = ScheduleReplay(also, orders).run(seconds, static_cast<double>(transfer));
+            const Replayed replayed =
+                ScheduleReplay(also, orders).run(seconds, static_cast<double>(transfer));
             EXPECT_NEAR(noise_free_step(graph).step_s, replayed.last_end, 1e-9) << name(also.schedule);
         }
     }
@@ -328,7 +341,8 @@ TEST(NoiseFreeStep, WithPostValidationIsTheLongestSpan)
             ScheduleReplay(shape, orders)
                 .run(
                     [&](int stage, const Task& t) {
-                        return static_cast<double>(graph.distribution[graph.distribution_at(stage, t.pass)].compute_s);
+                        return static_cast<double>(
+                            graph.distribution[graph.distribution_at(stage, t.pass)].compute_s);
                     },
                     0.0);
         EXPECT_NEAR(together, replayed.last_end, 1e-9) << name(schedule);
@@ -346,7 +360,9 @@ constexpr std::array step_widths{1, 2, 4, 8};
 std::vector<ExecutionGraph> random_plans(const Problem& problem, std::size_t count)
 {
     std::mt19937_64 random(6);
-    const auto pick = [&random](std::initializer_list<int> list) { return *(list.begin() + random() % list.size()); };
+    const auto pick = [&random](std::initializer_list<int> list) {
+        return *(list.begin() + random() % list.size());
+    };
     PlanCompiler compiler({problem.workload, problem.phases.front(), problem.cluster, problem.noise});
     std::vector<ExecutionGraph> graphs;
     while (graphs.size() < count) {
@@ -355,7 +371,9 @@ std::vector<ExecutionGraph> random_plans(const Problem& problem, std::size_t cou
         plan.pp = pick({1, 2, 4});
         plan.dp = pick({1, 2, 4, 8});
         plan.chunks = pick({1, 2});
-        plan.schedule = plan.chunks == 2 ? Schedule::interleaved : pick({0, 1}) == 0 ? Schedule::gpipe : Schedule::one_f_one_b;
+        plan.schedule = plan.chunks == 2    ? Schedule::interleaved
+                        : pick({0, 1}) == 0 ? Schedule::gpipe
+                                            : Schedule::one_f_one_b;
         plan.recompute = pick({0, 1}) == 0 ? Recompute::none : Recompute::full;
         plan.sharding = pick({0, 1}) == 0 ? Sharding::none : Sharding::zero1;
         plan.dp_overlap = pick({0, 1}) == 0 ? DataParallelOverlap::off : DataParallelOverlap::on;

@@ -76,9 +76,10 @@ TEST(SearchedOrders, KeepToTheLimitAndBeatTheRule)
     std::mt19937_64 random(3);
     std::uniform_real_distribution<float> uniform(0.5F, 1.5F);
     int shorter = 0;
-    for (const ScheduleShape& shape : {ScheduleShape{Schedule::zb_h1, 4, 12, 1}, ScheduleShape{Schedule::zb_h2, 4, 3, 1},
-                                       ScheduleShape{Schedule::zb_h2, 5, 11, 1}, ScheduleShape{Schedule::zb_v, 4, 9, 2},
-                                       ScheduleShape{Schedule::v_half, 4, 9, 2}, ScheduleShape{Schedule::v_min, 3, 9, 2}}) {
+    for (const ScheduleShape& shape :
+         {ScheduleShape{Schedule::zb_h1, 4, 12, 1}, ScheduleShape{Schedule::zb_h2, 4, 3, 1},
+          ScheduleShape{Schedule::zb_h2, 5, 11, 1}, ScheduleShape{Schedule::zb_v, 4, 9, 2},
+          ScheduleShape{Schedule::v_half, 4, 9, 2}, ScheduleShape{Schedule::v_min, 3, 9, 2}}) {
         ExecutionGraph graph = graph_with(shape, [&] { return uniform(random); });
         for (const bool validated_later : {false, true}) {
             graph.ahead_s = validated_later ? idle_before(graph) : std::vector<float>{};
@@ -131,8 +132,9 @@ TEST(SearchedOrders, UseTheMemoryThatInputGradientsFree)
 TEST(SearchedOrders, BeatAllRulesOfTheSameChunks)
 {
     std::mt19937_64 random(5);
-    for (const auto& [named, other] : {std::pair{Schedule::v_min, Schedule::zb_v}, std::pair{Schedule::v_min, Schedule::v_half},
-                                       std::pair{Schedule::zb_h1, Schedule::zb_h2}}) {
+    for (const auto& [named, other] :
+         {std::pair{Schedule::v_min, Schedule::zb_v}, std::pair{Schedule::v_min, Schedule::v_half},
+          std::pair{Schedule::zb_h1, Schedule::zb_h2}}) {
         const int chunks = other == Schedule::zb_h2 ? 1 : 2;
         for (int repeat = 0; repeat < 5; ++repeat) {
             const ScheduleShape beaten{other, 4, 9, chunks};
@@ -162,10 +164,11 @@ TEST(SearchedOrders, SayWhyThereAreNone)
         const auto found = searched_orders(graph_with(shape, [] { return 1.0F; }), {limit});
         return std::get<Infeasible>(found).detail;
     };
-    EXPECT_THAT(why_not({Schedule::one_f_one_b, 4, 8, 1}, 4), HasSubstr("zb_h1, zb_h2, zb_v, v_half, v_min), not 1f1b"));
-    EXPECT_THAT(
-        why_not({Schedule::zb_h1, 4, 8, 1}, 0),
-        HasSubstr("rank 0 cannot run the forward of chunk 0, microbatch 0: a stage may hold 0, but zb_h1 pp=4 needs at least 1"));
+    EXPECT_THAT(why_not({Schedule::one_f_one_b, 4, 8, 1}, 4),
+                HasSubstr("zb_h1, zb_h2, zb_v, v_half, v_min), not 1f1b"));
+    EXPECT_THAT(why_not({Schedule::zb_h1, 4, 8, 1}, 0),
+                HasSubstr("rank 0 cannot run the forward of chunk 0, microbatch 0: a stage may hold 0, but "
+                          "zb_h1 pp=4 needs at least 1"));
     const ScheduleShape vee{Schedule::zb_v, 4, 9, 2};
     EXPECT_THAT(why_not(vee, least_held(vee) - 1),
                 AllOf(ContainsRegex("rank [0-3] cannot run the forward of chunk [01], microbatch"),

@@ -40,13 +40,15 @@ TEST(SlowestGroup, PathsAreNeverLongerThanTheStep)
                         for (const std::vector<StagePath>* of : {&paths, &own}) {
                             const StagePath& path = (*of)[stage];
                             const double length = path.rest_s + slowness * graph.group_mean * path.compute_s;
-                            EXPECT_LE(length, step * (1.0 + 1e-12)) << name(shape.schedule) << ", stage " << stage;
+                            EXPECT_LE(length, step * (1.0 + 1e-12))
+                                << name(shape.schedule) << ", stage " << stage;
                             double& most = of == &own ? longest_own : longest;
                             most = slowness == 1.1 ? std::max(most, length / step) : most;
                         }
                     }
                 }
-                EXPECT_GE(longest, 0.4) << name(shape.schedule);      // chosen for other durations, without exchanges
+                EXPECT_GE(longest, 0.4)
+                    << name(shape.schedule);  // chosen for other durations, without exchanges
                 EXPECT_GE(longest_own, 0.4) << name(shape.schedule);  // without the gathering of parameters
                 sum += longest;
                 sum_of_own += longest_own;
@@ -129,24 +131,28 @@ TEST(SlowestGroup, BoundsMeansAndQuantilesOfFleets)
                     EXPECT_GE(noise_free_step(graph).step_s, noise_free_s * (1.0 - 1e-6));
                     constexpr std::array probabilities{0.95, 0.99};
                     constexpr int fleets = 8192;
-                    std::vector<double> steps =
-                        sample_steps(graph_of(problem, plan), problem.noise, {0, fleets, 1}, {9, Purpose::search, dp});
+                    std::vector<double> steps = sample_steps(graph_of(problem, plan), problem.noise,
+                                                             {0, fleets, 1}, {9, Purpose::search, dp});
                     std::sort(steps.begin(), steps.end());
                     const double mean = std::accumulate(steps.begin(), steps.end(), 0.0) / fleets;
                     double squares = 0.0;
                     for (const double step : steps) squares += (step - mean) * (step - mean);
                     for (const std::vector<StagePath>& paths :
                          {stage_paths(graph, program_paths(*graph.program).paths), own_stage_paths(graph)}) {
-                        const LeastStep least = slowest_group_bounds(graph, GroupFactor(graph.group), paths, probabilities);
-                        EXPECT_LE(least.mean_s, mean + 4.0 * std::sqrt(squares) / fleets) << dp << ' ' << name(schedule);
+                        const LeastStep least =
+                            slowest_group_bounds(graph, GroupFactor(graph.group), paths, probabilities);
+                        EXPECT_LE(least.mean_s, mean + 4.0 * std::sqrt(squares) / fleets)
+                            << dp << ' ' << name(schedule);
                         EXPECT_GE(least.mean_s, 0.98 * mean) << dp << ' ' << name(schedule);
                         if (dp > 1) {
                             EXPECT_GT(least.mean_s, 1.005 * noise_free_s) << name(schedule);
                         }
                         for (std::size_t i = 0; i < probabilities.size(); ++i) {
-                            const double error = std::sqrt(probabilities[i] * (1.0 - probabilities[i]) / fleets);
-                            EXPECT_LE(least.quantiles_s[i],
-                                      steps[static_cast<std::size_t>((probabilities[i] + 4.0 * error) * fleets)])
+                            const double error =
+                                std::sqrt(probabilities[i] * (1.0 - probabilities[i]) / fleets);
+                            EXPECT_LE(
+                                least.quantiles_s[i],
+                                steps[static_cast<std::size_t>((probabilities[i] + 4.0 * error) * fleets)])
                                 << dp << ' ' << name(schedule);
                             EXPECT_GE(least.quantiles_s[i], steps[static_cast<std::size_t>(0.5 * fleets)])
                                 << dp << ' ' << name(schedule);
@@ -163,7 +169,8 @@ TEST(SlowestGroup, SaysNothingWhereGroupsAreAlike)
     const Problem problem = example_problem(Variability{}, 64, group_widths);
     const ExecutionGraph graph = bounded_graph(problem, some_plan(Sharding::zero1, 4));
     constexpr std::array probabilities{0.99};
-    const LeastStep least = slowest_group_bounds(graph, GroupFactor(graph.group), own_stage_paths(graph), probabilities);
+    const LeastStep least =
+        slowest_group_bounds(graph, GroupFactor(graph.group), own_stage_paths(graph), probabilities);
     EXPECT_EQ(least.mean_s, 0.0);
     EXPECT_EQ(least.quantiles_s, std::vector<double>{0.0});
 }

@@ -30,7 +30,8 @@ constexpr double mean_square = 0.5 * (low * low + high * high);
 ExecutionGraph graph_with_lengths(const ScheduleShape& shape, int replicas, std::vector<LengthShares> shares)
 {
     ExecutionGraph graph = pipeline_graph(shape, replicas, no_noise);
-    graph.lengths = std::make_shared<const LengthFactors>(length_factors({{0.5, low, low * low}, {0.5, high, high * high}}));
+    graph.lengths = std::make_shared<const LengthFactors>(
+        length_factors({{0.5, low, low * low}, {0.5, high, high * high}}));
     graph.length_shares = std::move(shares);
     return graph;
 }
@@ -69,15 +70,19 @@ TEST(Lengths, TheSlowestReplicaSetsTheStep)
     for (const int replicas : {1, 2, 4}) {
         const ExecutionGraph graph = graph_with_lengths({Schedule::one_f_one_b, 1, 1, 1}, replicas, {shares});
         const int draws = 1 << 15;
-        const SampleMoments steps(sample_steps(graph, pipeline_tables(no_noise), {0, draws, 1}, {.replicas_simulated = 4}));
+        const SampleMoments steps(
+            sample_steps(graph, pipeline_tables(no_noise), {0, draws, 1}, {.replicas_simulated = 4}));
         const double all_short = std::pow(0.5, replicas);
-        const double expected = all_short * factor_of(shares, low) + (1.0 - all_short) * factor_of(shares, high);
-        EXPECT_NEAR(steps.mean / (forward_s + backward_s), expected, 4.0 * steps.error / 3.0 + 1e-4) << replicas;
+        const double expected =
+            all_short * factor_of(shares, low) + (1.0 - all_short) * factor_of(shares, high);
+        EXPECT_NEAR(steps.mean / (forward_s + backward_s), expected, 4.0 * steps.error / 3.0 + 1e-4)
+            << replicas;
     }
 }
 
 /// One forward, one backward on two stages, in the plainest terms.
-double plain_step(int microbatches, int replicas, const std::vector<LengthShares>& shares, std::mt19937_64& random)
+double plain_step(int microbatches, int replicas, const std::vector<LengthShares>& shares,
+                  std::mt19937_64& random)
 {
     std::bernoulli_distribution coin(0.5);
     double step = 0.0;
@@ -86,7 +91,9 @@ double plain_step(int microbatches, int replicas, const std::vector<LengthShares
         for (int mb = 0; mb < microbatches; ++mb) {
             tokens.push_back(coin(random) ? high : low);
         }
-        const auto seconds = [&](int stage, int mb, double mean) { return mean * factor_of(shares[stage], tokens[mb]); };
+        const auto seconds = [&](int stage, int mb, double mean) {
+            return mean * factor_of(shares[stage], tokens[mb]);
+        };
         std::vector<double> forward(microbatches);   // ends on the first stage,
         std::vector<double> gradient(microbatches);  // and of the backward passes of the second
         double first = 0.0;
@@ -106,7 +113,8 @@ double plain_step(int microbatches, int replicas, const std::vector<LengthShares
             run_forward(mb);
             first = std::max(first, gradient[mb - 1] + transfer_s) + seconds(0, mb - 1, backward_s);
         }
-        first = std::max(first, gradient[microbatches - 1] + transfer_s) + seconds(0, microbatches - 1, backward_s);
+        first = std::max(first, gradient[microbatches - 1] + transfer_s) +
+                seconds(0, microbatches - 1, backward_s);
         step = std::max({step, first, second});
     }
     return step;
@@ -114,24 +122,30 @@ double plain_step(int microbatches, int replicas, const std::vector<LengthShares
 
 TEST(Lengths, PipelinesMatchAPlainSimulation)
 {
-    const std::vector<LengthShares> shares{{.tokens = 0.7F, .attention = 0.3F}, {.tokens = 0.5F, .attention = 0.4F}};
+    const std::vector<LengthShares> shares{{.tokens = 0.7F, .attention = 0.3F},
+                                           {.tokens = 0.5F, .attention = 0.4F}};
     constexpr int microbatches = 4;
     constexpr int draws = 1 << 14;
     for (const int replicas : {1, 2, 4, 16}) {
-        const ExecutionGraph graph = graph_with_lengths({Schedule::one_f_one_b, 2, microbatches, 1}, replicas, shares);
+        const ExecutionGraph graph =
+            graph_with_lengths({Schedule::one_f_one_b, 2, microbatches, 1}, replicas, shares);
         std::mt19937_64 random(7);
         std::vector<double> truth(draws);
-        std::generate(truth.begin(), truth.end(), [&] { return plain_step(microbatches, replicas, shares, random); });
+        std::generate(truth.begin(), truth.end(),
+                      [&] { return plain_step(microbatches, replicas, shares, random); });
         const SampleMoments expected(truth);
         for (const int simulated : {4, 16}) {
-            const auto steps = sample_steps(graph, pipeline_tables(no_noise), {0, draws, 1}, {.replicas_simulated = simulated});
+            const auto steps = sample_steps(graph, pipeline_tables(no_noise), {0, draws, 1},
+                                            {.replicas_simulated = simulated});
             const SampleMoments found(steps);
             // Ranked: a path length plus a residual that knows no longest microbatch.
             const bool ranked = simulated < replicas;
             EXPECT_NEAR(found.mean, expected.mean,
-                        4.0 * std::hypot(found.error, expected.error) + (ranked ? 0.01 * expected.mean : 1e-3))
+                        4.0 * std::hypot(found.error, expected.error) +
+                            (ranked ? 0.01 * expected.mean : 1e-3))
                 << replicas << " replicas, " << simulated;
-            EXPECT_NEAR(sorted_quantile(sorted(steps), 0.95) / sorted_quantile(sorted(truth), 0.95), 1.0, ranked ? 0.07 : 0.015)
+            EXPECT_NEAR(sorted_quantile(sorted(steps), 0.95) / sorted_quantile(sorted(truth), 0.95), 1.0,
+                        ranked ? 0.07 : 0.015)
                 << replicas << " replicas, " << simulated;
         }
     }
@@ -148,7 +162,10 @@ Problem problem_of(const SampleLengths& lengths, const Variability& variability 
     return problem;
 }
 
-SampleLengths of_one_length(double tokens, Batching batching) { return {{{0.0, tokens}, {1.0, tokens}}, batching}; }
+SampleLengths of_one_length(double tokens, Batching batching)
+{
+    return {{{0.0, tokens}, {1.0, tokens}}, batching};
+}
 
 CompiledPlan compiled(const Problem& problem, const ParallelPlan& plan)
 {
@@ -168,7 +185,8 @@ TEST(Lengths, PaddedSamplesOfOneLengthAreShorterSequences)
         plan.microbatch = 2;
         const CompiledPlan of_padded = compiled(padded, plan);
         const CompiledPlan of_shorter = compiled(shorter, plan);
-        EXPECT_NEAR(noise_free_step(of_padded.graph).step_s / noise_free_step(of_shorter.graph).step_s, 1.0, 1e-6);
+        EXPECT_NEAR(noise_free_step(of_padded.graph).step_s / noise_free_step(of_shorter.graph).step_s, 1.0,
+                    1e-6);
         EXPECT_EQ(of_padded.memory.total().si, compiled(whole, plan).memory.total().si);
     }
     Phase phase = padded.phases.front();
@@ -241,8 +259,8 @@ TEST(Lengths, WithoutTheSourceTheStepIsNoiseFree)
 {
     Problem problem = problem_of({lognormal_lengths(300.0, 0.9), Batching::padded});
     const std::vector<NoiseSource> sources = noise_sources(problem.cluster.tiers);
-    const auto source =
-        std::find_if(sources.begin(), sources.end(), [](const NoiseSource& of) { return of.kind == NoiseKind::lengths; });
+    const auto source = std::find_if(sources.begin(), sources.end(),
+                                     [](const NoiseSource& of) { return of.kind == NoiseKind::lengths; });
     ASSERT_NE(source, sources.end());
     EXPECT_TRUE(is_of_graph(*source));
     const ParallelPlan plan = plan_of(1, 2, 8);
@@ -263,7 +281,8 @@ TEST(Lengths, WithoutTheSourceTheStepIsNoiseFree)
 /// Replicas that are ranked by their paths against all simulated.
 TEST(Lengths, RankedReplicasMatchAllSimulated)
 {
-    const Problem problem = problem_of({lognormal_lengths(300.0, 0.9), Batching::packed}, lively_variability());
+    const Problem problem =
+        problem_of({lognormal_lengths(300.0, 0.9), Batching::packed}, lively_variability());
     const ExecutionGraph graph = compiled(problem, plan_of(1, 2, 16)).graph;
     const auto some = sorted(sample_steps(graph, problem.noise, {0, 4096, 1}, {.replicas_simulated = 4}));
     const auto all = sorted(sample_steps(graph, problem.noise, {0, 4096, 1}, {.replicas_simulated = 16}));

@@ -32,7 +32,8 @@ protected:
     /// One plan's distributions, factors and ends of ops.
     struct Plan {
         std::vector<OpSpread> distribution;
-        std::vector<Floats> compute_factor, transfer_factor, microbatch, slot, gathered, reduce, gradients_end;
+        std::vector<Floats> compute_factor, transfer_factor, microbatch, slot, gathered, reduce,
+            gradients_end;
         Floats communication_factor;
         bool exchanges = true;
         bool overlapped = true;
@@ -116,8 +117,9 @@ protected:
         for (int i = 0; i < distributions; ++i) {
             const StandardDistribution* shared = &standard.front();
             const StandardDistribution* own = &standard[below(2)];
-            plan.distribution.push_back({seconds(random), seconds(random), seconds(random), seconds(random), seconds(random),
-                                         GetParam().one_distribution ? shared : own, GetParam().one_distribution ? shared : own,
+            plan.distribution.push_back({seconds(random), seconds(random), seconds(random), seconds(random),
+                                         seconds(random), GetParam().one_distribution ? shared : own,
+                                         GetParam().one_distribution ? shared : own,
                                          static_cast<int>(below(2))});
         }
         plan.compute_factor = rows(stages, 1.0F, 0.1F);
@@ -138,17 +140,20 @@ protected:
         for (std::size_t i = 0; i < ops.size(); ++i) {
             const ProgramOp& op = ops[i];
             const OpSpread& distribution = plan.distribution[op.distribution];
-            const auto draw = [&](const StandardDistribution* of, float z) { return kind.one_distribution ? z : (*of)(z); };
-            const float transfer_s = kind.factors
-                                         ? distribution.transfer_s * plan.transfer_factor[distribution.transfer_tier].at[l]
-                                         : distribution.transfer_s;
+            const auto draw = [&](const StandardDistribution* of, float z) {
+                return kind.one_distribution ? z : (*of)(z);
+            };
+            const float transfer_s = kind.factors ? distribution.transfer_s *
+                                                        plan.transfer_factor[distribution.transfer_tier].at[l]
+                                                  : distribution.transfer_s;
             const float arrival = std::fma(transfer_s, draws[i].transfer.at[l], plan.slot[op.in].at[l]);
             float free = plan.slot[op.before].at[l];
             if (op.first_of_chunk && plan.exchanges) {
                 free = std::max(free, plan.gathered[op.part].at[l]);
             }
             float compute = std::fma(distribution.compute_spread_s,
-                                     draw(distribution.compute_distribution, draws[i].compute.at[l]), distribution.compute_s);
+                                     draw(distribution.compute_distribution, draws[i].compute.at[l]),
+                                     distribution.compute_s);
             if (kind.microbatch) {
                 compute *= plan.microbatch[op.microbatch].at[l];
             }
@@ -156,13 +161,16 @@ protected:
             end = kind.factors ? std::fma(compute, plan.compute_factor[op.stage].at[l], end) : end + compute;
             if (kind.communicates) {
                 const float z = draw(distribution.communication_distribution, draws[i].communication.at[l]);
-                const float communication = std::fma(distribution.communication_spread_s, z, distribution.communication_s);
-                end = kind.factors ? std::fma(communication, plan.communication_factor.at[l], end) : end + communication;
+                const float communication =
+                    std::fma(distribution.communication_spread_s, z, distribution.communication_s);
+                end = kind.factors ? std::fma(communication, plan.communication_factor.at[l], end)
+                                   : end + communication;
             }
             plan.slot[op.out].at[l] = end;
             if (op.last_of_chunk && plan.exchanges) {
                 float& gradients = plan.gradients_end[op.stage].at[l];
-                gradients = (plan.overlapped ? std::max(gradients, end) : gradients) + plan.reduce[op.part].at[l];
+                gradients =
+                    (plan.overlapped ? std::max(gradients, end) : gradients) + plan.reduce[op.part].at[l];
             }
         }
     }
@@ -193,7 +201,8 @@ TEST_P(Windows, GiveWhatIsCalculatedByHand)
         for (int l = 0; l < lanes; ++l) {
             run_by_hand(by_hand[p], l);
             for (int s = 0; s < slots; ++s) {
-                ASSERT_EQ(plans[p].slot[s].at[l], by_hand[p].slot[s].at[l]) << "plan " << p << ", slot " << s << ", lane " << l;
+                ASSERT_EQ(plans[p].slot[s].at[l], by_hand[p].slot[s].at[l])
+                    << "plan " << p << ", slot " << s << ", lane " << l;
             }
             for (int s = 0; s < stages; ++s) {
                 ASSERT_EQ(plans[p].gradients_end[s].at[l], by_hand[p].gradients_end[s].at[l])
@@ -212,8 +221,10 @@ INSTANTIATE_TEST_SUITE_P(Kinds, Windows,
                                          Kind{false, true, true, false}, Kind{false, true, true, true}),
                          [](const auto& of) {
                              const Kind& kind = of.param;
-                             return std::string(kind.one_distribution ? "one_distribution" : "own_distributions") +
-                                    (kind.communicates ? "_communicates" : "") + (kind.factors ? "_factors" : "") +
+                             return std::string(kind.one_distribution ? "one_distribution"
+                                                                      : "own_distributions") +
+                                    (kind.communicates ? "_communicates" : "") +
+                                    (kind.factors ? "_factors" : "") +
                                     (kind.microbatch ? "_microbatches" : "");
                          });
 

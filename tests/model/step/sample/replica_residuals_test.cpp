@@ -34,7 +34,8 @@ TEST(ReplicaResiduals, RecoverKnownParts)
     EXPECT_LT(distribution.skewness, 4.0 * std::sqrt(6.0 / n));
     for (int l = 0; l < lanes; ++l) {
         // The slope's error counts at a path of 10.
-        EXPECT_NEAR(distribution.at_zero.at[l], level[l], 4.0 * (0.1 / std::sqrt(replicas) + 10.0 * 0.1 / std::sqrt(n)));
+        EXPECT_NEAR(distribution.at_zero.at[l], level[l],
+                    4.0 * (0.1 / std::sqrt(replicas) + 10.0 * 0.1 / std::sqrt(n)));
     }
 }
 

@@ -40,7 +40,8 @@ std::vector<ParallelPlan> plans_of_every_coupling()
     plans.back().split = LayerSplit::slots;
     plans.push_back(plan_of(4, 2, 2));
     plans.back().schedule = Schedule::gpipe;
-    for (const auto overlap : {DataParallelOverlap::off, DataParallelOverlap::on}) {  // gradients within one replica
+    for (const auto overlap :
+         {DataParallelOverlap::off, DataParallelOverlap::on}) {  // gradients within one replica
         plans.push_back(plan_of(2, 4, 1));
         plans.back().cp = 2;
         plans.back().dp_overlap = overlap;
@@ -58,7 +59,9 @@ Variability with_exponents()
 
 class SamplerOf : public testing::TestWithParam<Variability> {};
 INSTANTIATE_TEST_SUITE_P(Exponents, SamplerOf, testing::Values(lively_variability(), with_exponents()),
-                         [](const auto& tested) { return tested.index == 0 ? std::string("None") : std::string("Some"); });
+                         [](const auto& tested) {
+                             return tested.index == 0 ? std::string("None") : std::string("Some");
+                         });
 
 TEST_P(SamplerOf, AgreesWithTheReferenceDrawByDraw)
 {
@@ -70,7 +73,8 @@ TEST_P(SamplerOf, AgreesWithTheReferenceDrawByDraw)
             const auto draws = sample_steps(graph, problem.noise, {64, 64, 2}, options);
             for (const std::uint32_t fleet : {0U, 17U, 63U}) {
                 for (const std::uint32_t step : {0U, 1U}) {
-                    const double reference = ReferenceStep(graph, problem.noise, options, 64 + fleet, step).seconds();
+                    const double reference =
+                        ReferenceStep(graph, problem.noise, options, 64 + fleet, step).seconds();
                     // Single precision: about 1e-7 an operation, and times only add and compare.
                     EXPECT_NEAR(draws[fleet * 2 + step], reference, 1e-5 * reference)
                         << plan.tp << " " << plan.pp << " " << plan.dp;
@@ -144,14 +148,17 @@ TEST(Sampler, ReplicasInDistributionMatchBruteForce)
             plan.dp_overlap = overlap;
             const ExecutionGraph graph = graph_of(problem, plan);
             const DrawRange range{0, 1024, 2};
-            const auto brute = sorted(sample_steps(graph, problem.noise, range, {5, Purpose::search, plan.dp}));
+            const auto brute =
+                sorted(sample_steps(graph, problem.noise, range, {5, Purpose::search, plan.dp}));
             const auto fast = sorted(sample_steps(graph, problem.noise, range, {5, Purpose::search, 4}));
             // All but the ops' residuals are the same draws. 0.25 % is what a quantile may be off; beyond it, three standard
             // errors of the difference, in probability.
             for (const double p : {0.05, 0.50, 0.95, 0.99}) {
                 const double error = 3.0 * std::sqrt(2.0 * p * (1.0 - p) / static_cast<double>(brute.size()));
-                EXPECT_GT(sorted_quantile(fast, p), 0.9975 * sorted_quantile(brute, p - error)) << c.name << ", p = " << p;
-                EXPECT_LT(sorted_quantile(fast, p), 1.0025 * sorted_quantile(brute, p + error)) << c.name << ", p = " << p;
+                EXPECT_GT(sorted_quantile(fast, p), 0.9975 * sorted_quantile(brute, p - error))
+                    << c.name << ", p = " << p;
+                EXPECT_LT(sorted_quantile(fast, p), 1.0025 * sorted_quantile(brute, p + error))
+                    << c.name << ", p = " << p;
             }
         }
     }
@@ -298,7 +305,8 @@ TEST(Sampler, StratifiedDrawsAreUnbiasedAndLessNoisy)
         }
         const ExecutionGraph graph = graph_of(problem, plan_of(2, 4, 1));
         const auto blocks = [&](Sampling sampling) {
-            return sample_steps(graph, problem.noise, {0, repeats * block_fleets, 1}, {4, Purpose::search, 2, sampling});
+            return sample_steps(graph, problem.noise, {0, repeats * block_fleets, 1},
+                                {4, Purpose::search, 2, sampling});
         };
         const auto plain = blocks(Sampling::plain);
         const auto stratified = blocks(Sampling::stratified);
@@ -312,8 +320,8 @@ TEST(Sampler, StratifiedDrawsAreUnbiasedAndLessNoisy)
             for (int b = 0; b < repeats; ++b) {
                 const auto first = draws.begin() + static_cast<std::ptrdiff_t>(b) * block_fleets;
                 values[0].push_back(std::accumulate(first, first + block_fleets, 0.0) / block_fleets);
-                values[1].push_back(static_cast<double>(
-                    std::count_if(first, first + block_fleets, [threshold](double x) { return x > threshold; })));
+                values[1].push_back(static_cast<double>(std::count_if(
+                    first, first + block_fleets, [threshold](double x) { return x > threshold; })));
             }
             for (std::size_t v = 0; v < 2; ++v) {
                 mean[s][v] = std::accumulate(values[v].begin(), values[v].end(), 0.0) / repeats;
@@ -324,7 +332,8 @@ TEST(Sampler, StratifiedDrawsAreUnbiasedAndLessNoisy)
         }
         for (std::size_t v = 0; v < 2; ++v) {
             // Four standard errors of the difference. The variances of 256 blocks have an error of 9 % each.
-            EXPECT_NEAR(mean[1][v], mean[0][v], 4.0 * std::sqrt((variance[0][v] + variance[1][v]) / repeats)) << name;
+            EXPECT_NEAR(mean[1][v], mean[0][v], 4.0 * std::sqrt((variance[0][v] + variance[1][v]) / repeats))
+                << name;
             EXPECT_LT(variance[1][v], 0.8 * variance[0][v]) << name;
             RecordProperty(std::string(name) + (v == 0 ? " mean" : " p90") + ", variance ratio",
                            std::to_string(variance[0][v] / variance[1][v]));

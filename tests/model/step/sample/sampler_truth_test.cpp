@@ -27,15 +27,17 @@ constexpr double allowed = 0.0025;
 
 void record(const std::string& name, const Bias& bias)
 {
-    testing::Test::RecordProperty(name + ", bias and error in %",
-                                  std::to_string(100.0 * bias.value) + " +- " + std::to_string(100.0 * bias.error));
+    testing::Test::RecordProperty(name + ", bias and error in %", std::to_string(100.0 * bias.value) +
+                                                                      " +- " +
+                                                                      std::to_string(100.0 * bias.error));
 }
 
 TEST(SamplerTruth, ReplicasMatchBruteForceOverFleets)
 {
     for (const double spatial : {0.0, 0.02}) {
         const ReplicaTruth replicas(256, spatial);
-        const Bias bias = bias_over_fleets(sorted(replicas.ranked({0, 16384, 1})), sorted(replicas.brute({0, 4096, 1})));
+        const Bias bias =
+            bias_over_fleets(sorted(replicas.ranked({0, 16384, 1})), sorted(replicas.brute({0, 4096, 1})));
         EXPECT_TRUE(bias.within(allowed)) << bias.value << " +- " << bias.error << ", spatial " << spatial;
         EXPECT_LT(bias.error, 0.4 * allowed);  // or the comparison says nothing
         record(spatial > 0.0 ? "spatial" : "alike", bias);
@@ -46,8 +48,9 @@ TEST(SamplerTruth, ReplicasMatchBruteForceInAGivenFleet)
 {
     const ReplicaTruth replicas(256, 0.02);
     constexpr int steps = 128;
-    const Bias bias =
-        bias_given_fleet(replicas.ranked({0, block_fleets, steps}), replicas.brute({0, block_fleets, steps}), steps).mean;
+    const Bias bias = bias_given_fleet(replicas.ranked({0, block_fleets, steps}),
+                                       replicas.brute({0, block_fleets, steps}), steps)
+                          .mean;
     EXPECT_TRUE(bias.within(allowed)) << bias.value << " +- " << bias.error;
     record("mean over fleets", bias);
 }
@@ -62,7 +65,8 @@ TEST(SamplerTruth, PipelinesMatchAPlainSimulation)
         for (const double p : {0.5, 0.99, 0.999}) {
             const double score = score_of_quantile(fast, plain, p);
             EXPECT_LT(std::abs(score), 3.29) << c.name << ", p = " << p;  // joint 99.9 % interval
-            RecordProperty(std::string(c.name) + ", p = " + std::to_string(p) + ", joint errors", std::to_string(score));
+            RecordProperty(std::string(c.name) + ", p = " + std::to_string(p) + ", joint errors",
+                           std::to_string(score));
         }
     }
 }
@@ -82,7 +86,8 @@ std::vector<double> p99_by_seed(const ExecutionGraph& graph, const NoiseTables& 
 {
     std::vector<double> result;
     for (std::uint64_t seed = 0; seed < 128; ++seed) {
-        result.push_back(sorted_quantile(sorted(sample_steps(graph, noise, {0, 1024, 1}, {.seed = seed})), 0.99));
+        result.push_back(
+            sorted_quantile(sorted(sample_steps(graph, noise, {0, 1024, 1}, {.seed = seed})), 0.99));
     }
     return result;
 }
@@ -106,7 +111,9 @@ TEST(SamplerTruth, PlansShareTheirLuck)
     const Problem problem = example_problem(lively_variability(), 32, widths);
     ParallelPlan all_forward_first = plan_of(2, 4, 1, 1);
     all_forward_first.schedule = Schedule::gpipe;
-    const auto p99 = [&](const ParallelPlan& plan) { return p99_by_seed(graph_of(problem, plan), problem.noise); };
+    const auto p99 = [&](const ParallelPlan& plan) {
+        return p99_by_seed(graph_of(problem, plan), problem.noise);
+    };
     const auto base = p99(plan_of(2, 4, 1, 1));
     const double schedule = gain_of_common_draws(base, p99(all_forward_first));
     const double width = gain_of_common_draws(base, p99(plan_of(4, 4, 1, 1)));
@@ -128,7 +135,8 @@ TEST(SamplerTruth, AnyNumberOfThreadsDrawsTheSameBits)
     std::vector<ExecutionGraph> graphs;
     for (const int tp : widths) {
         for (const int microbatch : {1, 2}) {
-            graphs.push_back(graph_of(problem, plan_of(tp, 4, 16, microbatch)));  // each microbatch size is a lot
+            graphs.push_back(
+                graph_of(problem, plan_of(tp, 4, 16, microbatch)));  // each microbatch size is a lot
         }
     }
     std::vector<const ExecutionGraph*> all;
@@ -154,9 +162,11 @@ TEST(SamplerTruth, StrataLeaveTheTailWhereItIs)
     const PipelineNoise distributions{.spatial = 0.02};
     const NoiseTables noise = pipeline_tables(distributions);
     for (const int replicas : {1, 64}) {
-        const ExecutionGraph graph = pipeline_graph({Schedule::one_f_one_b, 4, 8, 1}, replicas, distributions);
+        const ExecutionGraph graph =
+            pipeline_graph({Schedule::one_f_one_b, 4, 8, 1}, replicas, distributions);
         const auto draws = [&](Sampling sampling) {
-            return sample_steps(graph, noise, {0, blocks * block_fleets, 1}, {.seed = 8, .sampling = sampling});
+            return sample_steps(graph, noise, {0, blocks * block_fleets, 1},
+                                {.seed = 8, .sampling = sampling});
         };
         const auto plain = draws(Sampling::plain);
         const auto stratified = draws(Sampling::stratified);
@@ -165,18 +175,20 @@ TEST(SamplerTruth, StrataLeaveTheTailWhereItIs)
             const auto above = [&](const std::vector<double>& all) {
                 std::vector<double> counts;
                 for (auto block = all.begin(); block != all.end(); block += block_fleets) {
-                    counts.push_back(
-                        static_cast<double>(std::count_if(block, block + block_fleets, [&](double x) { return x > threshold; })));
+                    counts.push_back(static_cast<double>(
+                        std::count_if(block, block + block_fleets, [&](double x) { return x > threshold; })));
                 }
                 return SampleMoments(counts);
             };
             const SampleMoments without = above(plain);
             const SampleMoments with = above(stratified);
             // Four standard errors of the difference.
-            EXPECT_NEAR(with.mean, without.mean, 4.0 * std::hypot(with.error, without.error)) << replicas << ", p = " << p;
-            RecordProperty(std::to_string(replicas) + " replicas, p = " + std::to_string(p),
-                           std::to_string((with.mean - without.mean) / std::hypot(with.error, without.error)) +
-                               " errors, variance ratio " + std::to_string(without.variance / with.variance));
+            EXPECT_NEAR(with.mean, without.mean, 4.0 * std::hypot(with.error, without.error))
+                << replicas << ", p = " << p;
+            RecordProperty(
+                std::to_string(replicas) + " replicas, p = " + std::to_string(p),
+                std::to_string((with.mean - without.mean) / std::hypot(with.error, without.error)) +
+                    " errors, variance ratio " + std::to_string(without.variance / with.variance));
         }
     }
 }

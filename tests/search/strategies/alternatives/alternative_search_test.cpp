@@ -42,7 +42,8 @@ struct Problem {
     StudyGoal goal() const
     {
         AlternativeGoal of{alternatives, tasks, {}, {1.0, 2.0}, relative};
-        for (std::size_t label = 0; label < cells(); ++label) of.cell_of_label.push_back(cell(label * points));
+        for (std::size_t label = 0; label < cells(); ++label)
+            of.cell_of_label.push_back(cell(label * points));
         StudyGoal goal{.objectives = 1, .bounded = {true}, .alternatives = of};
         goal.region = [this](std::uint64_t index) { return cell(index); };
         return goal;
@@ -62,7 +63,8 @@ Problem random_problem(unsigned seed)
 {
     std::mt19937 random(seed);
     const auto unit = [&] { return static_cast<double>(random() % 4096) / 4096.0; };
-    Problem problem{.alternatives = 2 + seed % 9, .points = 5 + 7 * (seed % 5), .relative = seed % 3 == 0, .truth = {}};
+    Problem problem{
+        .alternatives = 2 + seed % 9, .points = 5 + 7 * (seed % 5), .relative = seed % 3 == 0, .truth = {}};
     problem.truth.resize(problem.cells() * problem.points);
     std::vector<double> of_cell(problem.cells());
     for (double& level : of_cell) level = 1.0 + unit();
@@ -87,7 +89,8 @@ Answer answer_to(const Problem& problem, const Request& request)
         return sweep;
     }
     const auto& point = std::get<PointRequest>(request);
-    return Evaluation{point.index, point.rung, 100, {problem.drawn(point.index)}, point.source, Keeping::surely};
+    return Evaluation{point.index,  point.rung,     100, {problem.drawn(point.index)},
+                      point.source, Keeping::surely};
 }
 
 void run(AlternativeSearch& search, const Problem& problem)

@@ -23,7 +23,8 @@ StudyGoal goal_of(std::uint64_t max_evaluations = 0)
 Points numbered(std::size_t count)
 {
     Points points(1);
-    for (std::uint64_t index = 0; index < count; ++index) points.feasible.add(index, std::vector{static_cast<double>(index)});
+    for (std::uint64_t index = 0; index < count; ++index)
+        points.feasible.add(index, std::vector{static_cast<double>(index)});
     points.feasible.put_in_order();
     return points;
 }
@@ -66,7 +67,8 @@ TEST(CandidateRace, AsksForNewOnesThenLeadersThenRivals)
 
     asked = race.rivals(points);
     EXPECT_THAT(indices(asked), ElementsAre(1));
-    points.limits.add(0, {4.5});  // excludes point 1, whose values are 5 and more, and points with bounds from 5 on
+    points.limits.add(
+        0, {4.5});  // excludes point 1, whose values are 5 and more, and points with bounds from 5 on
     EXPECT_THAT(race.rivals(points), IsEmpty());
     EXPECT_EQ(race.settled(), 2U);
     asked = race.new_candidates(points);

@@ -79,7 +79,8 @@ TEST(Exact, KnowsTheGapsOfAnExploredSpaceBeforeItsFront)
                 const auto* point = std::get_if<PointRequest>(&request);
                 if (point == nullptr) continue;
                 scouted = scouted || point->source.purpose == Purpose::scout;
-                some_better = some_better || (swept_for_better && !scouted && point->source.purpose == Purpose::limits);
+                some_better =
+                    some_better || (swept_for_better && !scouted && point->source.purpose == Purpose::limits);
             }
             exact.tell(problem.answers(*requests));
         }
@@ -175,7 +176,8 @@ TEST(Exact, NarrowsWhatIsNearAfterASampleOfTheRanges)
                 NearBounds near(range->near);
                 for (std::uint64_t index = range->begin; index < range->end; ++index) {
                     if (problem.truth[index].empty()) continue;
-                    near.add({chosen.goal.region(index), {index, {problem.bound_share * problem.truth[index][0]}}});
+                    near.add({chosen.goal.region(index),
+                              {index, {problem.bound_share * problem.truth[index][0]}}});
                 }
                 sweep.near = near.best();
             }

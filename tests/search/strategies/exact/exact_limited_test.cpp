@@ -60,7 +60,8 @@ struct LimitedProblem : KnownProblem {
         }
         const auto values = [&](std::uint64_t index) {
             std::vector<double> all;
-            for (const Estimate& objective : evaluate(index, top_rung()).objectives) all.push_back(objective.value);
+            for (const Estimate& objective : evaluate(index, top_rung()).objectives)
+                all.push_back(objective.value);
             return all;
         };
         const auto keeps_by_value = [&](std::uint64_t index) { return keeps(keeping(index, top_rung())); };
@@ -126,7 +127,8 @@ TEST(ExactLimited, HoldsForRandomProblems)
 {
     for (unsigned seed = 0; seed < 60; ++seed) {
         const std::size_t objectives = 1 + seed % 3;
-        const LimitedProblem problem = with_quantity(lattice(seed, 300, objectives), seed, 0.6 + 0.1 * (seed % 8));
+        const LimitedProblem problem =
+            with_quantity(lattice(seed, 300, objectives), seed, 0.6 + 0.1 * (seed % 8));
         const LimitedRun run = play_limited(problem, objectives);
         EXPECT_TRUE(run.outcome.proved) << seed;
         EXPECT_EQ(run.front, problem.front_of_all()) << seed;

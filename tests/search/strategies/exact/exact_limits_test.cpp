@@ -109,7 +109,8 @@ TEST(Exact, DrawsCloserLimitsOnlyWhereManyPointsRemain)
     KnownProblem problem;
     problem.bound_share = 0.9;
     constexpr std::uint64_t many = 40;
-    for (std::uint64_t i = 0; i < many; ++i) problem.truth.push_back({10.0 + 0.01 * static_cast<double>(i), 1.0});
+    for (std::uint64_t i = 0; i < many; ++i)
+        problem.truth.push_back({10.0 + 0.01 * static_cast<double>(i), 1.0});
     for (int i = 0; i < 5; ++i) problem.truth.push_back({5.0 + 0.01 * i, 2.0});
     ExactOptions chosen = exact_options(problem, 2);
     chosen.incumbents.scouts = 3;
@@ -143,12 +144,14 @@ struct NormalProblem {
         const double deviation = std::pow(0.5, request.rung);
         const auto normal = [&](std::uint64_t whose) {
             std::seed_seq key{std::uint64_t{seed}, static_cast<std::uint64_t>(request.source.purpose),
-                              static_cast<std::uint64_t>(request.source.round), static_cast<std::uint64_t>(request.rung), whose};
+                              static_cast<std::uint64_t>(request.source.round),
+                              static_cast<std::uint64_t>(request.rung), whose};
             std::mt19937 random(key);
             return std::normal_distribution<double>()(random);
         };
         constexpr std::uint64_t shared = 1'000'000;
-        const double value = truth[request.index] + deviation * (0.8 * normal(shared) + 0.6 * normal(request.index));
+        const double value =
+            truth[request.index] + deviation * (0.8 * normal(shared) + 0.6 * normal(request.index));
         const double miss = request.miss > 0.0 ? request.miss : 0.025;
         double low = 0.0;  // bisection of the normal quantile
         double high = 10.0;
@@ -173,22 +176,26 @@ TEST(Exact, ExcludesTheBestPointNoMoreOftenThanStated)
     for (unsigned seed = 0; seed < studies; ++seed) {
         NormalProblem problem{{}, seed};
         std::mt19937 random(seed);
-        for (std::size_t p = 0; p < points; ++p) problem.truth.push_back(10.0 + 0.02 * static_cast<double>(random() % 400));
-        const auto best = std::min_element(problem.truth.begin(), problem.truth.end()) - problem.truth.begin();
+        for (std::size_t p = 0; p < points; ++p)
+            problem.truth.push_back(10.0 + 0.02 * static_cast<double>(random() % 400));
+        const auto best =
+            std::min_element(problem.truth.begin(), problem.truth.end()) - problem.truth.begin();
         Exact exact({.goal = {.objectives = 1, .top_rung = 3, .bounded = {true}}, .space_size = points});
         std::set<std::uint64_t> at_the_top;
         while (const auto requests = exact.ask()) {
             std::vector<Answer> answers;
             for (const Request& request : *requests) {
                 if (const auto* range = std::get_if<SweepRange>(&request)) {
-                    Sweep& sweep = std::get<Sweep>(answers.emplace_back(Sweep{{range->begin, range->end}, {}, {}}));
+                    Sweep& sweep =
+                        std::get<Sweep>(answers.emplace_back(Sweep{{range->begin, range->end}, {}, {}}));
                     for (std::uint64_t p = range->begin; p < range->end; ++p)
                         sweep.feasible.push_back({p, {problem.truth[p] - 1.0}});
                     continue;
                 }
                 const auto& point = std::get<PointRequest>(request);
                 answers.emplace_back(problem.evaluate(point));
-                if (point.source.purpose == Purpose::search && point.rung == 3) at_the_top.insert(point.index);
+                if (point.source.purpose == Purpose::search && point.rung == 3)
+                    at_the_top.insert(point.index);
             }
             exact.tell(answers);
         }

@@ -84,7 +84,8 @@ TEST(Exact, AsksTheSameHoweverTheAnswersAreBatched)
     const ExactRun whole = play(problem, chosen);
     std::mt19937 random(3);
     const ExactRun single = play(problem, chosen, [](std::size_t) { return std::size_t{1}; });
-    const ExactRun uneven = play(problem, chosen, [&](std::size_t outstanding) { return random() % (outstanding + 1); });
+    const ExactRun uneven =
+        play(problem, chosen, [&](std::size_t outstanding) { return random() % (outstanding + 1); });
     for (const ExactRun& run : {single, uneven}) {
         EXPECT_EQ(run.asked, whole.asked);
         EXPECT_EQ(run.front, whole.front);
@@ -183,7 +184,8 @@ TEST(Exact, SweepsWithLimitsAfterAnExploration)
                     whole += range->end - range->begin;
                     EXPECT_EQ(range->near.objective, 1U);
                     std::map<std::uint64_t, double> known;
-                    for (const RegionLimit& region : range->near.regions) known[region.region] = region.most / (1.0 + near_best);
+                    for (const RegionLimit& region : range->near.regions)
+                        known[region.region] = region.most / (1.0 + near_best);
                     for (const auto& [region, bound] : best) EXPECT_DOUBLE_EQ(known[region], bound);
                 } else if (purpose == SweepPurpose::exploration) {
                     for (const Bound& bound : sweep.feasible) {
@@ -282,7 +284,8 @@ TEST(Exact, DrawsAsFewPointsIfBoundsAreTightWithLimitsOnly)
             LabelledProblem labels = labelled(seed, 2);
             KnownProblem& problem = labels.problem;
             for (std::vector<double>& truth : problem.truth) {
-                for (std::size_t k = 0; k < truth.size(); ++k) truth[k] += 0.01 * static_cast<double>((7 * seed + 3 * k) % 10);
+                for (std::size_t k = 0; k < truth.size(); ++k)
+                    truth[k] += 0.01 * static_cast<double>((7 * seed + 3 * k) % 10);
             }
             problem.bound_share = 0.99;
             problem.loose_share = 0.8;
@@ -311,7 +314,8 @@ TEST(Exact, BoundsDoNotExcludeEachOther)
                  .batches = {.fewest = 1}});
     ASSERT_TRUE(exact.ask().has_value());
     exact.tell(std::vector<Answer>{Sweep{{0, 1}, {{0, {1.0}}}, {}}, Sweep{{1, 2}, {{1, {2.0}}}, {}}});
-    for (const DrawSource source : {DrawSource{Purpose::scout}, DrawSource{Purpose::limits, 1}, DrawSource{}}) {
+    for (const DrawSource source :
+         {DrawSource{Purpose::scout}, DrawSource{Purpose::limits, 1}, DrawSource{}}) {
         if (source == DrawSource{}) tell_tightened(exact, {{0, {1.0}}, {1, {2.0}}});
         const auto first = exact.ask();
         ASSERT_TRUE(first.has_value());
@@ -335,8 +339,8 @@ TEST(Exact, AsksForSmallLayersTogether)
                  .incumbents = {.scouts = 1, .further_rounds = 0},
                  .batches = {.fewest = 2}});
     ASSERT_TRUE(exact.ask().has_value());
-    exact.tell(
-        std::vector<Answer>{Sweep{{0, 1}, {{0, {1.0}}}, {}}, Sweep{{1, 2}, {{1, {2.0}}}, {}}, Sweep{{2, 3}, {{2, {3.0}}}, {}}});
+    exact.tell(std::vector<Answer>{Sweep{{0, 1}, {{0, {1.0}}}, {}}, Sweep{{1, 2}, {{1, {2.0}}}, {}},
+                                   Sweep{{2, 3}, {{2, {3.0}}}, {}}});
     for (const DrawSource source : {DrawSource{Purpose::scout}, DrawSource{Purpose::limits, 1}}) {
         ASSERT_EQ(exact.ask()->size(), 1U);
         exact.tell(std::vector<Answer>{Evaluation{0, 1, 1, {Estimate::exact(9.0)}, source}});
@@ -367,7 +371,9 @@ TEST(Exact, RefusesAnswersToSomethingElse)
     ExactOptions chosen = exact_options(problem, 2);
     chosen.sweeps.ranges = 1;
     Exact exact(chosen);
-    const auto tell = [&](const Answer& answer) { return [&exact, answer] { exact.tell(std::vector<Answer>{answer}); }; };
+    const auto tell = [&](const Answer& answer) {
+        return [&exact, answer] { exact.tell(std::vector<Answer>{answer}); };
+    };
     const auto out_of_order = ThrowsMessage<std::runtime_error>(HasSubstr("unexpected answer"));
     EXPECT_THAT(tell(problem.sweep({0, 16})), out_of_order);
     ASSERT_TRUE(exact.ask().has_value());
@@ -377,8 +383,10 @@ TEST(Exact, RefusesAnswersToSomethingElse)
     const auto requests = exact.ask();
     ASSERT_TRUE(requests.has_value());
     const std::uint64_t first = std::get<PointRequest>(requests->at(0)).index;
-    EXPECT_THAT(tell(problem.evaluate({.index = first, .rung = 2, .source = {Purpose::scout}})), out_of_order);
-    EXPECT_THAT(tell(problem.evaluate({.index = first, .rung = 1, .source = {Purpose::limits, 1}})), out_of_order);
+    EXPECT_THAT(tell(problem.evaluate({.index = first, .rung = 2, .source = {Purpose::scout}})),
+                out_of_order);
+    EXPECT_THAT(tell(problem.evaluate({.index = first, .rung = 1, .source = {Purpose::limits, 1}})),
+                out_of_order);
     Evaluation broken = problem.evaluate({.index = first, .rung = 1, .source = {Purpose::scout}});
     broken.objectives[1].value = std::numeric_limits<double>::quiet_NaN();
     EXPECT_THAT(tell(broken), ThrowsMessage<std::runtime_error>(HasSubstr("objective 1 of point")));

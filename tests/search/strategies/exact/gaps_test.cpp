@@ -37,7 +37,8 @@ TEST_F(GapsTest, AreUnknownBeforeASweep)
 TEST_F(GapsTest, AreLeftByBetterPoints)
 {
     points.limits.add(0, {10.0, 20.0});
-    EXPECT_THAT(gaps.begin_sweep(points.limits), ElementsAre(DoubleNear(9.0, 1e-12), DoubleNear(18.0, 1e-12)));
+    EXPECT_THAT(gaps.begin_sweep(points.limits),
+                ElementsAre(DoubleNear(9.0, 1e-12), DoubleNear(18.0, 1e-12)));
     gaps.take({{5, {8.0, 30.0}}, {6, {8.5, 25.0}}, {7, {12.0, 17.0}}}, {{9.5, 17.5}});
     gaps.end_sweep();
     const std::vector<Gap> left = known();
@@ -69,9 +70,11 @@ TEST_F(GapsTest, AreNarrowedByLowerLimits)
     const Estimate first{9.9, 9.5, 10.5, 9.5, 10.5};
     const Estimate second{31.0, 30.5, 32.0, 30.5, 32.0};
     rounds.take(look[0].whose, {5, 1, 1, {first, second}, look[0].request.source}, points.limits);
-    EXPECT_DOUBLE_EQ(known()[0].bound, 9.0) << "nine tenths of the limit: what the sweep excluded may be as good";
+    EXPECT_DOUBLE_EQ(known()[0].bound, 9.0)
+        << "nine tenths of the limit: what the sweep excluded may be as good";
     EXPECT_THAT(gaps.at_gap(0, known()[0], rounds), IsEmpty());
-    EXPECT_THAT(gaps.next_round(points, sweeps, rounds, race).places, IsEmpty()) << "no gap is larger than sought";
+    EXPECT_THAT(gaps.next_round(points, sweeps, rounds, race).places, IsEmpty())
+        << "no gap is larger than sought";
 }
 
 }  // namespace

@@ -36,12 +36,14 @@ std::vector<std::uint64_t> indices_at(const Points& points, const std::vector<st
 TEST(Incumbents, AreTheBestByBounds)
 {
     const Points points = two_layers();
-    EXPECT_THAT(indices_at(points, best_by_bounds(points, 2)), ElementsAre(0, 2)) << "spread over the first layer";
+    EXPECT_THAT(indices_at(points, best_by_bounds(points, 2)), ElementsAre(0, 2))
+        << "spread over the first layer";
     EXPECT_THAT(indices_at(points, best_by_bounds(points, 4)), ElementsAre(0, 1, 2, 3));
     EXPECT_THAT(indices_at(points, best_by_bounds(points, 6)), ElementsAre(0, 1, 2, 3, 10, 11));
     EXPECT_EQ(best_by_bounds(points, 99).size(), 7U);
     EXPECT_THAT(indices_at(points, first_layer(points.feasible, 99)), ElementsAre(0, 1, 2, 3));
-    EXPECT_THAT(indices_at(points, best_of_each_objective(points.feasible, 2, 0)), ElementsAre(0, 3)) << "at least one of each";
+    EXPECT_THAT(indices_at(points, best_of_each_objective(points.feasible, 2, 0)), ElementsAre(0, 3))
+        << "at least one of each";
     EXPECT_THAT(best_by_bounds(Points(2), 3), IsEmpty());
 }
 

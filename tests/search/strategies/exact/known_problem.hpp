@@ -48,7 +48,8 @@ struct KnownProblem {
             const double low = value * (1.0 - width * (0.5 + 0.5 * unit()));
             const double high = value * (1.0 + width * (0.5 + 0.5 * unit()));
             const double seen = value * (1.0 + width * (unit() - 0.5));
-            evaluation.objectives.push_back({seen, low, high, low, infinite_first_rung && rung == 1 ? infinity : high});
+            evaluation.objectives.push_back(
+                {seen, low, high, low, infinite_first_rung && rung == 1 ? infinity : high});
         }
         return evaluation;
     }
@@ -75,7 +76,8 @@ struct KnownProblem {
                 continue;
             }
             bound.objectives = truth[index];
-            for (double& value : bound.objectives) value *= range.limits.empty() ? bound_share * loose_share : bound_share;
+            for (double& value : bound.objectives)
+                value *= range.limits.empty() ? bound_share * loose_share : bound_share;
             kept.add(bound);
         }
         Sweep sweep;
@@ -106,7 +108,8 @@ struct KnownProblem {
         for (std::uint64_t index = 0; index < truth.size(); ++index) {
             if (truth[index].empty()) continue;
             std::vector<double>& high = highs.emplace_back();
-            for (const Estimate& objective : evaluate(index, top_rung()).objectives) high.push_back(objective.simultaneous_high);
+            for (const Estimate& objective : evaluate(index, top_rung()).objectives)
+                high.push_back(objective.simultaneous_high);
         }
         std::uint64_t count = 0;
         for (const Bound& bound : sweep({0, truth.size()}).feasible) {
@@ -129,7 +132,9 @@ struct KnownProblem {
 
 inline ExactOptions exact_options(const KnownProblem& problem, std::size_t objectives)
 {
-    return {.goal = {.objectives = objectives, .top_rung = problem.top_rung(), .bounded = std::vector<bool>(objectives, true)},
+    return {.goal = {.objectives = objectives,
+                     .top_rung = problem.top_rung(),
+                     .bounded = std::vector<bool>(objectives, true)},
             .space_size = problem.truth.size()};
 }
 
@@ -161,7 +166,8 @@ inline ExactRun play(const KnownProblem& problem, const ExactOptions& options,
             }
             outstanding.emplace_back(problem.evaluate(point));
         }
-        const auto told = static_cast<std::ptrdiff_t>(std::min(portion(outstanding.size()), outstanding.size()));
+        const auto told =
+            static_cast<std::ptrdiff_t>(std::min(portion(outstanding.size()), outstanding.size()));
         exact.tell(std::span(outstanding).first(static_cast<std::size_t>(told)));
         outstanding.erase(outstanding.begin(), outstanding.begin() + told);
         const Outcome now = exact.outcome();
@@ -203,8 +209,8 @@ inline KnownProblem dtlz2_grid(int steps)
                 const double a = right_angle * (i + 0.5) / steps;
                 const double b = right_angle * (j + 0.5) / steps;
                 const double r = 1.0 + 4.0 * k / (steps - 1);
-                problem.truth.push_back(
-                    {0.5 + r * std::cos(a) * std::cos(b), 0.5 + r * std::cos(a) * std::sin(b), 0.5 + r * std::sin(a)});
+                problem.truth.push_back({0.5 + r * std::cos(a) * std::cos(b),
+                                         0.5 + r * std::cos(a) * std::sin(b), 0.5 + r * std::sin(a)});
             }
         }
     }
@@ -219,7 +225,8 @@ inline KnownProblem lattice(unsigned seed, std::size_t points, std::size_t objec
     for (std::size_t p = 0; p < points; ++p) {
         auto& value = problem.truth.emplace_back();
         if (random() % 4 == 0) continue;
-        for (std::size_t k = 0; k < objectives; ++k) value.push_back(10.0 + static_cast<double>(random() % 6));
+        for (std::size_t k = 0; k < objectives; ++k)
+            value.push_back(10.0 + static_cast<double>(random() % 6));
     }
     return problem;
 }

@@ -18,7 +18,8 @@ constexpr double unlimited = std::numeric_limits<double>::infinity();
 BoundLayers three_points()
 {
     BoundLayers feasible(1);
-    for (const std::uint64_t index : {0, 1, 2}) feasible.add(index, std::vector{1.0 + static_cast<double>(index)});
+    for (const std::uint64_t index : {0, 1, 2})
+        feasible.add(index, std::vector{1.0 + static_cast<double>(index)});
     feasible.put_in_order();
     return feasible;
 }
@@ -71,7 +72,8 @@ TEST(LimitRounds, SpendHalfOfTheError)
     double spent = 0.0;
     for (std::size_t round = 0; round < 200; ++round) {
         for (auto look = rounds.open({0, 1}, feasible); !look.empty(); look = rounds.next_look(feasible)) {
-            for (const AskedPoint& asked : look) spent += 2.0 * asked.request.miss;  // an upper and a lower limit
+            for (const AskedPoint& asked : look)
+                spent += 2.0 * asked.request.miss;  // an upper and a lower limit
         }
     }
     EXPECT_LT(spent, 0.05);

@@ -36,7 +36,8 @@ TEST(Points, FindTheLargestViolationOfABound)
     EXPECT_FALSE(points.violation(0, drawn(10.0 * (1.0 - 1e-13), 11.0)).has_value()) << "rounding";
     const auto violation = points.violation(0, drawn(9.0, 8.0));
     ASSERT_TRUE(violation.has_value());
-    EXPECT_EQ(*violation, (BoundViolation{.point = 4, .objective = 1, .bound = 10.0, .high = 8.0, .relative = 0.2}));
+    EXPECT_EQ(*violation,
+              (BoundViolation{.point = 4, .objective = 1, .bound = 10.0, .high = 8.0, .relative = 0.2}));
 }
 
 }  // namespace

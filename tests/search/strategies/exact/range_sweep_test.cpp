@@ -11,7 +11,8 @@ namespace {
 
 TEST(RangeSweep, RequestsAFirstWaveThenTheOthers)
 {
-    RangeSweep sweep{.purpose = SweepPurpose::front, .ranges = split_space(50, 5), .limits = {{1.0}}, .wave = 2};
+    RangeSweep sweep{
+        .purpose = SweepPurpose::front, .ranges = split_space(50, 5), .limits = {{1.0}}, .wave = 2};
     std::vector<Request> requests;
     sweep.add_requests(4, requests);
     EXPECT_EQ(requests.size(), 2U) << "the others wait for the first wave";

@@ -45,10 +45,13 @@ TEST(Sweeps, CountWhatTheSweepForTheFrontFinds)
     sweeps.sweep_for_front(points);
     const std::vector<SweepRange> ranges = requested(sweeps);
     ASSERT_EQ(ranges.size(), 2U);
-    tell(sweeps, {.range = ranges[0], .feasible = {{4, {2.0}}, {5, {1.0}}}, .rejected = {}, .excluded = 3}, points);
+    tell(sweeps, {.range = ranges[0], .feasible = {{4, {2.0}}, {5, {1.0}}}, .rejected = {}, .excluded = 3},
+         points);
     EXPECT_EQ(sweeps.progress()->done, 1U);
     EXPECT_EQ(sweeps.excluded(points.feasible), 3U);
-    tell(sweeps, {.range = ranges[1], .feasible = {{11, {3.0}}}, .left_out = 6, .unchecked = 2, .floor = {{4.0}}}, points);
+    tell(sweeps,
+         {.range = ranges[1], .feasible = {{11, {3.0}}}, .left_out = 6, .unchecked = 2, .floor = {{4.0}}},
+         points);
     EXPECT_TRUE(sweeps.covered());
     EXPECT_TRUE(sweeps.open()) << "six points were left out";
     EXPECT_EQ(sweeps.tally().feasible, 12U);
@@ -68,7 +71,8 @@ TEST(Sweeps, CountExploredPointsOnce)
     const ExactOptions options = two_ranges();
     Points points(1);
     Sweeps sweeps(options);
-    for (const std::uint64_t index : {3, 7}) points.feasible.add(index, std::vector{static_cast<double>(index)});
+    for (const std::uint64_t index : {3, 7})
+        points.feasible.add(index, std::vector{static_cast<double>(index)});
     points.feasible.put_in_order();
     points.limits.add(0, {5.0});
     sweeps.sweep_for_front(points);
@@ -139,7 +143,8 @@ TEST(Sweeps, RefuseBoundsThatAreNoNumbers)
     const double nan = std::numeric_limits<double>::quiet_NaN();
     const SweepRange range = requested(sweeps)[0];
     const std::vector<Bound> usable = sweeps.checked({.range = range, .feasible = {{1, {2.0, nan}}}});
-    EXPECT_THAT(usable[0].objectives, ElementsAre(2.0, -std::numeric_limits<double>::infinity())) << "no bound of the second";
+    EXPECT_THAT(usable[0].objectives, ElementsAre(2.0, -std::numeric_limits<double>::infinity()))
+        << "no bound of the second";
     EXPECT_THROW(sweeps.checked({.range = range, .feasible = {{1, {nan, 2.0}}}}), std::runtime_error);
     EXPECT_THROW(sweeps.checked({.range = range, .feasible = {{1, {2.0}}}}), std::runtime_error);
     EXPECT_THROW(sweeps.checked({.range = {5, 7}}), std::runtime_error);
