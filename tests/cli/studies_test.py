@@ -99,7 +99,7 @@ class Pictures(CliTest):
             study.write(self.folder, "page", "text\n", figure)
             written.append((self.folder / "page.svg").read_bytes())
         self.assertEqual(*written)
-        self.assertEqual((self.folder / "page.md").read_text(), "text\n")
+        self.assertEqual((self.folder / "page.md").read_text(), f"text\n\n{study.made_by()}\n")
 
 
 class Failures(Study):
