@@ -137,7 +137,10 @@ class Runs:
 
     def __init__(self, folder, program, data):
         self.folder, self.outputs = folder, {}
-        path = os.pathsep.join([str(program.parent), str(ROOT / "build/release"), os.environ["PATH"]])
+        programs = folder / "bin"
+        programs.mkdir()
+        (programs / "prismopt").symlink_to(program)
+        path = os.pathsep.join([str(programs), os.environ["PATH"]])
         self.environment = {**os.environ, "PATH": path, "PYTHONDONTWRITEBYTECODE": "1"}
         self.environment.pop("DATA", None)
         if data:

@@ -61,6 +61,18 @@ class Table(unittest.TestCase):
             self.assertTrue(stated and ((ROOT / stated[1]).is_file() or stated[1] == "prismopt"), name)
 
 
+    @unittest.skipUnless(PROGRAM, "no program is given")
+    def test_quick_pages_are_what_the_program_gives(self):
+        for page in filter(lambda page: page.quick, pages.PAGES):
+            with tempfile.TemporaryDirectory() as folder:
+                command = page.command.format(program=shlex.quote(str(PROGRAM)))
+                subprocess.run([sys.executable, "-B", *shlex.split(command), "--out", folder], cwd=ROOT, stdout=subprocess.DEVNULL, check=True)
+                for name in page.files:
+                    made, kept = (path.read_text(encoding="utf-8") for path in (pathlib.Path(folder) / pathlib.Path(name).name, ROOT / name))
+                    made, kept = (re.sub("^Made by .*", "", text, flags=re.MULTILINE) for text in (made, kept))
+                    self.assertEqual(made, kept, f"{name} differs: jobs/pages {page.name} makes it again")
+
+
 class Marks(unittest.TestCase):
     def block(self, text):
         with tempfile.TemporaryDirectory(dir=ROOT / "docs") as folder:
