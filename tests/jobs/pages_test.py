@@ -4,6 +4,7 @@ Exit code 77: no program is given to run the quick ones; the other tests have pa
 
 import importlib.machinery
 import importlib.util
+import io
 import pathlib
 import re
 import shlex
@@ -12,6 +13,9 @@ import subprocess
 import sys
 import tempfile
 import unittest
+from contextlib import redirect_stdout
+from types import SimpleNamespace
+from unittest import mock
 
 sys.dont_write_bytecode = True
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -71,6 +75,31 @@ class Table(unittest.TestCase):
                     made, kept = (path.read_text(encoding="utf-8") for path in (pathlib.Path(folder) / pathlib.Path(name).name, ROOT / name))
                     made, kept = (re.sub("^Made by .*", "", text, flags=re.MULTILINE) for text in (made, kept))
                     self.assertEqual(made, kept, f"{name} differs: jobs/pages {page.name} makes it again")
+
+
+class Making(unittest.TestCase):
+    GIVEN = {"path": "/bin/echo", "program": "/bin/echo", "data": None}
+
+    def made(self, command, **given):
+        """What becomes of a page that prints, and its text."""
+        page = pages.Page("a", ("results/a.md",), command, 1, given.pop("needs", ()), printed=True)
+        with tempfile.TemporaryDirectory() as folder, mock.patch.object(pages, "ROOT", pathlib.Path(folder)), redirect_stdout(io.StringIO()):
+            (pathlib.Path(folder) / "results").mkdir()
+            path = pathlib.Path(folder) / page.files[0]
+            path.write_text("before", encoding="utf-8")
+            return pages.make(page, SimpleNamespace(**(self.GIVEN | given))), path.read_text(encoding="utf-8")
+
+    def test_a_page_is_what_its_command_prints_and_says_what_made_it(self):
+        outcome, text = self.made("{program} text")
+        self.assertEqual(outcome, "made")
+        self.assertRegex(text, r"^text\n\nMade by echo .*\.\n$")
+        self.assertEqual(self.made("{program} text, prismopt 0.1.0"), ("made", "text, prismopt 0.1.0\n"))
+
+    def test_a_page_stays_where_its_command_fails_or_lacks_something(self):
+        self.assertEqual(self.made("echo half; exit 2"), ("failed", "before"))
+        self.assertEqual(self.made("exit 77"), ("skipped", "before"))
+        for need in ("data", "build", "no/such/file", "no-such-program"):
+            self.assertEqual(self.made("echo text", needs=(need,)), ("skipped", "before"))
 
 
 class Marks(unittest.TestCase):
