@@ -168,7 +168,9 @@ def charts(pyplot, panels, dashed=lambda name: False, logarithmic=()):
 
 
 def write(to, name, text, figure=None, program=None):
-    """Writes `name`.md, which ends with what made it, and `name`.svg if there is a figure."""
+    """Writes `name`.md, which ends with what made it, and `name`.svg if there is a figure. Returns the page."""
     if figure:
         figure.savefig(to / f"{name}.svg", metadata={"Date": None})
-    (to / f"{name}.md").write_text(f"{text.rstrip()}\n\n{made_by(program and program.path)}\n", encoding="utf-8")
+    page = f"{text.rstrip()}\n\n{made_by(program and program.path)}\n"
+    (to / f"{name}.md").write_text(page, encoding="utf-8")
+    return page
