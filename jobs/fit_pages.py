@@ -13,6 +13,8 @@ import pathlib
 import statistics
 import sys
 
+import study
+
 COMMAND = "jobs/fit_constants DIR"
 
 
@@ -145,7 +147,7 @@ def main():
     found, out = map(pathlib.Path, sys.argv[1:])
     for name, page in PAGES.items():
         path = found / f"{name}.json"
-        (out / f"{name}.md").write_text(page(json.loads(path.read_text(encoding="utf-8"))), encoding="utf-8")
+        study.write(out, name, page(json.loads(path.read_text(encoding="utf-8"))))
     return 0
 
 

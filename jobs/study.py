@@ -8,6 +8,7 @@ import sys
 import tomllib
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
+MADE = ("results", "docs", "README.md", "model/catalog")  # what scripts and programs write
 INFEASIBLE = 3  # exit code of prismopt; the reason is in what it prints
 
 
@@ -62,6 +63,19 @@ def result_of(prediction, name):
     """An estimate or a number of `predict --json`, by its name in the table of results."""
     estimates, numbers = prediction["estimates"], prediction["numbers"]
     return estimates[name]["value"] if name in estimates else numbers[name]
+
+
+def made_by(program=None):
+    """The line of a page that names the version of the program that its numbers are from; without one, the commit of the scripts."""
+    if program:
+        version = subprocess.run([program, "--version"], stdout=subprocess.PIPE, text=True, check=True).stdout
+        return f"Made by {version.splitlines()[0]}."
+    def git(*words):
+        return subprocess.run(["git", *words], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, check=False)
+
+    commit = git("rev-parse", "--short=12", "HEAD").stdout.strip() or "unknown"
+    changed = git("diff", "--quiet", "HEAD", "--", ".", *(f":!{path}" for path in MADE)).returncode == 1
+    return f"Made by the scripts and programs of commit {commit}{'-dirty' if changed else ''}."
 
 
 class Program:
@@ -153,8 +167,10 @@ def charts(pyplot, panels, dashed=lambda name: False, logarithmic=()):
     return figure
 
 
-def write(to, name, text, figure=None):
-    """Writes `name`.md, and `name`.svg if there is a figure."""
+def write(to, name, text, figure=None, program=None):
+    """Writes `name`.md, which ends with what made it, and `name`.svg if there is a figure. Returns the page."""
     if figure:
         figure.savefig(to / f"{name}.svg", metadata={"Date": None})
-    (to / f"{name}.md").write_text(text, encoding="utf-8")
+    page = f"{text.rstrip()}\n\n{made_by(program and program.path)}\n"
+    (to / f"{name}.md").write_text(page, encoding="utf-8")
+    return page

@@ -99,7 +99,7 @@ class Pictures(CliTest):
             study.write(self.folder, "page", "text\n", figure)
             written.append((self.folder / "page.svg").read_bytes())
         self.assertEqual(*written)
-        self.assertEqual((self.folder / "page.md").read_text(), "text\n")
+        self.assertEqual((self.folder / "page.md").read_text(), f"text\n\n{study.made_by()}\n")
 
 
 class Failures(Study):
@@ -322,6 +322,7 @@ class SensitivityStudy(Study):
         """With a program that answers for a small plan, whatever the plan."""
         program = self.folder / "small-prismopt"
         program.write_text(f"""#!/bin/sh
+if [ "$1" = --version ]; then exec {shlex.quote(support.PROGRAM)} --version; fi
 echo "$*" >>calls
 case "$*" in *--only*) only="--only all_gather,reduce_scatter" ;; esac
 exec {shlex.quote(support.PROGRAM)} sensitivity {shlex.quote(support.SMALL)} --design "{self.DESIGN}" --draws 512 $only --json

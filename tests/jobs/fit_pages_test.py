@@ -10,6 +10,7 @@ from unittest import mock
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "jobs"))
 import fit_pages  # noqa: E402  pylint: disable=wrong-import-position
+import study  # noqa: E402  pylint: disable=wrong-import-position
 
 GROUP = {"source": "a", "job": "a: GPT", "one_node": True, "plans": 8, "covering": 2, "hit": True, "exact": False, "first_regret": 0.1,
          "first_strict": 0.12, "three_strict": 0.02, "three_regret": 0.0, "random_regret": 0.2, "error": 0.1, "error_after": 0.05, "error_hindsight": 0.02,
@@ -61,7 +62,8 @@ class Pages(unittest.TestCase):
                 (pathlib.Path(folder) / f"{name}.json").write_text(json.dumps(found))
             with mock.patch("sys.argv", ["fit_pages.py", folder, folder]):
                 self.assertEqual(fit_pages.main(), 0)
-            self.assertEqual((pathlib.Path(folder) / "shortlist.md").read_text(), fit_pages.shortlist_page(SHORTLIST))
+            text = (pathlib.Path(folder) / "shortlist.md").read_text()
+            self.assertEqual(text, f"{fit_pages.shortlist_page(SHORTLIST)}\n{study.made_by()}\n")
             self.assertTrue((pathlib.Path(folder) / "components.md").exists())
 
 
