@@ -289,7 +289,7 @@ class Predictions(ModuleTest):
     def test_many_predictions_take_no_more_memory(self):
         scenario = self.scenario
         plans = scenario.plans(100)
-        calls = int(os.environ.get("PRISMOPT_CALLS", "1000"))
+        calls = int(os.environ.get("PRISMOPT_CALLS", "200"))
         peaks = []
         for _ in range(2):
             for number in range(calls // 2):
