@@ -18,8 +18,8 @@ struct MachineUse {
     double low = 0.0;          // limits
     double high = 0.0;         // infinite: unknown
     double electricity = 0.0;  // USD per GPU-hour beside the price; 0: the price includes it
-    std::vector<double> pseudo_values =
-        {};             // of `gpu_hours`, on draws that all machines share; empty: only the limits are known
+    // of `gpu_hours`, on draws that all machines share; empty: only the limits are known
+    std::vector<double> pseudo_values = {};
     bool open = false;  // the best plan is not known: the least GPU-hours lie between the limits
 };
 
@@ -48,10 +48,10 @@ struct BreakEvenPoint {
     double value = 0.0;  // of the parameter
     Estimate gpu_hours;
     std::optional<Estimate> worth;  // USD per GPU-hour for the whole step from the base; nothing: infeasible
-    std::optional<Estimate>
-        per_unit;                // USD per GPU-hour and unit, from the value before; nothing for the first
-    double stated = 0.0;         // price of the whole step; meaningless without a price
-    Pays pays = Pays::unpriced;  // the whole step
+    // USD per GPU-hour and unit, from the value before; nothing for the first
+    std::optional<Estimate> per_unit;
+    double stated = 0.0;              // price of the whole step; meaningless without a price
+    Pays pays = Pays::unpriced;       // the whole step
     Pays last_step = Pays::unpriced;  // the step from the value before, in the direction that has a price
 };
 

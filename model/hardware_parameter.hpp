@@ -60,8 +60,8 @@ struct HardwareTargetRow {
     bool of_tier = false;       // needs the name of a tier
     bool of_precision = false;  // may be that of one precision
     bool less_costs = false;    // a price is paid for less of it
-    bool changes_work =
-        false;  // changes the rate or the energy of work, so that energy has to follow the work
+    // changes the rate or the energy of work, so that energy has to follow the work
+    bool changes_work = false;
     std::string_view energy = {};  // unit of the energy that its values may bring along; empty: they cannot
 };
 inline constexpr auto hardware_target_rows = std::to_array<HardwareTargetRow>({
@@ -91,8 +91,8 @@ struct HardwareParameter {
     std::string name{};                    // "node.bandwidth", "memory", "compute.fp8"
     DollarsPerSecond price_per_unit{};     // per GPU and SI unit above (or below) the cluster's value
     std::optional<Precision> precision{};  // whose peak or energy; nothing: of all
-    std::optional<double>
-        energy{};  // of its work or its links, at any of its values, in SI units; nothing: the cluster's
+    // of its work or its links, at any of its values, in SI units; nothing: the cluster's
+    std::optional<double> energy{};
     double power_per_unit = 0.0;  // watts per GPU and SI unit above the cluster's value, drawn at all times
 };
 

@@ -25,8 +25,8 @@ struct Job {
     Power power{};
     Seconds deadline{};  // of the training time; zero: none
     Promise promise{};   // which training time is asked for
-    std::vector<int>
-        percents{};  // of the quantiles of step and training times that the objectives need besides p50, p95 and p99
+    // of the quantiles of step and training times that the objectives need besides p50, p95 and p99
+    std::vector<int> percents{};
     MemoryLimit memory_limit{};
 };
 

@@ -31,8 +31,8 @@ struct NoiseFree {
     double training_asked_s = 0.0;                // quantile at the least of Job::percents above the median
     double power_w = 0.0;                         // in training, with spares
     double cluster_power_w = 0.0;                 // with all other GPUs
-    bool compiled =
-        false;  // the plan is known to be feasible; otherwise `memory_bytes` is a lower bound as well
+    // the plan is known to be feasible; otherwise `memory_bytes` is a lower bound as well
+    bool compiled = false;
 };
 
 /// What an objective is proportional to: the time of a step alone, that and the number of steps of the run, or neither.

@@ -25,8 +25,9 @@ struct PlanRule {
     using Case = PlannedPhase;
     Reason reason;
     std::size_t last_axis;
-    std::size_t
-        early_axis;  // with later axes at their defaults the rule already holds for every plan that can satisfy it; or last_axis
+    // with later axes at their defaults the rule already holds for every plan that can satisfy it; or
+    // last_axis
+    std::size_t early_axis;
     bool (*holds)(const Case&);
     Infeasible (*problem)(const Case&);
     /// Given for rules that a single value can break, whatever the other axes are: what to write instead. The rule holds for a

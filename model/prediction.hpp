@@ -63,8 +63,8 @@ struct RunOutlook {
     Estimate miss_probability;  // probability that the training takes longer; NaN without a deadline
     double power_w = 0.0;  // of the building for the job, while all of its GPUs train and its spares wait
     double mean_power_w = 0.0;  // the same, on average over the run
-    double cluster_power_w =
-        0.0;            // of the building for the whole cluster, while the job trains and all other GPUs wait
+    // of the building for the whole cluster, while the job trains and all other GPUs wait
+    double cluster_power_w = 0.0;
     Estimate energy_j;  // at the mean training time; waiting GPUs draw idle power
     Estimate carbon_kg;
     Estimate electricity_usd;  // at the p99 training time; zero: the price of GPUs includes it

@@ -58,8 +58,8 @@ double third_cumulant(std::span<const double> deviations)
 /// Wilson and Hilferty, Proc. Natl. Acad. Sci. 17 (1931) 684-688; of the exponential's p99, 3.605, it gives 3.611.
 double pearson_score(double skewness, double z)
 {
-    constexpr double normal =
-        1e-6;  // below, the form's digits cancel, and the distribution is normal to as many
+    // below, the form's digits cancel, and the distribution is normal to as many
+    constexpr double normal = 1e-6;
     return std::abs(skewness) < normal
                ? z
                : 2.0 / skewness * (cube(1.0 + skewness * z / 6.0 - square(skewness / 6.0)) - 1.0);
@@ -209,8 +209,8 @@ double ProductiveTimes::shape_deviation_at(double probability) const
         return 0.0;
     }
     const std::size_t rank = rank_of(probability, scores.size());
-    const double shape =
-        (measured[rank] - scores[rank]) / std::sqrt(24.0);  // of a triangular distribution as wide
+    // of a triangular distribution as wide
+    const double shape = (measured[rank] - scores[rank]) / std::sqrt(24.0);
     return deviation * shape_weight * std::hypot(shape, skewness_bias * skewness_effect(probability));
 }
 
@@ -228,8 +228,8 @@ ProductiveTimes productive_times(const std::vector<Phase>& phases, const PhaseDr
     }
     const Scatter scatter = scatter_of(deviations, k);
     const double unit = std::sqrt(scatter.total);
-    constexpr double rounding =
-        1e-9;  // of sums and single-precision steps: what differs by no more does not differ
+    // of sums and single-precision steps: what differs by no more does not differ
+    constexpr double rounding = 1e-9;
     if (unit <= rounding * result.mean) {
         return result;
     }

@@ -24,8 +24,8 @@ struct ProductiveTimes {
     double shape_weight = 0.0;      // of the Pearson distribution in the start of the deconvolution
     double skewness = 0.0;
     double skewness_deviation = 0.0;  // standard error
-    double skewness_bias =
-        0.0;  // part of that from weighing measured against expected skewness, which does not scatter
+    // part of that from weighing measured against expected skewness, which does not scatter
+    double skewness_bias = 0.0;
     // In units of their standard deviations, ascending; empty if fleets do not differ.
     std::vector<double> measured;  // the fleets' means, with noise
     std::vector<double> scores;    // of `seconds`

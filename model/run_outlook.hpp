@@ -16,8 +16,8 @@ int spare_gpus(const FailureModel& model, const Cluster& cluster);
 /// What GPUs do in a run.
 struct TrainedWork {
     double gpu_s = 0.0;  // in which they compute
-    double work_j =
-        0.0;  // energy of that beyond waiting, at the boards, if the accelerator's energy follows its work
+    // energy of that beyond waiting, at the boards, if the accelerator's energy follows its work
+    double work_j = 0.0;
 };
 
 /// Returns the energy, in joules, of GPUs held for `held_gpu_s`, in which they train for a part and else wait (for nodes, restarts

@@ -319,8 +319,8 @@ AssignmentMove AssignmentMoves::at(std::uint64_t index) const
     const int position =
         by_kind_[static_cast<std::uint64_t>(first_[kind]) + inside / moves_of_position(kind)];
     std::uint64_t to = inside % moves_of_position(kind);
-    const std::uint64_t above =
-        by_kind_.size() - static_cast<std::size_t>(first_[kind + 1]);  // positions of kinds above
+    // positions of kinds above
+    const std::uint64_t above = by_kind_.size() - static_cast<std::size_t>(first_[kind + 1]);
     if (to < above) {
         const std::uint64_t place = static_cast<std::uint64_t>(first_[kind + 1]) + to;
         const auto other = std::upper_bound(first_.begin(), first_.end(), static_cast<int>(place));

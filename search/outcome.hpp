@@ -90,8 +90,8 @@ struct Outcome {
     SearchEnd end = SearchEnd::none;
     std::uint64_t idle_batches = 0;  // of an evolution: without a gain, for no_gain
 
-    std::uint64_t checked =
-        0;  // points that the rules of the space allow, by a search that does not cover it
+    // points that the rules of the space allow, by a search that does not cover it
+    std::uint64_t checked = 0;
     std::uint64_t feasible = 0;  // points found
     std::uint64_t drawn = 0;     // points with draws
     std::uint64_t on_front = 0;  // points, of a search that proves nothing
@@ -104,8 +104,8 @@ struct Outcome {
     CountByBound excluded_by = {};  // while the space was swept with limits; part of `pruned` and `unchecked`
 
     std::optional<SweepProgress> sweep = {};  // the one in progress
-    std::optional<SweepProgress> uncovered =
-        {};  // the sweep for the front, of an exact search until it is done
+    // the sweep for the front, of an exact search until it is done
+    std::optional<SweepProgress> uncovered = {};
     std::optional<BoundViolation> violation = {};  // the largest
     std::vector<Gap> gaps = {};                    // by objective; empty as long as they are not known
     std::vector<CellOutcome> cells = {};  // [alternative * tasks + task]; empty: there are no alternatives

@@ -51,11 +51,11 @@ enum class Feasibility { certain, doubtful };
 struct SweepRange {
     std::uint64_t begin = 0;
     std::uint64_t end = 0;
-    std::uint64_t keep =
-        std::numeric_limits<std::uint64_t>::max();  // maximum number of bounds returned, the best by front
-    bool again = false;                             // not counted: another sweep counts these tuples
-    std::vector<std::vector<double>> limits = {};   // points that one of these dominates are only counted,
-    NearRequest near = {};                          // but for these
+    // maximum number of bounds returned, the best by front
+    std::uint64_t keep = std::numeric_limits<std::uint64_t>::max();
+    bool again = false;                            // not counted: another sweep counts these tuples
+    std::vector<std::vector<double>> limits = {};  // points that one of these dominates are only counted,
+    NearRequest near = {};                         // but for these
     Feasibility feasibility = Feasibility::certain;
     bool within_limits = true;  // only of points that may keep what the study allows
 };
@@ -74,8 +74,8 @@ struct PointRequest {
     std::uint64_t index = 0;
     int rung = 1;
     DrawSource source = {};
-    double miss =
-        0.0;  // probability with which each simultaneous limit may fail; 0: as the study compares plans
+    // probability with which each simultaneous limit may fail; 0: as the study compares plans
+    double miss = 0.0;
 };
 
 using Request = std::variant<SweepRange, PointRequest>;
@@ -93,16 +93,16 @@ struct NearBound {
 
 struct Sweep {
     SweepRange range;
-    std::vector<Bound> feasible =
-        {};  // the bounds that were kept, in index order: of points that may keep what is allowed
+    // the bounds that were kept, in index order: of points that may keep what is allowed
+    std::vector<Bound> feasible = {};
     std::vector<Rejected> rejected = {};
-    std::uint64_t excluded =
-        0;  // further feasible points, which a limit of the range or of the study excludes
+    // further feasible points, which a limit of the range or of the study excludes
+    std::uint64_t excluded = 0;
     std::uint64_t left_out = 0;  // further feasible points beyond `keep`
-    std::uint64_t unchecked =
-        0;  // raw tuples that a limit excludes before it is known whether they are feasible
-    std::vector<std::vector<double>> floor =
-        {};                            // each point left out is dominated by or equal to one of these
+    // raw tuples that a limit excludes before it is known whether they are feasible
+    std::uint64_t unchecked = 0;
+    // each point left out is dominated by or equal to one of these
+    std::vector<std::vector<double>> floor = {};
     std::vector<NearBound> near = {};  // of the excluded points, those near the best of their region
     CountByBound excluded_by = {};     // raw tuples that the limits of the range exclude
 };
@@ -136,8 +136,8 @@ struct AlternativeGoal {
 /// Parameters of a study for a strategy.
 struct StudyGoal {
     std::size_t objectives = 0;
-    std::size_t limited =
-        0;  // quantities of which points may have so much at most: points that have more do not count
+    // quantities of which points may have so much at most: points that have more do not count
+    std::size_t limited = 0;
     int top_rung = 2;                   // rung up to which the points of the front are drawn
     std::vector<bool> bounded = {};     // by objective: has a valid lower bound
     double confidence = 0.95;           // of all limits simultaneously, of objectives and of what is limited
@@ -148,8 +148,8 @@ struct StudyGoal {
     std::function<std::uint64_t(std::uint64_t)> region =
         {};                          // of a point, by its index; empty: excluded points are only counted
     std::size_t near_objective = 0;  // by whose bound points are near the best of their region
-    std::optional<AlternativeGoal> alternatives =
-        {};  // what is searched instead of the front; of one objective
+    // what is searched instead of the front; of one objective
+    std::optional<AlternativeGoal> alternatives = {};
 
     std::size_t quantities() const { return objectives + limited; }
 };

@@ -100,8 +100,8 @@ private:
         switch (shape.kind) {
             case Kind::integer: return bounded("integer", shape.range);
             case Kind::number: return bounded("number", shape.range);
-            case Kind::quantity:
-                return {{"type", "string"}, {"pattern", "[0-9]"}};  // with its unit, such as "450 GB/s"
+            // with its unit, such as "450 GB/s"
+            case Kind::quantity: return {{"type", "string"}, {"pattern", "[0-9]"}};
             case Kind::boolean: return {{"type", "boolean"}};
             case Kind::text: return {{"type", "string"}};
             case Kind::date: return {{"type", "string"}, {"pattern", "^[0-9]{4}-[0-9]{2}-[0-9]{2}$"}};

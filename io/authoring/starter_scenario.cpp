@@ -79,8 +79,8 @@ std::string failure_rate(int node)
 std::string failure_causes(int node)
 {
     constexpr double measured_gpus = 8.0;
-    constexpr double hardware =
-        3.22e-3;  // per node and day: 148 + 72 + 19 + 17 + 6 + 6, 35 + 7, 32 + 3 + 3 + 2 + 2 + 2 + 2
+    // per node and day: 148 + 72 + 19 + 17 + 6 + 6, 35 + 7, 32 + 3 + 3 + 2 + 2 + 2 + 2
+    constexpr double hardware = 3.22e-3;
     constexpr double software = 0.57e-3;  // 54 + 7 + 2
     const double times = std::max(1.0, node / measured_gpus);
     return fmt::format(

@@ -20,14 +20,14 @@ struct StarterChoice {
     std::string network = {};  // link of the catalog between nodes; empty: as usual, or as the instance has
     std::vector<std::string> catalog = {};  // files with entries of the user, as the scenario is to name them
     std::string trainer = {};               // of trainers(): target of exports; empty: any
-    std::string software =
-        {};  // "megatron-bridge" or "megatron-bridge:26.04"; empty: of the trainer, or the most plausible
+    // "megatron-bridge" or "megatron-bridge:26.04"; empty: of the trainer, or the most plausible
+    std::string software = {};
     int gpus = 0;      // of the cluster
     int sequence = 0;  // tokens; 0: the network's usual length
-    int global_batch =
-        0;  // sequences; 0: as the network was trained, or about four million tokens per step, divisible among `gpus`
-    double tokens =
-        0.0;  // to train on; 0: 20 per parameter, or 100,000 steps of a network without a vocabulary
+    // sequences; 0: as the network was trained, or about four million tokens per step, divisible among `gpus`
+    int global_batch = 0;
+    // to train on; 0: 20 per parameter, or 100,000 steps of a network without a vocabulary
+    double tokens = 0.0;
     std::string amount = {};                      // a line of [[phase]] instead of tokens: "steps = 500"
     std::vector<std::string> workload_keys = {};  // lines of [workload] beside `workload`
     std::optional<ImportedNetwork> imported = {};

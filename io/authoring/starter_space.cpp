@@ -236,8 +236,8 @@ std::string starter_space(const StarterSpace& of, const Catalog& catalog)
                 ? line_of("ulysses", *heads, "of these GPUs, those that exchange heads by all-to-all; 0: all")
                 : "";
     }
-    const bool skips =
-        workload.find<ResidualConvolutionBlock>() != nullptr;  // their connections do not cross stages
+    // their connections do not cross stages
+    const bool skips = workload.find<ResidualConvolutionBlock>() != nullptr;
     const bool one_stage = skips || !levers.divides("pp");
     text +=
         line_of("pp", texts_of(stage_choices(of, one_stage ? 1 : std::min({workload.layers(), gpus, 64}))),

@@ -250,8 +250,8 @@ std::vector<std::string> settings(const StudyInfo& study)
         const std::string_view setting = trimmed(std::string_view(line).substr(0, line.find('#')));
         const bool overlay =
             (!study.learned.empty() && setting.starts_with("learned =")) || setting.starts_with("catalog =");
-        const bool own_name =
-            setting == fmt::format("name = \"{}\"", study.scenario_name);  // which comparisons show anyway
+        // which comparisons show anyway
+        const bool own_name = setting == fmt::format("name = \"{}\"", study.scenario_name);
         if (!setting.empty() && !overlay && !own_name) {
             lines.emplace_back(setting);
         }

@@ -59,9 +59,9 @@ struct ComparedStudy {
     std::string hardware;  // accelerator; empty: unknown
     bool provisional = false;
     std::size_t front_points = 0;
-    double hypervolume =
-        std::numeric_limits<double>::quiet_NaN();  // NaN: the studies train different workloads
-    std::vector<BestValue> best;                   // by objective; empty: the front is
+    // NaN: the studies train different workloads
+    double hypervolume = std::numeric_limits<double>::quiet_NaN();
+    std::vector<BestValue> best;  // by objective; empty: the front is
 };
 
 struct Comparison {

@@ -32,8 +32,9 @@ struct PairDeviations {
 };
 
 struct ComparedPair {
-    std::string
-        best_in;  // objective in which both plans are the best of their study or machine; "answer": they answer its question
+    // objective in which both plans are the best of their study or machine; "answer": they answer its
+    // question
+    std::string best_in;
     std::string quantity;  // whose expectations are compared
     std::string units;
     PairedPlan first;
@@ -43,8 +44,8 @@ struct ComparedPair {
     double high = 1.0;
     double chance_less = 0.5;           // that one run of the second has less than one of the first
     double chance_expected_less = 0.5;  // that the expectation of the second is less
-    std::vector<std::string>
-        differ;  // of the machines: "accelerator", "software", "GPUs", "network"; empty: plans of one machine
+    // of the machines: "accelerator", "software", "GPUs", "network"; empty: plans of one machine
+    std::vector<std::string> differ;
     double correlation = 1.0;  // of the errors beyond those of the constants
     PairDeviations deviations;
     // The interval if the errors of both were independent; NaN: unknown.

@@ -42,8 +42,8 @@ struct RunEffects {
     std::uint64_t draws = 0;   // steps
     RunFigures plan;
     double between_failures_s = std::numeric_limits<double>::infinity();
-    double interval_s =
-        std::numeric_limits<double>::infinity();  // between checkpoints; infinite: no checkpoints
+    // between checkpoints; infinite: no checkpoints
+    double interval_s = std::numeric_limits<double>::infinity();
     double young_s = 0.0;
     double optimal_s = 0.0;
     int spare_nodes = -1;  // -1: always enough

@@ -698,8 +698,8 @@ void LogReader::add_step(std::optional<double> number, double seconds, bool mean
         step.restarted = true;
         ++restarts_;
     } else if (mean) {
-        const std::int64_t difference =
-            step.number - numbers_.last;  // more than the interval where a line is missing
+        // more than the interval where a line is missing
+        const std::int64_t difference = step.number - numbers_.last;
         numbers_.interval = numbers_.interval == 0 ? difference : std::min(numbers_.interval, difference);
     }
     refuse_ranks(step);

@@ -27,8 +27,8 @@ struct MeasuredKernel {
     std::string row;
     std::string accelerator;  // of the catalog
     std::string key;  // of the share that sets its level (machine_constants.hpp); empty: none is fitted to it
-    std::string
-        shapes;  // its family of shapes: products of one n and k, attention of one length, experts of one network
+    // its family of shapes: products of one n and k, attention of one length, experts of one network
+    std::string shapes;
     Precision precision = Precision::bf16;
     // Products [m, k] times [k, n], `groups` times. Experts: two products, of hidden size k and width n, of m rows each.
     double groups = 1.0;

@@ -37,8 +37,8 @@ struct MeasuredRun : Job {
     double memory_bytes = 0.0;             // measured peak of a GPU; zero if the source gives none
     bool fitted = true;                    // whether the constants are fitted to it
     bool of_formula = false;               // the step time rests on an assumed number of operations
-    double kept_bytes =
-        0.0;  // per parameter on a GPU: what its trainer keeps beside gradients and optimizer states
+    // per parameter on a GPU: what its trainer keeps beside gradients and optimizer states
+    double kept_bytes = 0.0;
     double undivided_bytes = 0.0;  // ... and of the optimizer states, what sharding does not divide
     MemoryBasis memory_basis = MemoryBasis::device;  // of memory_bytes
 

@@ -32,16 +32,16 @@ enum class SeriesStyle { marks, line, line_with_marks, dashed_line };
 
 struct FigureSeries {
     std::string label;  // empty: not in the legend
-    std::vector<FigurePoint>
-        points;  // points that are not finite are omitted; limits that are not finite are not drawn
+    // points that are not finite are omitted; limits that are not finite are not drawn
+    std::vector<FigurePoint> points;
     SeriesStyle style = SeriesStyle::marks;
 };
 
 struct PaperFigure {
     FigureAxis x;
     FigureAxis y;
-    std::string
-        legend;  // what the labels are values of: "cluster.bandwidth"; empty: nothing is written before the labels
+    // what the labels are values of: "cluster.bandwidth"; empty: nothing is written before the labels
+    std::string legend;
     std::vector<FigureSeries> series;
     std::string hollow;  // what hollow marks mean; empty: there are none
 };

@@ -497,8 +497,8 @@ std::vector<PaperFigure> break_even_figures(const Results& results)
             mark.y_high = point.worth->high;
             mark.hollow = worth.open[at];
             if (mark.hollow) {
-                const bool limited =
-                    mark.y_low > -worth.curve.base_price;  // otherwise the upper limit is all that is known
+                // otherwise the upper limit is all that is known
+                const bool limited = mark.y_low > -worth.curve.base_price;
                 mark.y = limited ? 0.5 * (mark.y_low + mark.y_high) : mark.y_high;
                 mark.y_low = limited ? mark.y_low : mark.y_high;
             }

@@ -19,8 +19,8 @@ struct FigureChoice {
     std::string figure = "front";  // of report_figure_names
     std::string x = {};            // of the front: an objective, a result, or an axis with numbers
     std::string y = {};
-    std::string colour =
-        {};  // an axis of the plan, a knob, "cluster", "network", or "machine": cluster with knobs
+    // an axis of the plan, a knob, "cluster", "network", or "machine": cluster with knobs
+    std::string colour = {};
 };
 
 /// Returns the panels: one, except for break-even, which has one per knob. Throws InputError, with a list of the choices, for unknown

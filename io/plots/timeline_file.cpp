@@ -72,8 +72,8 @@ std::string_view stream_name(TimelineStream stream) { return streams.at(static_c
 std::string timeline_json(const std::vector<TimelineEvent>& events)
 {
     nlohmann::json list = nlohmann::json::array();
-    std::map<std::pair<int, TimelineStream>, std::vector<double>>
-        free;  // by stage and stream: when its threads are free again
+    // by stage and stream: when its threads are free again
+    std::map<std::pair<int, TimelineStream>, std::vector<double>> free;
     for (const TimelineEvent& event : events) {
         if (std::none_of(free.begin(), free.end(),
                          [&](const auto& row) { return row.first.first == event.stage; })) {

@@ -35,11 +35,11 @@ struct MachineRow {
 /// Break-evens over the values of a knob. All else is as on the cheapest machine.
 struct KnobWorth {
     std::size_t knob = 0;
-    std::string
-        others;  // values of the other knobs and choices: "cluster.latency 2 us"; empty: there are none
+    // values of the other knobs and choices: "cluster.latency 2 us"; empty: there are none
+    std::string others;
     BreakEvenCurve curve;
-    std::vector<bool>
-        open;  // [point]: the best plan is not known; the worth has limits, of which the value is the lower one
+    // [point]: the best plan is not known; the worth has limits, of which the value is the lower one
+    std::vector<bool> open;
 };
 
 /// Two knobs at the values of the cheapest machine, or at the dearest where that has the value of the base.

@@ -39,8 +39,8 @@ struct QuestionAnswer {
     bool model_error = false;  // whether the probabilities include it: it may be asked for and not be known
     std::optional<QuestionedPlan> best;
     std::optional<QuestionedPlan> next;  // the least of the others that answer, on another number of GPUs
-    std::optional<QuestionedPlan>
-        not_enough;  // has less than the best, or at least fewer GPUs, but is too likely late
+    // has less than the best, or at least fewer GPUs, but is too likely late
+    std::optional<QuestionedPlan> not_enough;
     std::optional<QuestionedPlan> surest;      // of those within limits, the most probable
     std::vector<MachineAnswer> machines;       // than that of the plan shown, by name
     std::vector<QuestionedPlan> plans;         // of the front, in its order

@@ -19,14 +19,14 @@ struct StudyNotes {
     int phases = 0;        // of the training run; 0: unknown, because this program cannot read the scenario
     std::string mixtures;  // note on the model interval of a mixture of experts; empty: none
     std::string price;     // per GPU-hour, with its source; empty: unknown
-    FigureOrigin price_origin =
-        FigureOrigin::unknown;  // as the power's, where this program cannot read the scenario
+    // as the power's, where this program cannot read the scenario
+    FigureOrigin price_origin = FigureOrigin::unknown;
     FigureOrigin power_origin = FigureOrigin::unknown;
     FigureOrigin electricity_origin = FigureOrigin::unknown;  // as well where the price of GPUs includes it
     std::string electricity;  // its price, with its origin; empty: that of GPUs includes it, or unknown
     std::string power;        // what it is computed from, with the origin of each figure; empty: unknown
-    std::string
-        ranked_placeholder;   // why the question has no answer: a placeholder decides; empty: none does
+    // why the question has no answer: a placeholder decides; empty: none does
+    std::string ranked_placeholder;
     std::string software;     // note on training software that is not named; empty: it is, or unknown
     std::string own_entries;  // of the catalog, which the user added; empty: none
     // Workload and accelerator; empty and zero: unknown.

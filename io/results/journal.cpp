@@ -22,8 +22,8 @@ static_assert(std::endian::native == std::endian::little);
 
 struct Header {
     std::array<char, 8> magic{'P', 'R', 'I', 'S', 'M', 'J', 'N', 'L'};
-    std::uint32_t version =
-        4;  // 1 had a zero for the checksum; 2 one header, and no marks; 3 no build and options of its study
+    // 1 had a zero for the checksum; 2 one header, and no marks; 3 no build and options of its study
+    std::uint32_t version = 4;
     std::uint32_t checksum = 0;
     std::uint64_t study = 0;
 };
@@ -174,8 +174,8 @@ std::uint64_t study_hash(std::string_view scenario_text, std::uint64_t seed, std
             hash = (hash ^ std::to_integer<std::uint64_t>(byte)) * 0x100000001B3;
         }
     };
-    const std::uint64_t length =
-        scenario_text.size();  // so that no character can move from the text to the version
+    // so that no character can move from the text to the version
+    const std::uint64_t length = scenario_text.size();
     add(std::as_bytes(std::span(&length, 1)));
     add(std::as_bytes(std::span(scenario_text)));
     add(std::as_bytes(std::span(&seed, 1)));

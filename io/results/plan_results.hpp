@@ -58,8 +58,8 @@ struct NumberStyle {
 
 struct ResultFacts {
     NumberStyle style{};
-    bool follows_model =
-        false;  // proportional to times: the model interval of times is also one of this result
+    // proportional to times: the model interval of times is also one of this result
+    bool follows_model = false;
     Outputs outputs{};
     int since = 0;  // minor schema version that added the result, which is NaN for points of older files
     std::optional<Allowed> range{};  // in files; without it, that of a share or of the units

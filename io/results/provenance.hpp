@@ -38,8 +38,8 @@ struct Leg {
     int ranks = 1;
     int threads = 1;       // of all ranks
     double seconds = 0.0;  // wall-clock time
-    std::uint64_t saved =
-        0;  // answers, steps of a tuning and blocks of draws, from which the next leg goes on
+    // answers, steps of a tuning and blocks of draws, from which the next leg goes on
+    std::uint64_t saved = 0;
     LegEnd end = LegEnd::lost;
 
     bool operator==(const Leg&) const = default;

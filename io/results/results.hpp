@@ -67,20 +67,20 @@ struct PlanResults {
     // 95 % prediction limits of measured over predicted time; NaN if not computed (fronts of stopped searches):
     double model_low = std::numeric_limits<double>::quiet_NaN();
     double model_high = std::numeric_limits<double>::quiet_NaN();
-    std::vector<double> model_quantiles =
-        {};                     // of that ratio, at reported_probabilities; empty: not computed
+    // of that ratio, at reported_probabilities; empty: not computed
+    std::vector<double> model_quantiles = {};
     double model_fitted = 0.0;  // 1: from the fit to measured runs; 0: not (ModelInterval::fitted)
     double software_low = std::numeric_limits<
         double>::quiet_NaN();  // with the fastest software that the job may have, over the
-    double software_high =
-        std::numeric_limits<double>::quiet_NaN();  // assumed one; with the slowest. NaN: not computed
-    double measured_step_s =
-        std::numeric_limits<double>::quiet_NaN();  // mean, of what the scenario learned; NaN: not measured
+    // assumed one; with the slowest. NaN: not computed
+    double software_high = std::numeric_limits<double>::quiet_NaN();
+    // mean, of what the scenario learned; NaN: not measured
+    double measured_step_s = std::numeric_limits<double>::quiet_NaN();
     // In draws of the model's error, in the first objective that follows the step time; NaN if not computed:
     double chance_best = std::numeric_limits<double>::quiet_NaN();  // of all plans on as many GPUs
     double chance_fits = std::numeric_limits<double>::quiet_NaN();  // into memory
-    double expected_regret =
-        std::numeric_limits<double>::quiet_NaN();  // relative to the best on as many GPUs
+    // relative to the best on as many GPUs
+    double expected_regret = std::numeric_limits<double>::quiet_NaN();
     double chance_on_front = std::numeric_limits<double>::quiet_NaN();
 };
 
@@ -122,10 +122,10 @@ struct PlanChance {
 /// What one of several networks comes to on a machine, by its best plan there.
 struct MachineCell {
     Known least = {};  // of the objective; `value` is that of the confirmed plan, if there is one
-    Estimate confirmed =
-        Estimate::exact(std::numeric_limits<double>::quiet_NaN());  // of the plan; not a number: it was not
-    std::uint64_t point = 0;                                        // the plan, if some plan was evaluated
-    bool settled = false;  // no other plan is better by more than the gap of the search
+    // of the plan; not a number: it was not
+    Estimate confirmed = Estimate::exact(std::numeric_limits<double>::quiet_NaN());
+    std::uint64_t point = 0;  // the plan, if some plan was evaluated
+    bool settled = false;     // no other plan is better by more than the gap of the search
 };
 
 /// A machine that is to serve several networks.

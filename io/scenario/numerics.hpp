@@ -30,8 +30,8 @@ NumericChoice numeric_choice(const Workload& workload);  // plain if some attent
 struct Numerics {
     NumericChoice reference{};                                       // deviations are relative to it
     double max_deviation = std::numeric_limits<double>::infinity();  // of the choices
-    std::map<std::string, LossGap>
-        loss_gap{};          // of a choice over the precision of the workload; none: no gap
+    // of a choice over the precision of the workload; none: no gap
+    std::map<std::string, LossGap> loss_gap{};
     bool priced = false;     // loss_gap is given
     bool published = false;  // by publications
     bool accepted = false;   // choices are searched without price and limit

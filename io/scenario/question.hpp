@@ -33,8 +33,8 @@ struct Question {
     double probability = 0.9;                        // of being done by then
     bool model_error = true;                         // whether the probability includes it
     Watts power_limit{};                             // of the building, while the job trains; zero: none
-    PowerScope power_limit_of =
-        PowerScope::job;      // the job with its spares, or the cluster with all other GPUs, too
+    // the job with its spares, or the cluster with all other GPUs, too
+    PowerScope power_limit_of = PowerScope::job;
     double budget_usd = 0.0;  // zero: none
     int gpus_at_most = 0;     // zero: any number
 };

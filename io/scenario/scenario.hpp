@@ -78,8 +78,8 @@ struct Scenario : Job {
     std::optional<std::chrono::sys_days> start;  // start date of the training, for dates in reports
     // The workload, its phases and the cluster of the job are the first if there are several.
     std::vector<Workload> workloads;  // choices of [space] workload, or [[workloads]]; empty: a single one
-    ServedNetworks
-        served;  // of [[workloads]]; empty: none, and the networks of [space] are alternatives for one job
+    // of [[workloads]]; empty: none, and the networks of [space] are alternatives for one job
+    ServedNetworks served;
     std::string older_keys;  // warnings about deprecated keys; empty: none
     std::string units;       // warnings about quantities that are easily written in another unit; empty: none
     Numerics numerics;       // what number formats do to learning
@@ -90,10 +90,10 @@ struct Scenario : Job {
     DataSet data;
     SoftwareChoice software;        // that of [software]; each cluster has what runs on it
     std::vector<Cluster> machines;  // of several [[cluster]]; empty: a single one
-    std::vector<StudyChoice>
-        choices;  // what the study chooses beside the plan; those of what is trained first
-    std::vector<ChosenValues>
-        variants;  // one value of each choice; at least one variant, which is empty without choices
+    // what the study chooses beside the plan; those of what is trained first
+    std::vector<StudyChoice> choices;
+    // one value of each choice; at least one variant, which is empty without choices
+    std::vector<ChosenValues> variants;
     SpaceSettings space;
     std::vector<std::string> axes_of_software;  // of the space, whose values the software brought
     SpaceSettings levers{};    // values that the software offers; empty lists: the catalog does not say

@@ -26,8 +26,8 @@ struct CollectiveTable {
     int hosts = 0;
     int iterations = 1;  // of which a time is the mean
     double bus = 0.0;    // bus over algorithm bandwidth; 0: none printed
-    bool per_member =
-        false;  // sizes are those of one member's share (OSU's gathers and all-to-alls), not of the whole message
+    // sizes are those of one member's share (OSU's gathers and all-to-alls), not of the whole message
+    bool per_member = false;
     bool single_rank = false;  // of one rank, whose collectives are copies in its memory
     std::vector<Row> rows{};
 };

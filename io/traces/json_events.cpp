@@ -189,8 +189,8 @@ private:
         } else if (what == "comm_type") {
             event_.collective_type = value;
         } else if (what == "correlation") {
-            constexpr double most =
-                9e15;  // integers are exact in a double; CUPTI counts from 1, and 0 stands for none
+            // integers are exact in a double; CUPTI counts from 1, and 0 stands for none
+            constexpr double most = 9e15;
             event_.correlation =
                 value > 0.0 && value < most ? static_cast<std::int64_t>(value) : no_correlation;
         }

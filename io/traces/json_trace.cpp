@@ -198,8 +198,8 @@ private:
 
     void add_jax(JsonEvent& event)
     {
-        const std::string device_track =
-            event.process + '/';  // steps are those of the device, whatever the stream
+        // steps are those of the device, whatever the stream
+        const std::string device_track = event.process + '/';
         if (jax_.is_step(event) && std::isfinite(event.start_us)) {
             steps_.add_gpu(track(device_track),
                            {event.start_us * microsecond_s,

@@ -245,8 +245,8 @@ std::string_view TraceStream::next()
 /// Rows are held until all are read, in lists that grow by doubling; then they are sorted and fitted.
 void TraceStream::refuse_without_memory()
 {
-    constexpr std::uint64_t times_more =
-        2;  // of what the rows so far hold: a list that doubles; fitting takes 1.5 times (docs/traces.md)
+    // of what the rows so far hold: a list that doubles; fitting takes 1.5 times (docs/traces.md)
+    constexpr std::uint64_t times_more = 2;
     const std::uint64_t resident = resident_memory();
     const std::uint64_t held = resident > resident_before_ ? resident - resident_before_ : 0;
     const std::uint64_t left = free_memory();

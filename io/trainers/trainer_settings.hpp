@@ -19,10 +19,10 @@ enum class SettingEffect {
 };
 
 struct TrainerSetting {
-    std::string_view
-        name;  // as the program spells it, without dashes; with a trailing *: all names that begin so
-    std::string_view key =
-        {};  // "tp" of [space]; "workload.hidden", "phase.sequence_length"; of no_key: what it is, in words
+    // as the program spells it, without dashes; with a trailing *: all names that begin so
+    std::string_view name;
+    // "tp" of [space]; "workload.hidden", "phase.sequence_length"; of no_key: what it is, in words
+    std::string_view key = {};
     std::string_view usual = {};  // the program's value where it is not given; empty: off, none, or required
     SettingEffect effect = SettingEffect::read;
     std::string_view values = {};  // that the program takes, separated by blanks; empty: any
@@ -41,8 +41,8 @@ struct TrainerSettings {
     std::string_view program;
     std::span<const TrainerSetting> rows;
     std::span<const SettingDialect> dialect = {};
-    std::span<const std::string_view> sections =
-        {};  // of its files, whose settings have the names of rows: "model."
+    // of its files, whose settings have the names of rows: "model."
+    std::span<const std::string_view> sections = {};
 };
 
 /// Rows of one program, and those that it shares with others.

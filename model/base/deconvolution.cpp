@@ -91,8 +91,8 @@ std::vector<double> deconvolved(std::span<const double> sums, std::span<const do
                                 std::span<const double> start)
 {
     constexpr double first_middle = -reach + 0.5 * width;
-    constexpr double floor =
-        1e-3;  // of the sums in the first distribution: what has no weight there never gets any
+    // of the sums in the first distribution: what has no weight there never gets any
+    constexpr double floor = 1e-3;
     const Bins observed = shares<bins>(sums, first_middle);
     const std::array<double, 2 * bins> of_noise = shares<2 * bins>(noise, -static_cast<double>(bins) * width);
     std::array<double, 2 * bins> mirrored{};

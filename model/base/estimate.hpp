@@ -43,8 +43,8 @@ constexpr Estimate operator+(const Estimate& a, const Estimate& b)
 struct Confidence {
     double reported = 0.95;
     double simultaneous = 0.9999;  // 1 - (1 - study confidence) / candidates compared at once (Bonferroni)
-    double skewness =
-        0.0;  // of the clusters' means: simultaneous limits of means allow for it, or for that of the draws
+    // of the clusters' means: simultaneous limits of means allow for it, or for that of the draws
+    double skewness = 0.0;
 };
 
 /// Grouping of draws: `draws[c * size + k]` are the `size` draws of fleet c, which are dependent. The fleets of one block of

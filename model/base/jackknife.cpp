@@ -84,8 +84,8 @@ Estimate jackknife_estimate(double of_all, std::span<const double> pseudo_values
         return {of_all, -infinite, infinite, -infinite, infinite};
     }
     const Estimate mean = mean_estimate(pseudo_values, {}, confidence);
-    const double shift =
-        of_all - mean.value;  // the jackknife's own idea of the bias: not counted, only the scatter is
+    // the jackknife's own idea of the bias: not counted, only the scatter is
+    const double shift = of_all - mean.value;
     return {of_all, mean.low + shift, mean.high + shift, mean.simultaneous_low + shift,
             mean.simultaneous_high + shift};
 }

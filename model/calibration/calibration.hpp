@@ -59,8 +59,8 @@ struct Calibration {
     std::vector<Signature> signatures;
     std::vector<SlowPart> slow;
     std::vector<SlowShare> slow_shares;
-    std::vector<std::int32_t>
-        slow_workers;  // of the trace: named above, and excluded from everything but "gpu"; ascending
+    // of the trace: named above, and excluded from everything but "gpu"; ascending
+    std::vector<std::int32_t> slow_workers;
     std::vector<std::string> notes;  // remarks for the reader
     DriftFit drift;
 };

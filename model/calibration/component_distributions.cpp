@@ -25,8 +25,8 @@ DistributionFit lognormal_of(const Component& component, const std::string& sour
 void add_component(const ComponentKey& key, const Component& component,
                    const std::function<DistributionFit()>& fit, Calibration& result)
 {
-    constexpr double nothing =
-        0.001;  // standard deviation of logarithms that moves no quantile by half a per cent
+    // standard deviation of logarithms that moves no quantile by half a per cent
+    constexpr double nothing = 0.001;
     constexpr double no_spread = 0.01;  // upper limit of one that is as good as zero
     const double highest = std::sqrt(component.high);
     const std::string between = key.between;

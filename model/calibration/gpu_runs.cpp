@@ -276,8 +276,8 @@ private:
                 gpu_effects_.push_back(!out.contains(i) ? stretch * own_[i] : own_[i]);
             }
         }
-        const double of_gpus =
-            freedom > 0.0 ? squares / freedom * share : 0.0;  // what GPUs add to the variance of nodes' means
+        // what GPUs add to the variance of nodes' means
+        const double of_gpus = freedom > 0.0 ? squares / freedom * share : 0.0;
         gpu_freedom_ = freedom;
         node_errors_.assign(node_means_.size(), std::sqrt(of_gpus));
         const double centre = median_of(node_means_);

@@ -91,8 +91,8 @@ private:
         std::vector<GridDistribution> communication;
     };
 
-    using PassKey =
-        std::pair<std::vector<std::pair<const PassCost*, int>>, BarrierWidths>;  // parts and their counts
+    // parts and their counts
+    using PassKey = std::pair<std::vector<std::pair<const PassCost*, int>>, BarrierWidths>;
 
     PartDistributions& part(const PassCost& cost, const BarrierWidths& widths);
     std::vector<GridDistribution> between_barriers(const PassCost& cost, const BarrierWidths& widths) const;
@@ -118,10 +118,10 @@ private:
     std::vector<std::shared_ptr<const StandardDistribution>> shapes_;  // all different
     std::map<std::tuple<const PassCost*, BarrierWidths>, PartDistributions> parts_;
     std::map<PassKey, ComposedPass> passes_;
-    std::map<std::tuple<const PassCost*, BarrierWidths>, double>
-        means_;  // of the compute of one repetition of a part
-    std::map<std::pair<std::vector<double>, BarrierWidths>, double>
-        means_of_kernels_;  // the same; kernels and barriers in order
+    // of the compute of one repetition of a part
+    std::map<std::tuple<const PassCost*, BarrierWidths>, double> means_;
+    // the same; kernels and barriers in order
+    std::map<std::pair<std::vector<double>, BarrierWidths>, double> means_of_kernels_;
 };
 
 }  // namespace prismopt

@@ -21,8 +21,8 @@ struct GridDistribution {
     std::vector<double> mass{1.0};  // one mass: a constant
     double mean = 0.0;
     double variance = 0.0;
-    double core =
-        0.0;  // variance of the core, which the grid resolves; below the variance if slow modes dominate
+    // variance of the core, which the grid resolves; below the variance if slow modes dominate
+    double core = 0.0;
     double shortest = 0.0;  // bounds of all draws
     double longest = 0.0;
 

@@ -26,8 +26,8 @@ struct TailProbability {
 
 /// Tables of the microbatch factor to powers, at exponents that are multiples of `step`.
 struct MicrobatchPowers {
-    static constexpr double step =
-        0.05;  // an exponent is off by at most half of it, and so by 2.5 % of the factor's deviation
+    // an exponent is off by at most half of it, and so by 2.5 % of the factor's deviation
+    static constexpr double step = 0.05;
 
     MicrobatchExponents exponents;
     std::int32_t first = 0;  // exponent of the first table, in steps
@@ -59,8 +59,8 @@ struct NoiseTables {
     MicrobatchPowers microbatch_powers;  // without tables: the factor is the same in all passes
     QuantileTable dp_all_gather, dp_reduce_scatter, dp_all_reduce;
     QuantileTable exponential;  // mean one: gaps between failures
-    std::vector<QuantileTable>
-        tier;  // [tier]: per-step factor of all traffic that crosses it; empty if no tier varies
+    // [tier]: per-step factor of all traffic that crosses it; empty if no tier varies
+    std::vector<QuantileTable> tier;
     /// Quantiles of the factor of the whole step at step_node_probabilities(); integrated, never drawn.
     std::vector<double> common_step;
     bool step_varies = false;

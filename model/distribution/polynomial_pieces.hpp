@@ -94,8 +94,8 @@ public:
         return piece(std::bit_cast<std::uint32_t>(shifted), at - (shifted - rounding));
     }
 
-    static constexpr float rounding =
-        0x1.8p23F;  // added to a small number, it leaves the nearest integer in the low bits
+    // added to a small number, it leaves the nearest integer in the low bits
+    static constexpr float rounding = 0x1.8p23F;
 
     friend bool operator==(const StandardDistribution&, const StandardDistribution&) = default;
 

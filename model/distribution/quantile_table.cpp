@@ -67,8 +67,8 @@ QuantileTable::QuantileTable(const Quantile& quantile)
 QuantileTable::QuantileTable(const QuantileTable& a, const QuantileTable& b, double weight)
     : pieces_(a.pieces_.size())
 {
-    using Floats2 =
-        std::array<float, 2>;  // base and rise alike: plain floats in a row, which the compiler vectorises
+    // base and rise alike: plain floats in a row, which the compiler vectorises
+    using Floats2 = std::array<float, 2>;
     const auto w = static_cast<float>(weight);
     for (std::size_t i = 0; i < pieces_.size(); ++i) {
         const auto from = std::bit_cast<Floats2>(a.pieces_[i]);

@@ -357,8 +357,8 @@ int widest_message(int from, int to, int count, const Cluster& cluster)
     const int apart = std::abs(from - to);
     for (std::size_t tier = cluster.tiers.size() - 1; apart > 0 && tier-- > 0;) {
         const int unit = cluster.tiers[tier].group_gpus;
-        const int leaves =
-            apart >= unit ? 0 : std::max(0, unit - apart - first % unit);  // the first that leaves its unit
+        // the first that leaves its unit
+        const int leaves = apart >= unit ? 0 : std::max(0, unit - apart - first % unit);
         if (leaves < count) {
             return leaves;
         }

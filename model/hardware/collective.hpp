@@ -47,8 +47,8 @@ Seconds slowest_collective(Collective kind, Bytes message, const Groups& groups,
 
 /// How a token travels to its experts.
 struct TokenCopies {
-    double once =
-        0.0;  // experts per token, of which it crosses each tier once per unit that has some; 0: each copy is sent
+    // experts per token, of which it crosses each tier once per unit that has some; 0: each copy is sent
+    double once = 0.0;
     double nodes = 0.0;  // most units of a tier beyond the first that a token is sent to; 0: no limit
 };
 /// Returns the time of an all-to-all of tokens whose experts are spread evenly over the group. Sent once, a token reaches of U

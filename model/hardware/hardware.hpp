@@ -48,8 +48,8 @@ struct Efficiency {
     double gemm_mxfp8 = 0.0;        // with scales for 32 numbers; unknown: near `gemm_fp8` (kernel_time.cpp)
     double gemm_nvfp4 = 0.0;        // in 4 bits; unknown: as `gemm_fp8`
     double attention_latent = 0.0;  // forward, keys and values of different sizes; unknown: as `attention`
-    double scan =
-        0.0;  // products of scans, of the 16-bit peak; unknown: a rate that accelerators share (kernel_time.cpp)
+    // products of scans, of the 16-bit peak; unknown: a rate that accelerators share (kernel_time.cpp)
+    double scan = 0.0;
     double cast = 0.0;    // casts of operands, of memory bandwidth; unknown: as `memory`
     double stream = 0.0;  // operands of products and attention, of memory bandwidth; unknown: as `memory`
 
@@ -80,8 +80,8 @@ struct Accelerator {
     Seconds launch;  // gap between consecutive kernels
     Efficiency efficiency;
     double sustained_clock = 1.0;  // clock in long matrix products over the clock of the peaks
-    double softmax_columns =
-        0.0;                   // columns of a head whose products take as long as the softmax of their scores
+    // columns of a head whose products take as long as the softmax of their scores
+    double softmax_columns = 0.0;
     double model_error = 0.0;  // relative; lower limit of the width of the model's prediction interval
     // Dense peaks of other precisions; zero: not supported.
     FlopsPerSecond peak_fp32{0.0};
@@ -98,8 +98,8 @@ struct Accelerator {
     std::string catalog_entry{};  // entry that the numbers are from, even if some were changed; empty: none
 
     WorkEnergy energy{};
-    bool energy_follows_work =
-        false;  // all of `energy` is known, and a run draws it; else a share of the board limit as long as it trains
+    // all of `energy` is known, and a run draws it; else a share of the board limit as long as it trains
+    bool energy_follows_work = false;
 
     bool operator==(const Accelerator&) const = default;
 
@@ -127,8 +127,8 @@ struct SoftwareStack {
     double gradient_bytes = 4.0;  // per gradient element in the reduction of gradients
     double routing = 1.0;         // factor of the memory traffic of routing, permuting and combining tokens
     double network = 1.0;         // factor of the links' efficiency
-    bool sends_once =
-        false;  // a token goes once to each node and GPU that has experts for it (DeepEP), not once per expert
+    // a token goes once to each node and GPU that has experts for it (DeepEP), not once per expert
+    bool sends_once = false;
     Precision fp8 = Precision::fp8_current;  // kind of 8 bits that `precision = "fp8"` means
     std::string collectives{};               // library that its containers have; empty: the usual one
     double dispatch_bytes = 2.0;  // per element of tokens sent to experts, where products have 8 or 4 bits
@@ -137,15 +137,15 @@ struct SoftwareStack {
     // Host time per launch: no pass is shorter than its launches. Nodes of a CUDA graph cost none.
     Seconds host{0.0};         // of an operator that Python calls
     Seconds host_native{0.0};  // from C++, back to back inside one operator; zero: as `host`
-    bool grouped_experts =
-        false;  // one kernel multiplies all experts of a GPU (Transformer Engine from 2.17), not one each
-    bool fused_experts =
-        false;  // kernels of gated experts' products hold the activation and its casts, in MXFP8
+    // one kernel multiplies all experts of a GPU (Transformer Engine from 2.17), not one each
+    bool grouped_experts = false;
+    // kernels of gated experts' products hold the activation and its casts, in MXFP8
+    bool fused_experts = false;
     MemoryRules holds{};
-    double communication_share =
-        0.1;  // share of the multiprocessors that a collective takes from the compute beside it
-    bool waits_for_chunks =
-        false;  // stages of interleaved schedules exchange the results of a forward and a backward pass before going on
+    // share of the multiprocessors that a collective takes from the compute beside it
+    double communication_share = 0.1;
+    // stages of interleaved schedules exchange the results of a forward and a backward pass before going on
+    bool waits_for_chunks = false;
     bool own = false;       // a user's, which the fit does not know
     bool borrowed = false;  // of other software that is near that of the job, of which no run was measured
 };
@@ -188,16 +188,16 @@ struct NetworkTier {
     BytesPerSecond bandwidth;  // per GPU and direction, from the datasheet; in a torus per link and direction
     double efficiency = 1.0;   // fraction of it that rings of large collectives reach (bus bandwidth)
     Seconds latency;           // one hop of a ring on this tier, for long messages
-    double oversubscription =
-        1.0;  // 7: the members' total bandwidth is 7 times the uplink bandwidth of the unit below
+    // 7: the members' total bandwidth is 7 times the uplink bandwidth of the unit below
+    double oversubscription = 1.0;
     double in_network = 0.0;  // half the bus bandwidth of in-network reductions over the bandwidth; 0: none
-    double point_to_point =
-        0.0;  // fraction of it that a message between two GPUs reaches; 0: as large collectives
-    double all_to_all =
-        0.0;  // share of `efficiency` that all-to-alls reach; 0: all in nodes, CollectiveLibrary's between them
+    // fraction of it that a message between two GPUs reaches; 0: as large collectives
+    double point_to_point = 0.0;
+    // share of `efficiency` that all-to-alls reach; 0: all in nodes, CollectiveLibrary's between them
+    double all_to_all = 0.0;
     TierKind kind = TierKind::by_position;  // by position: the first tier is the node
-    JoulesPerByte
-        energy{};  // of bandwidth per GPU and direction, drawn whether it is used or not; 0: as usual (hardware_power.hpp)
+    // of bandwidth per GPU and direction, drawn whether it is used or not; 0: as usual (hardware_power.hpp)
+    JoulesPerByte energy{};
 
     // For a tier that joins buildings, campuses or regions:
     BytesPerSecond aggregate{
@@ -205,8 +205,8 @@ struct NetworkTier {
     double loss = 0.0;  // fraction of packets lost
 
     Topology topology = Topology::switched;
-    std::vector<int>
-        shape{};  // [axis] of a torus: GPUs along it; consecutive GPUs in placement lie along the first axis
+    // [axis] of a torus: GPUs along it; consecutive GPUs in placement lie along the first axis
+    std::vector<int> shape{};
     std::vector<bool> wrap{};  // [axis]: closed to a ring
 
     std::string catalog_entry{};  // link that the numbers are from, even if some were changed; empty: none
@@ -275,14 +275,14 @@ struct Cluster {
     std::string name;
     Accelerator accelerator;
     int gpus = 0;
-    std::vector<NetworkTier>
-        tiers;  // innermost first; group_gpus nest, but for the last, which joins all GPUs, however many
+    // innermost first; group_gpus nest, but for the last, which joins all GPUs, however many
+    std::vector<NetworkTier> tiers;
     DollarsPerSecond gpu_price;  // per GPU, with its share of the cluster
     SoftwareStack stack;         // already applied to `accelerator`
     CollectiveLibrary library;
     Software software{};  // whose constants are in `stack`
-    std::vector<PossibleSoftware>
-        possible{};  // if it was not given: the first is assumed, weights sum to one; empty: it was given
+    // if it was not given: the first is assumed, weights sum to one; empty: it was given
+    std::vector<PossibleSoftware> possible{};
     bool flat_collectives = false;     // one ring through all members, also across circuits
     KernelSpeeds speed;                // kernel speeds of what-ifs; faster kernels hide less communication
     std::vector<double> node_factors;  // [node]: factor of compute times, or drawn_node; empty: all are drawn

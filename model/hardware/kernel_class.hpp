@@ -75,8 +75,8 @@ struct KernelClassRow {
     std::string_view help;
     std::optional<ProcessGroup> group{};
     std::optional<Collective> kind{};
-    std::optional<KernelClass>
-        varies_as{};  // of a root: class whose distribution it inherits, though it is not within it
+    // of a root: class whose distribution it inherits, though it is not within it
+    std::optional<KernelClass> varies_as{};
 };
 
 /// Table of kernel classes, in the order of the enumerators; parents before children.

@@ -24,20 +24,20 @@ struct MemoryRules {
     double loss_peak = 6.0;
     double loss_peak_divided = 6.0;  // in use at the most where tensor parallelism divides the vocabulary
     double loss_cached = 0.0;        // of freed blocks into which no later tensor of the loss fits
-    bool gradient_buffers =
-        true;  // gradients have memory of their own throughout a step, not only from when they are computed
-    bool layer_gradients =
-        false;  // gradients of a layer are whole while it is reduced, as computed and in the type of messages
-    bool only_masters =
-        false;  // of divided parameters with a master copy only that is stored, and cast as they are gathered
+    // gradients have memory of their own throughout a step, not only from when they are computed
+    bool gradient_buffers = true;
+    // gradients of a layer are whole while it is reduced, as computed and in the type of messages
+    bool layer_gradients = false;
+    // of divided parameters with a master copy only that is stored, and cast as they are gathered
+    bool only_masters = false;
     WholeGradients whole_gradients = WholeGradients::never;
     double update_copies = 0.0;  // temporaries of an update made of several kernels, in copies of one moment
     double fragmentation = 0.0;  // reserved over allocated memory, less one, where the accelerator is full
-    double cached =
-        0.0;  // freed blocks over allocated memory, which the allocator keeps as long as there is room
+    // freed blocks over allocated memory, which the allocator keeps as long as there is room
+    double cached = 0.0;
     bool saves_operands = false;  // inputs of products are saved in the precision of the product
-    bool dummy_gradients =
-        false;  // of each shape of weights one 16-bit tensor stays, which stands for gradients added to buffers in place
+    // of each shape of weights one 16-bit tensor stays, which stands for gradients added to buffers in place
+    bool dummy_gradients = false;
 
     bool operator==(const MemoryRules&) const = default;
 };

@@ -13,9 +13,9 @@ namespace prismopt {
 struct Power {
     std::string name;
     double board_share = 1.0;  // fraction of the accelerator's board limit drawn in training
-    double idle_share =
-        1.0;     // fraction drawn by a waiting board: for a node, a restart, a checkpoint, or as a spare
-    Watts host;  // a GPU's share of its node and network, without the board
+    // fraction drawn by a waiting board: for a node, a restart, a checkpoint, or as a spare
+    double idle_share = 1.0;
+    Watts host;              // a GPU's share of its node and network, without the board
     double pue = 1.0;        // power usage effectiveness: power of the building over that of its computers
     CarbonIntensity carbon;  // of the electricity
     DollarsPerJoule electricity_price{};  // beside the price of GPUs; zero: that includes it

@@ -58,8 +58,8 @@ double result_numbers(const Attention& part, const Extent& e)
 
 double result_numbers(const TokenExchange& part, const Extent& e)
 {
-    const double load =
-        part.way == TokenExchange::Way::there ? e.load(part.routing) : 1.0;  // of the experts here
+    // of the experts here
+    const double load = part.way == TokenExchange::Way::there ? e.load(part.routing) : 1.0;
     return e.shape.ep > 1 ? e.copies(part.routing) * load * part.width : 0.0;
 }
 

@@ -42,8 +42,8 @@ struct KernelCall {
     double bytes = 0.0;         // of memory traffic, for 16-bit numbers; logits for Roof::loss
     bool exact_bytes = false;   // ... for any precision of activations
     double launches = 1.0;      // by operators that Python calls
-    double experts =
-        0.0;  // whose products one operator launches back to back, unless the stack has one kernel for all
+    // whose products one operator launches back to back, unless the stack has one kernel for all
+    double experts = 0.0;
     double casts = 0.0;         // operands cast for it, of each expert alone
     bool fuses = false;         // fuses with such a kernel before it
     bool in_experts = false;    // gated activation of experts, which kernels of their products may do

@@ -125,8 +125,8 @@ struct Extent {
     double sequence;  // tokens per sequence at this place of the network
     double tokens;    // b s / cp
     double tp;
-    double
-        sequence_split;  // GPUs that share the work outside the products: tp with sequence parallelism, else 1
+    // GPUs that share the work outside the products: tp with sequence parallelism, else 1
+    double sequence_split;
 
     /// `share`: tokens here per token of the phase's sequence.
     explicit Extent(const LayerShape& computed, double share = 1.0)

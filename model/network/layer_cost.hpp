@@ -37,16 +37,16 @@ struct Exposed {
     double seconds = 0.0;
     Parts parts;
     Surplus surplus{};  // of routed tokens
-    double slowed_s =
-        0.0;  // part of `seconds`: compute that takes longer because the collective runs beside it
+    // part of `seconds`: compute that takes longer because the collective runs beside it
+    double slowed_s = 0.0;
 };
 
 /// One pass (forward or backward) through a part on one tensor-parallel rank: segments with a barrier after each, at which the
 /// members wait for the slowest, and the exposed collectives at those barriers.
 struct PassCost {
     std::vector<Segment> segments;
-    std::vector<Meeting>
-        ends;  // [segment]: group that synchronises at its end; tensor-parallel if the list is shorter
+    // [segment]: group that synchronises at its end; tensor-parallel if the list is shorter
+    std::vector<Meeting> ends;
     std::vector<Exposed> exposed;  // of each collective, if not zero
     std::vector<Kernel> hidden;    // of each collective, what compute hides
     double surplus_s = 0.0;        // part of compute_s: on tokens beyond the mean of an expert-parallel group
@@ -54,8 +54,8 @@ struct PassCost {
     double host_s = 0.0;           // part of compute_s: the accelerator waits for launches by the host
     double compute_s = 0.0;        // sums of the above
     double communication_s = 0.0;
-    double hiding_s =
-        0.0;  // part of compute_s: has a collective of this pass beside it, so no other can hide there
+    // part of compute_s: has a collective of this pass beside it, so no other can hide there
+    double hiding_s = 0.0;
     // Messages, hidden ones too, by the slowest links that they use:
     double in_nodes_s = 0.0;
     double between_nodes_s = 0.0;
@@ -75,8 +75,8 @@ struct PartCost {
     PassCost paired_forward;
     PassCost paired_backward;
     double saved_bytes = 0.0;  // from the forward pass to the backward pass, or to the gradient of the input
-    double held_bytes =
-        0.0;  // from there to the gradient of the weights: inputs of products, gradients of their outputs
+    // from there to the gradient of the weights: inputs of products, gradients of their outputs
+    double held_bytes = 0.0;
     double workspace_bytes = 0.0;  // largest temporaries while the part runs, in addition to saved bytes
     double cached_bytes = 0.0;     // freed blocks of it that the allocator keeps
     double dummy_bytes = 0.0;      // MemoryRules::dummy_gradients
@@ -121,8 +121,8 @@ struct ChunkPass {
 
 /// Costs of the parts of pipeline chunks.
 struct LayerCosts {
-    std::vector<PartCost>
-        kinds;  // of layers; if full recompute covers some layers, each kind without and with it
+    // of layers; if full recompute covers some layers, each kind without and with it
+    std::vector<PartCost> kinds;
     std::vector<int> layers;  // [layer]: index in kinds
     PartCost embedding;
     PartCost head;  // final norm, logits, loss

@@ -34,8 +34,8 @@ struct Parameters {
     double products = 0.0;       // part of `all`: of products in the precision of the workload
     double row_bytes = 0.0;      // of `rows`, which change as gradients come: no gradient buffers, no moments
     double saved_bytes = 0.0;    // by frozen ones that are stored in fewer than 16 bits
-    double projected =
-        0.0;  // of trained matrices m x n, m <= n: m + 2 n, numbers of a projected state of rank 1 (GaLore)
+    // of trained matrices m x n, m <= n: m + 2 n, numbers of a projected state of rank 1 (GaLore)
+    double projected = 0.0;
 
     double dense() const { return all - expert - rows; }
     /// Returns the parameters with gradient buffers that are reduced over replicas: neither frozen nor rows of sharded tables.
@@ -74,8 +74,8 @@ struct Parameters {
 /// table 1.
 struct Kept {
     double numbers = 0.0;  // 16-bit elements saved from forward to backward pass
-    double products =
-        0.0;  // part of `numbers`: read by products and activations, which may be stored in fewer bits
+    // part of `numbers`: read by products and activations, which may be stored in fewer bits
+    double products = 0.0;
     double bytes = 0.0;         // further bytes, independent of the precision
     double recomputable = 0.0;  // part of `bytes` that recompute of the operator itself drops
     // From the gradient of the input to that of the weights: inputs of products, gradients of their outputs.
@@ -107,8 +107,8 @@ struct Linear {
     bool shared_expert = false;
     ModuleSet modules{};
     bool frozen = false;
-    double stored_bytes =
-        0.0;  // per weight, where frozen ones are stored in fewer than 16 bits; 0: as others
+    // per weight, where frozen ones are stored in fewer than 16 bits; 0: as others
+    double stored_bytes = 0.0;
 
     void forward(const Extent& e, Calls& calls) const;
     void backward(const Extent& e, Gradients gradients, Calls& calls) const;

@@ -35,8 +35,8 @@ inline constexpr auto names_of<NumberType> = std::to_array<Named<NumberType>>({{
 /// Returns the bytes per number, with its share of a block's scale.
 constexpr double bytes_of(NumberType type)
 {
-    constexpr double scale_of_256 =
-        4.0 / 256.0;  // bitsandbytes, docs/source/explanations/optimizers.mdx; torchao, 8-bit states
+    // bitsandbytes, docs/source/explanations/optimizers.mdx; torchao, 8-bit states
+    constexpr double scale_of_256 = 4.0 / 256.0;
     constexpr double scale_of_128 = 4.0 / 128.0;  // torchao, prototype/low_bit_optim, 4-bit states
     switch (type) {
         case NumberType::fp32: return 4.0;
@@ -83,12 +83,14 @@ constexpr double bytes_of(FrozenStorage storage)
     constexpr double bits = 1.0 / 8.0;
     switch (storage) {
         case FrozenStorage::bf16: return 2.0;
-        case FrozenStorage::int8: return 8.0 * bits;                 // LLM.int8, without its outlier columns
-        case FrozenStorage::nf4: return (4.0 + 32.0 / 64.0) * bits;  // arXiv 2305.14314: 32 bits per 64
-        case FrozenStorage::nf4_double:
-            return (4.0 + 8.0 / 64.0 + 32.0 / (64.0 * 256.0)) * bits;  // same, section 3: scales in 8 bits
-        case FrozenStorage::int4:
-            return (4.0 + (16.0 + 4.0) / 128.0) * bits;  // GPTQ, groups of 128: scale and zero
+        case FrozenStorage::int8:
+            return 8.0 * bits;  // LLM.int8, without its outlier columns
+        // arXiv 2305.14314: 32 bits per 64
+        case FrozenStorage::nf4: return (4.0 + 32.0 / 64.0) * bits;
+        // same, section 3: scales in 8 bits
+        case FrozenStorage::nf4_double: return (4.0 + 8.0 / 64.0 + 32.0 / (64.0 * 256.0)) * bits;
+        // GPTQ, groups of 128: scale and zero
+        case FrozenStorage::int4: return (4.0 + (16.0 + 4.0) / 128.0) * bits;
         case FrozenStorage::mxfp4: break;
     }
     return (4.0 + 8.0 / 32.0) * bits;  // OCP Microscaling Formats 1.0: 8 bits per 32
@@ -101,8 +103,8 @@ struct OptimizerSettings {
     NumberType states = NumberType::fp32;     // moments and momentum
     MasterCopy master = MasterCopy::fp32;     // copy of the parameters that is updated
     NumberType gradients = NumberType::fp32;  // sums over microbatches
-    std::optional<NumberType> reduction =
-        std::nullopt;                          // as sent between replicas; empty: set by the software stack
+    // as sent between replicas; empty: set by the software stack
+    std::optional<NumberType> reduction = std::nullopt;
     NumberType parameters = NumberType::bf16;  // follows from the precision: network_of()
     double product_bytes = 0.0;  // per parameter of products of forward passes; 0: as `parameters`
     int rank = 128;              // of galore

@@ -62,11 +62,11 @@ struct LayerDescription {
     std::vector<BlockDescription> blocks;
     bool parallel = false;  // its blocks read the same input, and their results are added together (GPT-J)
     int hidden = 0;         // columns of its stream; 0: those of the network
-    double tokens =
-        1.0;  // tokens per token of the phase's sequence, for towers and levels of an image network
+    // tokens per token of the phase's sequence, for towers and levels of an image network
+    double tokens = 1.0;
     bool frozen = false;  // not trained
-    int second_stream =
-        0;  // tokens per sample of a second stream with weights of its own, which attention joins; 0: none
+    // tokens per sample of a second stream with weights of its own, which attention joins; 0: none
+    int second_stream = 0;
 
     bool operator==(const LayerDescription&) const = default;
 };
@@ -112,8 +112,8 @@ struct Workload {
     bool wide_stream = false;  // the stream between layers has 32 bits, as has what full recompute saves
     WorkloadTask task = WorkloadTask::training;
     bool frozen_ends = false;  // embedding and head are not trained
-    int adapter_rank =
-        0;  // rank of adapters beside the products of frozen layers (LoRA, arXiv 2106.09685); 0: none
+    // rank of adapters beside the products of frozen layers (LoRA, arXiv 2106.09685); 0: none
+    int adapter_rank = 0;
     Method method = Method::full;
     AdapterTargets adapter_targets = AdapterTargets::all;
     FrozenStorage frozen_storage = FrozenStorage::bf16;  // of weights of frozen layers' products
@@ -122,11 +122,11 @@ struct Workload {
     std::vector<LayerRun> sequence;
     std::vector<LayerRun> prediction;  // layers of a multi-token prediction module
     int predictions = 0;               // number of such modules, each with its own weights
-    std::vector<std::vector<Chunk>>
-        layouts;  // for plans with split = given: at most one per number of chunks
+    // for plans with split = given: at most one per number of chunks
+    std::vector<std::vector<Chunk>> layouts;
 
-    std::shared_ptr<const Network>
-        captured;             // network captured from PyTorch code, instead of the description of layers
+    // network captured from PyTorch code, instead of the description of layers
+    std::shared_ptr<const Network> captured;
     int captured_tokens = 0;  // tokens per sample; all phases have sequences of this length
 
     bool operator==(const Workload&) const = default;

@@ -51,8 +51,8 @@ struct ReplicaKind {
 struct GroupPlaces {
     std::vector<LayerGroups> layers;    // distinct ones
     std::vector<ReplicaKind> replicas;  // at least one
-    std::vector<int>
-        kind_of_set;  // [set of coupled replicas]: index in `replicas`; empty: all are of the first
+    // [set of coupled replicas]: index in `replicas`; empty: all are of the first
+    std::vector<int> kind_of_set;
     std::vector<ExchangeGroups> exchanges;  // [stage], or one for all
     const ExchangeGroups& exchange(int stage) const { return exchanges[exchanges.size() > 1 ? stage : 0]; }
 };

@@ -20,8 +20,8 @@ struct PhasePlan {
     int pp = 0;
     int chunks = 0;
     int microbatch = 0;
-    std::optional<Schedule> schedule =
-        std::nullopt;  // with its default group and chunks, and without post-validation
+    // with its default group and chunks, and without post-validation
+    std::optional<Schedule> schedule = std::nullopt;
     std::optional<Recompute> recompute = std::nullopt;
 };
 

@@ -18,8 +18,8 @@ struct Placement {
     int stage_stride = 1;  // in groups
     int replica_stride = 1;
     int gpus_per_node = 8;
-    int coupled =
-        1;  // consecutive replicas that synchronise inside ops (divides `replicas`); see model/plan/coupling.hpp
+    // consecutive replicas that synchronise inside ops (divides `replicas`); see model/plan/coupling.hpp
+    int coupled = 1;
     int buildings = 1;
     int building_gpus = 0;  // of the cluster; a job may leave some free
     Crossing crossing = Crossing::by_order;

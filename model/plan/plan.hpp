@@ -230,8 +230,8 @@ struct ParallelPlan {
     int cp = 1;   // context parallelism: each member has s / cp tokens of every sequence
     int ep = 1;   // expert parallelism: members of tp*cp*dp that share the experts of a layer
     int etp = 1;  // tensor-parallel degree of the experts
-    int ulysses =
-        1;  // members of a context-parallel group that exchange tokens for heads around attention; 0: all
+    // members of a context-parallel group that exchange tokens for heads around attention; 0: all
+    int ulysses = 1;
     ContextExchange context_exchange = ContextExchange::ring;
     int table_shards = 0;  // GPUs that share the embedding tables; 0: ep*etp
     int shard_gpus = 0;    // GPUs per sharding group, within cp*dp (hybrid sharding); 0: all
@@ -240,8 +240,8 @@ struct ParallelPlan {
     Offload offload = Offload::none;
     Crossing crossing = Crossing::by_order;
     NodeOrder node_order = NodeOrder::as_listed;
-    ModuleSet
-        recompute_modules{};  // with recompute = selective; empty: core_attn of plain attention, else elementwise
+    // with recompute = selective; empty: core_attn of plain attention, else elementwise
+    ModuleSet recompute_modules{};
     ModuleSet cuda_graphs{};  // modules that CUDA graphs launch; empty: none
     Dispatch dispatch = Dispatch::of_stack;
     int recomputed_layers = 0;      // with recompute = full: layers of the network that recompute; 0: all
@@ -363,8 +363,8 @@ inline constexpr auto names_of<Reason> =
 struct Infeasible {
     Reason reason;
     std::string detail;  // with the offending values: "stage 0 needs 91.2 GB, 80.0 GB present"
-    double miss =
-        0.0;        // distance from feasible, in the unit of the reason (bytes for memory); 0 if it has none
+    // distance from feasible, in the unit of the reason (bytes for memory); 0 if it has none
+    double miss = 0.0;
     int phase = 1;  // first phase of the run in which the plan is infeasible
 
     std::string category()

@@ -11,8 +11,8 @@ namespace prismopt {
 
 /// Linear layers that keep 16 bits where the others have fewer.
 struct WideLayers {
-    std::vector<std::string>
-        blocks{};   // kinds of blocks, by name, or `predictions`: all of the prediction modules
+    // kinds of blocks, by name, or `predictions`: all of the prediction modules
+    std::vector<std::string> blocks{};
     int first = 0;  // layers at the beginning of the network, with all their blocks
     int last = 0;   // at its end
 

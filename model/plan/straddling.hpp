@@ -18,8 +18,8 @@ struct Straddling {
     int sets = 0;     // sets of coupled replicas with such groups,
     int of_sets = 0;  // of so many
     Group::OnTier worst{};
-    int fitting_unit =
-        0;  // GPUs to use of a unit, so that no groups of any kind straddle; 0: no number does it alone
+    // GPUs to use of a unit, so that no groups of any kind straddle; 0: no number does it alone
+    int fitting_unit = 0;
     int fitting_gpus = 0;  // of the cluster then; the job may have more
 };
 /// Returns the innermost tier of each kind of groups inside layers that straddles units. The plan has no placement_problem().

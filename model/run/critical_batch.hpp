@@ -62,10 +62,10 @@ struct Learning {
     std::size_t phase = 0;         // of the run, from 0; the first one of a ramp
     Phase as_given{};              // this phase with the tokens that belong to the reference batch
     double reference_batch = 0.0;  // tokens
-    std::vector<CriticalBatch>
-        critical{};        // by tokens, ascending: linear between two of them, constant before and after all
-    double spread = 0.0;   // standard deviation of the logarithm of all critical batches
-    std::string source{};  // of the critical batch
+    // by tokens, ascending: linear between two of them, constant before and after all
+    std::vector<CriticalBatch> critical{};
+    double spread = 0.0;              // standard deviation of the logarithm of all critical batches
+    std::string source{};             // of the critical batch
     double extrapolated = 1.0;        // beyond the range of the formula, by this factor; 1: inside
     double learning_rate = 0.0;       // peak; 0: not given
     double epsilon = 0.0;             // of Adam; 0: not given

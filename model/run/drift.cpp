@@ -10,8 +10,8 @@ double mean_drift_cv(const Drift& drift, double length_s)
         return 0.0;
     }
     const double x = length_s / drift.time.si;
-    constexpr double short_run =
-        1e-4;  // beyond, the difference below loses its digits; before, nothing averages out
+    // beyond, the difference below loses its digits; before, nothing averages out
+    constexpr double short_run = 1e-4;
     return x < short_run ? drift.cv : drift.cv * std::sqrt(2.0 * (x + std::expm1(-x))) / x;
 }
 

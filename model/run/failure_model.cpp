@@ -308,8 +308,8 @@ double least_mean_training_time(double productive_s, const FailureModel& model)
     const double running = time;
     for (const FailureModel::Source& source : model.sources) {
         const double restart = source.gaps.family == GapFamily::exponential ? source.least_restart_s() : 0.0;
-        const double begun =
-            source.gaps.family == GapFamily::constant ? 1.0 : 0.0;  // the gap that the run ends in
+        // the gap that the run ends in
+        const double begun = source.gaps.family == GapFamily::constant ? 1.0 : 0.0;
         time += std::max(0.0, running * source.rate - begun) * (source.detection_s + restart);
     }
     return time;

@@ -34,8 +34,8 @@ enum class RateOf { node, gpu, unit, job };
 struct Cause {
     std::string name;
     PerSecond rate;
-    double rate_cv =
-        0.0;  // standard deviation of what is known of the rate, over the rate: gamma, drawn once per run
+    // standard deviation of what is known of the rate, over the rate: gamma, drawn once per run
+    double rate_cv = 0.0;
     RateOf of = RateOf::node;
     std::string tier;    // of rates per unit: the cluster's tier
     int unit_nodes = 1;  // nodes in one unit of it, all of which a failure takes
@@ -78,9 +78,9 @@ inline constexpr int enough_spares = -1;  // unlimited
 
 /// Failures, checkpoints and spares of a cluster.
 struct Reliability {
-    PerSecond
-        node_failure_rate;  // per node, exponential gaps: a first cause, named "node failure"; zero: none
-    Seconds restart;        // of that cause
+    // per node, exponential gaps: a first cause, named "node failure"; zero: none
+    PerSecond node_failure_rate;
+    Seconds restart;              // of that cause
     Seconds checkpoint_interval;  // productive time between writes; zero: by `interval_rule`
     Seconds checkpoint_write;     // time until a checkpoint is in storage
     std::vector<Cause> causes{};  // in addition to node_failure_rate
@@ -89,12 +89,13 @@ struct Reliability {
     Seconds snapshot{};  // of asynchronous writes
     MemoryCheckpoints memory{};
     int spares = enough_spares;  // nodes that replace failed ones
-    double node_cv =
-        0.0;  // cv of the nodes' rates, gamma: counts by node are negative binomial; zero: all equal
+    // cv of the nodes' rates, gamma: counts by node are negative binomial; zero: all equal
+    double node_cv = 0.0;
     Drift drift{};
     Recovery recovery = Recovery::restart;
-    Seconds
-        switch_time{};  // from detection until a job with a ready hot spare trains again, in place of a restart; or one with fewer replicas
+    // from detection until a job with a ready hot spare trains again, in place of a restart; or one with
+    // fewer replicas
+    Seconds switch_time{};
 };
 
 /// Returns all causes of failures, `node_failure_rate` first if it is not zero.

@@ -242,10 +242,10 @@ private:
     std::vector<int> microbatches_;  // [chunk]
     std::vector<int> before_;        // [position]: of the part before, or `nowhere`
     std::vector<int> after_;         // [position]
-    std::vector<std::int32_t>
-        waiting_;                // [(gradient * positions + position) * m + microbatch]: slot or `absent`
-    std::vector<int> forwards_;  // [position]: emitted
-    std::vector<int> weights_;   // [position]: ops emitted that give weight gradients
+    // [(gradient * positions + position) * m + microbatch]: slot or `absent`
+    std::vector<std::int32_t> waiting_;
+    std::vector<int> forwards_;          // [position]: emitted
+    std::vector<int> weights_;           // [position]: ops emitted that give weight gradients
     std::vector<Task> forward_of_pair_;  // [stage]: the last one
     std::vector<std::int32_t> last_;     // [stage]: slot of the latest op's end
     Slots slots_;
@@ -403,8 +403,8 @@ CompiledProgram compiled_program(const ScheduleShape& shape)
 CompiledProgram shortened_program(const ScheduleShape& shape)
 {
     thread_local ProgramCache recent(1U << 20);
-    thread_local std::map<ScheduleShape, PackedProgram>
-        packed;  // a search comes back to a shape at each number of GPUs
+    // a search comes back to a shape at each number of GPUs
+    thread_local std::map<ScheduleShape, PackedProgram> packed;
     thread_local std::size_t packed_ops = 0;
     constexpr std::size_t most_packed = 5U << 22;  // 168 MB of ops
     return recent.of(shape, [&]() -> CompiledProgram {

@@ -133,8 +133,8 @@ std::size_t farthest_wait(const Neighbours& at)
 struct Stays {
     std::vector<std::uint32_t> own;    // [op]: the op of its stage before it
     std::vector<std::uint32_t> entry;  // [op]: the first op of the stay that it belongs to
-    std::vector<std::uint32_t>
-        left;  // [op], if it is the first of a stay: the last one of the stay before; none: there is none
+    // [op], if it is the first of a stay: the last one of the stay before; none: there is none
+    std::vector<std::uint32_t> left;
     std::vector<std::uint32_t> last;  // [stage]: the last op of the path's last stay
 };
 

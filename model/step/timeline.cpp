@@ -129,8 +129,8 @@ private:
     const ExecutionGraph& graph_;
     std::vector<double> slot_end_;
     std::vector<double> busy_until_;  // [stage]
-    std::vector<std::vector<std::pair<int, double>>>
-        after_ops_;  // [stage]: parts with the seconds of their reductions
+    // [stage]: parts with the seconds of their reductions
+    std::vector<std::vector<std::pair<int, double>>> after_ops_;
     std::vector<TimelineEvent> events_;
 };
 

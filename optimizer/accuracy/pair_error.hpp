@@ -33,8 +33,8 @@ struct StepError {
     struct WithSoftware {
         std::string name;
         double weight = 1.0;
-        std::optional<double>
-            log_ratio{};  // of the step to that with the assumed software; nothing: it does not run the plan
+        // of the step to that with the assumed software; nothing: it does not run the plan
+        std::optional<double> log_ratio{};
     };
     std::vector<WithSoftware> software{};  // that it may have; empty: it was given
 };

@@ -72,8 +72,8 @@ struct TierValue {
     double value = 0.0;
     double deviation = 0.0;   // relative
     bool determined = false;  // by this file
-    double bandwidth =
-        0.0;  // of the tier in the scenario, in bytes per second; a file determines its product with efficiency
+    // of the tier in the scenario, in bytes per second; a file determines its product with efficiency
+    double bandwidth = 0.0;
 };
 
 struct CollectiveComparison {

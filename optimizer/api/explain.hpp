@@ -31,12 +31,12 @@ struct ExplainedChange {
 
 struct Explanation {
     PlanPrediction prediction;
-    std::vector<StageBreakdown>
-        stages;    // of the first phase; empty: the plan is infeasible, and not for want of memory
+    // of the first phase; empty: the plan is infeasible, and not for want of memory
+    std::vector<StageBreakdown> stages;
     Bytes memory;  // of the accelerator, as far as plans may use it
-    std::vector<ExplainedChange>
-        changes;  // that make it fit; of a plan that fits, faster. By number of changes; first those that
-                  // leave what is learnt, the fastest first
+    // that make it fit; of a plan that fits, faster. By number of changes; first those that leave what is
+    // learnt, the fastest first
+    std::vector<ExplainedChange> changes;
 
     /// It does not fit, or may not.
     bool lacks_memory() const { return prediction.prediction.infeasible || prediction.may_not_fit; }

@@ -46,8 +46,8 @@ struct Improvement {
     double predicted_step_s = 0.0;  // of today's plan, before it was measured
     bool measured = false;          // its step
     double limit = 0.0;             // probability with which plans must fit
-    std::vector<ImprovedPlan>
-        plans;             // by the number of changes, those that gain most first; the best of all last
+    // by the number of changes, those that gain most first; the best of all last
+    std::vector<ImprovedPlan> plans;
     bool complete = true;  // all combinations of the values tried were bounded
     std::string software;  // that runs the plans, by whose rules values were tried; empty: any
     double precision = 0.0;

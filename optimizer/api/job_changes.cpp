@@ -231,8 +231,8 @@ std::vector<WantedSetting> exported_settings(const std::string& job_format, cons
     const std::optional<Launch> launch = format == nullptr ? std::nullopt : launch_of(today, plan);
     const Exported exported = launch ? format->make(*launch) : Exported(Refusals{});
     const auto* written = std::get_if<std::vector<ExportFile>>(&exported);
-    const bool one_file =
-        written != nullptr && written->size() == 1;  // others have a table of the schedule beside it
+    // others have a table of the schedule beside it
+    const bool one_file = written != nullptr && written->size() == 1;
     return one_file ? settings_in(written->front().text, format->settings()) : std::vector<WantedSetting>{};
 }
 

@@ -15,8 +15,8 @@ namespace prismopt {
 struct JobChange {
     std::vector<JobFile> files;
     std::string diff;  // of all files, as `patch -p0` reads it
-    std::vector<std::string>
-        settings;  // "--tensor-model-parallel-size 1"; of a trainer without exports: values of axes
+    // "--tensor-model-parallel-size 1"; of a trainer without exports: values of axes
+    std::vector<std::string> settings;
 };
 
 /// `request`: by which `job` was imported. `today`: its plan and scenario.

@@ -61,8 +61,8 @@ struct PlanInSpace {
     std::uint64_t number = 0;  // in results of this scenario
     ParallelPlan plan;
     std::string design;  // plan_with() restores the plan
-    std::vector<double>
-        bounds;  // lower bounds of the objectives, in SI units and USD; minus infinity: none is known
+    // lower bounds of the objectives, in SI units and USD; minus infinity: none is known
+    std::vector<double> bounds;
 };
 /// Returns the first feasible plans of [space], at most `most`.
 std::vector<PlanInSpace> feasible_plans(
@@ -80,8 +80,8 @@ struct PlanCount {
         double feasible = 0.0;     // plans of the whole space, estimated
         std::uint64_t judged = 0;  // combinations in the sample
         bool found = false;        // a feasible plan
-        double share_below =
-            0.0;           // upper 95 % confidence limit of the share of feasible ones, if none was found
+        // upper 95 % confidence limit of the share of feasible ones, if none was found
+        double share_below = 0.0;
         std::string text;  // that none was found, in words; empty: some were
     };
     std::optional<Sample> sample;

@@ -326,8 +326,8 @@ struct PlanPredictor::State {
 
     ChosenPlan chosen;
     StudyModel model;  // of chosen.scenario
-    std::optional<CompiledRun>
-        run;  // of a feasible plan; or without a limit on memory, where that is all it lacks
+    // of a feasible plan; or without a limit on memory, where that is all it lacks
+    std::optional<CompiledRun> run;
     std::optional<Infeasible> infeasible;
     std::optional<Infeasible> may_not_fit;  // as in PlanPrediction
     double usable_bytes = 0.0;              // per GPU, where memory is what the plan lacks

@@ -56,15 +56,15 @@ struct PlanPrediction {
     bool nodes_known = false;
     std::optional<WrittenAssignment> positions;
     std::string tokens = {};  // of the run, and its steps
-    std::string mixtures =
-        {};  // measured runs behind the model interval of a mixture of experts; empty: not applicable
+    // measured runs behind the model interval of a mixture of experts; empty: not applicable
+    std::string mixtures = {};
     std::string price = {};  // of a GPU-hour, with its source
     FigureOrigin price_origin = FigureOrigin::unknown;
     FigureOrigin power_origin = FigureOrigin::unknown;
     SpaceSettings space = {};  // for which designs are written
     std::string variant = {};  // values of the choices; empty: none
-    std::vector<std::string> of_software =
-        {};                     // "tp_overlap=on": what the software brought, as no one chose it
+    // "tp_overlap=on": what the software brought, as no one chose it
+    std::vector<std::string> of_software = {};
     std::string software = {};  // "megatron-bridge 26.04", with "(assumed)" where it was not given
     int listed_nodes = 0;       // nodes of the cluster with known factors
     int cluster_nodes = 0;
@@ -81,8 +81,8 @@ struct PlanPrediction {
     int gpus_per_node = 1;
     std::vector<std::string> lacking{};  // degrees that the software does not have
     bool host_memory_known = false;      // and a limit
-    std::optional<Infeasible>
-        may_not_fit{};  // of a plan that fits with less than the probability of the limit
+    // of a plan that fits with less than the probability of the limit
+    std::optional<Infeasible> may_not_fit{};
     // Of an infeasible plan, whose prediction is what it would take with enough memory, if that is what it lacks:
     double usable_bytes = 0.0;
     std::vector<SingleChange> changes = {};
@@ -91,8 +91,8 @@ struct PlanPrediction {
 /// A task order other than the schedule's; at most one member is set.
 struct TaskOrder {
     std::string file = {};  // PyTorch's table of pipeline actions, which must be valid in every phase
-    std::optional<int>
-        most_held{};  // searched: a stage holds the activations of at most so many (chunk, microbatch) pairs
+    // searched: a stage holds the activations of at most so many (chunk, microbatch) pairs
+    std::optional<int> most_held{};
 };
 
 /// One plan of a scenario, compiled once. Use it from one thread at a time; its draws use OMP_NUM_THREADS threads.

@@ -292,8 +292,8 @@ std::string text_with_placements(const Results& results)
 
 std::string comparison_page(const std::vector<NamedResults>& studies)
 {
-    constexpr std::size_t most_in_detail =
-        8;  // beyond, a page has no room for their steps, and takes a second of each study
+    // beyond, a page has no room for their steps, and takes a second of each study
+    constexpr std::size_t most_in_detail = 8;
     const std::vector<std::string> names = study_names(studies);
     std::vector<ReportedStudy> reported;
     for (std::size_t s = 0; s < studies.size(); ++s) {

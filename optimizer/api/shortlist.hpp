@@ -18,8 +18,8 @@ struct ShortlistRequest {
     std::string objective = {};  // one that is proportional to the step time; empty: the first such one
     std::vector<int> gpus = {};  // a list for each number of GPUs; empty: for those on the front
     double cover = 0.9;  // the smallest set of plans that contains the best one with this probability,
-    std::size_t most =
-        0;  // or so many plans with the lowest expected regret after measuring them; 0: as many as cover
+    // or so many plans with the lowest expected regret after measuring them; 0: as many as cover
+    std::size_t most = 0;
     double precision = 0.01;  // of the mean of measured steps
 };
 
@@ -32,8 +32,8 @@ struct ShortlistedPlan {
     double low = 0.0;
     double high = 0.0;
     bool drawn = false;  // false: the value is estimated from the plan's bound
-    std::vector<std::uint64_t>
-        equivalents;  // plans that no draw of the model error tells apart from this one
+    // plans that no draw of the model error tells apart from this one
+    std::vector<std::uint64_t> equivalents;
     double chance_best = 0.0;
     double chance_best_by_constants = 0.0;  // by the error of the fitted constants alone
     double chance_fits = 0.0;               // into memory

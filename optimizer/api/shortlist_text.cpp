@@ -173,8 +173,8 @@ std::string disagreeing_text(const WhatWasLearned& learned)
         }
     }
     const double repeat = learned.repeat_deviation;
-    const double largest =
-        std::exp(4.0 * std::sqrt(2.0) * repeat);  // four standard deviations of a difference
+    // four standard deviations of a difference
+    const double largest = std::exp(4.0 * std::sqrt(2.0) * repeat);
     std::string text;
     for (const auto& [point, range] : ranges) {
         if (range.second > largest * range.first) {

@@ -14,8 +14,8 @@ struct EntryFamily {
     std::string name;
     std::vector<std::string> entries;
     std::set<std::string> keys;  // of constants; empty: all that no family before it names
-    bool shared =
-        false;  // its entries share one constant each: releases of one program differ in nothing that it describes
+    // its entries share one constant each: releases of one program differ in nothing that it describes
+    bool shared = false;
 };
 
 /// Throws InputError for a file, an entry or a constant that the catalog does not have.

@@ -305,8 +305,8 @@ HierarchicalFit fit_hierarchy(const std::vector<FittedRow>& rows, const std::vec
 
 double widening_of(const std::vector<LeftOut>& left_out)
 {
-    std::vector<std::pair<double, double>>
-        needed;  // factor of the constants' variance that puts a row on its limit
+    // factor of the constants' variance that puts a row on its limit
+    std::vector<std::pair<double, double>> needed;
     for (const LeftOut& row : left_out) {
         const double variance = std::pow(row.error / two_sided_95, 2.0) - std::pow(row.scatter, 2.0);
         const double of_constants = std::pow(row.constants, 2.0);

@@ -17,8 +17,8 @@ using NoiseByProfile = std::map<std::string, NoiseTables>;
 /// A measured run in the fit.
 struct FittedRow {
     MeasuredRun run;
-    double inflation =
-        1.0;  // mean step time over the noise-free step, from one sampling at the catalog's constants
+    // mean step time over the noise-free step, from one sampling at the catalog's constants
+    double inflation = 1.0;
     double weight = 1.0;
 };
 

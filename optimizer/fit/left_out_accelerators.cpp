@@ -15,8 +15,8 @@ using Families = std::map<std::string, std::set<std::string>>;  // [accelerator]
 
 Families families_of(const std::vector<FitConstant>& constants)
 {
-    std::map<std::string, std::set<std::string>>
-        members;  // by the constant that their shares for products are near
+    // by the constant that their shares for products are near
+    std::map<std::string, std::set<std::string>> members;
     for (const FitConstant& constant : constants) {
         if (constant.file == "accelerators.toml" && constant.key == "gemm" && !constant.is_mean()) {
             const bool of_family = !constant.spread_known;

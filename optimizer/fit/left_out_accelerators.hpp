@@ -16,8 +16,8 @@ struct BorrowedShares {
     std::string shares_of;
     bool sibling = false;        // of the same family of accelerators
     std::vector<double> errors;  // [row]: log(predicted / measured)
-    std::vector<double>
-        needed;  // [row]: standard deviation beyond the scatter for which the error lies on its 95 % limit
+    // [row]: standard deviation beyond the scatter for which the error lies on its 95 % limit
+    std::vector<double> needed;
     std::vector<double> weight;
 };
 

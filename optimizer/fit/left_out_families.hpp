@@ -21,8 +21,8 @@ struct LeftOutFamily {
     std::string line;
     bool known = false;  // accelerator and stack of each row occur in other families
     std::vector<LeftOutRow> rows;
-    std::vector<double>
-        covariance{};  // of log(predicted) from the constants, fitted without the family, [i * rows + j]
+    // of log(predicted) from the constants, fitted without the family, [i * rows + j]
+    std::vector<double> covariance{};
 };
 
 /// Fits the rows again without each family in turn, from the constants of `full` and with its priors, and predicts that family.

@@ -13,9 +13,9 @@ struct NetworkFit {
     std::vector<FitConstant> constants;  // at their fitted values
     std::vector<double> deviation;       // of their logarithms
     std::vector<double> fitted_s;        // [row of the measured collectives]
-    std::vector<double>
-        left_out_s;  // [row]: by fits without its families of links (NVLink, InfiniBand, EFA, ...), the farther
-    int rows = 0;    // without those of systems that stand apart
+    // [row]: by fits without its families of links (NVLink, InfiniBand, EFA, ...), the farther
+    std::vector<double> left_out_s;
+    int rows = 0;  // without those of systems that stand apart
 };
 
 /// Priors: what NCCL's tuner assumes (NVIDIA/nccl, src/graph/tuning.cc), and shares of data sheets.

@@ -292,8 +292,8 @@ MemoryDeviations memory_deviations(const std::vector<CheckedRun>& runs)
     const double usual = all.empty() ? 0.0 : median_of(all);
     const double usual_within = within.empty() ? 0.0 : std::min(median_of(within), usual);
     MemoryDeviations result{std::sqrt(usual - usual_within), std::sqrt(usual_within)};
-    constexpr double borrowed_rows =
-        10.0;  // an assumption: so few rows are worth as much as all other stacks
+    // an assumption: so few rows are worth as much as all other stacks
+    constexpr double borrowed_rows = 10.0;
     for (const auto& [stack, sources] : stacks) {
         double of_squares = 0.0;
         double rows = 0.0;

@@ -39,8 +39,8 @@ double repeat_deviation_of(const std::vector<PlanGroup>& groups);
 struct MemoryDeviations {
     double common = 0.0;
     double of_plan = 0.0;
-    std::map<std::string, MemoryScatter>
-        of_stack{};  // the root mean square of a stack's rows, and ten rows of the median of all stacks
+    // the root mean square of a stack's rows, and ten rows of the median of all stacks
+    std::map<std::string, MemoryScatter> of_stack{};
 };
 MemoryDeviations memory_deviations(const std::vector<CheckedRun>& runs);
 

@@ -317,8 +317,8 @@ private:
     const ParallelPlan& plan_;
     const Scenario& scenario_;
     const NearPlansRequest& request_;
-    std::vector<double>
-        hopes_;  // [value]: logarithm by which it alone changes the value of the plan, whether that fits or not
+    // [value]: logarithm by which it alone changes the value of the plan, whether that fits or not
+    std::vector<double> hopes_;
     std::set<ParallelPlan> seen_;
     std::map<ParallelPlan, double> known_;
     double limit_ = std::numeric_limits<double>::infinity();

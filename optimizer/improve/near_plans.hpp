@@ -26,8 +26,8 @@ struct Scenario;
 struct NearPlansRequest {
     int most_changes = 2;   // 1 to 3
     std::size_t most = 10;  // plans of each number of changes
-    std::optional<double>
-        fits{};  // probability with which plans must fit into memory; nothing: that of the limit
+    // probability with which plans must fit into memory; nothing: that of the limit
+    std::optional<double> fits{};
     double least_gain = 1e-3;          // share of what the study minimises that each change must save
     std::size_t most_bounds = 10'000;  // combinations of several changes that are bounded
 };
@@ -43,9 +43,9 @@ struct NearPlan {
 };
 
 struct NearPlans {
-    std::optional<NearPlan>
-        start{};              // the given plan, whether it fits or not; nothing: its structure is infeasible
-    bool start_fits = false;  // with the probability asked for
+    // the given plan, whether it fits or not; nothing: its structure is infeasible
+    std::optional<NearPlan> start{};
+    bool start_fits = false;        // with the probability asked for
     std::vector<NearPlan> plans{};  // the least value first
     bool complete = true;
     std::size_t bounds = 0;  // combinations that were bounded

@@ -19,8 +19,8 @@ struct SingleChange {
     double step_s = 0.0;        // lower bound of the mean, of the first phase
     double training_s = 0.0;    // lower bound of the mean
     double memory_bytes = 0.0;  // of the fullest GPU
-    double least_value =
-        0.0;  // lower bound of the objective that the study minimises first, of those that depend on time
+    // lower bound of the objective that the study minimises first, of those that depend on time
+    double least_value = 0.0;
 };
 
 /// Changes of one axis on the same number of GPUs, and other numbers of GPUs of the space, by the lower bound of what the study
@@ -31,8 +31,8 @@ std::vector<SingleChange> single_changes(const ParallelPlan& plan, const Scenari
 /// An axis that the space holds at one value, although the plan could have another.
 struct HeldLever {
     std::string axis;
-    std::string
-        best{};  // "expert_overlap=microbatches"; empty: no other value shortens the step by 1 % or more
+    // "expert_overlap=microbatches"; empty: no other value shortens the step by 1 % or more
+    std::string best{};
     double saved = 0.0;  // share of the mean step that it saves, by lower bounds of both steps
 };
 

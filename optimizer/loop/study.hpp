@@ -30,8 +30,8 @@ struct SearchProgress {
     double hypervolume = 0.0;  // of the front, in the normalised box of the study
     std::uint64_t draws = 0;   // made
     double idle_share = 0.0;   // of the ranks
-    std::string
-        gaps;  // by objective, how much better than the best limit a plan can be at most; empty: not known
+    // by objective, how much better than the best limit a plan can be at most; empty: not known
+    std::string gaps;
     std::optional<double> done;    // fraction of the work in progress; nothing: its end is not known
     std::optional<double> left_s;  // until the end of that work; nothing: not known
     bool finished = false;         // the last call, of a search that is complete or was stopped
@@ -62,8 +62,8 @@ struct StudyOptions {
 
 struct StudyEnd {
     bool complete = false;  // false: stopped by `stop`, `max_time` or a signal, can be resumed
-    Results
-        results;  // on rank 0; the front of a stopped search is provisional, and empty before the first draws
+    // on rank 0; the front of a stopped search is provisional, and empty before the first draws
+    Results results;
     bool nothing_to_do = false;  // the results are empty
     std::string last_leg;        // why another leg must not follow a stopped one on its own; empty: it may
 };

@@ -63,8 +63,8 @@ std::size_t affordable(const ExecutionGraph& graph, const DrawRange& range, cons
     const std::size_t stages = graph.stages();
     const std::size_t ops =
         graph.program->ops.size() * std::min(sampler.replicas_simulated, graph.placement.replicas);
-    const std::size_t ranked =
-        graph.placement.replicas * stages * (stages + 1);  // of all replicas, by a path for each stage
+    // of all replicas, by a path for each stage
+    const std::size_t ranked = graph.placement.replicas * stages * (stages + 1);
     const std::size_t work = static_cast<std::size_t>(range.fleets) * range.steps * (ops + ranked);
     return std::clamp<std::size_t>(work_of_judging / work, 128, most);
 }

@@ -23,8 +23,8 @@ struct NodePosition {
 
 struct AssignedNodes {
     std::vector<NodePosition> positions;
-    std::vector<double>
-        factors;  // [node]: factors in the order of the positions, then those of the remaining nodes
+    // [node]: factors in the order of the positions, then those of the remaining nodes
+    std::vector<double> factors;
     double given_p99_s = 0.0;  // p99 step time of the first phase in the node order of the plan
     double least_p99_s = 0.0;  // with this assignment, on the same draws that selected it
     double worst_p99_s = 0.0;  // highest of the evaluated assignments

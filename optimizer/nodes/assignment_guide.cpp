@@ -16,8 +16,8 @@ AssignmentGuide::AssignmentGuide(const ExecutionGraph& graph, float fastest) : g
 
 double AssignmentGuide::operator()(std::span<const float> nodes)
 {
-    constexpr double power =
-        300.0;  // a replica 1 % slower counts as 20; noise of whole replicas is some tenths of a per cent
+    // a replica 1 % slower counts as 20; noise of whole replicas is some tenths of a per cent
+    constexpr double power = 300.0;
     std::copy(nodes.begin(), nodes.end(), graph_.node.begin());
     const int replicas = static_cast<int>(graph_.placement.replicas * nodes.size() / graph_.node.size());
     double sum = 0.0;

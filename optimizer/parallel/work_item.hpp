@@ -40,9 +40,9 @@ struct FactsRequest {
 
 /// What was asked for, of one plan.
 struct PlanFacts {
-    std::vector<double> bounds =
-        {};                     // [objective], from its whole noise-free step; empty if it is infeasible
-    double memory_share = 0.0;  // of the accelerator's memory, by its fullest GPU
+    // [objective], from its whole noise-free step; empty if it is infeasible
+    std::vector<double> bounds = {};
+    double memory_share = 0.0;          // of the accelerator's memory, by its fullest GPU
     std::vector<double> gradient = {};  // of log(step time) by the logarithms of the constants
     double shift = 0.0;                 // logarithm of the scenario's prediction over the catalog's
     std::vector<std::optional<double>> by_software = {};  // VariantGradients::by_software()

@@ -105,9 +105,9 @@ private:
         bool taken_back = false;
     };
     std::set<std::pair<std::size_t, int>> load_;  // (items held, rank), the least busy first
-    std::vector<std::deque<Held>>
-        held_;                     // [rank - 1]: items of a worker without result, in the order of assignment
-    std::uint64_t submitted_ = 0;  // items so far: the number of the next
+    // [rank - 1]: items of a worker without result, in the order of assignment
+    std::vector<std::deque<Held>> held_;
+    std::uint64_t submitted_ = 0;                                   // items so far: the number of the next
     std::map<std::uint64_t, Done> outstanding_;                     // by number: who takes the result
     std::map<std::pair<Urgency, std::uint64_t>, Message> waiting_;  // not assigned yet, by number
     // The other ranks:

@@ -28,8 +28,8 @@ struct Rehearsal {
     bool ended = false;                // false: stopped after some seconds
     std::vector<std::uint64_t> plans;  // number of plans that reach rung 1, 2, ...
     double draws = 0.0;                // step draws, including those that confirm the front
-    std::vector<std::pair<std::uint64_t, double>>
-        drawn;  // raw tuple and its draws, in the order of the requests
+    // raw tuple and its draws, in the order of the requests
+    std::vector<std::pair<std::uint64_t, double>> drawn;
     std::uint64_t front = 0;
     std::uint64_t looked_at = 0;  // raw tuples
 };
@@ -42,8 +42,8 @@ Rehearsal rehearse(const StudyModel& model, StudyPlan plan, const DrawnSample& s
 /// means are those over all draws.
 struct DrawCosts {
     std::vector<double> alone_s;  // per step draw of a plan that is drawn alone
-    std::vector<double>
-        together_s;  // per step draw of plans that are drawn together, if the rehearsal has any
+    // per step draw of plans that are drawn together, if the rehearsal has any
+    std::vector<double> together_s;
     double model_interval_s = 0.0;  // per plan of the front
 };
 DrawCosts draw_costs(const StudyModel& model, const Rehearsal& rehearsal, const Pause& pause);

@@ -17,8 +17,8 @@ struct Contender {
     std::uint64_t index = 0;
     int gpus = 0;
     bool on_front = false;
-    bool drawn =
-        false;  // its objectives are from draws; otherwise from its bounds and how far drawn plans are above theirs
+    // its objectives are from draws; otherwise from its bounds and how far drawn plans are above theirs
+    bool drawn = false;
     std::vector<double> values;  // [objective]: predicted
     double memory_share = 0.0;   // of the accelerator's memory, by its fullest GPU
     std::size_t variant = 0;     // of the hardware

@@ -40,8 +40,8 @@ private:
     std::uint64_t bytes_ = 0;
     std::uint64_t puts_ = 0;
     std::map<DrawnPoint, Drawn> drawn_;
-    std::deque<std::pair<std::uint64_t, DrawnPoint>>
-        order_;  // of puts, whether their draws are still there or not
+    // of puts, whether their draws are still there or not
+    std::deque<std::pair<std::uint64_t, DrawnPoint>> order_;
 };
 
 }  // namespace prismopt

@@ -23,14 +23,14 @@ struct MeasuredAndPredicted {
     double predicted_s = 0.0;            // mean step
     double memory_share = 0.0;           // predicted, of the accelerator's
     double measured_memory_share = 0.0;  // NaN if not measured
-    double surprise =
-        0.0;  // of the step, in standard deviations, to all the other measurements; NaN if not measured
-    double prior_surprise =
-        0.0;  // of the step, to the model's interval before anything was measured; NaN if not measured
-    double memory_surprise =
-        0.0;  // of the peak or of running out of memory, in standard deviations, to what was known before; else NaN
-    double variation_low =
-        0.0;  // range of the coefficient of variation of as many steps that the scenario's variability predicts
+    // of the step, in standard deviations, to all the other measurements; NaN if not measured
+    double surprise = 0.0;
+    // of the step, to the model's interval before anything was measured; NaN if not measured
+    double prior_surprise = 0.0;
+    // of the peak or of running out of memory, in standard deviations, to what was known before; else NaN
+    double memory_surprise = 0.0;
+    // range of the coefficient of variation of as many steps that the scenario's variability predicts
+    double variation_low = 0.0;
     double variation_high = 0.0;
     bool left_out = false;  // of the posterior, because it contradicts the other measurements
     bool apart = false;     // it contradicts them, but a second row confirms it: used for its own plan only

@@ -218,8 +218,8 @@ std::vector<MeasuredPlan> read_measured(const std::string& path, const StoredStu
     const PlanNames names(study, results);
     std::vector<std::string> header;
     std::vector<MeasuredPlan> plans;
-    std::map<std::uint64_t, std::pair<bool, std::string>>
-        ran;  // by point: whether it ran, and where that is written
+    // by point: whether it ran, and where that is written
+    std::map<std::uint64_t, std::pair<bool, std::string>> ran;
     const auto take = [&](const TableLine& line) {
         std::map<std::string, std::string> fields;
         for (std::size_t i = 0; i < header.size(); ++i) {

@@ -94,8 +94,8 @@ private:
     };
     std::vector<Names> names_;    // [contender]
     std::vector<double> shifts_;  // [contender]: logarithm of the scenario's prediction over the catalog's
-    std::vector<std::vector<std::optional<double>>>
-        by_software_;  // [contender][possible software]: VariantGradients::by_software()
+    // [contender][possible software]: VariantGradients::by_software()
+    std::vector<std::vector<std::optional<double>>> by_software_;
     Measurements measured_;
     std::vector<std::string> networks_;  // [job]
     StepPosterior steps_;
@@ -103,10 +103,10 @@ private:
     std::vector<double> without_delta_;  // the same without the discrepancy of plans
     std::vector<char> fits_;             // into memory, [draw * contenders + contender]
     std::vector<char> runs_;             // by the software of the draw, [draw * contenders + contender]
-    std::map<std::size_t, std::vector<PossibleSoftware>>
-        possible_;  // software, by hardware variant; empty: it was given
-    std::map<std::size_t, std::vector<double>>
-        longer_;  // runs, by hardware variant [draw]; empty: their tokens are known
+    // software, by hardware variant; empty: it was given
+    std::map<std::size_t, std::vector<PossibleSoftware>> possible_;
+    // runs, by hardware variant [draw]; empty: their tokens are known
+    std::map<std::size_t, std::vector<double>> longer_;
 };
 
 /// Adds probabilities and regrets of all contenders, and how often the points of the front stay there. `find`, `pause`: as above;

@@ -195,8 +195,8 @@ Keeping StudyModel::keeping(const Prediction& prediction) const
 /// A seed of its own makes a round independent of all others: the generator is keyed by it.
 SamplerOptions StudyModel::sampler(const DrawSource& source) const
 {
-    constexpr std::uint64_t golden =
-        0x9E3779B97F4A7C15;  // 2^64 over the golden ratio: seeds of rounds stay apart
+    // 2^64 over the golden ratio: seeds of rounds stay apart
+    constexpr std::uint64_t golden = 0x9E3779B97F4A7C15;
     return {scenario.seed + golden * static_cast<std::uint64_t>(source.round), source.purpose,
             scenario.search.replicas_simulated};
 }

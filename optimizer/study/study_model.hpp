@@ -32,8 +32,8 @@ struct StudyModel {
     Problem problem;
     DesignMap designs;
     std::vector<const Objective*> objectives;
-    std::vector<bool>
-        bounded;  // [objective]: has a lower bound that is valid under the distributions of the scenario
+    // [objective]: has a lower bound that is valid under the distributions of the scenario
+    std::vector<bool> bounded;
     double skewness = 0.0;                      // of its most skewed distribution
     std::optional<std::size_t> near_objective;  // the first with a bound that follows the step
     /// What plans may have at most of an objective, whether the study minimises it or not.

@@ -38,8 +38,8 @@ private:
 
     const Space& space_;
     std::vector<std::size_t> free_axes_;  // with more than one label
-    std::vector<std::vector<long long>>
-        degree_;  // [axis][label] of ordered axes whose labels are positive whole numbers, else empty
+    // [axis][label] of ordered axes whose labels are positive whole numbers, else empty
+    std::vector<std::vector<long long>> degree_;
     std::vector<std::size_t> degrees_;  // these axes
 };
 

@@ -16,8 +16,8 @@ namespace prismopt {
 struct RaceOptions {
     int top_rung = 2;
     double least_share = 0.25;  // of a rung that advances regardless of noise, the best by front
-    std::size_t least_kept =
-        16;  // minimum number of points that advance, if there are as many: a short list, not one winner
+    // minimum number of points that advance, if there are as many: a short list, not one winner
+    std::size_t least_kept = 16;
     double most_share = 0.5;  // of a rung that advances at most, apart from the first front
     double margins = 2.0;     // standard errors of a difference by which a point must be worse to be dropped
 };

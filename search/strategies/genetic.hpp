@@ -24,8 +24,8 @@ struct GeneticOptions {
     std::size_t screened = 4;     // noise-free proposals per point drawn, if bounds are valid
     double elite = 0.2;  // probability per parent of taking any non-dominated point instead of the population
     double crossover = 0.9;  // probability per child
-    double pure =
-        0.8;  // probability of not mutating a crossed child, in the first quarter of the tries for a new one
+    // probability of not mutating a crossed child, in the first quarter of the tries for a new one
+    double pure = 0.8;
     double shift = 0.25;  // otherwise, probability of moving a factor between two degrees instead of mutating
     std::size_t coarse_grid = 4096;  // maximum number of tuples of the grid whose front is the start
     std::size_t patience = 60;       // consecutive batches without gain before the search stops

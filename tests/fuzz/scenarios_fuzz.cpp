@@ -18,8 +18,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const std::string text(data, data + size);
     try {
         const Scenario scenario = parse_scenario(text, "fuzz.toml");
-        constexpr std::size_t searched =
-            64;  // one in so many: tables of distributions take longer than reading does
+        // one in so many: tables of distributions take longer than reading does
+        constexpr std::size_t searched = 64;
         if (std::hash<std::string>{}(text) % searched == 0) {
             constexpr std::uint64_t looked_at = 256;
             const StudyModel model(scenario);

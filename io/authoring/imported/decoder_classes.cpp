@@ -39,8 +39,8 @@ struct DecoderClass {
     Windows windows = Windows::none;
     int window = 4096;   // sliding_window
     int full_every = 2;  // with Windows::but_each
-    int unrotated_every =
-        0;  // each such layer has no rotary positions, unless no_rope_layers lists others; 0: all have
+    // each such layer has no rotary positions, unless no_rope_layers lists others; 0: all have
+    int unrotated_every = 0;
     std::string_view activation_field = "hidden_act";
     std::string_view activation = "silu";
     bool gated = true;  // the MLP has three products

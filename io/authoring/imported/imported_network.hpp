@@ -23,8 +23,8 @@ struct ImportedNetwork {
 /// What a user says of a file whose class or names are not known here.
 struct FieldNames {
     std::string model_class;  // read the file as one of this class; empty: as it says itself
-    std::vector<std::string>
-        fields;  // "NAME=OTHER": the class's field NAME is called OTHER, or a.b within an object; or has this value
+    // "NAME=OTHER": the class's field NAME is called OTHER, or a.b within an object; or has this value
+    std::vector<std::string> fields;
 };
 
 /// Names of the classes that can be imported, in alphabetical order.

@@ -14,8 +14,8 @@ namespace prismopt {
 struct ModelClass {
     std::string_view name;
     std::string_view as;  // class whose fields and layers it has
-    std::string_view fields =
-        {};  // names of that class's fields in its files: "hidden_size=d_model num_local_experts=ffn.experts"
+    // names of that class's fields in its files: "hidden_size=d_model num_local_experts=ffn.experts"
+    std::string_view fields = {};
     std::string_view note = {};  // what is left out or assumed
 };
 

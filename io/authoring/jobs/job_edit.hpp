@@ -13,8 +13,8 @@ namespace prismopt {
 
 /// A setting that a job is to have.
 struct WantedSetting {
-    std::string
-        name;  // as the trainer spells it, without dashes: "tensor-model-parallel-size", "model.seq_length"
+    // as the trainer spells it, without dashes: "tensor-model-parallel-size", "model.seq_length"
+    std::string name;
     std::string value;   // empty: a flag
     std::string key;     // axis of the plan that it gives
     bool usual = false;  // the trainer's default: need not be written

@@ -25,8 +25,8 @@ struct ImportReport {
     std::vector<ImportedValue> read;
     std::vector<ImportedValue> defaults;  // of the trainer
     std::vector<std::string> assumed;     // neither in the files nor a default of the trainer
-    std::vector<ImportedValue>
-        no_key;  // change time or memory, but no key states them: `key` says what they are
+    // change time or memory, but no key states them: `key` says what they are
+    std::vector<ImportedValue> no_key;
     std::vector<ImportedValue> irrelevant;  // to time and memory
     std::vector<ImportedValue> unused;      // have no effect beside the others
     std::vector<ImportedValue> unknown;     // the trainer's table does not have them

@@ -14,8 +14,8 @@ namespace prismopt {
 struct LaunchCommand {
     InputPlace place;
     std::string launcher;  // "torchrun", "accelerate", "srun", ...; empty: none
-    std::string
-        program;  // "pretrain_gpt.py", "trl sft", "maxtext.trainers.pre_train.train"; empty: arguments only
+    // "pretrain_gpt.py", "trl sft", "maxtext.trainers.pre_train.train"; empty: arguments only
+    std::string program;
     JobSettingList launcher_settings;  // names with "_"
     JobSettingList settings;
     std::vector<std::string> files;  // arguments without a name: configurations

@@ -14,8 +14,8 @@ namespace prismopt {
 
 /// By the first objective, among the drawn plans of the results.
 struct BestPlan {
-    std::vector<double>
-        values{};  // [objective], in SI units; confirmed if the plan is on the front; empty: none was drawn
+    // [objective], in SI units; confirmed if the plan is on the front; empty: none was drawn
+    std::vector<double> values{};
     bool on_front = false;                                   // that plan
     bool some_on_front = false;                              // some plan of the choice
     double bound = std::numeric_limits<double>::infinity();  // no stored plan has a lower first objective

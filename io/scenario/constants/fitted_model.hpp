@@ -63,11 +63,11 @@ struct FittedModel {
     std::vector<FittedMixtures> mixtures;
     std::vector<FittedConstant> constants;
     std::vector<double> covariance;  // [i * constants + j], of natural logarithms, if rows were independent
-    std::vector<double>
-        widening;  // [kind]: factor of that variance that holds 95 % of rows left out of the fit
+    // [kind]: factor of that variance that holds 95 % of rows left out of the fit
+    std::vector<double> widening;
     std::vector<double> scatter;  // [kind]: 95 % of |log(measured / predicted)| is within 1.96 times this
-    double unmeasured =
-        0.0;  // additional scatter of accelerators whose efficiencies are taken from another one
+    // additional scatter of accelerators whose efficiencies are taken from another one
+    double unmeasured = 0.0;
     std::vector<LeftOutErrors> left_out;
 };
 

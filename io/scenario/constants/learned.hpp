@@ -35,8 +35,8 @@ struct LearnedStep {
     double log_ratio = 0.0;   // of measured over predicted time, by the catalog's constants
     double deviation = 0.0;   // of its noise
     bool apart = false;       // contradicts other plans, and says nothing of them
-    std::vector<std::pair<std::string, double>>
-        gradient;  // of log(step time), by the logarithm of a constant, where not zero
+    // of log(step time), by the logarithm of a constant, where not zero
+    std::vector<std::pair<std::string, double>> gradient;
 };
 
 /// Measurements that were learned, and of which study.

@@ -25,8 +25,8 @@ struct SoftwareRelease {
     std::string constants;  // entry of the stacks
     std::string about;
     int year = 0;  // in which it came out, or in which its measured runs were made
-    bool measured =
-        true;  // false: the constants are of other software that is near it, or the fit lacks their covariance
+    // false: the constants are of other software that is near it, or the fit lacks their covariance
+    bool measured = true;
     int rows = 0;  // measured runs that its constants were fitted to apart from the fit of all others
     std::string trainer{};  // of io/trainers/, whose rules say which plans it runs; empty: any
 };

@@ -107,8 +107,8 @@ std::vector<double> normalised(const std::vector<double>& values)
     const double mean = mean_of(values);
     std::vector<double> factors(values.size());
     std::transform(values.begin(), values.end(), factors.begin(), [mean](double x) {
-        constexpr double least =
-            std::numeric_limits<double>::min();  // a factor is above zero, however small it is
+        // a factor is above zero, however small it is
+        constexpr double least = std::numeric_limits<double>::min();
         return std::max(double{least}, x / mean);
     });
     return factors;

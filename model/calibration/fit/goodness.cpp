@@ -19,8 +19,8 @@ double ks_distance(std::span<const double> rising, const std::function<double(do
             ++next;
         }
         const double p = probability(rising[i]);
-        const double before =
-            probability(std::nextafter(rising[i], 0.0));  // a distribution may have an atom here
+        // a distribution may have an atom here
+        const double before = probability(std::nextafter(rising[i], 0.0));
         largest = std::max({largest, std::abs(static_cast<double>(next) / n - p),
                             std::abs(before - static_cast<double>(i) / n)});
         i = next;

@@ -21,8 +21,8 @@ struct FittedFamily {
 
 /// Fit of one family.
 struct FamilyRecipe {
-    std::string
-        name;  // as in scenarios, and two more kinds of pareto-tail; "mixture-tail": its core is a mixture
+    // as in scenarios, and two more kinds of pareto-tail; "mixture-tail": its core is a mixture
+    std::string name;
     int parameters = 0;  // including location
     /// Returns nothing if the family does not suit the values, or if there are too few.
     std::function<std::optional<FittedFamily>(std::span<const double> values)> fit;

@@ -43,8 +43,8 @@ std::vector<Outlier> outliers(const std::vector<double>& values, const std::vect
     std::vector<double> distance(values.size());
     std::transform(values.begin(), values.end(), distance.begin(),
                    [&](double x) { return std::abs(x - median); });
-    const double seen =
-        1.4826 * median_of(distance);  // a normal distribution's standard deviation, errors included
+    // a normal distribution's standard deviation, errors included
+    const double seen = 1.4826 * median_of(distance);
     const double usual_error = median_of(errors);
     const double spread = std::sqrt(std::max(0.0, seen * seen - usual_error * usual_error));
     std::vector<Outlier> found;

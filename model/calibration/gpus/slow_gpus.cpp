@@ -104,8 +104,8 @@ std::vector<SometimesSlow> sometimes_slow(const std::vector<std::vector<double>>
     if (logs.size() < least_gpus || logs.front().size() < least_steps) {
         return {};
     }
-    std::vector<std::vector<double>> own =
-        logs;  // over the median GPU of the step, and the median step of the GPU
+    // over the median GPU of the step, and the median step of the GPU
+    std::vector<std::vector<double>> own = logs;
     for (std::size_t s = 0; s < logs.front().size(); ++s) {
         std::vector<double> of_step;
         for (const std::vector<double>& gpu : logs) {

@@ -14,8 +14,8 @@ struct SlowShare {
     std::string key;  // "gpu" or "node"
     std::size_t slow = 0;
     std::size_t all = 0;
-    double low =
-        0.0;  // 95 % interval of the share: Jeffreys' (Brown, Cai, DasGupta, Stat. Sci. 16 (2001) 101-133)
+    // 95 % interval of the share: Jeffreys' (Brown, Cai, DasGupta, Stat. Sci. 16 (2001) 101-133)
+    double low = 0.0;
     double high = 0.0;
     double excess = 0.0;  // mean slowdown of the slow ones
 

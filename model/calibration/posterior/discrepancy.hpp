@@ -66,8 +66,8 @@ double covariance(const Discrepancy& discrepancy, const PlanTraits& a, const Pla
 struct MeasuredGroup {
     std::vector<PlanTraits> traits;  // [plan]
     std::vector<double> log_ratio;   // [plan]: log(measured / predicted)
-    std::vector<double>
-        constants;  // [plan * plans + plan]: covariance of log(predicted) from the fitted constants
+    // [plan * plans + plan]: covariance of log(predicted) from the fitted constants
+    std::vector<double> constants;
     double weight = 1.0;
 };
 

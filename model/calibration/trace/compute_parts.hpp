@@ -25,12 +25,12 @@ struct ComputeParts {
     std::vector<float> rest;   // [slot * steps + step] residual
     bool replicas_together = false;
     // Logarithms to which the distributions of the effects are fitted:
-    std::vector<double>
-        worker_effects;  // [worker of the trace], for those that compute; relative to the stage's mean
+    // [worker of the trace], for those that compute; relative to the stage's mean
+    std::vector<double> worker_effects;
     std::vector<double> worker_errors;  // their standard errors
     std::vector<double> step_means;     // [step], not shrunk
-    std::vector<double>
-        microbatch_effects;  // of each microbatch, replica and step, scaled to the component's variance
+    // of each microbatch, replica and step, scaled to the component's variance
+    std::vector<double> microbatch_effects;
     std::vector<double> residuals;              // of each operation
     std::vector<MicrobatchExponent> exponents;  // by kind and stage; empty: all one
     std::vector<Component> components;          // with these exponents

@@ -20,8 +20,8 @@ struct Signature {
     std::string name;
     double mean_s = 0.0;
     DistributionFit fit;  // of the residual after position, worker and step; without values if there is none
-    double waiting =
-        0.0;  // share of a transfer's durations that include waiting for the other end; excluded (waiting.hpp)
+    // share of a transfer's durations that include waiting for the other end; excluded (waiting.hpp)
+    double waiting = 0.0;
     double spread = 0.0;    // standard deviation of log durations about their mean
     double own = 0.0;       // standard deviation of the residual
     bool in_class = false;  // included in the distribution of its class
@@ -49,8 +49,8 @@ struct OperationDistributions {
     std::vector<Signature> signatures;
     std::vector<Component> communication;  // step, residual
     ClassPools pools;                      // residuals, as factors
-    std::array<std::string, kernel_classes>
-        special;                   // kinds that occur once per step, excluded from their class
+    // kinds that occur once per step, excluded from their class
+    std::array<std::string, kernel_classes> special;
     bool positions_alike = false;  // residuals are relative to the mean of the kind: one step of one worker
 };
 

@@ -55,8 +55,8 @@ public:
         }
         double freedom = freedom_;
         if (workers_.size() > 1) {
-            std::vector<double>
-                rests;  // of workers in steps, with the variance given back that means of both took
+            // of workers in steps, with the variance given back that means of both took
+            std::vector<double> rests;
             std::vector<double> noise;
             const double stretch = std::sqrt((k * w - 1.0) / ((k - 1.0) * (w - 1.0)));
             result.workers.assign(trace_.workers.size(), {});

@@ -18,8 +18,8 @@ namespace prismopt {
 struct StepEffects {
     std::vector<std::int32_t> steps;
     std::vector<double> effects;  // [step], logarithms about their mean
-    std::vector<std::vector<double>>
-        workers;  // [worker of the trace][step]; empty if the worker has no kernels in some step
+    // [worker of the trace][step]; empty if the worker has no kernels in some step
+    std::vector<std::vector<double>> workers;
     std::vector<Component> components;  // step, stage (a worker in a step), residual
 };
 

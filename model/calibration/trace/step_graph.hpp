@@ -29,8 +29,8 @@ struct StepGraph {
     std::vector<StepSlot> slots;
     std::vector<std::int32_t> steps;   // steps with the usual operations
     std::vector<std::int32_t> others;  // steps with more or fewer operations; excluded
-    std::vector<float>
-        gap_s;  // [slot * steps.size() + step]; for slots that wait for nothing: since the step's start
+    // [slot * steps.size() + step]; for slots that wait for nothing: since the step's start
+    std::vector<float> gap_s;
     std::vector<float> duration_s;
 
     float gap(std::size_t slot, std::size_t step) const { return gap_s[slot * steps.size() + step]; }

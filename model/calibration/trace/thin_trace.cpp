@@ -12,8 +12,8 @@ namespace {
 std::size_t stride(std::size_t now, std::size_t most, std::size_t count, std::size_t least)
 {
     const std::size_t wanted = (now + most - 1) / most;
-    const std::size_t allowed =
-        count > least ? (count - 1) / (least - 1) : 1;  // numbers 0, s, 2 s, ...: least of them
+    // numbers 0, s, 2 s, ...: least of them
+    const std::size_t allowed = count > least ? (count - 1) / (least - 1) : 1;
     return std::max<std::size_t>(1, std::min(wanted, allowed));
 }
 

@@ -234,8 +234,8 @@ std::vector<TraceProblem> clock_set_back(const Trace& trace)
                                                  " did (the clock was set back)"});
         }
     }
-    constexpr std::size_t mostly =
-        3;  // as many follow for each that does not; of starts that scatter about zero every other one does
+    // as many follow for each that does not; of starts that scatter about zero every other one does
+    constexpr std::size_t mostly = 3;
     return follow >= mostly * found.size() ? found : std::vector<TraceProblem>{};
 }
 

@@ -103,8 +103,8 @@ Block operators_of(const LatentAttentionBlock& b, const ResidualStream& stream)
     const double h = stream.hidden;
     const double heads = b.heads;
     const double key = b.plain + b.rotary;
-    const bool sparse =
-        b.index_keys > 0;  // queries meet latent vectors directly: chosen keys differ from query to query
+    // queries meet latent vectors directly: chosen keys differ from query to query
+    const bool sparse = b.index_keys > 0;
     const Attention attention{.heads = heads,
                               .key_heads = sparse ? 1.0 : heads,
                               .key_size = sparse ? static_cast<double>(b.key_value_rank + b.rotary) : key,

@@ -47,8 +47,8 @@ struct ElementFormat {
     double least_subnormal() const { return std::ldexp(1.0, least_exponent() - mantissa_bits); }
     double largest() const
     {
-        const int beyond =
-            specials == Specials::one_nan ? 2 : 1;  // units in the last place below the next power of two
+        // units in the last place below the next power of two
+        const int beyond = specials == Specials::one_nan ? 2 : 1;
         return std::ldexp(2.0 - std::ldexp(beyond, -mantissa_bits), largest_exponent());
     }
     /// Largest relative error of rounding a normal number to nearest.

@@ -33,8 +33,8 @@ struct NumberFormat {
     ElementFormat element;
     Scaling scaling;
     std::size_t block;  // elements of a row that share a factor
-    ElementFormat
-        stored;  // of results that the next operation reads; the element itself where it needs no scale
+    // of results that the next operation reads; the element itself where it needs no scale
+    ElementFormat stored;
 };
 
 inline constexpr auto number_formats = std::to_array<NumberFormat>({

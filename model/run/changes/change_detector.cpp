@@ -310,8 +310,8 @@ void ChangeDetector::set_deviations(std::size_t first)
 void ChangeDetector::take_shift(std::int64_t length)
 {
     const std::size_t end = records_.size();
-    const std::size_t known =
-        std::min(end, static_cast<std::size_t>(levels_.lasting.observations));  // since the last change
+    // since the last change
+    const std::size_t known = std::min(end, static_cast<std::size_t>(levels_.lasting.observations));
     const std::size_t from = end - std::min(known, static_cast<std::size_t>(length) + places_before);
     std::vector<double> deviations = logs(from, end);
     for (double& deviation : deviations) {
@@ -612,8 +612,8 @@ double ChangeDetector::lasting_error(double steps) const
     }
     const MeanLevel level = known_level(levels_.lasting);
     const MeanLevel further{0.0, std::max(1.0, steps / typical_steps_)};
-    const double relative_variance =
-        tails_.variance() / (tails_.mean() * tails_.mean());  // of the logarithm of the mean, times n
+    // of the logarithm of the mean, times n
+    const double relative_variance = tails_.variance() / (tails_.mean() * tails_.mean());
     const double tails = std::max(0.0, relative_variance - noise_.deviation * noise_.deviation);
     const double swing = swing_between(level.observations, further.observations) / std::numbers::sqrt2;
     return std::sqrt(std::pow(error_of(level), 2.0) + std::pow(error_of(further), 2.0) +

@@ -43,8 +43,8 @@ struct StageBreakdown {
     double waiting_s = 0.0;  // for other stages: the bubble of the pipeline
 
     MemoryUse memory;
-    std::vector<BlockBytes>
-        activations;           // sum to those of `memory`; empty if the peak is when there are none
+    // sum to those of `memory`; empty if the peak is when there are none
+    std::vector<BlockBytes> activations;
     std::string workspace_of;  // kind of layer, or "head", with the largest temporaries
 
     double step_s() const;

@@ -92,8 +92,8 @@ double busiest_stage(const ScheduleShape& shape, std::span<const double> seconds
     }
     double longest = 0.0;
     double before = 0.0;  // forward passes of the first microbatch over the first chunks of earlier stages
-    double after =
-        0.0;  // backward passes of the last microbatch over these chunks, without gradients of weights
+    // backward passes of the last microbatch over these chunks, without gradients of weights
+    double after = 0.0;
     for (int stage = 0; stage < shape.stages; ++stage) {
         const StageWork work = work_of(shape, seconds, stage);
         longest = std::max(longest, before + shape.microbatches * work.until_last_gradient +

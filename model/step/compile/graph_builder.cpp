@@ -407,8 +407,8 @@ void add_distributions(const PlacedPlan& placed, const PlacedChunks& chunks, con
                                  chunks.layers_of(longest, Pass::backward)};
         graph.coupled = coupled_distribution(chains, typical, widths);
     }
-    const bool waits =
-        waits_for_chunks(placed.plan, cluster);  // the communication of an op contains a transfer's time
+    // the communication of an op contains a transfer's time
+    const bool waits = waits_for_chunks(placed.plan, cluster);
     for (int chunk = 0; chunk < chunks.count(); ++chunk) {
         chunks.with_passes(
             chunk, graph.passes(), [&](std::span<const Pass> kinds, std::span<const ChunkPass> costs_of) {

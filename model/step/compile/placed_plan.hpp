@@ -28,8 +28,8 @@ struct PlacedPlan {
 struct NumberedPlaces {
     GroupPlaces groups;
     std::vector<int> numbers;  // of groups.layers
-    std::vector<int>
-        of_stages;  // [kind of replica]: of the groups inside the layers of all its stages together
+    // [kind of replica]: of the groups inside the layers of all its stages together
+    std::vector<int> of_stages;
 };
 
 /// Places of the groups of plans on one cluster, remembered: plans that differ in nothing else share them.

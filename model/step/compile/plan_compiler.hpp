@@ -38,8 +38,8 @@ struct CompiledPlan {
     std::vector<Chunk> chunks;      // in network order
     std::vector<MemoryUse> stages;  // [stage]
     MemoryUse memory;               // of the stage with the largest use
-    double held_for_weights =
-        1.0;  // share of a layer's activations held after the gradient of its input for that of its weights
+    // share of a layer's activations held after the gradient of its input for that of its weights
+    double held_for_weights = 1.0;
 };
 
 /// Input of the compilation of plans, fixed for a study and a phase: one phase of a Problem, or a measured run.
@@ -49,8 +49,8 @@ struct Setting {
     const Cluster& cluster;
     const NoiseTables& noise;
     MemoryLimit memory_limit = {};
-    std::shared_ptr<const PartOrders> orders =
-        nullptr;  // task orders for all plans, instead of those of their schedules
+    // task orders for all plans, instead of those of their schedules
+    std::shared_ptr<const PartOrders> orders = nullptr;
 };
 
 /// The setting in which any plan fits.

@@ -25,26 +25,26 @@ struct ExecutionGraph {
     Placement placement;
     DataParallelOverlap dp_overlap = DataParallelOverlap::on;
     std::vector<OpDistribution> distribution;  // [part * passes + pass]
-    std::vector<std::shared_ptr<const StandardDistribution>>
-        shapes;  // indexed by DurationDistribution::shape; empty if compiled for means only
-    std::vector<std::uint16_t>
-        first_slot;                   // [part]: its first layer slot (0: embedding), used in random keys
+    // indexed by DurationDistribution::shape; empty if compiled for means only
+    std::vector<std::shared_ptr<const StandardDistribution>> shapes;
+    // [part]: its first layer slot (0: embedding), used in random keys
+    std::vector<std::uint16_t> first_slot;
     std::vector<Exchange> reduction;  // [part]: of its gradients; none with one replica
     std::vector<Exchange> gathering;  // [part]: of its parameters
     std::vector<float> optimizer_s;   // [stage]
-    float outer_s =
-        0.0F;  // of each step, its share of the exchange between buildings that train apart; not drawn
-    std::vector<float>
-        ahead_s;  // [stage]: lead of its next step over that of the first stage; empty: all begin together
+    // of each step, its share of the exchange between buildings that train apart; not drawn
+    float outer_s = 0.0F;
+    // [stage]: lead of its next step over that of the first stage; empty: all begin together
+    std::vector<float> ahead_s;
     int exchange_tier = 0;  // network tier that gradients cross, if tiers have regimes
     QuantileTable group;    // persistent factor of a tensor-parallel group
-    double segment_cv =
-        0.0;  // of the work between two barriers: with the degree, it determines `group` of drawn nodes
-    std::vector<float>
-        node;  // factors of the job's nodes in placement order, or Cluster::drawn_node; empty: all are drawn
+    // of the work between two barriers: with the degree, it determines `group` of drawn nodes
+    double segment_cv = 0.0;
+    // factors of the job's nodes in placement order, or Cluster::drawn_node; empty: all are drawn
+    std::vector<float> node;
     double group_mean = 1.0;
-    std::vector<float>
-        lead_s;  // [set of coupled replicas]: of its noise-free step over the slowest set's; empty: none
+    // [set of coupled replicas]: of its noise-free step over the slowest set's; empty: none
+    std::vector<float> lead_s;
     CoupledDistribution coupled;                   // if replicas are coupled
     std::shared_ptr<const LengthFactors> lengths;  // of microbatches; null: all are equal
     std::vector<LengthShares> length_shares;       // [stage]; if they differ

@@ -19,11 +19,11 @@ struct OpDistribution {
     float communication_s = 0.0F;
     float host_s = 0.0F;      // part of compute_s: waiting for launches by the host
     float transfer_s = 0.0F;  // zero if no op on another stage feeds this one
-    DurationDistribution
-        compute;  // of the group, with waiting for its slowest member at each barrier: a longer mean
+    // of the group, with waiting for its slowest member at each barrier: a longer mean
+    DurationDistribution compute;
     DurationDistribution communication;
-    float held_s =
-        0.0F;  // part of `communication_s`: waiting for a circuit that is busy with others' messages
+    // part of `communication_s`: waiting for a circuit that is busy with others' messages
+    float held_s = 0.0F;
     int transfer_tier = 0;  // network tier that the transfer crosses, if tiers have regimes
 };
 

@@ -17,11 +17,11 @@ struct HeldLimit {
 
 /// Parameters of the greedy rule; the best values depend on the times.
 struct GreedyFlags {
-    double ahead =
-        1.0;  // forwards before the first backward, per stage to the end of the pipeline (schedules of one chunk)
+    // forwards before the first backward, per stage to the end of the pipeline (schedules of one chunk)
+    double ahead = 1.0;
     int more_ahead = 0;  // additional forwards ahead, as far as the limit allows
-    Schedule rule =
-        Schedule::zb_v;       // rule for forwards and input gradients (schedules of two chunks in a vee)
+    // rule for forwards and input gradients (schedules of two chunks in a vee)
+    Schedule rule = Schedule::zb_v;
     double filled_gap = 1.0;  // a gap takes a weight gradient if it is this share of one or longer
 };
 

@@ -149,8 +149,8 @@ LeastStep bounds_of(const LongestOfReplicas& longest, std::span<const double> pr
     for (std::size_t i = 0; i < probabilities.size(); ++i) {
         least.quantiles_s[i] = longest.step_given(longest.quantile(std::log(probabilities[i])));
     }
-    constexpr double ignored =
-        1e-4;  // of the mean, at most: fleets whose longest path is shorter than `from`
+    // of the mean, at most: fleets whose longest path is shorter than `from`
+    constexpr double ignored = 1e-4;
     constexpr int steps = 24;
     const double from = longest.quantile(std::log(ignored));
     const double to = longest.quantile(std::log1p(-ignored));

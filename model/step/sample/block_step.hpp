@@ -68,8 +68,8 @@ public:
     Floats communication;            // per-step factor of communication
     std::vector<Words> group_words;  // [group]: for the persistent factor of a tensor-parallel group
     std::vector<Floats> node;        // [node]: its persistent factor
-    std::vector<Floats>
-        mean_microbatch;  // [replica]; empty if no plan ranks replicas or the factor is constant
+    // [replica]; empty if no plan ranks replicas or the factor is constant
+    std::vector<Floats> mean_microbatch;
     std::vector<Floats> reduce_scatter;  // [part]: factor of the collective, times `communication`
     std::vector<Floats> all_reduce;      // [part]; empty if no plan has any
     std::vector<Floats> all_gather;      // [part]

@@ -35,8 +35,8 @@ private:
     int rows_;
     std::vector<std::size_t> power_;  // [stage]: of the microbatch factor, the mean of the stage's passes
     std::size_t powers_ = 1;
-    std::vector<Floats>
-        microbatch_;  // [(member * powers + power) * rows + microbatch]; a row of ones if they do not vary
+    // [(member * powers + power) * rows + microbatch]; a row of ones if they do not vary
+    std::vector<Floats> microbatch_;
     std::vector<LengthRows> lengths_;  // [member]; empty if microbatches do not differ in lengths
     std::vector<Floats> on_stage_;     // the same as microbatch_, with the factors of lengths on one stage
     std::vector<Floats> factor_;

@@ -66,10 +66,10 @@ struct PipelineRun {
     const Floats* communication_factor = nullptr;
     const Floats* transfer_factor = nullptr;  // [tier]
     int factor_rows = 1;
-    const Floats* microbatch =
-        nullptr;  // [microbatch], of each power one after the other; null: no such factor
-    const std::uint32_t* first_of_power =
-        nullptr;  // [part * passes + pass]: where the pass's power begins; null: there is one
+    // [microbatch], of each power one after the other; null: no such factor
+    const Floats* microbatch = nullptr;
+    // [part * passes + pass]: where the pass's power begins; null: there is one
+    const std::uint32_t* first_of_power = nullptr;
     // Null if replicas exchange nothing:
     const Floats* gathered = nullptr;  // [part]: time at which its parameters are gathered
     const Floats* reduce = nullptr;    // [part]: duration of its gradient collective

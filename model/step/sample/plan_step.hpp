@@ -55,8 +55,8 @@ struct StepCollectives {
 
 /// The replicas that are simulated op by op.
 struct ChosenReplicas {
-    std::vector<Floats>
-        factor;                 // [simulated * stages + stage]; of coupled replicas [member * stages + stage]
+    // [simulated * stages + stage]; of coupled replicas [member * stages + stage]
+    std::vector<Floats> factor;
     std::vector<Ints> replica;  // [simulated]: by lane
     std::vector<Floats> path;   // [simulated]: length of its longest critical path
 };

@@ -198,8 +198,8 @@ private:
     std::deque<PlanStep> steps_;
     std::vector<const PipelineRun*> running_;  // of a group
     std::vector<OpDraws> draws_;
-    std::vector<Floats>
-        slots_;  // [plan * slots + slot]; of one group after the other where each runs through the whole program at once
+    // [plan * slots + slot]; of one group after the other where each runs through the whole program at once
+    std::vector<Floats> slots_;
     std::vector<Floats> microbatch_;  // of the k-th replica
     std::vector<Floats> factors_;
     std::vector<Floats> times_;  // [plan]

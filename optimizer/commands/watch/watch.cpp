@@ -79,8 +79,8 @@ public:
 private:
     bool json_;
     bool level_printed_ = false;
-    std::set<std::int64_t>
-        printed_;  // changes, by the steps at which they were found: after a restart these go back
+    // changes, by the steps at which they were found: after a restart these go back
+    std::set<std::int64_t> printed_;
 };
 
 }  // namespace

@@ -73,8 +73,8 @@ void Exploration::add_children(std::vector<std::uint64_t>& points)
 {
     const double some = 1.0 / static_cast<double>(space_.axes().size());
     for (std::size_t i = 0; i < tries * options_.generation && points.size() < options_.generation; ++i) {
-        Point point =
-            space_.point(front_[choices_ % front_.size()].index);  // in turn, from one generation to the next
+        // in turn, from one generation to the next
+        Point point = space_.point(front_[choices_ % front_.size()].index);
         SearchRandom random(seed_, choices_++);
         const double way = random.uniform();
         if (way < 0.3) {

@@ -12,24 +12,24 @@ namespace prismopt {
 
 struct SweepOptions {
     std::uint64_t ranges = 64;  // maximum number, of a space without given ranges
-    std::size_t at_once =
-        4096;  // maximum number of ranges requested at once: each has its own copy of the limits
+    // maximum number of ranges requested at once: each has its own copy of the limits
+    std::size_t at_once = 4096;
     std::uint64_t kept_again = most_kept_bounds;  // maximum number of bounds returned by one repeated sweep
 };
 
 struct IncumbentOptions {
     std::size_t scouts = 32;  // minimum number of points that are drawn to choose incumbents
-    std::size_t most_scouts =
-        256;  // of an explored front; also the most incumbents of the first further round
-    std::size_t further_rounds =
-        2;  // of limits, at most, between the sweep and the first point that is drawn to be compared
+    // of an explored front; also the most incumbents of the first further round
+    std::size_t most_scouts = 256;
+    // of limits, at most, between the sweep and the first point that is drawn to be compared
+    std::size_t further_rounds = 2;
 };
 
 struct RaceBatches {
     std::size_t most = 64;            // maximum number of points requested at once, with few candidates
     std::size_t most_of_many = 1024;  // with many, because plans of one program share their draws
-    std::size_t fewest =
-        8;  // minimum number of new points requested at once, from further layers if one has fewer
+    // minimum number of new points requested at once, from further layers if one has fewer
+    std::size_t fewest = 8;
 };
 
 struct GapOptions {
@@ -43,8 +43,8 @@ struct ExactOptions {
     StudyGoal goal = {};                  // its parts aside: the ranges say what is swept
     std::uint64_t space_size = 0;         // raw tuples
     std::vector<SweepRange> ranges = {};  // ranges to sweep instead of the whole space
-    const Space* explored =
-        nullptr;  // explore this space for incumbents before it is swept; empty: sweep it first
+    // explore this space for incumbents before it is swept; empty: sweep it first
+    const Space* explored = nullptr;
     SweepOptions sweeps = {};
     IncumbentOptions incumbents = {};
     RaceBatches batches = {};

@@ -21,12 +21,12 @@ namespace prismopt {
 struct SweepTally {
     std::uint64_t feasible = 0;
     std::uint64_t excluded = 0;  // by its limits; without ranges that were swept again
-    std::uint64_t unchecked =
-        0;  // raw tuples that were excluded before it was known whether they are feasible
-    std::uint64_t excluded_known =
-        0;  // points explored before that limits excluded before the sweep, which counts them as well
-    std::uint64_t missing_known =
-        0;  // points explored before that the sweep has not returned: they may be among `excluded`
+    // raw tuples that were excluded before it was known whether they are feasible
+    std::uint64_t unchecked = 0;
+    // points explored before that limits excluded before the sweep, which counts them as well
+    std::uint64_t excluded_known = 0;
+    // points explored before that the sweep has not returned: they may be among `excluded`
+    std::uint64_t missing_known = 0;
     CountByBound excluded_by = {};
 };
 

@@ -26,8 +26,8 @@ struct Trial {
 
 struct Outcome {
     int cluster = 0;
-    double delay =
-        0.0;  // steps to the first change in its direction, the first slow one included; infinite: none
+    // steps to the first change in its direction, the first slow one included; infinite: none
+    double delay = 0.0;
     bool before = false;  // a change found before it
     double now_error = 0.0;
     std::optional<double> place_error{};  // the rest: of the change that was found

@@ -128,8 +128,8 @@ double in_two_streams(const Parts& part, double exchange_there)
 {
     constexpr int layers = 10;  // each of bottom and top
     const double exchange_back = part.exchanges - exchange_there;
-    const double forward_layers =
-        part.products / 6.0;  // of bottom or top: a third of the products is forward
+    // of bottom or top: a third of the products is forward
+    const double forward_layers = part.products / 6.0;
     const double forward =
         std::max(0.5 * part.lookups + forward_layers, 0.5 * part.lookups + exchange_there) + forward_layers;
     double computed = 0.0;

@@ -65,8 +65,8 @@ struct Row {
 
 Scenario scenario_of(const std::string& network)
 {
-    const int positions =
-        catalog_workload(network).positions;  // learned ones are as many as the sequence has
+    // learned ones are as many as the sequence has
+    const int positions = catalog_workload(network).positions;
     const std::string learned =
         positions > 0 ? fmt::format("positions = {}", std::max(positions, sequence)) : "";
     return parse_scenario(fmt::format(R"(name = "predictions"

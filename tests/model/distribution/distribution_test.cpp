@@ -165,8 +165,8 @@ TEST(DistributionQuantile, OfAParetoTailHasItsMeanAfterTruncation)
                 const boost::math::pareto d(1.0, a);
                 const double beyond = cdf(complement(d, cap));
                 for (const double p : {1e-9, 1e-4, 0.05}) {
-                    const double untruncated =
-                        (q * beyond + p * (1.0 - q * beyond)) / q;  // of the Pareto distribution
+                    // of the Pareto distribution
+                    const double untruncated = (q * beyond + p * (1.0 - q * beyond)) / q;
                     EXPECT_NEAR(distribution(p, true) * mean, quantile(complement(d, untruncated)),
                                 1e-8 * cap)
                         << a << " " << p;

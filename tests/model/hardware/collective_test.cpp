@@ -168,8 +168,8 @@ TEST(Collective, LeavesAndSpineOfEqualLinksAreOneNetwork)
     flat.tiers.erase(flat.tiers.begin() + 1);
     for (const Collective kind : {Collective::all_reduce, Collective::all_gather, Collective::all_to_all}) {
         for (const Spacing& group : groups()) {
-            const double levels =
-                kind == Collective::all_reduce ? 1e-2 : 1e-12;  // floor(log2 u) of two tiers
+            // floor(log2 u) of two tiers
+            const double levels = kind == Collective::all_reduce ? 1e-2 : 1e-12;
             EXPECT_NEAR(seconds(kind, 8_GB, group, c) / seconds(kind, 8_GB, group, flat), 1.0, levels)
                 << name(kind) << " " << group.count << " by " << group.stride;
         }
@@ -408,8 +408,8 @@ TEST(Collective, ShortMessagesUseTheLowLatencyProtocol)
     const Bytes small{80e3};
     EXPECT_NEAR(seconds(Collective::all_gather, small, {8, 1}, c),
                 5e-6 + 7.0 / 8.0 * 80e3 / 150e9 + 7 * 0.5e-6, 1e-15);
-    const double middle =
-        (4e-6 + 7 * 3e-6 * 5.0 / 6.0) * 300e9 / (7.0 / 8.0);  // where both protocols take as long
+    // where both protocols take as long
+    const double middle = (4e-6 + 7 * 3e-6 * 5.0 / 6.0) * 300e9 / (7.0 / 8.0);
     for (const double factor : {0.99, 1.01}) {
         const double message = factor * middle;
         const double simple = 9e-6 + 7.0 / 8.0 * message / 300e9 + 7 * 3e-6;

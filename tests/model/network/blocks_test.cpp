@@ -537,8 +537,8 @@ TEST(Blocks, HeadExchangesByHand)
     for (const int tp : {1, 2}) {
         const double own = sequence / 8.0;
         const LayerShape all = shape(tp, 8, 8);
-        const double keys =
-            2.0 * std::max(key_heads, 8.0 * tp) * size / tp;  // with tp = 2 each head is on two GPUs
+        // with tp = 2 each head is on two GPUs
+        const double keys = 2.0 * std::max(key_heads, 8.0 * tp) * size / tp;
         const double sent = 2.0 * own * (2.0 * heads * size / tp + keys);
         for (const Calls& calls : {forward_calls(kind, all), backward_calls(kind, all, Gradients::both)}) {
             const auto bytes = bytes_by_group(calls);

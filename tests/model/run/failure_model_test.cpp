@@ -93,8 +93,8 @@ TEST(TrainingTime, RestartsFailToo)
     FailureModel model = poisson(0.0, 0.0, 6 * minute, 10.0);
     model.sources = {cause(1.0 / (20 * minute), 0.0, 10 * minute, 0)};
     const double productive = 300 * model.interval_s;
-    const double daly =
-        20 * minute * std::exp(10.0 / 20.0) * std::expm1((6 * minute + 10.0) / (20 * minute));  // his eq. 13
+    // his eq. 13
+    const double daly = 20 * minute * std::exp(10.0 / 20.0) * std::expm1((6 * minute + 10.0) / (20 * minute));
     EXPECT_NEAR(expected_training_time(productive, model), 299 * daly + model.interval_s, 1e-9 * 300 * daly);
     const auto check = [&] {
         const Simulated s = simulate(productive, model, 4000);
@@ -193,8 +193,8 @@ TEST(FailureModel, OfYoungHoldsAtItsLimits)
 
     const FailureModel free =
         failure_model({PerSecond{1e-3 / day}, Seconds{600.0}, Seconds{0.0}, Seconds{0.0}}, {1000, 8000});
-    const double restarts_only =
-        1e6 * (1.0 + 600.0 / day);  // one failure a day loses its restart and nothing else
+    // one failure a day loses its restart and nothing else
+    const double restarts_only = 1e6 * (1.0 + 600.0 / day);
     EXPECT_NEAR(expected_training_time(1e6, free), restarts_only, 1e-4 * restarts_only);
     const Simulated s = simulate(1e6, free, 2000);
     EXPECT_NEAR(s.mean, restarts_only, 1e-4 * restarts_only + 4.0 * s.error);
@@ -324,8 +324,8 @@ TEST(FailureModel, AJobSeesItsPartOfAClustersGaps)
             squares += (s / mean - 1.0) * (s / mean - 1.0) / static_cast<double>(seen.size());
             fourths += std::pow(s / mean - 1.0, 4) / static_cast<double>(seen.size());
         }
-        const double error =
-            std::sqrt((fourths - squares * squares) / static_cast<double>(seen.size()));  // of a variance
+        // of a variance
+        const double error = std::sqrt((fourths - squares * squares) / static_cast<double>(seen.size()));
         const double own = failure_model(r, {job, 8 * job}).sources.front().gaps.cv;
         EXPECT_NEAR(own * own, squares, 4.0 * error) << job;
         EXPECT_GT(own, 1.0 + 4.0 * error) << job;

@@ -50,8 +50,8 @@ TEST(FailingNodes, HaveNegativeBinomialCounts)
 }
 
 struct Outages {
-    std::vector<double>
-        gaps_h;  // between failures: outages that begin together are one, of a switch or a supply
+    // between failures: outages that begin together are one, of a switch or a supply
+    std::vector<double> gaps_h;
     std::vector<double> counts;  // [node]: of outages
 };
 

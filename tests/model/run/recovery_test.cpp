@@ -43,8 +43,8 @@ double plain_run(const PlainJob& job, double productive, std::mt19937_64& random
         double gap = std::numeric_limits<double>::infinity();
         const PlainCause* cause = nullptr;
         for (const PlainCause& one : job.causes) {
-            const double own =
-                std::exponential_distribution<>(one.rate)(random);  // without memory: drawn anew
+            // without memory: drawn anew
+            const double own = std::exponential_distribution<>(one.rate)(random);
             cause = own < gap ? &one : cause;
             gap = std::min(gap, own);
         }

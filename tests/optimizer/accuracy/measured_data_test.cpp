@@ -55,8 +55,8 @@ TEST(MeasuredData, IsMatchedBySource)
     const CheckedModel checked = check_model(with_folder(shipped_runs(), tables.file("")));
     std::map<std::string, std::vector<const CheckedRun*>> sources;
     std::vector<const CheckedRun*> fitted;
-    std::vector<const CheckedRun*>
-        nodes;  // of these, runs on more than one machine, or of other sources than the sweep of one
+    // of these, runs on more than one machine, or of other sources than the sweep of one
+    std::vector<const CheckedRun*> nodes;
     for (const CheckedRun& run : checked.runs) {
         if (!is_disturbed(run)) {
             sources[run.run.source].push_back(&run);

@@ -68,8 +68,8 @@ TEST(Predict, MovesWithItsScenario)
 
 TEST(Predict, InfeasibleIsAValueWithItsReasonAndWhatChangesIt)
 {
-    const ChosenPlan chosen =
-        plan_with(tiny_space(), "gpus=8 tp=2 pp=2 mb=3");  // 8 sequences are not divisible by 3
+    // 8 sequences are not divisible by 3
+    const ChosenPlan chosen = plan_with(tiny_space(), "gpus=8 tp=2 pp=2 mb=3");
     const PlanPrediction of = predict(chosen);
     ASSERT_TRUE(of.prediction.infeasible);
     EXPECT_EQ(of.prediction.infeasible->reason, Reason::batch_and_replicas);

@@ -132,8 +132,8 @@ TEST(NearPlans, CountAScheduleWithItsChunksAsOneChange)
 {
     Scenario scenario = closed_scenario("gpus = [8]\npp = [2]\n");
     scenario.levers.schedule = {Schedule::one_f_one_b, Schedule::interleaved};
-    const NearPlans found =
-        near(scenario, "gpus=8 pp=2", {.most_changes = 1, .least_gain = -10.0});  // it need not be faster
+    // it need not be faster
+    const NearPlans found = near(scenario, "gpus=8 pp=2", {.most_changes = 1, .least_gain = -10.0});
     ASSERT_EQ(found.plans.size(), 1U);
     EXPECT_THAT(found.plans.front().changes, testing::UnorderedElementsAre("schedule=interleaved", "v=2"));
     EXPECT_EQ(found.plans.front().axes, 1);

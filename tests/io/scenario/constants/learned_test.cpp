@@ -119,8 +119,8 @@ TEST(Learned, BecomesOneLineOfTheScenario)
     const Scenario scenario = scenario_with(folder, learned_of(parse_scenario(good, "good.toml").cluster));
     EXPECT_EQ(std::count(scenario.text.begin(), scenario.text.end(), '\n'),
               std::count(good.begin(), good.end(), '\n') + 1);
-    const Scenario again =
-        parse_scenario(scenario.text, "stored.toml");  // as from a results file, without the other file
+    // as from a results file, without the other file
+    const Scenario again = parse_scenario(scenario.text, "stored.toml");
     EXPECT_EQ(again.learned.digest, scenario.learned.digest);
     EXPECT_EQ(again.cluster.accelerator, scenario.cluster.accelerator);
     EXPECT_EQ(with_learned_file(scenario.text, folder.file("scenario.toml")), scenario.text);

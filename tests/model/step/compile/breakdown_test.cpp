@@ -118,8 +118,8 @@ TEST(Breakdown, FullRecomputeIsTheForwardPassAgain)
         }
     }
     const int layers = of.compiled.chunks.front().layers;
-    constexpr double fused =
-        1e-3;  // the first kernel of the backward pass with the last one of the forward pass
+    // the first kernel of the backward pass with the last one of the forward pass
+    constexpr double fused = 1e-3;
     EXPECT_NEAR(again_s, passes * layers * layers_s, fused * again_s);
 }
 

@@ -142,8 +142,8 @@ TEST(ExecutionGraph, GradientsCrossTheReplicas)
     const Problem& p = problem();
     LayerShape on_two;
     on_two.tp = 2;
-    const double stage_parameters =
-        4.0 * parameters_of(network_of(p.workload).kinds.front(), on_two).all;  // a middle stage
+    // a middle stage
+    const double stage_parameters = 4.0 * parameters_of(network_of(p.workload).kinds.front(), on_two).all;
     const Spacing replicas{4, 8};  // four stages of two GPUs apart
     const auto time = [&](Collective kind, double bytes) {
         return 4.0 *
