@@ -3,15 +3,14 @@
 #include "io/base/control_characters.hpp"
 #include "io/base/input_error.hpp"
 #include "io/report/legs_text.hpp"
-#include "io/report/outcome_text.hpp"
-#include "io/results/may_not_fit.hpp"
 #include "io/results/posix_file.hpp"
 #include "io/results/results_file.hpp"
 #include "io/toml/reading_units.hpp"
 #include "model/base/parallel.hpp"
+#include "optimizer/loop/asked_requests.hpp"
 #include "optimizer/loop/codesign.hpp"
-#include "optimizer/loop/draw_store.hpp"
 #include "optimizer/loop/legs.hpp"
+#include "optimizer/loop/pass_results.hpp"
 #include "optimizer/loop/progress.hpp"
 #include "optimizer/loop/study_journal.hpp"
 #include "optimizer/parallel/launch.hpp"
@@ -95,19 +94,8 @@ void check_output(const StudyOptions& options)
     }
 }
 
-/// A search of the space on rank 0: for plans that fit into memory, or for those that may not.
-struct Pass {
-    Feasibility feasibility = Feasibility::certain;
-    std::unique_ptr<Strategy> strategy;
-    bool within_limits = true;  // only of plans that may keep what the study allows
-    // of what is known before: plans that they exclude are not asked for
-    std::vector<std::vector<double>> limits{};
-    Archive archive{};
-    std::map<std::uint64_t, FrontPoint> drawn{};  // newest predictions, by index
-};
-
 /// The request of a strategy, which does not know of which kind its points are, as one of this pass.
-Request of_pass(Request request, const Pass& pass)
+Request of_pass(Request request, const SearchPass& pass)
 {
     if (auto* range = std::get_if<SweepRange>(&request)) {
         range->feasibility = pass.feasibility;
@@ -120,7 +108,7 @@ Request of_pass(Request request, const Pass& pass)
 }
 
 /// The answer as the strategy expects it.
-Answer for_strategy(Answer answer, const Pass& pass)
+Answer for_strategy(Answer answer, const SearchPass& pass)
 {
     if (auto* evaluation = std::get_if<Evaluation>(&answer)) {
         evaluation->source.feasibility = Feasibility::certain;
@@ -134,16 +122,11 @@ class Search {
 public:
     Search(const StudyModel& model, WorkScheduler& scheduler, const StudyOptions& options, StudyPlan plan,
            StudyJournal& journal, const StopRequest& stop)
-        : model_(model), scheduler_(scheduler), options_(options), name_(plan.chosen.name),
-          rungs_(plan.rungs), evaluator_(model, scheduler, std::move(plan.rungs)),
-          progress_(options.progress_every_s, options.progress_longest_s), journal_(journal),
-          draws_(journal_path(options.out), study_hash(model.scenario), options.resume), stop_(stop)
+        : model_(model), scheduler_(scheduler), options_(options), stop_(stop), name_(plan.chosen.name),
+          requests_(model, scheduler, options, std::move(plan.rungs), journal, stop),
+          progress_(options.progress_every_s, options.progress_longest_s)
     {
         main_.strategy = std::move(plan.chosen.strategy);
-        evaluator_.remember({[this](DrawBlock block) { return draws_.missing(std::move(block)); },
-                             [this](const DrawBlock& block, std::vector<PhaseDraws> drawn) {
-                                 return draws_.complete(block, std::move(drawn));
-                             }});
         if (!plan.chosen.why.empty()) {
             log_info(fmt::format("strategy {}: {}", name_, plan.chosen.why));
         }
@@ -159,134 +142,87 @@ public:
             log_warning(
                 "no plan keeps the limits of the question; the search goes on without them, for what comes "
                 "nearest");
-            evaluator_.forget();
-            over_memory_.clear();
-            main_ = Pass{.strategy = strategy_without_limits(model_, name_, rungs_.size()),
-                         .within_limits = false};
+            requests_.forget();
+            main_ = SearchPass{.strategy = strategy_without_limits(model_, name_, requests_.rungs().size()),
+                               .within_limits = false};
             if (const auto stopped = run(main_)) {
                 return stopped;
             }
         }
         progress_.record(main_.archive);
         show_progress(main_, true);
-        keep([this] { journal_.sync(); });
+        requests_.sync();
         end_ = true;
-        if (main_.archive.feasible() == 0 &&
-            model_.scenario.search.parts == 1) {  // of a part: prismopt merge decides
+        const bool whole = model_.scenario.search.parts == 1;  // of a part: prismopt merge decides
+        if (main_.archive.feasible() == 0 && whole) {
             remove_journal(options_.out);
             refuse_infeasible(model_.scenario, main_.archive);
         }
-        return serves_several() ? std::nullopt : search_doubtful();
+        return serves_several(model_) ? std::nullopt : search_doubtful();
     }
 
-    /// Blocks of draws in progress that a later leg finds.
-    std::uint64_t draws_saved() const { return draws_.added(); }
+    AskedRequests& requests() { return requests_; }
 
-    void fill(Results& results)
+    void fill(Results& results) const
     {
-        results.axes = model_.designs.space().axes();
-        results.raw_tuples = model_.designs.space().size();
-        const Archive& archive = main_.archive;
-        results.feasible = archive.feasible();
-        results.rejected = archive.rejected();
-        for (const Objective* objective : model_.objectives) {
-            results.objectives.push_back({std::string(objective->name), std::string(objective->units),
-                                          std::string(objective->long_name)});
-        }
-        for (const Bound& bound : archive.bounds_and_near()) {
-            EvaluatedPoint row{bound.index, model_.designs.space().point(bound.index), 0, 0, bound.objectives,
-                               {}};
-            if (const auto found = archive.evaluations().find(bound.index);
-                found != archive.evaluations().end()) {
-                row.rung = found->second.rung;
-                row.draws = found->second.draws;
-                row.objectives = found->second.objectives;
-            }
-            results.evaluations.push_back(std::move(row));
-        }
-        results.study.outcome = main_.strategy->outcome();
-        results.study.outcome_text = outcome_text(results.study.outcome, name_);
-        if (end_ && archive.feasible() == 0) {
-            results.study.outcome.proved = true;
-            results.study.outcome_text =
-                fmt::format("proved complete: no feasible plan in part {} of {} of the space",
-                            model_.scenario.search.part, model_.scenario.search.parts);
-        }
+        fill_in(results, model_, main_, name_, end_);
         results.progress = progress_.curve();
-        if (serves_several()) {
-            results.machines = machine_table(model_, results.study.outcome, {});
-        }
     }
+
+    void fill_provisional_front(Results& results) const { fill_in_provisional_front(results, model_, main_); }
 
     /// Estimates the front again on a fresh random stream, and marks dominated points. Returns what stopped it, or nothing.
     std::optional<std::string> confirm(Results& results)
     {
-        if (serves_several()) {
+        if (serves_several(model_)) {
             return confirm_machines(results);
         }
+        const std::vector<std::uint64_t> doubtful =
+            doubtful_ ? unmatched_front(*doubtful_, main_) : std::vector<std::uint64_t>{};
         if (!confirm(main_.strategy->front(), Feasibility::certain, results.front) ||
             !add_beside(results.front) ||
-            !confirm(doubtful_front(), Feasibility::doubtful, results.may_not_fit.plans)) {
+            !confirm(doubtful, Feasibility::doubtful, results.may_not_fit.plans)) {
             results.front.clear();
             results.may_not_fit = {};
-            draws_.save();
+            requests_.save_draws();
             return *stop_.reason() + " before the front was confirmed";
         }
-        fill_may_not_fit(results);
-        if (options_.posterior && model_.scenario.search.parts == 1) {  // of parts: prismopt merge
-            try {
-                const Pause pause = [this] {
-                    if (const auto why = stop_.reason()) {
-                        throw Stopped(*why);
-                    }
-                };
-                add_posterior(model_, results, pause,
-                              [this](const FactsRequest& request) { return evaluator_.facts(request); });
-            } catch (const Stopped&) {
-                results.front.clear();
-                results.may_not_fit = {};
-                results.posterior = {};
-                return *stop_.reason() + " before the probabilities of plans were computed";
-            }
+        fill_in_may_not_fit(results, model_, doubtful_ ? &*doubtful_ : nullptr, name_);
+        const bool whole = model_.scenario.search.parts == 1;  // of parts: prismopt merge
+        if (options_.posterior && whole && !add_probabilities(results)) {
+            results.front.clear();
+            results.may_not_fit = {};
+            results.posterior = {};
+            return *stop_.reason() + " before the probabilities of plans were computed";
         }
         return std::nullopt;
     }
 
-    /// Fills in the front of the draws made so far.
-    void fill_provisional_front(Results& results) const
-    {
-        results.provisional = true;
-        FrontDetails details(model_);
-        for (const std::uint64_t index : main_.archive.provisional_front()) {
-            details.add(results.front.emplace_back(main_.drawn.at(index)));
-        }
-        put_in_order(model_, results.front);
-    }
-
-    /// Writes what must not be lost. On a full disk, drops the draws in progress to make room.
-    template <class Writing>
-    void keep(const Writing& writing)
-    {
-        try {
-            writing();
-        } catch (const FileError&) {
-            if (!draws_.drop()) {
-                throw;
-            }
-            writing();
-        }
-    }
-
 private:
-    /// Whether machines are searched that serve several networks.
-    bool serves_several() const { return !model_.scenario.served.empty(); }
+    /// Which plans may be the best, given the error of the model. False: the search is to stop.
+    bool add_probabilities(Results& results)
+    {
+        const Pause pause = [this] {
+            if (const auto why = stop_.reason()) {
+                throw Stopped(*why);
+            }
+        };
+        try {
+            add_posterior(model_, results, pause, [this](const FactsRequest& request) {
+                return requests_.evaluator().facts(request);
+            });
+        } catch (const Stopped&) {
+            return false;
+        }
+        return true;
+    }
 
-    /// The same of the best plans of all machines that the search settled.
+    /// Estimates again the best plans of all machines that the search settled.
     std::optional<std::string> confirm_machines(Results& results)
     {
-        auto confirmed = evaluator_.confirm(main_.strategy->front());
+        auto confirmed = requests_.evaluator().confirm(main_.strategy->front());
         if (!confirmed) {
-            draws_.save();
+            requests_.save_draws();
             return *stop_.reason() + " before the best plans were confirmed";
         }
         results.front = std::move(*confirmed);
@@ -296,25 +232,22 @@ private:
     }
 
     /// Runs one search. Returns what stopped it, or nothing.
-    std::optional<std::string> run(Pass& pass)
+    std::optional<std::string> run(SearchPass& pass)
     {
         while (auto requests = pass.strategy->ask()) {
             if (!requests->empty()) {
-                std::transform(requests->begin(), requests->end(), requests->begin(),
-                               [&pass](Request& request) { return of_pass(std::move(request), pass); });
-                submit(*requests, pass);
+                submit(std::move(*requests), pass);
             }
-            const auto answer = next_answer(pass);
+            const auto answer = requests_.next(pass);
             if (!answer) {
                 show_progress(pass, true);
-                keep([this] { journal_.sync(); });
-                draws_.save();
+                requests_.sync();
+                requests_.save_draws();
                 return stop_.reason();
             }
             const Answer told = for_strategy(*answer, pass);
             pass.strategy->tell({&told, 1});
             pass.archive.add({&told, 1});
-            ++answered_;
             if (progress_.due()) {
                 show_progress(pass, false);
             }
@@ -322,23 +255,36 @@ private:
         return std::nullopt;
     }
 
+    void submit(std::vector<Request> requests, const SearchPass& pass)
+    {
+        for (Request& request : requests) {
+            request = of_pass(std::move(request), pass);
+        }
+        if (pass.feasibility == Feasibility::certain) {
+            progress_.record(pass.archive);
+        }
+        requests_.submit(requests, pass);
+    }
+
     /// Searches the ranges in which plans lack memory for those that may fit all the same, and that no plan of the front excludes.
     std::optional<std::string> search_doubtful()
     {
         const MemoryLimit& limit = model_.problem.memory_limit;
-        if (!facts_of_strategy(name_).covers || over_memory_.empty() ||
-            least_limit(limit).probability >= limit.probability) {
+        std::vector<SweepRange> ranges = std::exchange(requests_.over_memory(), {});
+        const bool may_fit = least_limit(limit).probability < limit.probability;
+        if (!facts_of_strategy(name_).covers || ranges.empty() || !may_fit) {
             return std::nullopt;
         }
-        doubtful_.emplace(Pass{.feasibility = Feasibility::doubtful,
-                               .strategy = search_of_doubtful(model_, std::move(over_memory_), rungs_.size()),
-                               .within_limits = main_.within_limits,
-                               .limits = limits_of_front()});
+        doubtful_.emplace(
+            SearchPass{.feasibility = Feasibility::doubtful,
+                       .strategy = search_of_doubtful(model_, std::move(ranges), requests_.rungs().size()),
+                       .within_limits = main_.within_limits,
+                       .limits = limits_of_front(main_)});
         auto stopped = run(*doubtful_);
         if (stopped) {
             *stopped += " in the search for plans that may not fit";
         }
-        keep([this] { journal_.sync(); });
+        requests_.sync();
         return stopped;
     }
 
@@ -346,7 +292,7 @@ private:
     bool add_beside(std::vector<FrontPoint>& front)
     {
         const auto candidates = candidates_beside_front(model_, main_.archive, main_.strategy->front());
-        const auto drawn = evaluator_.confirm(candidates);
+        const auto drawn = requests_.evaluator().confirm(candidates);
         if (!drawn) {
             return false;
         }
@@ -356,48 +302,11 @@ private:
         return true;
     }
 
-    /// Upper confidence limits of the plans of the front.
-    std::vector<std::vector<double>> limits_of_front() const
-    {
-        std::vector<std::vector<double>> limits;
-        for (const std::uint64_t index : main_.strategy->front()) {
-            const Evaluation& evaluation = main_.archive.evaluations().at(index);
-            if (evaluation.keeping != Keeping::surely) {
-                continue;
-            }
-            std::vector<double> high;
-            for (const Estimate& objective : evaluation.objectives) {
-                high.push_back(objective.simultaneous_high);
-            }
-            high.push_back(0.0);  // of the memory: plans of the front fit
-            if (std::all_of(high.begin(), high.end(), [](double value) { return std::isfinite(value); })) {
-                limits.push_back(std::move(high));
-            }
-        }
-        return limits;
-    }
-
-    /// Plans that may not fit and that no plan of the front matches in all objectives.
-    std::vector<std::uint64_t> doubtful_front() const
-    {
-        std::vector<std::uint64_t> indices =
-            doubtful_ ? doubtful_->strategy->front() : std::vector<std::uint64_t>{};
-        std::erase_if(indices, [this](std::uint64_t index) {
-            const std::vector<Estimate>& own = doubtful_->archive.evaluations().at(index).objectives;
-            const std::vector<std::uint64_t> front = main_.strategy->front();
-            return std::any_of(front.begin(), front.end(), [&](std::uint64_t other) {
-                const Evaluation& of_front = main_.archive.evaluations().at(other);
-                return keeps(of_front.keeping) && is_nowhere_worse(of_front.objectives, own);
-            });
-        });
-        return indices;
-    }
-
     /// Estimates these points again on a fresh random stream. False: the search is to stop.
     bool confirm(const std::vector<std::uint64_t>& indices, Feasibility feasibility,
                  std::vector<FrontPoint>& front)
     {
-        auto confirmed = evaluator_.confirm(indices, feasibility);
+        auto confirmed = requests_.evaluator().confirm(indices, feasibility);
         if (!confirmed) {
             return false;
         }
@@ -406,152 +315,22 @@ private:
         return true;
     }
 
-    /// What the search for plans that may not fit came to. Of its plans, those stay that would be on the confirmed front.
-    void fill_may_not_fit(Results& results) const
-    {
-        MayNotFit& list = results.may_not_fit;
-        list.limit = model_.problem.memory_limit.probability;
-        sift_may_not_fit(results);
-        for (FrontPoint& plan : list.plans) {
-            plan.dominated = false;  // by plans that fit with a lower probability
-        }
-        if (!facts_of_strategy(name_).covers) {
-            list.outcome = fmt::format("not searched: strategy {} checks only some plans", name_);
-            return;
-        }
-        if (!doubtful_) {
-            list.proved = results.study.outcome.proved;
-            list.outcome = "none to search";
-            return;
-        }
-        const Outcome outcome = doubtful_->strategy->outcome();
-        list.proved = outcome.proved && results.study.outcome.proved;
-        list.evaluated = outcome.evaluated;
-        list.outcome = list.proved ? fmt::format("proved complete, {} evaluated", grouped(outcome.evaluated))
-                                   : fmt::format("not proved complete, {} evaluated, {} open",
-                                                 grouped(outcome.evaluated), grouped(outcome.open));
-    }
-
-    /// Skips requests that the journal already answers.
-    void submit(const std::vector<Request>& requests, const Pass& pass)
-    {
-        if (std::holds_alternative<PointRequest>(requests.front())) {
-            evaluator_.compare_at_once(pass.archive.feasible());
-            note_look(std::get<PointRequest>(requests.front()));
-        }
-        if (pass.feasibility == Feasibility::certain) {
-            progress_.record(pass.archive);
-        }
-        asked_count_ += requests.size();
-        asked_.insert(asked_.end(), requests.begin(), requests.end());
-        std::vector<Request> unknown;
-        std::vector<std::uint64_t> numbers;
-        for (std::size_t i = 0; i < requests.size(); ++i) {
-            const std::uint64_t number = asked_count_ - requests.size() + i;
-            if (!journal_.knows(number)) {
-                unknown.push_back(requests[i]);
-                numbers.push_back(number);
-            }
-        }
-        evaluator_.submit(unknown, [this, numbers](std::size_t i, const FullAnswer& answer) {
-            store(numbers[i], answer);
-        });
-    }
-
-    /// Stores an answer as soon as it is there, whether those before it are there or not.
-    void store(std::uint64_t number, const FullAnswer& answer)
-    {
-        keep([&] { journal_.append(number, answer); });
-        if (const auto* evaluation = std::get_if<Evaluation>(&answer.answer)) {
-            draws_.answered(evaluation->index, evaluation->source);
-        }
-    }
-
-    /// Reports limits that need more fleets than the last rung has.
-    void note_look(const PointRequest& request)
-    {
-        if (request.rung > static_cast<int>(rungs_.size())) {
-            log_info(added_fleets_text(fleets_of(request, rungs_)));
-        }
-    }
-
-    /// The next answer; nothing if the search is to stop.
-    std::optional<Answer> next_answer(Pass& pass)
-    {
-        if (stop_.reason()) {
-            return std::nullopt;
-        }
-        const Request request = asked_.front();
-        asked_.pop_front();
-        if (journal_.knows(answered_)) {
-            return taken(journal_.take_answer(answered_, request), request, pass);
-        }
-        auto answer = evaluator_.next();
-        if (!answer) {
-            return std::nullopt;
-        }
-        return taken(std::move(*answer), request, pass);
-    }
-
-    Answer taken(FullAnswer known, const Request& request, Pass& pass)
-    {
-        if (known.drawn) {
-            remember(std::get<Evaluation>(known.answer), std::move(*known.drawn), pass);
-        }
-        return with_request(std::move(known.answer), request);
-    }
-
-    /// Messages and journals store an answer without the regions of its request.
-    Answer with_request(Answer answer, const Request& request)
-    {
-        if (auto* sweep = std::get_if<Sweep>(&answer)) {
-            const auto& range = std::get<SweepRange>(request);
-            sweep->range.near = range.near;
-            note_memory(*sweep, range);
-        }
-        return answer;
-    }
-
-    /// Remembers the ranges in which some plan lacks memory.
-    void note_memory(const Sweep& sweep, const SweepRange& range)
-    {
-        const bool lacks =
-            std::any_of(sweep.rejected.begin(), sweep.rejected.end(), [](const Rejected& rejected) {
-                return rejected.count > 0 && is_of(rejected.reason, Reason::out_of_memory);
-            });
-        if (lacks && !range.again && range.feasibility == Feasibility::certain) {
-            over_memory_.push_back({.begin = range.begin, .end = range.end, .keep = range.keep});
-        }
-    }
-
-    /// Keeps a prediction for the provisional front. Draws for limits count until the point is evaluated.
-    static void remember(const Evaluation& evaluation, FrontPoint drawn, Pass& pass)
-    {
-        if (evaluation.source.purpose == Purpose::search ||
-            !pass.archive.evaluations().contains(evaluation.index)) {
-            pass.drawn.insert_or_assign(evaluation.index, std::move(drawn));
-        }
-    }
-
-    void show_progress(const Pass& pass, bool finished)
+    void show_progress(const SearchPass& pass, bool finished)
     {
         if (!options_.progress) {
             return;
         }
         const Outcome outcome = pass.strategy->outcome();
-        std::optional<SweepProgress> sweep = outcome.sweep;
-        if (!sweep && !asked_.empty() && std::holds_alternative<SweepRange>(asked_.front())) {
-            sweep = SweepProgress{.done = answered_, .total = asked_count_};
-        }
         SearchProgress state;
-        state.sweep = sweep;
+        state.sweep = outcome.sweep ? outcome.sweep : requests_.sweep();
         state.evaluated = outcome.evaluated;
         state.pruned = outcome.pruned;
         state.open = outcome.open;
-        state.draws = evaluator_.draws_made();
+        state.draws = requests_.evaluator().draws_made();
         state.idle_share = scheduler_.idle_share();
-        state.gaps =
-            pass.feasibility == Feasibility::certain ? gaps_text(outcome.gaps, model_.objectives) : "";
+        if (pass.feasibility == Feasibility::certain) {
+            state.gaps = gaps_text(outcome.gaps, model_.objectives);
+        }
         state.finished = finished;
         options_.progress(progress_.state(pass.archive, std::move(state)));
     }
@@ -559,20 +338,13 @@ private:
     const StudyModel& model_;
     const WorkScheduler& scheduler_;
     const StudyOptions& options_;
-    std::string name_;
-    std::vector<Rung> rungs_;
-    bool end_ = false;  // nothing is left to ask
-    Pass main_;
-    std::optional<Pass> doubtful_;
-    std::vector<SweepRange> over_memory_;  // in which plans lack memory
-    Evaluator evaluator_;
-    Progress progress_;
-    StudyJournal& journal_;
-    DrawStore draws_;
     const StopRequest& stop_;
-    std::deque<Request> asked_;  // not answered yet
-    std::uint64_t asked_count_ = 0;
-    std::uint64_t answered_ = 0;
+    std::string name_;
+    AskedRequests requests_;
+    Progress progress_;
+    bool end_ = false;  // nothing is left to ask
+    SearchPass main_;
+    std::optional<SearchPass> doubtful_;
 };
 
 /// Now, in UTC.
@@ -655,7 +427,9 @@ StudyEnd lead(const StudyModel& model, WorkScheduler& scheduler, const StudyOpti
         stopped = search.confirm(results);
     }
     end.complete = !stopped;
-    search.keep([&] { journal.end_leg(stopped ? LegEnd::stopped : LegEnd::complete, search.draws_saved()); });
+    search.requests().keep([&] {
+        journal.end_leg(stopped ? LegEnd::stopped : LegEnd::complete, search.requests().draws_saved());
+    });
     results.legs = journal.legs();
     if (stopped) {
         search.fill_provisional_front(results);
@@ -674,7 +448,7 @@ StudyEnd lead(const StudyModel& model, WorkScheduler& scheduler, const StudyOpti
         results.ranks.push_back({static_cast<int>(rank), account.items, account.busy_s, account.idle_s,
                                  account.wall_s, account.by_kind_s});
     }
-    search.keep([&] { write_results(results, options.out); });
+    search.requests().keep([&] { write_results(results, options.out); });
     if (end.complete) {
         remove_journal(options.out);
     }
