@@ -109,6 +109,19 @@ void refuse_implausible(const PlanPosterior& plans)
     }
 }
 
+/// An evaluated plan in words, by the axes that the results have.
+std::string words_of_plan(std::uint64_t index, int gpus, const Results& results)
+{
+    const auto stored = std::lower_bound(results.evaluations.begin(), results.evaluations.end(), index,
+                                         [](const EvaluatedPoint& plan, std::uint64_t number) {
+                                             return plan.index < number;
+                                         });
+    FrontPoint in_words;
+    in_words.point = stored->point;
+    in_words.prediction.gpus = gpus;
+    return plan_words(results, in_words);
+}
+
 void refuse_no_share(const char* option, double value, double usual)
 {
     if (!(value > 0.0 && value < 1.0)) {
@@ -147,14 +160,11 @@ struct PlanChoice::State {
             const std::size_t m = chosen.points[i];
             const Contender& contender = plans->contenders()[members[m]];
             const Point point = study.space().point(contender.index);
-            FrontPoint in_words;
-            in_words.point = point;
-            in_words.prediction.gpus = gpus;
             const Central90 interval = plans->interval(members[m], objective);
             const StepsToMeasure steps = measuring_steps(study, point, request.precision);
             ShortlistedPlan& plan = list.plans.emplace_back();
             plan.point = contender.index;
-            plan.plan = plan_words(results, in_words);
+            plan.plan = words_of_plan(contender.index, gpus, results);
             plan.value = contender.values[objective];
             plan.median = interval.median;
             plan.low = interval.low;

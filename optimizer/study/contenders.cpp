@@ -99,7 +99,7 @@ std::vector<Contender> all_plans(const StudyModel& model, const Results& results
     for (std::size_t i = 0; i < all.size(); ++i) {
         const EvaluatedPoint& point = results.evaluations[i];
         all[i].index = point.index;
-        all[i].gpus = model.designs.plan(point.point).gpus();
+        all[i].gpus = model.designs.plan(model.designs.space().point(point.index)).gpus();
         all[i].drawn = !point.objectives.empty();
         all[i].values.resize(results.objectives.size(), std::numeric_limits<double>::quiet_NaN());
         const auto front = confirmed.find(point.index);

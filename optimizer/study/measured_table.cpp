@@ -54,7 +54,7 @@ public:
     PlanNames(const StoredStudy& study, const Results& results) : study_(study)
     {
         for (const EvaluatedPoint& point : results.evaluations) {
-            by_words_.emplace(design_text(study.plan(point.point)), point.index);
+            by_words_.emplace(design_text(study.plan(study.space().point(point.index))), point.index);
         }
     }
 

@@ -425,8 +425,9 @@ double PlanPosterior::linearisation_error(const Results& results) const
     VariantGradients gradients(model_, fitted_);
     double largest = 0.0;
     for (const FrontPoint& point : results.front) {
-        const std::size_t variant = model_.designs.variant(point.point);
-        const ParallelPlan plan = plan_in_phase(model_.designs.plan(point.point), gradients.phase(variant));
+        const Point at = model_.designs.space().point(point.index);
+        const std::size_t variant = model_.designs.variant(at);
+        const ParallelPlan plan = plan_in_phase(model_.designs.plan(at), gradients.phase(variant));
         const std::vector<double> gradient = gradients.of(variant).of(plan);
         const auto base = gradients.of(variant).log_step(plan);
         const Problem& problem = gradients.bench().problem(variant);
