@@ -3,8 +3,6 @@
 #include "io/base/input_error.hpp"
 #include "io/scenario/gpu_price.hpp"
 #include "io/scenario/variants.hpp"
-#include "model/plan_rules.hpp"
-#include "optimizer/preview/example_plan.hpp"
 #include "optimizer/preview/space_estimate.hpp"
 #include "optimizer/space/spread_ranges.hpp"
 #include "optimizer/study/stored_study.hpp"
@@ -110,26 +108,6 @@ ParallelPlan parsed_plan(const std::string& words, const Scenario& scenario)
                         plan.local_steps));
     }
     return plan;
-}
-
-UnnamedPlan unnamed_plan(const Scenario& scenario)
-{
-    ChosenPlan usual = plan_with(scenario, "");
-    const StudyModel model(usual.scenario, tables_of(usual.scenario, {usual.plan}));
-    std::optional<Infeasible> why = structural_problem(usual.plan, usual.scenario);
-    if (!why) {
-        const auto bound = Predictor(model.problem).bound(usual.plan);
-        if (const auto* refusal = std::get_if<Infeasible>(&bound)) {
-            why = *refusal;
-        }
-    }
-    const std::string example = why ? example_design(scenario) : "";
-    if (example.empty()) {
-        return {std::move(usual), ""};
-    }
-    return {plan_with(scenario, example), fmt::format("the default plan of [space] cannot run ({}), so this "
-                                                      "is the plan with the best noise-free {}; name yours",
-                                                      why->category(), scenario.objectives.front())};
 }
 
 ChosenPlan plan_at(const Results& results, std::optional<std::int64_t> number)

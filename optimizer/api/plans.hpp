@@ -48,14 +48,6 @@ ParallelPlan parsed_plan(const std::string& words, const Scenario& scenario);
 /// does not have, and for those of infeasible plans.
 ChosenPlan plan_at(const Results& results, std::optional<std::int64_t> number);
 
-/// The plan for users who name none, and why it is not the default plan of [space]; empty: it is.
-struct UnnamedPlan {
-    ChosenPlan chosen;
-    std::string note;
-};
-/// Returns the default plan or, if that is infeasible or may not fit, the plan of [space] with the best noise-free first objective.
-UnnamedPlan unnamed_plan(const Scenario& scenario);
-
 /// A feasible plan of a space.
 struct PlanInSpace {
     std::uint64_t number = 0;  // in results of this scenario

@@ -19,6 +19,7 @@
 #include "model/schedule/schedule.hpp"
 #include "model/step/graph/searched_orders.hpp"
 #include "optimizer/accuracy/pair_error.hpp"
+#include "optimizer/preview/example_plan.hpp"
 #include "optimizer/study/host_wait.hpp"
 #include "optimizer/study/plan_bounds.hpp"
 #include "optimizer/study/study_model.hpp"
@@ -407,6 +408,16 @@ std::vector<StageBreakdown> PlanPredictor::breakdown() const
 }
 
 const ChosenPlan& PlanPredictor::chosen() const { return state_->chosen; }
+
+std::optional<ChosenPlan> stand_in(const PlanPredictor& usual)
+{
+    if (!usual.infeasible() && !usual.may_not_fit()) {
+        return std::nullopt;
+    }
+    const Scenario& scenario = usual.chosen().scenario;
+    const std::string example = example_design(scenario);
+    return example.empty() ? std::nullopt : std::optional(plan_with(scenario, example));
+}
 
 StepError PlanPredictor::step_error(const FittedModel& model) const
 {

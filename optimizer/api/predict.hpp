@@ -138,6 +138,10 @@ private:
     std::unique_ptr<State> state_;
 };
 
+/// For users who name no plan, whose default plan this is: the plan of [space] with the best noise-free first objective, if the default is
+/// infeasible or may not fit; nothing: it will do, or the space has no feasible plan.
+std::optional<ChosenPlan> stand_in(const PlanPredictor& usual);
+
 /// Predicts plans of one scenario. It tabulates the distributions once, which takes longer than to predict a plan. Any number of threads
 /// may use it; its copies share the tables.
 class ScenarioPredictor {

@@ -6,7 +6,6 @@
 
 #include "io/plots/timeline_file.hpp"
 #include "optimizer/commands/chosen_plan.hpp"
-#include "optimizer/preview/example_plan.hpp"
 #include "optimizer/preview/scale_curve.hpp"
 #include "optimizer/program/log.hpp"
 #include "optimizer/study/study_plan.hpp"
@@ -14,6 +13,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 namespace prismopt {
 
@@ -219,13 +219,13 @@ int predict_command(const std::vector<std::string>& words, const Call& call)
     const std::optional<Infeasible>& doubt =
         predictor.infeasible() ? predictor.infeasible() : predictor.may_not_fit();
     if (doubt && names_neither_plan_nor_order(*values)) {
-        if (const std::string example = example_design(scenario); !example.empty()) {
+        if (std::optional<ChosenPlan> other = stand_in(predictor)) {
             log_warning(fmt::format(
                 "without --design: the default plan {} ({}), so this is the plan of [space] with the best "
                 "noise-free {}; --design \"...\" names another",
                 predictor.infeasible() ? "is infeasible" : "may not fit", doubt->category(),
                 scenario.objectives.front()));
-            chosen.plan = parse_design(example, scenario);
+            chosen = std::move(*other);
             predictor = PlanPredictor(chosen, {});
         }
     }

@@ -70,6 +70,23 @@ py::list plans_in_space(const SharedScenario& of, std::size_t most)
     return designs;
 }
 
+/// The plan for a call that names none, and what to say of it; empty: it is the default plan.
+std::pair<Plan, std::string> unnamed_plan(const ScenarioPointer& of)
+{
+    return without_lock([&] {
+        const PlanPredictor usual = of->predictor().plan("");
+        std::optional<ChosenPlan> other = stand_in(usual);
+        if (!other) {
+            return std::pair{Plan{of, usual.chosen()}, std::string()};
+        }
+        return std::pair{
+            Plan{of, std::move(*other)},
+            std::string(
+                "the default plan of [space] is infeasible or may not fit, so this is the plan with the "
+                "best noise-free first objective; name yours")};
+    });
+}
+
 py::dict count(const SharedScenario& of)
 {
     const PlanCount counted =
@@ -104,10 +121,7 @@ void bind_scenarios(py::module_& module)
              [](const ScenarioPointer& of, const std::string& words) {
                  return Plan{of, without_lock([&] { return plan_with(of->scenario(), words); })};
              })
-        .def("unnamed_plan", [](const ScenarioPointer& of) {
-            UnnamedPlan unnamed = without_lock([&] { return unnamed_plan(of->scenario()); });
-            return std::pair{Plan{of, std::move(unnamed.chosen)}, unnamed.note};
-        });
+        .def("unnamed_plan", &unnamed_plan);
     module.def("read_scenario", &read);
     module.def("parse_scenario", &parse_text);
     module.def("start_scenario", &start);
