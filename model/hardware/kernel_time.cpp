@@ -119,8 +119,8 @@ double operand_bytes(Precision precision)
         case Precision::fp8:
         case Precision::fp8_delayed:
         case Precision::fp8_current: return 1.0;
-        case Precision::fp8_blockwise:
-            return 1.0 + 4.0 / 128.0;  // a scale of 32 bits for each 128 numbers
+        // a scale of 32 bits for each 128 numbers
+        case Precision::fp8_blockwise: return 1.0 + 4.0 / 128.0;
         // of 8 bits for each 32
         case Precision::mxfp8: return 1.0 + 1.0 / 32.0;
         // 4 bits, and an 8-bit scale for each 16 numbers (NVIDIA, NVFP4)

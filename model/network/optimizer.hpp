@@ -83,8 +83,8 @@ constexpr double bytes_of(FrozenStorage storage)
     constexpr double bits = 1.0 / 8.0;
     switch (storage) {
         case FrozenStorage::bf16: return 2.0;
-        case FrozenStorage::int8:
-            return 8.0 * bits;  // LLM.int8, without its outlier columns
+        // LLM.int8, without its outlier columns
+        case FrozenStorage::int8: return 8.0 * bits;
         // arXiv 2305.14314: 32 bits per 64
         case FrozenStorage::nf4: return (4.0 + 32.0 / 64.0) * bits;
         // same, section 3: scales in 8 bits
