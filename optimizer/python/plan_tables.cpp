@@ -147,12 +147,12 @@ std::vector<double> numbers_of(const PlanPrediction& of)
     return numbers;
 }
 
-/// Adds the prediction of one plan.
 struct AskedPlan {
     const SharedScenario& of;
     const std::string& words;
     const Rung& rung;
 };
+/// Adds the prediction of one plan.
 void add_prediction(PlanTable& table, const AskedPlan& asked, const Pause& pause)
 {
     try {

@@ -29,7 +29,8 @@ if grep -i deprecat "$scratch/log"; then
     exit 1
 fi
 "$scratch/venv/bin/python" -B use.py "$scratch/venv" "$small" | tee by_pip
-"$scratch/venv/bin/pip" show prismopt | grep -q '^Version: [0-9]'
+"$scratch/venv/bin/pip" show prismopt >shown
+grep -q '^Version: [0-9]' shown
 
 cmake --install "$build" --prefix "$scratch/prefix" --component python >"$scratch/log" || { cat "$scratch/log"; exit 1; }
 PYTHONPATH=$scratch/prefix/lib/python3/dist-packages "$python" -B use.py "$scratch/prefix" "$small" | tee by_cmake

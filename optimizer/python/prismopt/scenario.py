@@ -174,7 +174,7 @@ class Scenario:
         return words_of_all(plans, axes, self._core.axis_names())
 
     def noise_free(self, plans: "Union[OnePlan, ManyPlans]", **axes: Any) -> "Union[pandas.DataFrame, Table]":
-        """Lower bounds of many plans at mean kernel times, without draws: some 10,000 plans per second.
+        """Lower bounds of many plans at mean kernel times, without draws: thousands of plans per second.
 
         axes: values of each plan. Tables of results, such as `Results.front`, are taken as plans by their axes.
         Columns: plan, feasible, reason, detail, step_s, training_s, cost_usd, memory_bytes (of the fullest GPU), gpus, energy_j.
