@@ -51,6 +51,12 @@ std::uint32_t checksum(const Header& header)
                      std::as_bytes(std::span(&header.study, 1))});
 }
 
+/// Whether it is as a program has written it; the first version left the checksum zero.
+bool intact(const Header& header)
+{
+    return header.checksum == checksum(header) || (header.version == 1 && header.checksum == 0);
+}
+
 std::vector<std::byte> read_bytes(const std::string& path)
 {
     std::error_code error;
@@ -98,13 +104,14 @@ Header read_header(std::span<const std::byte> bytes, const std::string& path)
             continue;
         }
         std::memcpy(&header, copy.data(), sizeof header);
-        if (header.magic != expected.magic || header.checksum != checksum(header)) {
+        if (header.magic != expected.magic || !intact(header)) {
             continue;
         }
         if (header.version != expected.version) {
             throw InputError(path + " is a journal of version " + std::to_string(header.version) +
                              ", but this program reads version " + std::to_string(expected.version) +
-                             "; use the program that wrote it");
+                             "; continue it with the program that wrote it, or start the search again "
+                             "with --force");
         }
         if (bytes.size() < header_bytes) {
             break;

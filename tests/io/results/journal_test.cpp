@@ -245,6 +245,9 @@ TEST(Journal, RefusesWhatIsNoJournal)
     EXPECT_THAT(
         refusal(std::string("PRISMJNL\x02\0\0\0\xB5\x15\xE1\x41\xEF\xCD\xAB\x89\x67\x45\x23\x01", 24)),
         HasSubstr("version 2"));
+    // The first version left the checksum zero.
+    EXPECT_THAT(refusal(std::string("PRISMJNL\x01\0\0\0\0\0\0\0\xEF\xCD\xAB\x89\x67\x45\x23\x01", 24)),
+                AllOf(HasSubstr("version 1"), HasSubstr("--force")));
     EXPECT_THAT(message<InputError>([&] { read_journal(folder.file("none")); }), HasSubstr("No such file"));
     EXPECT_THAT(message<InputError>([] { read_journal("/dev/full"); }), HasSubstr("not a regular file"));
 }
