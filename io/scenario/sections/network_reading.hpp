@@ -13,8 +13,9 @@ namespace prismopt {
 /// What a file says of a network: by the keys of a decoder whose layers are alike, or by layers made of blocks.
 struct NetworkReading {
     Workload workload;
-    Transformer alike;      // the same by the older keys
-    bool has_alike = true;  // false: the catalog's network has no such keys
+    Transformer alike;       // the same by the older keys
+    bool has_alike = true;   // false: the catalog's network has no such keys
+    double imbalance = 0.0;  // of all experts; 0: that of each block
 };
 
 inline auto of(auto Workload::*member)

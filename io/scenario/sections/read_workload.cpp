@@ -18,6 +18,10 @@ namespace {
 
 constexpr Range hidden_range{"hidden size", 1, 1'000'000, "12288"};
 constexpr Range vocabulary_range{"vocabulary size", 1, 100'000'000, "51200"};
+constexpr Range network_imbalance_range{
+    "load imbalance of all mixtures of experts: tokens of the busiest expert-parallel rank relative to the "
+    "mean; default: that of each block",
+    1, 1000, "1.1"};
 
 const Fields<OptimizerSettings>& optimizer_fields()
 {
@@ -90,6 +94,7 @@ const Fields<NetworkReading>& reading_fields()
                   "whether input and output embedding share their weights")
             .flag("dropout", of(&Workload::dropout),
                   "whether dropout masks are saved for the backward pass (GPT-3 era runs)")
+            .number("imbalance", &NetworkReading::imbalance, network_imbalance_range)
             .choice("precision", of(&Workload::precision), "bf16",
                     "precision of the products of linear layers; parameters have 32 bits with fp32 and tf32, "
                     "else 16")
@@ -234,6 +239,27 @@ void take_method(Table& table, Workload& w)
     }
 }
 
+/// One imbalance for all blocks of experts.
+void set_imbalance(Table& table, double imbalance, Workload& w)
+{
+    const auto key = table.find("imbalance");
+    if (!key) {
+        return;
+    }
+    bool any = false;
+    for (LayerDescription& kind : w.kinds) {
+        for (BlockDescription& block : kind.blocks) {
+            if (auto* experts = std::get_if<ExpertsBlock>(&block)) {
+                experts->imbalance = imbalance;
+                any = true;
+            }
+        }
+    }
+    if (!any) {
+        key->fail({"has no effect", "no layer of the network has experts", "remove it"});
+    }
+}
+
 /// Keys of frozen layers where there are none, or whose parameters have no 16 bits.
 void refuse_idle_storage(Table& table, const Workload& w, bool frozen)
 {
@@ -277,6 +303,7 @@ Workload finished(Table& table, NetworkReading& reading, bool based)
 {
     Workload w = with_layers(table, reading, based);
     take_method(table, w);
+    set_imbalance(table, reading.imbalance, w);
     const bool frozen = std::any_of(w.kinds.begin(), w.kinds.end(),
                                     [](const LayerDescription& layer) { return layer.frozen; });
     if (w.adapter_rank > 0 && !frozen) {

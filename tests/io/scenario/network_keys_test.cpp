@@ -12,6 +12,8 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <variant>
+#include <vector>
 
 namespace prismopt {
 namespace {
@@ -54,6 +56,29 @@ TEST(NetworkKeys, BlocksSayWhatTheOlderKeysDo)
     EXPECT_EQ(by_blocks, known);
     ASSERT_TRUE(transformer_of(by_blocks).has_value());
     EXPECT_EQ(transformer_of(by_blocks)->feed_forward, 14336);
+}
+
+/// Of a network of the catalog or of layers that the file describes.
+TEST(NetworkKeys, OneImbalanceHoldsForAllExperts)
+{
+    const auto imbalances = [](const Workload& of) {
+        std::vector<double> all;
+        for (const LayerDescription& kind : of.kinds) {
+            for (const BlockDescription& block : kind.blocks) {
+                if (const auto* experts = std::get_if<ExpertsBlock>(&block)) {
+                    all.push_back(experts->imbalance);
+                }
+            }
+        }
+        return all;
+    };
+    const std::string moe = "{ block = \"experts\", count = 8, active = 2, inner = 1024 }";
+    const std::string own =
+        ends + layer("a", attention + ", " + moe) + layer("b", moe) + "pattern = \"ab\"\nimbalance = 1.1";
+    EXPECT_THAT(imbalances(workload(own)), testing::ElementsAre(1.1, 1.1));
+    const std::string of_catalog = with("model = \"gpt-22b\"", "model = \"deepseek-v3\"\nimbalance = 1.1");
+    EXPECT_THAT(imbalances(parse_scenario(of_catalog, "x.toml").workload), testing::Each(1.1));
+    EXPECT_THAT(keys_refusal("model = \"gpt-22b\"\nimbalance = 1.1"), HasSubstr("no layer"));
 }
 
 TEST(NetworkKeys, PatternsAndSequencesAreTheSame)
