@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <vector>
 
 namespace prismopt {
@@ -55,17 +56,29 @@ bool has_use(GroupKind kind, const Workload& network)
     return kind != GroupKind::tables || network.find<TablesBlock>() != nullptr;
 }
 
+std::string assumed_order_text(PlacementOrder order)
+{
+    return fmt::format("the scenario gives no order; \"{}\" is assumed{}", name(order),
+                       order == ParallelPlan{}.order ? ", as most training programs place ranks" : "");
+}
+
 }  // namespace
+
+std::string assumed_order_text(const Scenario& scenario)
+{
+    const std::vector<int>& stages = scenario.space.pp;
+    const bool matters = *std::max_element(stages.begin(), stages.end()) > 1;
+    return scenario.gives_order || !matters || scenario.space.order.size() != 1
+               ? ""
+               : assumed_order_text(scenario.space.order.front());
+}
 
 std::string placement_text(const PlannedPhase& trained, OrderOrigin origin)
 {
     const ParallelPlan& plan = trained.plan;
     std::vector<std::string> notes;
     if (origin == OrderOrigin::assumed && plan.pp > 1 && plan.dp > 1) {
-        const std::string why =
-            plan.order == ParallelPlan{}.order ? ", as most training programs place ranks" : "";
-        notes.push_back(
-            fmt::format("the scenario gives no order; \"{}\" is assumed{}", name(plan.order), why));
+        notes.push_back(assumed_order_text(plan.order));
     }
     const std::string refused = order_problem(trained);
     if (!refused.empty()) {

@@ -32,6 +32,14 @@ std::string of_clusters(const Scenario& scenario, Words&& words)
     return fmt::format("{}", fmt::join(all, " or "));
 }
 
+/// Whether the program that wrote the results assumed software where none was given, as programs before schema 1.12 did not.
+bool assumed_software(const Results& results)
+{
+    return !results.study.build.catalog.empty() ||
+           std::any_of(results.front.begin(), results.front.end(),
+                       [](const FrontPoint& point) { return std::isfinite(point.software_low); });
+}
+
 }  // namespace
 
 StudyNotes study_notes(const Results& results)
@@ -56,7 +64,7 @@ StudyNotes study_notes(const Results& results)
         notes.electricity_origin = electricity_origin(scenario);
         notes.electricity = electricity_text(scenario);
         notes.power = power_text(scenario);
-        notes.software = software_text(scenario);
+        notes.software = assumed_software(results) ? software_text(scenario) : "";
         notes.own_entries = own_entries_text(scenario);
         for (const Workload* network : networks(scenario)) {
             notes.model += (notes.model.empty() ? "" : serves ? " and " : " or ") + network->name;
@@ -66,7 +74,10 @@ StudyNotes study_notes(const Results& results)
         notes.tokens = serves ? 0.0 : tokens_of(scenario.phases);  // each network has its own
         notes.accelerator =
             of_clusters(scenario, [](const Cluster& cluster) { return cluster.accelerator.name; });
-        notes.trained_with = of_clusters(scenario, software_words);
+        notes.trained_with = of_clusters(scenario, [&](const Cluster& cluster) {
+            return cluster.possible.empty() || assumed_software(results) ? software_words(cluster)
+                                                                         : "no software in particular";
+        });
         notes.start = scenario.start;
         notes.deadline = scenario.deadline;
         notes.question = results.question ? results.question : scenario.question;

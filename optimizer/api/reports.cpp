@@ -263,6 +263,7 @@ FrontPoint asked_subject(const Results& results, std::int64_t number)
     FrontPoint point = front_point(stored.model(), index,
                                    predictor.summarise(run, draws, rung.steps, sampler, Confidence{}));
     FrontDetails(stored.model()).add(point);
+    point.point = Space(results.axes, {}).point(index);  // older files have fewer axes
     return point;
 }
 

@@ -1,10 +1,12 @@
 #include "io/base/control_characters.hpp"
 #include "io/base/input_error.hpp"
+#include "io/results/hdf5_file.hpp"
 #include "io/scenario/files/own_catalog.hpp"
 #include "io/scenario/reading/read_scenario.hpp"
 #include "io/scenario/sections/catalog.hpp"
 #include "io/scenario/sections/software.hpp"
 #include "optimizer/api/plans.hpp"
+#include "optimizer/api/results.hpp"
 #include "optimizer/commands/command.hpp"
 #include "optimizer/commands/output.hpp"
 
@@ -146,9 +148,10 @@ std::string changed_text(const po::variables_map& values)
 {
     const std::string from = text_of(values, "from");
     if (!std::filesystem::is_regular_file(from)) {
-        throw InputError(fmt::format("--from {} is not a file; give a scenario", escape_controls(from)));
+        throw InputError(fmt::format("--from {} is not a file; give a scenario or the results of a search",
+                                     escape_controls(from)));
     }
-    std::string text = read_text(from);
+    std::string text = is_hdf5(from) ? open_results(from).study.scenario_text : read_text(from);
     for (const std::string& change : values.count("set") > 0 ? values["set"].as<std::vector<std::string>>()
                                                              : std::vector<std::string>{}) {
         const std::size_t equals = change.find('=');

@@ -6,7 +6,10 @@
 
 #include "io/report/legs_text.hpp"
 #include "io/report/machine_report.hpp"
+#include "io/report/subject.hpp"
 #include "optimizer/loop/study_journal.hpp"
+#include "optimizer/program/log.hpp"
+#include "optimizer/program/release.hpp"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -39,6 +42,18 @@ std::optional<FigureChoice> figure_choice(const po::variables_map& values)
         choice.figure = values["figure"].as<std::string>();
     }
     return choice;
+}
+
+/// A plan that the results do not list is predicted by this build, beside plans that another one predicted.
+void warn_of_other_build(const std::string& path, const Results& results)
+{
+    const std::uint64_t asked = results.subject->index;
+    if (listed_plan(results, asked) == nullptr && !difference(results.study.build, this_build()).empty()) {
+        log_warning(
+            fmt::format("{} is of {} and does not list plan {}, which is predicted by {} here; compare "
+                        "only times of one version",
+                        path, build_text(results.study.build), asked, build_text(this_build())));
+    }
 }
 
 }  // namespace
@@ -87,6 +102,7 @@ int report_command(const std::vector<std::string>& words, const Call& call)
     }
     if (values->count("point") > 0) {
         results.subject = asked_subject(results, (*values)["point"].as<std::int64_t>());
+        warn_of_other_build(path, results);
     }
     std::vector<std::string> inputs{path};
     if (values->count("sensitivity") > 0) {

@@ -5,6 +5,7 @@
 #include "optimizer/commands/command.hpp"
 
 #include "io/report/network_json.hpp"
+#include "io/report/placement_text.hpp"
 #include "io/report/space_counts.hpp"
 #include "optimizer/study/study_plan.hpp"
 
@@ -84,7 +85,8 @@ int validate_command(const std::vector<std::string>& words, const Call& call)
     } else if (scenario.learning) {
         fmt::print("{}\n", learning_text(scenario, scenario.phases));
     }
-    for (const std::string& choices : {numerics_text(scenario), local_updates_text(scenario)}) {
+    for (const std::string& choices :
+         {numerics_text(scenario), local_updates_text(scenario), assumed_order_text(scenario)}) {
         fmt::print("{}{}", choices, choices.empty() ? "" : "\n");
     }
     fmt::print("{}", space_text(count.combinations, count.feasible, count.rejected));

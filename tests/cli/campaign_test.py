@@ -2,6 +2,7 @@
 
 import csv
 import pathlib
+import re
 import signal
 import subprocess
 import sys
@@ -139,6 +140,19 @@ class Campaign(CliTest):
         self.assertIn("is not valid TOML", self.refusal("init", "--from", support.SMALL, "--set", "cluster.gpu_price=2 USD/h"))
         self.assertIn("has no value", self.refusal("init", "--from", support.SMALL, "--set", "cluster.gpus"))
         self.assertIn("name it with --from", self.refusal("init", "--set", "cluster.gpus=32"))
+
+    def test_init_changes_the_scenario_of_results(self):
+        results = self.folder / "small.h5"
+        self.output("search", support.SMALL, "--out", results)
+        self.assertEqual(self.output("init", "--from", results, "--set", "cluster.gpus=32"),
+                         self.output("init", "--from", support.SMALL, "--set", "cluster.gpus=32"))
+
+    def test_validate_names_the_order_that_is_assumed(self):
+        scenario = self.folder / "no-order.toml"
+        text = pathlib.Path(support.SMALL).read_text()
+        self.assertNotIn("gives no order", self.output("validate", support.SMALL))
+        scenario.write_text(re.sub(r"(?m)^order = .*$", "", text))
+        self.assertIn('gives no order; "tp-dp-pp" is assumed', self.output("validate", scenario))
 
 
 if __name__ == "__main__":

@@ -20,7 +20,8 @@ namespace prismopt {
 
 namespace {
 
-constexpr Range version_range{"version of the format", 2, 2, "2"};
+constexpr int format_version = 2;
+constexpr Range version_range{"version of the format", 1, 1000, "2"};
 constexpr Range factor_range{"a factor of a constant or of all times", 1e-3, 1e3, "1.05"};
 constexpr Range deviation_range{"a standard deviation of logarithms", 0.0, 10.0, "0.05"};
 constexpr Range spread_range{"a standard deviation of logarithms", 0.0, 10.0, "0.05", Range::Ends::open_low};
@@ -271,13 +272,13 @@ std::string learned_text(const Learned& learned)
     std::string text =
         "# What measured plans say of a cluster, by `prismopt learn`. Use it with: [cluster] learned = "
         "\"FILE\".\n"
-        "# docs/shortlist.md. Deviations are of natural logarithms.\n\n"
-        "version = 2\n";
+        "# docs/shortlist.md. Deviations are of natural logarithms.\n\n";
     text += fmt::format(
+        "version = {}\n"
         "fit = {}  # CRC-64 of the catalog's fit, to whose constants all factors refer\n\n"
         "[cluster]\naccelerator = {}\nstack = {}\ndomain = {}  # GPUs of the innermost tier\n",
-        toml_string(learned.fit), toml_string(learned.accelerator), toml_string(learned.stack),
-        learned.domain);
+        format_version, toml_string(learned.fit), toml_string(learned.accelerator),
+        toml_string(learned.stack), learned.domain);
     for (const LearnedOrigin& origin : learned.origins) {
         text += origin_text(origin);
     }
@@ -298,7 +299,12 @@ Learned parse_learned(const std::string& text, const std::string& path)
     const TomlFile file = parse_toml(text, path);
     Table top(file.root, file);
     Learned learned;
-    count_of(top, "version", version_range);
+    const Value version = top.at("version", "version = 2");
+    if (version.count(version_range) != format_version) {
+        version.fail({"is another version of the format",
+                      fmt::format("this program reads {}", format_version),
+                      fmt::format("learn again: {}", again)});
+    }
     const Value fit = top.at("fit", "fit = \"...\"");
     learned.fit = fit.text("...");
     if (learned.fit != fit_digest()) {

@@ -2,6 +2,7 @@
 #include "optimizer/api/plans.hpp"
 #include "optimizer/api/search.hpp"
 #include "tests/io/temporary_folder.hpp"
+#include "tests/optimizer/older_results.hpp"
 #include "tests/optimizer/tiny_study.hpp"
 
 #include <fmt/format.h>
@@ -14,29 +15,6 @@
 
 namespace prismopt {
 namespace {
-
-/// Results as a version wrote them that did not have the axes with one choice: positions of axes are others, numbers of plans are not.
-Results without_single_axes(Results results)
-{
-    const std::vector<Axis> axes = results.axes;
-    const auto shorten = [&axes](Point& point) {
-        Point kept;
-        for (std::size_t i = 0; i < axes.size(); ++i) {
-            if (axes[i].labels.size() > 1) {
-                kept.push_back(point[i]);
-            }
-        }
-        point = kept;
-    };
-    std::erase_if(results.axes, [](const Axis& axis) { return axis.labels.size() == 1; });
-    for (EvaluatedPoint& plan : results.evaluations) {
-        shorten(plan.point);
-    }
-    for (FrontPoint& plan : results.front) {
-        shorten(plan.point);
-    }
-    return results;
-}
 
 /// "2" of "tp 1 pp 4 mb 2 1f1b".
 std::string microbatch_of(const std::string& words)

@@ -148,7 +148,8 @@ TEST(Learned, IsRefusedOnAnotherCluster)
     const Learned learned = learned_of(cluster);
     EXPECT_THAT(refusal([&] { scenario_with(folder, learned, "learned = \"missing.toml\""); }),
                 HasSubstr("does not exist"));
-    EXPECT_THAT(refusal([&] { parse_learned("version = 1\n", "own.toml"); }), HasSubstr("own.toml:1"));
+    EXPECT_THAT(refusal([&] { parse_learned("version = 1\n", "own.toml"); }),
+                AllOf(HasSubstr("own.toml:1"), HasSubstr("write the file again with prismopt learn --out")));
 }
 
 }  // namespace
