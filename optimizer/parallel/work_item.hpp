@@ -33,15 +33,15 @@ struct Judgement {
 
 /// Plans of which the posterior wants to know more.
 struct FactsRequest {
-    enum class Kind { bounds, gradients };
-    Kind kind = Kind::bounds;
+    enum class Kind { estimates, gradients };
+    Kind kind = Kind::estimates;
     std::vector<std::uint64_t> points;
 };
 
 /// What was asked for, of one plan.
 struct PlanFacts {
-    // [objective], from its whole noise-free step; empty if it is infeasible
-    std::vector<double> bounds = {};
+    // [objective], as if all of its steps were the noise-free one; empty if it is infeasible
+    std::vector<double> estimates = {};
     double memory_share = 0.0;          // of the accelerator's memory, by its fullest GPU
     std::vector<double> gradient = {};  // of log(step time) by the logarithms of the constants
     double shift = 0.0;                 // logarithm of the scenario's prediction over the catalog's
@@ -80,7 +80,7 @@ auto members(T& request)
 template <Of<PlanFacts> T>
 auto members(T& facts)
 {
-    return std::tie(facts.bounds, facts.memory_share, facts.gradient, facts.shift, facts.by_software);
+    return std::tie(facts.estimates, facts.memory_share, facts.gradient, facts.shift, facts.by_software);
 }
 template <Of<Bound> T>
 auto members(T& bound)

@@ -14,16 +14,16 @@ namespace prismopt {
 
 namespace {
 
-bool is_known(double bound) { return std::isfinite(bound) && bound > 0.0; }
+bool is_known(double value) { return std::isfinite(value) && value > 0.0; }
 
-/// How far drawn plans are above their bounds, by number of GPUs and objective.
-class AboveBounds {
+/// How far drawn plans are above what is known without draws (bounds, or estimates), by number of GPUs and objective.
+class AboveKnown {
 public:
-    void add(const Contender& drawn, const std::vector<double>& bounds)
+    void add(const Contender& drawn, const std::vector<double>& known)
     {
-        for (std::size_t k = 0; k < bounds.size(); ++k) {
-            if (is_known(bounds[k])) {
-                const double ratio = drawn.values[k] / bounds[k];
+        for (std::size_t k = 0; k < known.size(); ++k) {
+            if (is_known(known[k])) {
+                const double ratio = drawn.values[k] / known[k];
                 ratios_[{drawn.gpus, k}].push_back(ratio);
                 ratios_[{all, k}].push_back(ratio);
             }
@@ -32,13 +32,11 @@ public:
 
     double of(int gpus, std::size_t objective) const
     {
-        constexpr std::size_t enough = 5;
-        const auto own = ratios_.find({gpus, objective});
-        if (own != ratios_.end() && own->second.size() >= enough) {
-            return median_of(own->second);
+        auto found = ratios_.find({gpus, objective});
+        if (found == ratios_.end()) {
+            found = ratios_.find({all, objective});
         }
-        const auto any = ratios_.find({all, objective});
-        return any == ratios_.end() ? 1.0 : median_of(any->second);
+        return found == ratios_.end() ? 1.0 : median_of(found->second);
     }
 
 private:
@@ -78,12 +76,12 @@ std::vector<Contender> near_the_best(std::vector<Contender> all, const std::vect
     return result;
 }
 
-/// Values of a plan that was not drawn from its bounds, times how far drawn plans are above theirs.
-void take_bounds(Contender& contender, const std::vector<double>& bounds, const AboveBounds& above)
+/// Values of a plan that was not drawn: what is known of it, times how far drawn plans are above that.
+void set_values(Contender& contender, const std::vector<double>& known, const AboveKnown& above)
 {
-    for (std::size_t k = 0; k < bounds.size(); ++k) {
-        contender.values[k] = is_known(bounds[k]) ? bounds[k] * above.of(contender.gpus, k)
-                                                  : std::numeric_limits<double>::quiet_NaN();
+    for (std::size_t k = 0; k < known.size(); ++k) {
+        contender.values[k] = is_known(known[k]) ? known[k] * above.of(contender.gpus, k)
+                                                 : std::numeric_limits<double>::quiet_NaN();
     }
 }
 
@@ -94,16 +92,16 @@ std::vector<Contender> all_plans(const StudyModel& model, const Results& results
     for (const FrontPoint& point : results.front) {
         confirmed[point.index] = &point;
     }
-    AboveBounds above;
+    AboveKnown above;
     std::vector<Contender> all(results.evaluations.size());
     for (std::size_t i = 0; i < all.size(); ++i) {
         const EvaluatedPoint& point = results.evaluations[i];
         all[i].index = point.index;
         all[i].gpus = model.designs.plan(model.designs.space().point(point.index)).gpus();
-        all[i].drawn = !point.objectives.empty();
-        all[i].values.resize(results.objectives.size(), std::numeric_limits<double>::quiet_NaN());
         const auto front = confirmed.find(point.index);
         all[i].on_front = front != confirmed.end();
+        all[i].drawn = all[i].on_front || !point.objectives.empty();
+        all[i].values.resize(results.objectives.size(), std::numeric_limits<double>::quiet_NaN());
         for (std::size_t k = 0; all[i].drawn && k < all[i].values.size(); ++k) {
             all[i].values[k] =
                 (front != confirmed.end() ? front->second->objectives : point.objectives)[k].value;
@@ -114,7 +112,7 @@ std::vector<Contender> all_plans(const StudyModel& model, const Results& results
     }
     for (std::size_t i = 0; i < all.size(); ++i) {
         if (!all[i].drawn) {
-            take_bounds(all[i], results.evaluations[i].bounds, above);
+            set_values(all[i], results.evaluations[i].bounds, above);
         }
     }
     return all;
@@ -125,23 +123,24 @@ std::vector<Contender> all_plans(const StudyModel& model, const Results& results
 std::vector<Contender> contenders_of(const StudyModel& model, const Results& results, const FindFacts& find)
 {
     std::vector<Contender> near = near_the_best(all_plans(model, results), results.objectives);
-    FactsRequest request{FactsRequest::Kind::bounds, {}};
+    FactsRequest request{FactsRequest::Kind::estimates, {}};
     for (const Contender& contender : near) {
         request.points.push_back(contender.index);
     }
-    // A sweep stores the first bound that excludes a plan, so stored bounds are not equally tight; these are.
+    // A sweep stores the first bound that excludes a plan, so stored bounds are not equally tight, and none contains what a run
+    // waits for nodes; these estimates do.
     const std::vector<PlanFacts> facts = find(request);
-    AboveBounds above;
+    AboveKnown above;
     for (std::size_t i = 0; i < near.size(); ++i) {
         near[i].memory_share = facts[i].memory_share;
         near[i].variant = model.designs.variant(model.designs.space().point(near[i].index));
         if (near[i].drawn) {
-            above.add(near[i], facts[i].bounds);
+            above.add(near[i], facts[i].estimates);
         }
     }
     for (std::size_t i = 0; i < near.size(); ++i) {
         if (!near[i].drawn) {
-            take_bounds(near[i], facts[i].bounds, above);
+            set_values(near[i], facts[i].estimates, above);
         }
     }
     return near_the_best(std::move(near), results.objectives);

@@ -17,7 +17,7 @@ struct Contender {
     std::uint64_t index = 0;
     int gpus = 0;
     bool on_front = false;
-    // its objectives are from draws; otherwise from its bounds and how far drawn plans are above theirs
+    // its objectives are from draws; otherwise estimates without noise, times how far drawn plans are above theirs
     bool drawn = false;
     std::vector<double> values;  // [objective]: predicted
     double memory_share = 0.0;   // of the accelerator's memory, by its fullest GPU

@@ -1,5 +1,7 @@
 #include "optimizer/study/plan_facts.hpp"
 
+#include "model/step/graph/mean_step.hpp"
+
 #include <limits>
 #include <memory>
 #include <variant>
@@ -12,21 +14,35 @@ std::vector<PlanFacts> PlanFactsMaker::operator()(const FactsRequest& request)
     for (const std::uint64_t index : request.points) {
         pause_();
         const Point point = model_.designs.space().point(index);
-        facts.push_back(request.kind == FactsRequest::Kind::bounds ? bounds_of(point) : gradients_of(point));
+        facts.push_back(request.kind == FactsRequest::Kind::estimates ? estimates_of(point)
+                                                                      : gradients_of(point));
     }
     return facts;
 }
 
-PlanFacts PlanFactsMaker::bounds_of(const Point& point)
+PlanFacts PlanFactsMaker::estimates_of(const Point& point)
 {
     const std::size_t variant = model_.designs.variant(point);
-    const auto bound = bench_.of(variant).bound(model_.designs.plan(point));
-    const auto* plan = std::get_if<NoiseFree>(&bound);
-    if (plan == nullptr) {
+    Predictor& predictor = bench_.of(variant);
+    const auto compiled = predictor.compile(model_.designs.plan(point), CompileFor::noise_free_step);
+    const auto* run = std::get_if<CompiledRun>(&compiled);
+    if (run == nullptr || predictor.problem_of_run(*run)) {
         return {.memory_share = std::numeric_limits<double>::infinity()};
     }
-    return {.bounds = model_.bounds_of(*plan),
-            .memory_share = plan->memory_bytes / bench_.problem(variant).cluster.accelerator.memory.si};
+    constexpr int fleets = 256;  // histories of failures, whose 99th percentile then has a value
+    constexpr int steps = 2;
+    PhaseDraws draws;
+    for (const CompiledPlan& phase : run->phases) {
+        draws.emplace_back(fleets * steps, noise_free_step(phase.graph).step_s);
+    }
+    const Prediction prediction =
+        predictor.summarise(*run, draws, steps, model_.sampler({Purpose::search}), Confidence{});
+    PlanFacts facts;
+    for (const Estimate& value : model_.values(prediction)) {
+        facts.estimates.push_back(value.value);
+    }
+    facts.memory_share = prediction.memory.total() / bench_.problem(variant).cluster.accelerator.memory;
+    return facts;
 }
 
 PlanFacts PlanFactsMaker::gradients_of(const Point& point)

@@ -30,7 +30,7 @@ public:
     std::vector<PlanFacts> operator()(const FactsRequest& request);
 
 private:
-    PlanFacts bounds_of(const Point& point);
+    PlanFacts estimates_of(const Point& point);
     PlanFacts gradients_of(const Point& point);
 
     const StudyModel& model_;

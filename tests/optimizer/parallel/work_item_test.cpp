@@ -84,7 +84,7 @@ TEST(WorkItem, FactsComeBack)
     const std::vector<PlanFacts> facts{{{1.0, -infinity}, infinity, {0.5}, -0.25, {0.1, std::nullopt}}, {}};
     const auto back = decode<std::vector<PlanFacts>>(encode(facts));
     ASSERT_EQ(back.size(), 2U);
-    EXPECT_EQ(back[0].bounds, facts[0].bounds);
+    EXPECT_EQ(back[0].estimates, facts[0].estimates);
     EXPECT_EQ(back[0].memory_share, infinity);
     EXPECT_EQ(back[0].gradient, facts[0].gradient);
     EXPECT_EQ(back[0].shift, -0.25);

@@ -4,7 +4,11 @@
 #include "model/run/loss_gap.hpp"
 #include "optimizer/accuracy/possible_software.hpp"
 #include "optimizer/accuracy/step_gradients.hpp"
+#include "optimizer/api/scenarios.hpp"
+#include "optimizer/api/search.hpp"
 #include "optimizer/loop/study.hpp"
+#include "optimizer/space/design_text.hpp"
+#include "optimizer/study/contenders.hpp"
 #include "optimizer/study/learning_error.hpp"
 #include "tests/io/temporary_folder.hpp"
 #include "tests/optimizer/tiny_study.hpp"
@@ -13,6 +17,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 namespace prismopt {
 namespace {
@@ -45,6 +50,36 @@ TEST_F(PlanPosteriorOfStudy, HasAnIntervalOfEachPlanThatFits)
         EXPECT_LT(plan.low, plan.value);
         EXPECT_GT(plan.high, plan.value);
     }
+}
+
+/// Without spare nodes, jobs wait for repairs, which no bound contains: what was not drawn is still near what draws would give.
+TEST(Contenders, KnowWhatARunWaitsForNodes)
+{
+    const TemporaryFolder folder;
+    const Scenario scenario =
+        changed(tiny_scenario("gpus = [8]\ntp = [1, 2]\npp = [1, 2]\nmicrobatch = [1, 2]\nspares = [0, 2]\n",
+                              "rungs = [{ fleets = 256, steps = 2 }]\nconfirm = { fleets = 256, steps = 2 }"),
+                {{"reliability.node_failure_rate", "\"2 per node-day\""}, {"reliability.repair", "\"2 h\""}});
+    StudyOptions options;
+    options.out = folder.file("tiny.h5");
+    options.posterior = false;
+    const Results results = search(scenario, options).results;
+    const StudyModel model(scenario);
+    Predictor predictor(model.problem);
+    std::set<int> spares;
+    int judged = 0;
+    for (const Contender& contender : contenders_of(model, results, facts_by_own_work(model, [] {}))) {
+        const ParallelPlan plan = model.designs.plan(model.designs.space().point(contender.index));
+        spares.insert(plan.spares);
+        const SamplerOptions sampler = model.sampler({Purpose::confirm});
+        const PhaseDraws draws = predictor.sample(plan, {0, 256, 2}, sampler);
+        const double drawn =
+            model.values(predictor.summarise(plan, draws, 2, sampler, Confidence{})).front().value;
+        EXPECT_NEAR(contender.values.front() / drawn, 1.0, 0.06) << design_text(plan);
+        judged += contender.drawn ? 0 : 1;
+    }
+    EXPECT_GT(judged, 0);
+    EXPECT_TRUE(spares.contains(2));
 }
 
 /// Software that was not given is drawn once for all plans: its draws are those without that doubt, times the ratio of the steps.
