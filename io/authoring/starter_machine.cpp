@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <bit>
 #include <iterator>
+#include <set>
 
 namespace prismopt {
 
@@ -202,16 +203,13 @@ UnitsInUse units_in_use(const StarterChoice& choice, const UsualCluster& cluster
     return {choice.gpus, node, rest == 0 ? "" : in_part_text(choice.gpus / node, node, rest)};
 }
 
-std::vector<int> gpu_choices(const UnitsInUse& units, int global_batch, bool many)
+std::vector<int> gpu_choices(const UnitsInUse& units, int global_batch)
 {
     const int unit = std::min(units.unit, units.gpus);
     std::vector<int> choices;
-    for (const int eighths : {1, 2, 3, 4, 5, 6, 7, 8}) {
-        const bool usual = std::has_single_bit(static_cast<unsigned>(eighths)) && eighths > 1;
-        const int gpus = static_cast<int>(static_cast<std::int64_t>(units.gpus) * eighths / 8);
-        const bool whole = static_cast<std::int64_t>(units.gpus) * eighths % 8 == 0 && gpus % unit == 0;
-        if (whole && (usual || (many && global_batch % odd_part(gpus) == 0))) {
-            choices.push_back(gpus);
+    for (const int parts : {4, 2, 1}) {
+        if (units.gpus % (parts * unit) == 0) {
+            choices.push_back(units.gpus / parts);
         }
     }
     if (units.gpus % unit != 0) {
@@ -222,6 +220,35 @@ std::vector<int> gpu_choices(const UnitsInUse& units, int global_batch, bool man
         }
     }
     return choices;
+}
+
+std::vector<int> asked_gpu_choices(const UnitsInUse& units, int global_batch)
+{
+    constexpr int least_part = 8;
+    const int unit = std::min(units.unit, units.gpus);
+    const auto counts = [&](int gpus) {
+        return gpus % unit == 0 && global_batch % odd_part(gpus) == 0 &&
+               static_cast<std::int64_t>(gpus) * least_part >= units.gpus;
+    };
+    std::set<int> choices;
+    for (const int odd : {1, 3, 9}) {
+        for (std::int64_t gpus = odd; gpus <= units.gpus; gpus *= 2) {
+            if (counts(static_cast<int>(gpus))) {
+                choices.insert(static_cast<int>(gpus));
+            }
+        }
+    }
+    for (int part = 1; part <= least_part; ++part) {
+        const std::int64_t gpus = static_cast<std::int64_t>(units.gpus) * part;
+        if (gpus % least_part == 0 && counts(static_cast<int>(gpus / least_part))) {
+            choices.insert(static_cast<int>(gpus / least_part));
+        }
+    }
+    if (global_batch % odd_part(units.gpus) == 0) {
+        choices.insert(units.gpus);
+    }
+    return choices.empty() ? gpu_choices(units, global_batch)
+                           : std::vector<int>(choices.begin(), choices.end());
 }
 
 std::vector<int> spare_choices(const UnitsInUse& units, const UsualCluster& cluster)

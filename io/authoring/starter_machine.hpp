@@ -32,8 +32,10 @@ struct UnitsInUse {
 UnitsInUse units_in_use(const StarterChoice& choice, const UsualCluster& cluster);
 
 /// Numbers of GPUs that starters search: all, and whole units of a half and a quarter of them, or those without the unit in part.
-/// `many`: also of the eighths whose replicas can share the batch.
-std::vector<int> gpu_choices(const UnitsInUse& units, int global_batch, bool many = false);
+std::vector<int> gpu_choices(const UnitsInUse& units, int global_batch);
+/// Those of starters with a question: from an eighth on, whole units whose replicas can share the batch: powers of two, times 3 or 9,
+/// and eighths of all.
+std::vector<int> asked_gpu_choices(const UnitsInUse& units, int global_batch);
 
 /// Numbers of spare nodes that starters with a question search, ascending: the cluster has the most of them beside the job. Only 0 where
 /// nodes are not replaced one by one.

@@ -18,6 +18,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <numeric>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -50,10 +51,15 @@ std::string topology_lines(const UsualCluster& usual, int gpus)
                        list(shape), fmt::join(wrap, ", "));
 }
 
-/// Sequences that halves and quarters of the GPUs can share evenly: a power of two times what is odd in their number.
-int batch_near(double sequences, int gpus)
+/// Sequences that halves and quarters of the GPUs can share evenly: a power of two times what is odd in their number. `asks`: that the
+/// numbers between them can share as well, asked_gpu_choices(), unless that leaves few batches.
+int batch_near(double sequences, int gpus, bool asks)
 {
-    const int odd = odd_part(gpus);
+    constexpr int between = 9;
+    constexpr int largest_odd = 15;
+    const int of_gpus = odd_part(gpus);
+    const int shared = of_gpus <= largest_odd ? std::lcm(of_gpus, between) : between;
+    const int odd = asks ? shared : of_gpus;
     return odd * static_cast<int>(std::exp2(std::max(0.0, std::round(std::log2(sequences / odd)))));
 }
 
@@ -132,7 +138,7 @@ StarterChoice completed(StarterChoice choice, const Workload& workload, const Us
     if (choice.global_batch == 0) {
         const double samples =
             usual.batch > 0 ? std::max(usual.batch, choice.gpus) : tokens_a_step / choice.sequence;
-        choice.global_batch = batch_near(samples, choice.gpus);
+        choice.global_batch = batch_near(samples, choice.gpus, usual.batch == 0 && !choice.question.empty());
     }
     if (choice.tokens == 0.0) {
         choice.tokens = workload.vocabulary > 0 ? tokens_a_parameter * parameters_of(network_of(workload))

@@ -219,8 +219,10 @@ std::string starter_space(const StarterSpace& of, const Catalog& catalog)
     const int node = of.units.unit;
     const bool asks = !of.choice.question.empty();
     std::string text =
-        "[space]\n" +
-        line_of("gpus", texts_of(gpu_choices(of.units, of.choice.global_batch, asks)), "GPUs of the job");
+        "[space]\n" + line_of("gpus",
+                              texts_of(asks ? asked_gpu_choices(of.units, of.choice.global_batch)
+                                            : gpu_choices(of.units, of.choice.global_batch)),
+                              "GPUs of the job");
     text += of.spares.empty()
                 ? ""
                 : line_of("spares", texts_of(of.spares), "waiting nodes that replace failed ones");

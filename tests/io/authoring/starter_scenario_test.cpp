@@ -1,4 +1,5 @@
 #include "io/authoring/starter_scenario.hpp"
+#include "io/authoring/starter_machine.hpp"
 #include "io/base/input_error.hpp"
 #include "io/scenario/catalog_facts.hpp"
 #include "io/scenario/reading/read_scenario.hpp"
@@ -249,6 +250,26 @@ TEST(StarterScenario, TakesAnyNumberOfGpus)
     EXPECT_EQ(scenario_of(domains).cluster.gpus_per_node(), 64);
     domains.gpus = 100;
     EXPECT_EQ(scenario_of(domains).cluster.nodes(), 2);
+}
+
+/// Who asks for the fewest GPUs is not answered to a factor of two.
+TEST(StarterScenario, AsksForNumbersOfGpusBetweenPowersOfTwo)
+{
+    const auto sizes_of = [](int gpus, int batch = 0) {
+        StarterChoice asked = choice("llama3-70b", "h100-sxm", gpus);
+        asked.question = {"minimise = \"cost\"", "deadline = \"90 day\""};
+        asked.tokens = 15e12;
+        asked.global_batch = batch;
+        const Scenario scenario = parse_scenario(starter_scenario(asked), "x.toml");
+        for (const int size : scenario.space.gpus) {
+            EXPECT_EQ(scenario.phases.front().global_batch % odd_part(size), 0) << size;
+        }
+        return scenario.space.gpus;
+    };
+    EXPECT_THAT(sizes_of(2048), ElementsAre(256, 288, 384, 512, 576, 768, 1024, 1152, 1536, 2048));
+    EXPECT_THAT(sizes_of(3000), ElementsAre(384, 512, 576, 768, 1024, 1152, 1536, 2048, 2304));
+    EXPECT_THAT(sizes_of(2048, 1024), ElementsAre(256, 512, 1024, 2048));
+    EXPECT_THAT(sizes_of(20, 20), ElementsAre(8, 16, 20));
 }
 
 /// What applies to the network and the nodes.
