@@ -671,7 +671,7 @@ std::string text_report(const Results& results)
                        notes.price.empty()
                            ? ""
                            : fmt::format("Costs are at {}{}.\n", notes.price, electricity_price_words(notes)),
-                       remark(notes.software) + remark(notes.own_entries)) +
+                       remark(notes.omitted) + remark(notes.software) + remark(notes.own_entries)) +
            front_section(results, notes) + "\n" + best_plan_section(results, notes.task) +
            knob_worth_text(results) + space_section(results) + "\n" + search_section(results);
 }

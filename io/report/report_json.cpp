@@ -279,6 +279,7 @@ std::string report_json(const Results& results, const std::string& file)
     json["electricity_given"] = notes.electricity.empty() ? Json() : Json(name(notes.electricity_origin));
     json["power_of"] = json_text<Json>(notes.power);
     json["software_note"] = json_text<Json>(notes.software);
+    json["omitted_note"] = json_text<Json>(notes.omitted);
     json["own_entries_note"] = json_text<Json>(notes.own_entries);
     json["model_error_note"] = json_text<Json>(notes.mixtures);
     json["idle_nodes_note"] = json_text<Json>(notes.idle_nodes);

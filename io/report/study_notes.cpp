@@ -65,6 +65,7 @@ StudyNotes study_notes(const Results& results)
         notes.electricity = electricity_text(scenario);
         notes.power = power_text(scenario);
         notes.software = assumed_software(results) ? software_text(scenario) : "";
+        notes.omitted = omitted_text(scenario);
         notes.own_entries = own_entries_text(scenario);
         for (const Workload* network : networks(scenario)) {
             notes.model += (notes.model.empty() ? "" : serves ? " and " : " or ") + network->name;

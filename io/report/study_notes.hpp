@@ -28,6 +28,7 @@ struct StudyNotes {
     // why the question has no answer: a placeholder decides; empty: none does
     std::string ranked_placeholder;
     std::string software;     // note on training software that is not named; empty: it is, or unknown
+    std::string omitted;      // what its jobs do that is not modelled; empty: nothing
     std::string own_entries;  // of the catalog, which the user added; empty: none
     // Workload and accelerator; empty and zero: unknown.
     std::string model;

@@ -149,6 +149,8 @@ const Fields<SoftwareEntry>& software_fields()
         Fields<SoftwareEntry>("a training program", "its releases, each with the constants of a stack")
             .text("about", &SoftwareEntry::about, "our trainer", "what it is")
             .required()
+            .text("omits", &SoftwareEntry::omits, "generation of rollouts",
+                  "what its jobs spend time on beside training, which is not modelled; reports then say so")
             .custom({"plan",
                      "defaults of the program for axes that [space] does not have",
                      "{ tp_overlap = [\"on\"] }",
