@@ -19,7 +19,8 @@ struct NoiseFree {
     double cost_usd = 0.0;    // GPUs * price * training_s, and electricity
     double memory_bytes = 0.0;
     double gpus = 0.0;
-    double energy_j = 0.0;  // at training_s
+    double held_gpus = 0.0;  // with those of spare nodes
+    double energy_j = 0.0;   // at training_s
     double carbon_kg = 0.0;
     // Of quantiles over fleets, where these are not below the mean:
     double training_p95_s = 0.0;

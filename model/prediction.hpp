@@ -58,7 +58,7 @@ struct RunOutlook {
     double rework_s = 0.0;
     double restart_s = 0.0;     // detection and restart
     double waiting_s = 0.0;     // for nodes
-    int spare_gpus = 0;         // held for replacement; not those of enough_spares
+    double spare_gpus = 0.0;    // held for replacement; not those of enough_spares
     Seconds deadline{};         // zero: none
     Estimate miss_probability;  // probability that the training takes longer; NaN without a deadline
     double power_w = 0.0;  // of the building for the job, while all of its GPUs train and its spares wait

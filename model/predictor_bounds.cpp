@@ -149,6 +149,7 @@ std::variant<NoiseFree, Infeasible> Predictor::bound_of_run(const ParallelPlan& 
                           "the mean training time exceeds 1000 years; check rates and bandwidths", 0.0};
     }
     const double held = bound.gpus + spare_gpus(run.front().model, problem_.cluster);
+    bound.held_gpus = held;
     bound.power_w = power_in_training(problem_, bound.gpus, held - bound.gpus);
     bound.cluster_power_w = cluster_power_in_training(problem_, bound.gpus, held - bound.gpus);
     TrainedWork trained{0.0, work_j * (1.0 - single_precision)};

@@ -419,6 +419,7 @@ Json study_json(const ReportedStudy& study)
     json["electricity"] = notes.electricity;
     json["placeholder_power"] = notes.power_origin == FigureOrigin::placeholder;
     json["software"] = notes.software;
+    json["omitted"] = notes.omitted;
     json["own_entries"] = notes.own_entries;
     json["job"] = job_json(notes);
     json["accuracy"] = accuracy_json(results);

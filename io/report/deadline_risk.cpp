@@ -70,6 +70,8 @@ bool is_known(const TimeDistribution& training, const ModelError& error)
            training.quantiles.size() == reported_probabilities.size();
 }
 
+}  // namespace
+
 std::string tabulated_text(double probability)
 {
     if (probability <= reported_probabilities.front()) {
@@ -80,8 +82,6 @@ std::string tabulated_text(double probability)
     }
     return probability_text(probability);
 }
-
-}  // namespace
 
 ModelError model_error_of(const PlanResults& results)
 {

@@ -45,6 +45,9 @@ double time_kept_with(double probability, const PlanResults& results);
 /// "0.39 %"; "less than 0.15 %" where no draw missed the deadline, by the upper limit; "more than 99.8 %" where all did.
 std::string probability_text(const Estimate& probability);
 
+/// "34 %"; "less than 0.1 %" and "more than 99.9 %" at the ends of the table of times.
+std::string tabulated_text(double probability);
+
 /// "34 %": the mean over the model error.
 std::string risk_with_error_text(const DeadlineRisk& risk);
 

@@ -7,6 +7,7 @@
 #include "io/toml/reading_units.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -56,6 +57,22 @@ bool looked_for(const std::optional<Question>& own, const Question& asked, const
            limits_of(*own, notes.start) == limits_of(asked, notes.start);
 }
 
+bool has_table(const FrontPoint& plan)
+{
+    return plan.prediction.training.quantiles.size() == reported_probabilities.size();
+}
+bool has_model_error(const FrontPoint& plan)
+{
+    return std::isfinite(plan.model_low) && std::isfinite(plan.model_high);
+}
+
+/// GPUs that the job holds, with those of waiting spare nodes.
+int held_gpus(const Prediction& prediction)
+{
+    const double spares = prediction.run.spare_gpus;
+    return prediction.gpus + (std::isfinite(spares) ? static_cast<int>(spares) : 0);  // older files have none
+}
+
 /// `promised`: the study promised times as the question asks for them.
 QuestionedPlan questioned(const FrontPoint& plan, const Question& question, const QuestionAnswer& answer,
                           bool promised)
@@ -79,7 +96,7 @@ QuestionedPlan questioned(const FrontPoint& plan, const Question& question, cons
     result.within_limits =
         !(question.power_limit.si > 0.0 && !(limited_w <= question.power_limit.si)) &&
         !(question.budget_usd > 0.0 && !(prediction.cost_usd.value <= question.budget_usd)) &&
-        !(question.gpus_at_most > 0 && prediction.gpus > question.gpus_at_most);
+        !(question.gpus_at_most > 0 && held_gpus(prediction) > question.gpus_at_most);
     result.amount = row_of(question.minimise).amount(result);
     return result;
 }
@@ -135,8 +152,8 @@ std::string asked_text(const Question& question, const QuestionAnswer& answer)
         text += ", at most " + amount_text(question.budget_usd, "USD");
     }
     if (question.gpus_at_most > 0) {
-        text +=
-            fmt::format(", at most {}", counted(static_cast<std::uint64_t>(question.gpus_at_most), "GPU"));
+        text += fmt::format(", at most {} with spares",
+                            counted(static_cast<std::uint64_t>(question.gpus_at_most), "GPU"));
     }
     return text;
 }
@@ -151,15 +168,39 @@ std::string machine_words(const Results& results, const FrontPoint& plan, const 
     return notes.trained_with.empty() ? machine : fmt::format("{} with {}", machine, notes.trained_with);
 }
 
-/// "3,840 h100-sxm with megatron-bridge 26.04: 93 % by 2027-04-15, 17.6 M USD, 4.1 MW; point 516, tp 4 pp 4".
+/// " (11.3 to 16.3)", by the model error, and with which probability it stays within the budget. The cost is in proportion to the
+/// time.
+std::string cost_range_text(const QuestionedPlan& it, const Question& question)
+{
+    const FrontPoint& plan = *it.plan;
+    const double cost_usd = plan.prediction.cost_usd.value;
+    if (!has_model_error(plan) || !(cost_usd > 0.0)) {
+        return "";
+    }
+    const double unit = reading_unit("USD", cost_usd).size;
+    std::string text = fmt::format(" ({:.3g} to {:.3g})", cost_usd * plan.model_low / unit,
+                                   cost_usd * plan.model_high / unit);
+    if (question.budget_usd > 0.0) {
+        const Seconds paid{question.budget_usd * plan.prediction.training.p99.value / cost_usd};
+        const auto risk = deadline_risk(plan.prediction.training, paid, model_error_of(plan));
+        text += risk ? fmt::format(", within the budget with {}", tabulated_text(1.0 - risk->mean)) : "";
+    }
+    return text;
+}
+
+/// "3,840 h100-sxm with megatron-bridge 26.04, 128 more as spares: 93 % by 2027-04-15, 17.6 M USD (14.1 to 21.9), 4.1 MW; point 516,
+/// tp 4 pp 4".
 std::string plan_text(const QuestionedPlan& it, const Question& question, const QuestionAnswer& answer,
                       const Results& results, const StudyNotes& notes)
 {
     const Prediction& prediction = it.plan->prediction;
-    std::string text = fmt::format("{} {}: ", grouped(static_cast<std::uint64_t>(prediction.gpus)),
-                                   machine_words(results, *it.plan, notes));
+    const int spares = held_gpus(prediction) - prediction.gpus;
+    std::string text = fmt::format(
+        "{} {}{}: ", grouped(static_cast<std::uint64_t>(prediction.gpus)),
+        machine_words(results, *it.plan, notes),
+        spares > 0 ? fmt::format(", {} more as spares", grouped(static_cast<std::uint64_t>(spares))) : "");
     if (answer.limit.si > 0.0) {
-        text += fmt::format("{} {}{}, ", probability_text(it.probability), limit_text(question),
+        text += fmt::format("{} {}{}, ", tabulated_text(it.probability), limit_text(question),
                             it.at_limit ? " (at the limit: the draws do not decide)" : "");
     } else {
         text +=
@@ -167,6 +208,7 @@ std::string plan_text(const QuestionedPlan& it, const Question& question, const 
     }
     text += amount_text(prediction.cost_usd.value, "USD") + placeholder_words(notes.price_origin, "price");
     text += electricity_words(prediction, notes);
+    text += cost_range_text(it, question);
     if (std::isfinite(it.power_w)) {
         text += fmt::format(", {}", amount_text(it.power_w, "W"));
         text += question.power_limit_of == PowerScope::cluster
@@ -213,6 +255,64 @@ std::string not_searched_text(const StudyNotes& notes)
         what);
 }
 
+/// Of the plans that count, the first with the least of a figure; nothing if none counts.
+template <class Counts, class Figure>
+std::optional<QuestionedPlan> least(const std::vector<QuestionedPlan>& plans, const Counts& counts,
+                                    const Figure& figure)
+{
+    std::optional<QuestionedPlan> found;
+    for (const QuestionedPlan& plan : plans) {
+        if (counts(plan) && (!found || figure(plan) < figure(*found))) {
+            found = plan;
+        }
+    }
+    return found;
+}
+
+/// "512, 1,024 and 2,048 GPUs; others may answer with less": the numbers of GPUs that the space has; empty for one.
+std::string sizes_text(const Results& results)
+{
+    const auto axis = std::find_if(results.axes.begin(), results.axes.end(),
+                                   [](const Axis& one) { return one.name == "gpus"; });
+    if (axis == results.axes.end() || axis->labels.size() < 2) {
+        return "";
+    }
+    return fmt::format("{} GPUs; gpus in [space] sets them, and others may answer with less",
+                       fmt::join(axis->labels, ", "));
+}
+
+/// Limits that a plan breaks: "power 1.88 MW instead of 1.4 MW".
+std::vector<std::string> broken_limits(const QuestionedPlan& plan, const Question& question)
+{
+    const bool of_job = question.power_limit_of == PowerScope::job;
+    const double power_w = of_job ? plan.power_w : plan.cluster_power_w;
+    const double cost_usd = plan.plan->prediction.cost_usd.value;
+    const int gpus = held_gpus(plan.plan->prediction);
+    std::vector<std::string> broken;
+    if (question.power_limit.si > 0.0 && power_w > question.power_limit.si) {
+        broken.push_back(fmt::format("{} {} instead of {}", of_job ? "power" : "power of the cluster",
+                                     amount_text(power_w, "W"), amount_text(question.power_limit.si, "W")));
+    }
+    if (question.budget_usd > 0.0 && cost_usd > question.budget_usd) {
+        broken.push_back(fmt::format("cost {} instead of {}", amount_text(cost_usd, "USD"),
+                                     amount_text(question.budget_usd, "USD")));
+    }
+    if (question.gpus_at_most > 0 && gpus > question.gpus_at_most) {
+        broken.push_back(fmt::format("{} GPUs with spares instead of {}", gpus, question.gpus_at_most));
+    }
+    return broken;
+}
+
+/// The plan that breaks the fewest limits of those that are in time; empty: there is none.
+template <class Text>
+std::string beyond_limits_text(const Question& question, const QuestionAnswer& answer, const Text& text)
+{
+    const auto found = least(
+        answer.plans, [](const QuestionedPlan& p) { return p.in_time && !p.within_limits; },
+        [&](const QuestionedPlan& p) { return static_cast<double>(broken_limits(p, question).size()); });
+    return found ? fmt::format("{}: {}", fmt::join(broken_limits(*found, question), ", "), text(*found)) : "";
+}
+
 /// "no plan of the front keeps the limits: the least power is 4.674 MW, the limit 4 MW": those that no plan keeps.
 std::string broken_limits_text(const Question& question, const std::vector<QuestionedPlan>& plans)
 {
@@ -228,8 +328,8 @@ std::string broken_limits_text(const Question& question, const std::vector<Quest
           [of_job](const QuestionedPlan& p) { return of_job ? p.power_w : p.cluster_power_w; }},
          {"cost", question.budget_usd, "USD",
           [](const QuestionedPlan& p) { return p.plan->prediction.cost_usd.value; }},
-         {"number of GPUs", static_cast<double>(question.gpus_at_most), "1",
-          [](const QuestionedPlan& p) { return static_cast<double>(p.plan->prediction.gpus); }}}};
+         {"number of GPUs with spares", static_cast<double>(question.gpus_at_most), "1",
+          [](const QuestionedPlan& p) { return static_cast<double>(held_gpus(p.plan->prediction)); }}}};
     std::string text;
     for (const Limited& one : limits) {
         if (!(one.limit > 0.0)) {
@@ -254,20 +354,6 @@ std::string broken_limits_text(const Question& question, const std::vector<Quest
            (text.empty() ? " together; raise one of them" : ": " + text);
 }
 
-/// Of the plans that count, the first with the least of a figure; nothing if none counts.
-template <class Counts, class Figure>
-std::optional<QuestionedPlan> least(const std::vector<QuestionedPlan>& plans, const Counts& counts,
-                                    const Figure& figure)
-{
-    std::optional<QuestionedPlan> found;
-    for (const QuestionedPlan& plan : plans) {
-        if (counts(plan) && (!found || figure(plan) < figure(*found))) {
-            found = plan;
-        }
-    }
-    return found;
-}
-
 std::vector<MachineAnswer> other_machines(const QuestionAnswer& answer, const Results& results)
 {
     const std::vector<VariantChoice> choices = variant_choices(results);
@@ -290,15 +376,6 @@ std::vector<MachineAnswer> other_machines(const QuestionAnswer& answer, const Re
         machines.push_back({machine, best ? *best : *surest});
     }
     return machines;
-}
-
-bool has_table(const FrontPoint& plan)
-{
-    return plan.prediction.training.quantiles.size() == reported_probabilities.size();
-}
-bool has_model_error(const FrontPoint& plan)
-{
-    return std::isfinite(plan.model_low) && std::isfinite(plan.model_high);
 }
 
 }  // namespace
@@ -415,6 +492,10 @@ std::vector<QuestionLine> question_lines(const Results& results, const StudyNote
     } else {
         lines.push_back({"answer", broken_limits_text(question, answer->plans)});
     }
+    if (const std::string beyond = answer->best ? "" : beyond_limits_text(question, *answer, text);
+        !beyond.empty()) {
+        lines.push_back({"beyond a limit", beyond});
+    }
     if (answer->next) {
         lines.push_back({"next best", text(*answer->next)});
     }
@@ -426,6 +507,9 @@ std::vector<QuestionLine> question_lines(const Results& results, const StudyNote
     }
     if (answer->shown()) {
         lines.push_back({"largest doubt", doubt_text(*answer, *answer->shown()->plan, notes)});
+    }
+    if (const std::string sizes = sizes_text(results); !sizes.empty()) {
+        lines.push_back({"sizes tried", sizes});
     }
     if (!answer->searched) {
         lines.push_back({"note", not_searched_text(notes)});

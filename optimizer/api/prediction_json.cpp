@@ -59,7 +59,7 @@ Json run_json(const RunOutlook& run)
     constexpr double gpu_hour = (1_h).si;
     Json json{{"checkpoints_written", run.writes_checkpoints},
               {"checkpoint_gpu_hours", run.checkpoint_gpu_s / gpu_hour},
-              {"spare_gpus", run.spare_gpus},
+              {"spare_gpus", static_cast<int>(run.spare_gpus)},
               {"deadline_s", run.deadline.si > 0.0 ? Json(run.deadline.si) : Json()},
               {"causes", Json::array()}};
     for (const NamedLoss& row : run.losses) {

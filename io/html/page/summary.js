@@ -35,9 +35,13 @@ function costFact(point) {
     const { cost, expected_cost: expected } = point.estimates;
     const price = point.numbers.gpu_price;
     const electricity = point.estimates.electricity[0];
-    return fact("Cost at the p99 time", quantityText(cost[0], "USD"), `expected: ${quantityText(expected[0], "USD")}`,
+    const { model_low: low, model_high: high, spare_gpus: held } = point.numbers;
+    const spares = held > 0 ? ` and ${grouped(held)} as spares` : "";
+    return fact("Cost at the p99 time", quantityText(cost[0], "USD"),
+        low === null ? null : `${quantityText(cost[0] * low, "USD")} to ${quantityText(cost[0] * high, "USD")} with the model error (95 %)`,
+        `expected: ${quantityText(expected[0], "USD")}, assuming the model is exact`,
         electricity > 0 ? `GPU-hours: ${quantityText(cost[0] - electricity, "USD")}; electricity: ${quantityText(electricity, "USD")}, at ${point.study.electricity}` : null,
-        price === null ? null : `${grouped(point.gpus)} GPUs at ${digits(price, 3)} USD per GPU-hour${point.study.placeholder_price ? ", a placeholder: give your own gpu_price" : ""}`);
+        price === null ? null : `${grouped(point.gpus)} GPUs${spares} at ${digits(price, 3)} USD per GPU-hour${point.study.placeholder_price ? ", a placeholder: give your own gpu_price" : ""}`);
 }
 
 function energyFact(point) {
@@ -85,7 +89,8 @@ function sureFact(point) {
     const { model_low: modelLow, model_high: modelHigh, software_low: fastest, software_high: slowest } = point.numbers;
     const others = slowest > fastest ? [`software: ${point.study.job.software}; steps with others take ${digits(fastest, 2)} to ${digits(slowest, 2)} times as long`] : [];
     const byDraws = model === null || low === null || high === null || high - low > value * (modelHigh - modelLow);
-    return fact("Uncertainty of the p99 time", byDraws ? sampling : model, model === null ? unknownModel : `model error: ${model} (${modelOf})`,
+    const exact = `the p99 time is ${quantityText(value, "s")} assuming the model is exact`;
+    return fact("Error of the p99 time", byDraws ? sampling : model, model === null ? null : exact, model === null ? unknownModel : `model error: ${model} (${modelOf})`,
         `sampling error: ${sampling} (${samplingOf})`, ...others);
 }
 
@@ -161,7 +166,9 @@ function namedTable(study) {
             return seconds === null ? "–" : date ? [digits(seconds / time.size, 3), element("br"), element("span", { class: "limits date" }, date)] : digits(seconds / time.size, 3);
         }]);
     }
-    cells.push([`cost (${money.name}${study.placeholder_price ? ", placeholder" : ""})`, (point) => digits(point.estimates.cost[0] / money.size, 3)]);
+    const costRange = ({ estimates, numbers: { model_low: low, model_high: high } }) =>
+        (low === null ? [] : [element("br"), element("span", { class: "limits" }, `${digits(estimates.cost[0] * low / money.size, 3)} to ${digits(estimates.cost[0] * high / money.size, 3)}`)]);
+    cells.push([`cost (${money.name}${study.placeholder_price ? ", placeholder" : ""})`, (point) => [digits(point.estimates.cost[0] / money.size, 3), ...costRange(point)]]);
     if (list.some((point) => point.estimates.electricity[0] > 0)) cells.push([`of it electricity (${money.name})`, (point) => digits(point.estimates.electricity[0] / money.size, 3)]);
     if (list.some((point) => point.estimates.energy[0] !== null)) cells.push([`energy (${joules.name}${study.placeholder_power ? ", placeholder" : ""})`, (point) => digits(point.estimates.energy[0] === null ? null : point.estimates.energy[0] / joules.size, 3)]);
     if (list.some((point) => point.power_w !== null)) cells.push([`power (${watts.name})`, (point) => digits(point.power_w === null ? null : point.power_w / watts.size, 3)]);
@@ -171,7 +178,7 @@ function namedTable(study) {
     const words = (point) => element("tr", { class: "words" }, element("td", { class: "text", colspan: cells.length },
         `${point.design}${point.variant ? `; variant: ${point.variant}` : ""}`));
     return element("div", { class: "table-box", tabindex: "0", role: "region", "aria-label": "Best, knee and cheapest plan" }, element("table", { class: "named stacks" },
-        element("caption", {}, known ? "Times include the model error." : "Times assume that the model is exact."),
+        element("caption", {}, known ? "Times include the model error; costs are those at the p99 time of an exact model, with their range by the model error (95 %)." : "Times and costs assume that the model is exact."),
         element("thead", {}, element("tr", {}, ...cells.map(([name, , text]) => element("th", { scope: "col", class: text ? "text" : null }, name)))),
         element("tbody", {}, ...list.flatMap((point) => [element("tr", { "data-point": point.id },
             ...cells.map((cell) => labelled(cell, point))), words(point)]))));
@@ -186,6 +193,7 @@ function studySummary(study) {
         return made;
     }
     if (study.provisional) place.append(element("p", { class: "warning" }, provisionalText));
+    if (study.omitted) place.append(element("p", { class: "warning" }, `${study.omitted[0].toUpperCase()}${study.omitted.slice(1)}.`));
     place.append(...[questionBlock(study)].filter(Boolean),
         study.question.length > 0 && study.subject.reason !== "asked" ? "" : element("p", { class: "lead" }, `${study.subject.title}${study.provisional ? " (provisional)" : ""}: ${first.label} on ${counted(first.gpus, "GPU")}${first.off_front ? ", off the front" : ""}, ${first.plan}.`),
         element("div", { class: "cards facts" }, ...[whenFact(first), costFact(first), energyFact(first), riskFact(first), sureFact(first)].filter(Boolean)),

@@ -11,7 +11,8 @@ namespace {
 constexpr Range asked_probability{"probability of being done by then", 0.5, 0.99, "0.9"};
 constexpr Range asked_budget{"cost in USD, at the p99 training time, that the answer may have", 0, 1e15,
                              "\"20 M USD\"", Range::Ends::open_low};
-constexpr Range asked_gpus{"number of GPUs that the answer may have", 1, 1e9, "4096"};
+constexpr Range asked_gpus{"number of GPUs that the answer may hold, with those of spare nodes", 1, 1e9,
+                           "4096"};
 
 }  // namespace
 
@@ -94,7 +95,7 @@ QuestionLimits limits_of(const Question& question, const std::optional<std::chro
                             question.power_limit.si);
     }
     if (question.gpus_at_most > 0) {
-        limits.emplace_back("gpus", question.gpus_at_most);
+        limits.emplace_back("held_gpus", question.gpus_at_most);
     }
     return limits;
 }

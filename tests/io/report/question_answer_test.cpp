@@ -3,6 +3,7 @@
 
 #include "io/report/deadline_risk.hpp"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -140,7 +141,7 @@ TEST_F(Asked, KeepsTheOtherLimits)
     EXPECT_FALSE(answer().surest);
     notes_.question = question_;
     EXPECT_THAT(question_lines(results_, notes_).at(1).text,
-                HasSubstr("the limits: the least number of GPUs is 512, the limit 100"));
+                HasSubstr("the limits: the least number of GPUs with spares is 512, the limit 100"));
     question_.gpus_at_most = 1000;
     question_.budget_usd = 6.5e6;
     question_.power_limit = Watts{3e5};
@@ -148,6 +149,57 @@ TEST_F(Asked, KeepsTheOtherLimits)
     EXPECT_THAT(question_lines(results_, notes_).at(1).text,
                 HasSubstr("the least power is 512 kW, the limit 300 kW"));
     EXPECT_THAT(question_lines(results_, notes_).at(1).text, testing::Not(HasSubstr("GPUs is")));
+}
+
+TEST_F(Asked, CountsTheGpusOfSpareNodes)
+{
+    question_.gpus_at_most = 2048;
+    EXPECT_EQ(answer().best->plan->index, 2U);
+    results_.front[1].prediction.run.spare_gpus = 128.0;
+    EXPECT_FALSE(answer().best);
+    notes_.question = question_;
+    const std::vector<QuestionLine> lines = question_lines(results_, notes_);
+    const auto beyond = std::find_if(lines.begin(), lines.end(),
+                                     [](const QuestionLine& line) { return line.title == "beyond a limit"; });
+    ASSERT_NE(beyond, lines.end());
+    EXPECT_THAT(beyond->text,
+                HasSubstr("2176 GPUs with spares instead of 2048: 2,048 GPUs, 128 more as spares"));
+    results_.front[1].prediction.run.spare_gpus = std::numeric_limits<double>::quiet_NaN();  // an older file
+    EXPECT_EQ(answer().best->plan->index, 2U);
+}
+
+/// The cost follows the time, whose error is a factor with 95 % between 1 / 1.2 and 1.2: of 8 M USD, a budget of 8.8 M USD is kept with
+/// the probability of a factor below 1.1.
+TEST_F(Asked, StatesHowSurelyTheBudgetIsKept)
+{
+    question_.budget_usd = 8.8e6;
+    notes_.question = question_;
+    const double score = std::log(1.1) / (std::log(1.2) / 1.959964);
+    const double kept = 0.5 * std::erfc(-score / std::sqrt(2.0));
+    EXPECT_THAT(
+        question_lines(results_, notes_).at(1).text,
+        HasSubstr(fmt::format("8 M USD (6.67 to 9.6), within the budget with {:.0f} %", 100.0 * kept)));
+}
+
+TEST_F(Asked, NamesTheSizesThatTheSearchTried)
+{
+    const auto has_sizes = [this] {
+        const std::vector<QuestionLine> lines = question_lines(results_, notes_);
+        return std::find_if(lines.begin(), lines.end(), [](const QuestionLine& line) {
+                   return line.title == "sizes tried";
+               }) != lines.end();
+    };
+    notes_.question = question_;
+    Axis gpus;
+    gpus.name = "gpus";
+    gpus.labels = {"512"};
+    results_.axes = {gpus};
+    for (FrontPoint& point : results_.front) {
+        point.point = {0};
+    }
+    EXPECT_FALSE(has_sizes());
+    results_.axes.front().labels = {"512", "1024", "2048", "4096"};
+    EXPECT_TRUE(has_sizes());
 }
 
 TEST_F(Asked, HoldsThePowerOfTheJobOrOfTheCluster)
