@@ -9,7 +9,7 @@
 namespace prismopt {
 
 inline constexpr int results_schema_major = 1;
-inline constexpr int results_schema_minor = 18;
+inline constexpr int results_schema_minor = 19;
 
 /// Writes a file as replace_file() does, with a seal (io/base/checksum.hpp) as HDF5's user block. Throws FileError.
 void write_results(const Results& results, const std::string& path);
