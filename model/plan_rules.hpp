@@ -4,12 +4,12 @@
 /// phase (plan_in_phase).
 
 #include "model/job.hpp"
+#include "model/plan/infeasible.hpp"
 #include "model/plan/plan.hpp"
 
 #include <cstddef>
 #include <optional>
 #include <span>
-#include <string>
 #include <vector>
 
 namespace prismopt {
@@ -30,15 +30,8 @@ struct PlanRule {
     std::size_t early_axis;
     bool (*holds)(const Case&);
     Infeasible (*problem)(const Case&);
-    /// Given for rules that a single value can break, whatever the other axes are: what to write instead. The rule holds for a
-    /// plan of defaults.
-    std::string (*remedy)(const Case&) = nullptr;
-};
-
-/// A value that fits no plan, and what to write instead.
-struct ValueProblem {
-    Infeasible infeasible;
-    std::string remedy;
+    /// Whether a single value can break the rule, whatever the other axes are. The rule holds for a plan of defaults.
+    bool of_value = false;
 };
 
 /// Returns all rules, in the order of their last axes.
@@ -48,7 +41,7 @@ std::span<const PlanRule> plan_rules();
 std::optional<Infeasible> structural_problem(const ParallelPlan& plan, const Job& job);
 
 /// Returns why no plan can have the one value in which this plan differs from a plan of defaults; or nothing.
-std::optional<ValueProblem> value_problem(const ParallelPlan& plan, const Job& job);
+std::optional<Infeasible> value_problem(const ParallelPlan& plan, const Job& job);
 
 /// Returns whether the plan's schedule is defined for its stages, chunks and microbatches.
 bool schedule_defined(const ParallelPlan& plan, const Phase& phase);

@@ -4,6 +4,7 @@
 
 #include "model/base/estimate.hpp"
 #include "model/base/units.hpp"
+#include "model/plan/infeasible.hpp"
 #include "model/plan/plan.hpp"
 #include "model/run/histories.hpp"
 #include "model/step/graph/step_summary.hpp"

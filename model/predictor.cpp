@@ -235,7 +235,7 @@ std::vector<PhaseDraws> Predictor::sample(std::span<const ParallelPlan> plans, c
         for (const ParallelPlan& plan : plans) {
             auto result = compilers_[phase].compile(plan_in_phase(plan, problem_.phases[phase]));
             if (auto* refusal = std::get_if<Infeasible>(&result)) {
-                throw std::logic_error("cannot sample an infeasible plan: " + refusal->detail);
+                throw std::logic_error("cannot sample an infeasible plan: " + refusal->category());
             }
             compiled.push_back(std::get<CompiledPlan>(std::move(result)));
         }

@@ -19,7 +19,8 @@ namespace {
 /// What the sampler's single precision may lose over a step of a million ops; a bound must stay below it.
 constexpr double single_precision = 1e-5;
 
-constexpr double longest_run_s = 1e3 * 365.0 * 86400.0;
+constexpr int longest_run_years = 1000;
+constexpr double longest_run_s = longest_run_years * 365.0 * 86400.0;
 
 /// The least of the asked percents above the median, at or below which nothing bounds a quantile; zero without one.
 int least_bounded_percent(const Job& job)
@@ -145,8 +146,7 @@ std::variant<NoiseFree, Infeasible> Predictor::bound_of_run(const ParallelPlan& 
     bound.gpus = most_gpus(plan);
     bound.deviation = problem_.deviation;
     if (!(bound.training_s < longest_run_s)) {
-        return Infeasible{Reason::never_ends,
-                          "the mean training time exceeds 1000 years; check rates and bandwidths", 0.0};
+        return Infeasible{Conflict::beyond_longest_run, {{FactKey::most_years, longest_run_years}}};
     }
     const double held = bound.gpus + spare_gpus(run.front().model, problem_.cluster);
     bound.held_gpus = held;

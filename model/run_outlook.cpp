@@ -128,17 +128,12 @@ std::optional<Infeasible> run_problem(const FailureModel& model, double producti
     FailureModel attempts = model;  // without a failure none is longer than the run
     attempts.interval_s = std::min(model.interval_s, productive_s);
     if (attempts.hopeless()) {
-        return Infeasible{Reason::never_ends,
-                          "failures occur faster than checkpoints or restarts complete; shorten the "
-                          "checkpoint interval or the restart",
-                          0.0};
+        return Infeasible{Conflict::failures_faster_than_progress};
     }
     if (model.interval_s < model.lag_s) {
-        return Infeasible{Reason::checkpoints_overlap,
-                          "a checkpoint write takes " + std::to_string(std::lround(model.lag_s)) +
-                              " s, longer than the interval of " +
-                              std::to_string(std::lround(model.interval_s)) + " s; lengthen the interval",
-                          model.lag_s - model.interval_s};
+        return Infeasible{.conflict = Conflict::checkpoints_overlap,
+                          .facts = {{FactKey::write_s, model.lag_s}, {FactKey::interval_s, model.interval_s}},
+                          .miss = model.lag_s - model.interval_s};
     }
     return std::nullopt;
 }

@@ -278,7 +278,7 @@ std::vector<Consequence> consequences(const Problem& problem, const ParallelPlan
     for (std::size_t i = 0; i < what_ifs.size(); ++i) {
         problems.push_back(changed(problem, what_ifs[i]));
         if (!problems[i]) {
-            result[i].infeasible = Infeasible{Reason::hardware, "the groups of its tiers do not nest", 0.0};
+            result[i].infeasible = Infeasible{Conflict::tiers_do_not_nest};
             continue;
         }
         auto bound = Predictor(*problems[i]).bound(plan);

@@ -5,6 +5,7 @@
 #include "model/base/estimate.hpp"
 #include "model/distribution/noise_source.hpp"
 #include "model/hardware_parameter.hpp"
+#include "model/plan/infeasible.hpp"
 #include "model/plan/plan.hpp"
 
 #include <array>

@@ -32,10 +32,10 @@ struct Rejected {
     std::string reason;
     std::uint64_t count = 0;
     double miss = 0.0;    // smallest distance to feasibility (in the unit of the reason); 0 if it has none
-    std::string nearest;  // description of that closest tuple, if any
+    std::string nearest;  // facts of that closest tuple, as its judge writes them; empty: none
 };
 
-/// Adds the counts of other tuples, by reason. The description of the closest tuple stays.
+/// Adds the counts of other tuples, by reason. The facts of the closest tuple stay.
 void add(std::span<const Rejected> more, std::vector<Rejected>& all);
 
 class Space {

@@ -35,7 +35,7 @@ set(library_header optimizer/api/prismopt.hpp)
 
 set(model_order base numerics hardware plan network schedule distribution step run calibration top)
 set(search_order top components strategies)
-set(io_order base toml trainers scenario measured results report compare plots html authoring logs traces export)
+set(io_order base words toml trainers scenario measured results report compare plots html authoring logs traces export)
 set(optimizer_order program parallel nodes numerics space sensitivity accuracy fit study loop preview improve api commands python top)
 
 # The place of a file in the order of its folder; of sub-folders that the order does not have, an error.

@@ -118,4 +118,26 @@ std::string outcome_text(const Outcome& outcome, std::string_view strategy)
            (outcome.violation ? violation_text(*outcome.violation) : "");
 }
 
+std::string choice_text(const StrategyReason& why)
+{
+    const std::string tuples = grouped(why.tuples) + " combinations of values";
+    const std::string checked = why.part ? "parts can be merged if all their combinations are checked"
+                                         : tuples + " can all be checked";
+    const std::string too_many =
+        fmt::format("{} are too many to check all feasible ones; {} objectives: ", tuples, why.objectives);
+    switch (why.choice) {
+        case ChoiceReason::compares_alternatives:
+            return tuples + ", and lower bounds of their best plans compare machines";
+        case ChoiceReason::few_objectives: return too_many + "crowding distance";
+        case ChoiceReason::many_objectives: return too_many + "niches along reference directions";
+        case ChoiceReason::no_bounds:
+            return checked +
+                   ", but no objective has a lower bound that could exclude plans before they are evaluated";
+        case ChoiceReason::all_bounded:
+            return checked + ", and lower bounds exclude most plans before they are evaluated";
+        case ChoiceReason::some_unbounded: break;
+    }
+    return checked + "; an objective without a lower bound keeps all feasible plans until they are evaluated";
+}
+
 }  // namespace prismopt

@@ -20,6 +20,7 @@
 #include "io/report/subject.hpp"
 #include "io/toml/date.hpp"
 #include "io/toml/reading_units.hpp"
+#include "io/words/rejected_text.hpp"
 #include "model/plan/plan.hpp"
 
 #include <fmt/format.h>
@@ -504,7 +505,7 @@ std::string space_section(const Results& results)
         if (rejected.count > 0 && (rejected.miss > 0.0 || !rejected.nearest.empty())) {
             nearest += fmt::format("  {}: {}\n", rejected.reason,
                                    rejected.nearest.empty() ? fmt::format("by {:.4g}", rejected.miss)
-                                                            : rejected.nearest);
+                                                            : nearest_text(rejected));
         }
     }
     return text + "No plan is feasible." +

@@ -17,6 +17,7 @@
 #include "io/report/study_json.hpp"
 #include "io/report/study_notes.hpp"
 #include "io/report/subject.hpp"
+#include "io/results/outcome_names.hpp"
 #include "io/results/results_schema.hpp"
 
 #include <nlohmann/json.hpp>
@@ -61,6 +62,9 @@ Json search(const Results& results)
     const StudyInfo& study = results.study;
     return {{"strategy", study.strategy},
             {"outcome", study.outcome_text},
+            {"method", name(study.outcome.method)},
+            {"complete", study.outcome.complete},
+            {"end", name(study.outcome.end)},
             {"proved", study.outcome.proved},
             {"confidence", json_number<Json>(study.outcome.confidence)},
             {"provisional", results.provisional},

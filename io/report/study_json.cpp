@@ -3,6 +3,7 @@
 #include "io/base/json_number.hpp"
 #include "io/report/space_counts.hpp"
 #include "io/toml/date.hpp"
+#include "io/words/rejected_text.hpp"
 #include "model/plan/plan.hpp"
 
 #include <nlohmann/json.hpp>
@@ -18,8 +19,10 @@ Json space_json(const Results& results)
     Json rejected = Json::array();
     for (const Rejected& row : results.rejected) {
         if (row.count > 0 && !names_no_plan(row.reason)) {
-            rejected.push_back(
-                {{"reason", row.reason}, {"count", row.count}, {"nearest", json_text<Json>(row.nearest)}});
+            rejected.push_back({{"reason", row.reason},
+                                {"count", row.count},
+                                {"nearest", json_text<Json>(nearest_text(row))},
+                                {"facts", nearest_miss(row) ? Json::parse(row.nearest) : Json()}});
         }
     }
     const SpaceCounts counts = space_counts(results.feasible, results.rejected);

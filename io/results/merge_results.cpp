@@ -168,6 +168,7 @@ Results merge_results(const std::vector<Results>& parts, Missing missing)
         merged.feasible += part.feasible;
         add(part.rejected, merged.rejected);
         outcome.proved = outcome.proved && part.study.outcome.proved;
+        outcome.complete = outcome.complete && part.study.outcome.complete;
         outcome.pruned += part.study.outcome.pruned;
         outcome.evaluated += part.study.outcome.evaluated;
         outcome.open += part.study.outcome.open;
@@ -201,6 +202,7 @@ Results merge_results(const std::vector<Results>& parts, Missing missing)
 
     const bool whole = covered(merged) == merged.raw_tuples;
     outcome.proved = outcome.proved && whole;
+    outcome.complete = outcome.complete && whole;
     outcome.confidence = 1.0 - doubt;
     MayNotFit& list = merged.may_not_fit;
     list.proved = list.proved && outcome.proved;

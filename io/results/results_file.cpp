@@ -2,9 +2,11 @@
 
 #include "io/base/checksum.hpp"
 #include "io/results/hdf5_file.hpp"
+#include "io/results/outcome_names.hpp"
 #include "io/results/plan_results.hpp"
 #include "io/results/posix_file.hpp"
 #include "io/results/results_schema.hpp"
+#include "io/words/rejected_text.hpp"
 
 #include <algorithm>
 #include <cassert>
@@ -129,6 +131,9 @@ void write_study(const Hdf5Object& group, const StudyInfo& study)
 {
     group.set("strategy", study.strategy);
     group.set("outcome", study.outcome_text);
+    group.set("method", std::string(name(study.outcome.method)));
+    group.set<std::int8_t>("complete", study.outcome.complete ? 1 : 0);
+    group.set("end", std::string(name(study.outcome.end)));
     group.set<std::int8_t>("proved", study.outcome.proved ? 1 : 0);
     group.set("confidence", study.outcome.confidence);
     group.set("pruned", study.outcome.pruned);
@@ -165,8 +170,11 @@ void write_space(const Hdf5Object& group, const Results& results)
                          {"1",
                           "smallest distance to feasibility, in the unit of the reason (bytes for memory)"});
     table.column<std::string>("rejected_nearest", results.rejected,
-                              [](const Rejected& r) { return r.nearest; },
+                              [](const Rejected& r) { return nearest_text(r); },
                               {"", "description of the rejected combination nearest to feasibility"});
+    table.column<std::string>("rejected_facts", results.rejected,
+                              [](const Rejected& r) { return nearest_miss(r) ? r.nearest : std::string(); },
+                              {"", "facts of that combination: conflict, plan and values, as JSON"});
 }
 
 template <class Row>

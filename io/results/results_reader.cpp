@@ -2,10 +2,12 @@
 #include "io/base/input_error.hpp"
 #include "io/results/checked_rows.hpp"
 #include "io/results/hdf5_file.hpp"
+#include "io/results/outcome_names.hpp"
 #include "io/results/plan_results.hpp"
 #include "io/results/results_file.hpp"
 #include "io/results/results_schema.hpp"
 #include "io/results/stored_scenario.hpp"
+#include "io/words/rejected_text.hpp"
 #include "model/objective.hpp"
 
 #include <unistd.h>
@@ -77,6 +79,12 @@ void read_study(const Hdf5Object& group, StudyInfo& study)
 {
     study.strategy = group.get<std::string>("strategy");
     study.outcome_text = group.get<std::string>("outcome");
+    if (group.has("method")) {  // since schema 1.19; names of newer versions are unknown
+        study.outcome.method =
+            parse<SearchMethod>(group.get<std::string>("method")).value_or(SearchMethod::exact);
+        study.outcome.complete = number_attribute<std::int8_t>(group, "complete", truth) != 0;
+        study.outcome.end = parse<SearchEnd>(group.get<std::string>("end")).value_or(SearchEnd::none);
+    }
     study.outcome.proved = number_attribute<std::int8_t>(group, "proved", truth) != 0;
     study.outcome.confidence = number_attribute<double>(group, "confidence", truth);
     study.outcome.pruned = group.get<std::uint64_t>("pruned");
@@ -117,6 +125,15 @@ void read_space(const Hdf5Object& root, Results& results)
     rows.column<double>("rejected_miss", not_negative, [](Rejected& r, double miss) { r.miss = miss; });
     rows.column<std::string>("rejected_nearest", {},
                              [](Rejected& r, const std::string& nearest) { r.nearest = nearest; });
+    if (group.has_dataset("rejected_facts")) {  // since schema 1.19
+        rows.column<std::string>("rejected_facts", {}, [](Rejected& r, const std::string& facts) {
+            Rejected of_facts = r;
+            of_facts.nearest = facts;
+            if (nearest_miss(of_facts)) {
+                r.nearest = facts;
+            }
+        });
+    }
 }
 
 template <class Row>

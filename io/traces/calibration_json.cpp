@@ -1,5 +1,7 @@
 #include "io/traces/calibration_json.hpp"
 
+#include "io/words/calibration_text.hpp"
+#include "io/words/trace_text.hpp"
 #include "model/calibration/fit/goodness.hpp"
 
 #include <nlohmann/json.hpp>
@@ -123,7 +125,10 @@ std::string calibration_json(const Calibration& c, const std::vector<double>& co
         json["slow"].push_back({{"name", slow.name}, {"excess", slow.excess}, {"p", slow.probability}});
     }
     json["slow_shares"] = rows(c.slow_shares);
-    json["notes"] = c.notes;
+    json["notes"] = Json::array();
+    for (const CalibrationNote& note : c.notes) {
+        json["notes"].push_back(note_text(note));
+    }
     if (c.drift.found) {
         json["drift"] = {{"cv", c.drift.cv}, {"time_s", c.drift.time_s}};
     }
@@ -136,7 +141,7 @@ std::string calibration_json(const Calibration& c, const std::vector<double>& co
                             {"causes", rows(failures.causes)}};
         json["failures"]["excluded"] = Json::array();
         for (const Fault& events : excluded_events) {
-            json["failures"]["excluded"].push_back({{"reason", events.reason}, {"count", events.count}});
+            json["failures"]["excluded"].push_back({{"reason", fault_text(events)}, {"count", events.count}});
         }
     }
     return json.dump(2, ' ', false, Json::error_handler_t::replace) + '\n';  // file names may not be UTF-8

@@ -2,6 +2,8 @@
 
 #include "io/base/control_characters.hpp"
 #include "io/base/percent.hpp"
+#include "io/words/calibration_text.hpp"
+#include "io/words/trace_text.hpp"
 #include "model/base/units.hpp"
 
 #include <fmt/format.h>
@@ -229,8 +231,8 @@ std::string variability_toml(const Calibration& c, const std::string& profile)
                             slow.key, slow.slow, slow.all, relative_text(slow.share()),
                             relative_text(slow.low), relative_text(slow.high), relative_text(slow.excess));
     }
-    for (const std::string& note : c.notes) {
-        text += "# Note: " + plain(note) + "\n";
+    for (const CalibrationNote& note : c.notes) {
+        text += "# Note: " + plain(note_text(note)) + "\n";
     }
     for (const Signature& s : c.signatures) {
         text += signature_line(s);
@@ -274,7 +276,7 @@ std::string reliability_toml(const FailureFit& fit, const std::vector<Fault>& ex
         "another.\n",
         quoted(source), fit.watch.nodes, fit.watch.seconds / (1_day).si, fit.together);
     for (const Fault& events : excluded) {
-        text += fmt::format("# Excluded: {} {}, the first in line {}.\n", events.count, events.reason,
+        text += fmt::format("# Excluded: {} {}, the first in line {}.\n", events.count, fault_text(events),
                             events.first_line);
     }
     text +=

@@ -29,7 +29,7 @@ void add_collective_runs(const std::vector<CollectiveTable>& tables, std::vector
         const std::string bus = table.bus > 0.0 ? fmt::format(", busbw {:.2f} algbw", table.bus) : "";
         for (const CollectiveTable::Row& row : table.rows) {
             if (table.single_rank) {
-                add_fault(faults, "a single rank (bus bandwidth 0), whose collectives are copies", row.line);
+                add_fault(faults, FaultReason::single_rank, row.line);
                 continue;
             }
             const std::string program = table.program.empty() ? "" : fmt::format(" {}", table.program);

@@ -148,7 +148,7 @@ public:
             without_launch += steps_.only_on_cpu() && !steps_.has_launch(placed) ? 1 : 0;
             const std::optional<std::int32_t> step = steps_.step_of(placed);
             if (!step) {
-                trace_.fault("a kernel before the first step", op.line);
+                trace_.fault(FaultReason::before_the_first_step, op.line);
                 continue;
             }
             op.step = *step;
@@ -238,11 +238,11 @@ private:
             return;
         }
         ++number_;
-        if (const char* reason = impossible_duration(event.duration_us * microsecond_s)) {
-            return trace_.fault(reason, number_);
+        if (const auto reason = impossible_duration(event.duration_us * microsecond_s)) {
+            return trace_.fault(*reason, number_);
         }
         if (!std::isfinite(event.start_us)) {
-            return trace_.fault("no start", number_);
+            return trace_.fault(FaultReason::no_start, number_);
         }
         TraceOp op;
         op.start_s = event.start_us * microsecond_s;

@@ -147,8 +147,8 @@ private:
                                          number_, fmt::join(columns_, ", ")));
         }
         any_ = true;
-        if (const char* reason = impossible_duration(1e-6 * time_us)) {
-            return add_fault(faults_, reason, number_);
+        if (const auto reason = impossible_duration(1e-6 * time_us)) {
+            return add_fault(faults_, *reason, number_);
         }
         const double algorithm = number_in(field("algbw"));
         const double bus = number_in(field("busbw"));

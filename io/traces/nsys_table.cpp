@@ -62,8 +62,8 @@ public:
         op.line = line.number;
         op.start_s = time(line, start_, "Start");
         const double duration_s = time(line, duration_, "Duration");
-        if (const char* reason = impossible_duration(duration_s)) {
-            return trace_.fault(reason, line.number);
+        if (const auto reason = impossible_duration(duration_s)) {
+            return trace_.fault(*reason, line.number);
         }
         op.duration_s = static_cast<float>(duration_s);
         op.worker = worker(std::string(field(line, device_)));

@@ -98,8 +98,8 @@ public:
                                               : std::int16_t{-1};
         op.start_s = time(line, columns_.start, "start");
         const double duration = time(line, columns_.duration, "duration");
-        if (const char* reason = impossible_duration(duration)) {
-            return trace_.fault(reason, line.number);
+        if (const auto reason = impossible_duration(duration)) {
+            return trace_.fault(*reason, line.number);
         }
         op.duration_s = static_cast<float>(duration);
         op.sequence = columns_.sequence >= 0 ? whole<std::int32_t>(line, columns_.sequence, "sequence")

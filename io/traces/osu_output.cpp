@@ -104,8 +104,8 @@ std::vector<CollectiveTable> read_osu_tables(TraceStream& stream, const std::str
                         fmt::format("{}:{}: is not a line of the OSU benchmarks (\"{}\"); is it truncated?",
                                     path, number, printable(line)));
                 }
-                if (const char* reason = impossible_duration(seconds)) {
-                    return add_fault(faults, reason, number);
+                if (const auto reason = impossible_duration(seconds)) {
+                    return add_fault(faults, *reason, number);
                 }
                 const double iterations = field(columns.iterations);
                 constexpr double most = 1e9;

@@ -224,12 +224,11 @@ Outage outage_between(const std::string& path, std::uint32_t line, double start_
 void add_outage(OutageRecords& records, Outage outage, std::string_view state, std::uint32_t line)
 {
     if (is_planned_event(outage.cause, state)) {
-        return add_fault(records.excluded, "planned events (maintenance, updates, tests)", line);
+        return add_fault(records.excluded, FaultReason::planned_event, line);
     }
     const bool ended = outage.end_s >= outage.start_s;
     if (ended && !records.known.emplace(outage.node, outage.start_s, outage.end_s).second) {
-        return add_fault(records.excluded,
-                         "outages that are listed again, with the node, start and end of another", line);
+        return add_fault(records.excluded, FaultReason::listed_again, line);
     }
     records.outages.push_back(std::move(outage));
 }

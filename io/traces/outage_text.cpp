@@ -182,14 +182,13 @@ void read_xid_journal(TraceStream& stream, const std::string& path, OutageRecord
                             path, number));
         }
         if (is_by_application(message.number)) {
-            return add_fault(records.excluded, "Xids that applications cause (13, 31, 43, 45)", number);
+            return add_fault(records.excluded, FaultReason::caused_by_application, number);
         }
         const auto before = latest_s.find(message.host);
         const bool repeated = before != latest_s.end() && std::abs(start_s - before->second) <= same_event_s;
         latest_s[message.host] = start_s;
         if (repeated) {
-            return add_fault(records.excluded, "Xids within five minutes after another of the same node",
-                             number);
+            return add_fault(records.excluded, FaultReason::repeated_within_minutes, number);
         }
         Outage outage = outage_between(path, number, start_s, not_known);
         outage.node = message.host;

@@ -127,10 +127,10 @@ void read_gpu_table(TraceStream& stream, const std::string& path, char separator
                 [&](const TableLine& line) {
                     const double value = measured_in(line, time, path, inverse ? name.c_str() : "time");
                     if (inverse && value < 0.0) {
-                        return add_fault(faults, "negative " + name, line.number);
+                        return add_fault(faults, FaultReason::negative_value, line.number, name);
                     }
-                    if (const char* reason = inverse ? nullptr : impossible_duration(unit_s * value)) {
-                        return add_fault(faults, reason, line.number);
+                    if (const auto reason = impossible_duration(unit_s * value); !inverse && reason) {
+                        return add_fault(faults, *reason, line.number);
                     }
                     std::string label = text(line, benchmark);
                     label += inverse ? (label.empty() ? "1/" : " 1/") + name : "";
@@ -167,8 +167,8 @@ void read_collective_table(TraceStream& stream, const std::string& path, char se
                     const double seconds =
                         microsecond *
                         measured_in(line, latency, path, names[static_cast<std::size_t>(latency)].c_str());
-                    if (const char* reason = impossible_duration(seconds)) {
-                        return add_fault(faults, reason, line.number);
+                    if (const auto reason = impossible_duration(seconds)) {
+                        return add_fault(faults, *reason, line.number);
                     }
                     std::string series;
                     for (std::size_t k = 0; k < names.size(); ++k) {

@@ -9,7 +9,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <optional>
 #include <span>
 #include <utility>
@@ -63,18 +62,13 @@ SteadySteps steady_steps(const Trace& trace)
 }
 
 /// Returns a note on a trend that is large enough to move a quantile.
-std::optional<std::string> note_of(const Trend& trend, double step_s)
+std::optional<TrendNote> note_of(const Trend& trend, double step_s)
 {
     constexpr double least = 0.005;
     if (!trend.present || std::abs(trend.change) <= least * step_s) {
         return std::nullopt;
     }
-    char text[160];
-    std::snprintf(text, sizeof text,
-                  "steps take %.3g %% %s at the end than at the beginning; all steps are used, and slow "
-                  "changes count as drift",
-                  100.0 * std::abs(trend.change) / step_s, trend.change > 0.0 ? "longer" : "less");
-    return text;
+    return TrendNote{trend.change / step_s};
 }
 
 /// The trace without compute of some workers.
@@ -185,7 +179,7 @@ Calibration calibrate(const Trace& all)
     result.recorded = steady.recorded;
     result.steps = steady.steps;
     result.warm_up = steady.warm_up;
-    if (const std::optional<std::string> note = note_of(steady.trend, steady.step_s)) {
+    if (const std::optional<TrendNote> note = note_of(steady.trend, steady.step_s)) {
         result.notes.push_back(*note);
     }
 
@@ -200,7 +194,7 @@ Calibration calibrate(const Trace& all)
         compare_workers(times, steps, {trace.workers, have_stages(trace.workers, parts)});
     result.others = graph.others;
     result.slow_workers = workers.excluded;
-    result.notes.insert(result.notes.end(), workers.throttling.notes.begin(), workers.throttling.notes.end());
+    result.notes.insert(result.notes.end(), workers.throttling.gpus.begin(), workers.throttling.gpus.end());
 
     const bool all_count = workers.excluded.empty();
     if (microbatches) {

@@ -11,6 +11,7 @@
 #include "model/calibration/trace/trace.hpp"
 
 #include <string>
+#include <variant>
 #include <vector>
 
 namespace prismopt {
@@ -42,6 +43,28 @@ struct FittedExponent {
     double high = 1.0;
 };
 
+/// Steps take longer at the end than at the beginning: relative change of their time.
+struct TrendNote {
+    double change = 0.0;
+};
+/// Growth of the number of long times of collectives with their members.
+struct GrowthNote {
+    double exponent = 0.0;
+    double low = 0.0;  // 95 % interval
+    double high = 0.0;
+    bool measured = false;
+    double members = 0.0;  // for which the distributions hold
+    bool carried = false;  // to these members
+};
+/// A GPU whose times are implausibly short.
+struct FastNote {
+    std::string gpu;
+    double less = 0.0;     // than the median of its peers, relative
+    std::size_t more = 0;  // others
+};
+/// Remarks for the reader; a text is from who read the measurements. io/words/calibration_text.hpp has the sentences.
+using CalibrationNote = std::variant<TrendNote, SlowShare, ThrottlingGpu, GrowthNote, FastNote, std::string>;
+
 /// Result of a calibration.
 struct Calibration {
     std::string source;
@@ -61,7 +84,7 @@ struct Calibration {
     std::vector<SlowShare> slow_shares;
     // of the trace: named above, and excluded from everything but "gpu"; ascending
     std::vector<std::int32_t> slow_workers;
-    std::vector<std::string> notes;  // remarks for the reader
+    std::vector<CalibrationNote> notes;
     DriftFit drift;
 };
 

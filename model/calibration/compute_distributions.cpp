@@ -24,7 +24,7 @@ bool add_slow_gpus(const WorkerPeers& peers, const NamedWorkers& named, const st
         return false;
     }
     result.slow.insert(result.slow.end(), slow->named.begin(), slow->named.end());
-    result.notes.push_back(slow->advice);
+    result.notes.emplace_back(slow->share);
     result.slow_shares.push_back(slow->share);
     add_distribution(result, {"gpu", slow->fit});
     return true;

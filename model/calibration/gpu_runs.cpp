@@ -312,13 +312,8 @@ std::string percent(double part)
     return text;
 }
 
-/// How a distribution's key, and one of what it is of, are called.
-struct Names {
-    std::string key, what;
-};
-
 /// Slow ones by name are the distribution's slow mode.
-void add_distribution_of(Calibration& result, const Names& names, const std::vector<double>& effects,
+void add_distribution_of(Calibration& result, const std::string& key, const std::vector<double>& effects,
                          const std::vector<Outlier>& outliers, const std::string& source)
 {
     std::vector<double> usual;
@@ -329,14 +324,13 @@ void add_distribution_of(Calibration& result, const Names& names, const std::vec
         (out ? slow : usual).push_back(effects[i]);
     }
     if (slow.empty()) {
-        result.distributions.push_back({names.key, fit_distribution(exponentials(effects), source)});
+        result.distributions.push_back({key, fit_distribution(exponentials(effects), source)});
         return;
     }
-    result.distributions.push_back({names.key, distribution_with_slow(usual, slow, source)});
-    result.slow_shares.push_back(slow_share(names.key, slow.size(), effects.size(),
+    result.distributions.push_back({key, distribution_with_slow(usual, slow, source)});
+    result.slow_shares.push_back(slow_share(key, slow.size(), effects.size(),
                                             result.distributions.back().fit.distribution.slow.excess));
-    result.notes.push_back(slow_advice(names.key, names.what, slow.size(), effects.size(),
-                                       result.distributions.back().fit.distribution.slow.excess));
+    result.notes.emplace_back(result.slow_shares.back());
 }
 
 }  // namespace
@@ -383,9 +377,9 @@ Calibration calibrate_gpu_runs(const std::vector<GpuRun>& runs, const std::strin
     const std::string of = widest->first.empty() ? "" : ", " + widest->first;
     const std::string over = parts.apart() ? "medians of the GPUs over the mean of their node"
                                            : "medians of the GPUs over their median";
-    add_distribution_of(result, {"gpu", "GPU"}, parts.gpu_effects(), parts.slow_gpus(), over + from);
+    add_distribution_of(result, "gpu", parts.gpu_effects(), parts.slow_gpus(), over + from);
     if (parts.apart()) {
-        add_distribution_of(result, {"node", "node"}, parts.node_effects(), parts.slow_nodes(),
+        add_distribution_of(result, "node", parts.node_effects(), parts.slow_nodes(),
                             "nodes over their median" + from);
     } else if (parts.told()) {
         result.distributions.push_back(
@@ -420,11 +414,8 @@ Calibration calibrate_gpu_runs(const std::vector<GpuRun>& runs, const std::strin
     }
     if (const std::vector<Outlier> fast = parts.fast_gpus(); !fast.empty()) {
         const std::size_t first = fast.front().index;
-        result.notes.push_back(
-            gpus[first].name + of + " takes " + percent(-std::expm1(parts.own()[first])) +
-            " less than its peers' median" +
-            (fast.size() > 1 ? ", " + std::to_string(fast.size() - 1) + " more as significantly" : "") +
-            "; if the numbers are throughputs rather than times, it is slow: name the column throughput");
+        result.notes.emplace_back(FastNote{
+            .gpu = gpus[first].name + of, .less = -std::expm1(parts.own()[first]), .more = fast.size() - 1});
     }
     for (const auto& [name, members] : benchmarks) {
         Signature signature{name.empty() ? "runs" : name, 0.0, {}};

@@ -35,11 +35,7 @@ void leave_out(std::vector<Row>& rows, std::string Row::*kind, std::vector<Fault
     const auto absurd = [&](const Row& row) { return row.seconds > limits.at(row.*kind); };
     for (const Row& row : rows) {
         if (absurd(row)) {
-            const std::string& name = row.*kind;
-            add_fault(faults,
-                      "a time above 100 times the median" + (name.empty() ? "" : " of " + name) +
-                          " and above 10 times the longest median",
-                      row.line);
+            add_fault(faults, FaultReason::absurd_for_its_series, row.line, row.*kind);
         }
     }
     std::erase_if(rows, absurd);
@@ -128,16 +124,13 @@ void note_growth(const TailGrowth& growth, double members, Calibration& result)
     if (!growth.measured && !(members > 0.0 && growth.members > 0.0)) {
         return;
     }
-    char text[300];
-    std::snprintf(text, sizeof text,
-                  "long times of collectives grow in number as members^%.2f (%.2f to %.2f, 95 %%%s); the "
-                  "distributions hold for %.3g "
-                  "members%s",
-                  growth.exponent, growth.low, growth.high,
-                  growth.measured ? "" : ", not measured: give several numbers of members",
-                  members > 0.0 ? members : growth.members,
-                  members > 0.0 ? "" : "; --members N carries them to others");
-    result.notes.emplace_back(text);
+    const bool carried = members > 0.0;
+    result.notes.emplace_back(GrowthNote{.exponent = growth.exponent,
+                                         .low = growth.low,
+                                         .high = growth.high,
+                                         .measured = growth.measured,
+                                         .members = carried ? members : growth.members,
+                                         .carried = carried});
 }
 
 }  // namespace

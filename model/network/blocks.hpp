@@ -48,10 +48,38 @@ constexpr BlockKey<Owner, Value> key(std::string_view name, Value Owner::*member
     return {name, member, help, example, false, low, high};
 }
 
-/// Reason why a degree of parallelism cannot divide a block: a quantity that it does not divide, or a property.
+/// What a degree of parallelism cannot divide in a block: quantities, and properties of the whole block.
+enum class Undivided {
+    heads,
+    key_value_heads,
+    key_heads,
+    value_heads,
+    groups,
+    columns,
+    columns_of_shared_experts,
+    columns_of_experts,
+    experts,
+    convolutions,
+    whole_sequences
+};
+template <>
+inline constexpr auto names_of<Undivided> =
+    std::to_array<Named<Undivided>>({{Undivided::heads, "heads"},
+                                     {Undivided::key_value_heads, "key/value heads"},
+                                     {Undivided::key_heads, "key heads"},
+                                     {Undivided::value_heads, "value heads"},
+                                     {Undivided::groups, "groups"},
+                                     {Undivided::columns, "columns"},
+                                     {Undivided::columns_of_shared_experts, "columns of shared experts"},
+                                     {Undivided::columns_of_experts, "columns of an expert"},
+                                     {Undivided::experts, "experts"},
+                                     {Undivided::convolutions, "convolutions"},
+                                     {Undivided::whole_sequences, "whole sequences"}});
+
+/// Reason why a degree of parallelism cannot divide a block.
 struct Obstacle {
-    std::string_view what;  // "groups"; a property as a clause, "whose convolutions are not divided"
-    int count = 0;          // of the quantity; 0: a property
+    Undivided what;
+    int count = 0;  // of the quantity; 0: a property
 
     bool operator==(const Obstacle&) const = default;
 };
@@ -72,16 +100,16 @@ inline std::optional<Obstacle> unshared_attention(AttentionKernel kernel, int he
                                                   const ParallelPlan& plan)
 {
     if (kernel == AttentionKernel::plain && plan.ring_gpus() > 1) {
-        return Obstacle{"whose kernel = \"plain\" needs whole sequences"};
+        return Obstacle{Undivided::whole_sequences};
     }
     const int parts = plan.tp * plan.head_gpus();
-    return undivided_of(parts,
-                        {{"heads", heads}, {"key/value heads", parts % key_heads == 0 ? 0 : key_heads}});
+    return undivided_of(parts, {{Undivided::heads, heads},
+                                {Undivided::key_value_heads, parts % key_heads == 0 ? 0 : key_heads}});
 }
 /// Returns the obstacle to tensor parallelism in convolutions over positions.
 inline std::optional<Obstacle> undivided_convolution(int tp)
 {
-    return tp > 1 ? std::optional(Obstacle{"whose convolutions are not divided"}) : std::nullopt;
+    return tp > 1 ? std::optional(Obstacle{Undivided::convolutions}) : std::nullopt;
 }
 
 // Keys that blocks with top-k sparse attention share.
@@ -159,8 +187,8 @@ struct AttentionBlock {
     /// Key/value heads are replicated where there are fewer of them than GPUs.
     std::optional<Obstacle> undivided(int tp) const
     {
-        return undivided_of(tp,
-                            {{"heads", heads}, {"key/value heads", tp % key_heads() == 0 ? 0 : key_heads()}});
+        return undivided_of(tp, {{Undivided::heads, heads},
+                                 {Undivided::key_value_heads, tp % key_heads() == 0 ? 0 : key_heads()}});
     }
     std::optional<Obstacle> unshared(const ParallelPlan& plan) const
     {
@@ -205,7 +233,7 @@ struct LatentAttentionBlock {
         key("index_heads", &LatentAttentionBlock::index_heads, index_heads_help, "64"),
         key("index_head", &LatentAttentionBlock::index_head, index_head_help, "128")};
 
-    std::optional<Obstacle> undivided(int tp) const { return undivided_of(tp, {{"heads", heads}}); }
+    std::optional<Obstacle> undivided(int tp) const { return undivided_of(tp, {{Undivided::heads, heads}}); }
     std::optional<Obstacle> unshared(const ParallelPlan& plan) const
     {
         return unshared_attention(kernel, heads, heads, plan);
@@ -228,7 +256,10 @@ struct MlpBlock {
                    key("activation", &MlpBlock::activation, "activation function", "swiglu"),
                    key("bias", &MlpBlock::bias, "whether its linear layers have biases", "true")};
 
-    std::optional<Obstacle> undivided(int tp) const { return undivided_of(tp, {{"columns", inner}}); }
+    std::optional<Obstacle> undivided(int tp) const
+    {
+        return undivided_of(tp, {{Undivided::columns, inner}});
+    }
 
     bool operator==(const MlpBlock&) const = default;
 };
@@ -280,7 +311,7 @@ struct ExpertsBlock {
 
     std::optional<Obstacle> undivided(int tp) const
     {
-        return undivided_of(tp, {{"columns of shared experts", shared}});
+        return undivided_of(tp, {{Undivided::columns_of_shared_experts, shared}});
     }
     Routing routing() const
     {
@@ -314,12 +345,12 @@ struct Mamba2Block {
     /// Groups are not replicated (Megatron-Core, ssm/mamba_mixer.py).
     std::optional<Obstacle> undivided(int tp) const
     {
-        return undivided_of(tp, {{"heads", heads}, {"groups", groups}});
+        return undivided_of(tp, {{Undivided::heads, heads}, {Undivided::groups, groups}});
     }
     /// Ranks exchange tokens for whole heads (operators.hpp, Scan).
     std::optional<Obstacle> unshared(const ParallelPlan& plan) const
     {
-        return undivided_of(plan.tp * plan.cp, {{"heads", heads}});
+        return undivided_of(plan.tp * plan.cp, {{Undivided::heads, heads}});
     }
 
     bool operator==(const Mamba2Block&) const = default;
@@ -353,11 +384,11 @@ struct GatedDeltaBlock {
 
     std::optional<Obstacle> undivided(int tp) const
     {
-        return undivided_of(tp, {{"key heads", key_heads}, {"value heads", value_heads}});
+        return undivided_of(tp, {{Undivided::key_heads, key_heads}, {Undivided::value_heads, value_heads}});
     }
     std::optional<Obstacle> unshared(const ParallelPlan& plan) const
     {
-        return undivided_of(plan.tp * plan.cp, {{"value heads", value_heads}});
+        return undivided_of(plan.tp * plan.cp, {{Undivided::value_heads, value_heads}});
     }
 
     bool operator==(const GatedDeltaBlock&) const = default;

@@ -6,26 +6,28 @@ namespace prismopt {
 
 namespace {
 
-/// "8 groups of block "mamba2" in layer "M"", or "block "convolution" in layer "up", whose convolutions are not divided".
-std::string obstacle_text(const Obstacle& obstacle, const std::string& block)
-{
-    return obstacle.count > 0
-               ? std::to_string(obstacle.count) + " " + std::string(obstacle.what) + " of " + block
-               : block + ", " + std::string(obstacle.what);
-}
-
-/// Text of the first obstacle that ask(block) returns; empty if there is none.
+/// The first obstacle that ask(block) returns, with its block.
 template <class Ask>
-std::string first_obstacle(const std::vector<LayerDescription>& kinds, const Ask& ask)
+std::optional<BlockObstacle> first_obstacle(const std::vector<LayerDescription>& kinds, const Ask& ask)
 {
     for (const LayerDescription& layer : kinds) {
         for (const BlockDescription& block : layer.blocks) {
             if (const auto obstacle = ask(block)) {
-                return obstacle_text(*obstacle, block_text(layer, block));
+                return BlockObstacle{*obstacle, std::string(kind_name(block)), layer.name};
             }
         }
     }
-    return "";
+    return std::nullopt;
+}
+
+/// The first quantity of experts that a degree does not divide.
+std::optional<BlockObstacle> undivided_of_experts(const std::vector<LayerDescription>& kinds, int degree,
+                                                  Undivided what, int ExpertsBlock::*count)
+{
+    return first_obstacle(kinds, [&](const BlockDescription& block) -> std::optional<Obstacle> {
+        const auto* experts = std::get_if<ExpertsBlock>(&block);
+        return experts != nullptr ? undivided_of(degree, {{what, experts->*count}}) : std::nullopt;
+    });
 }
 
 }  // namespace
@@ -49,31 +51,33 @@ int Workload::layers() const
 
 bool Workload::splits_by(int tp) const
 {
-    const auto splits = [tp](const BlockDescription& block) { return !undivided(block, tp); };
+    const auto splits = [tp](const BlockDescription& block) { return !prismopt::undivided(block, tp); };
     return captured ? tp == 1
                     : std::all_of(kinds.begin(), kinds.end(), [&splits](const LayerDescription& kind) {
                           return std::all_of(kind.blocks.begin(), kind.blocks.end(), splits);
                       });
 }
 
-std::string Workload::undivided_text(int tp) const
+std::optional<BlockObstacle> Workload::undivided(int tp) const
 {
-    return captured
-               ? "a captured network"
-               : first_obstacle(kinds, [tp](const BlockDescription& block) { return undivided(block, tp); });
+    return first_obstacle(kinds,
+                          [tp](const BlockDescription& block) { return prismopt::undivided(block, tp); });
 }
 
-std::string Workload::unshared_text(const ParallelPlan& plan) const
+std::optional<BlockObstacle> Workload::unshared(const ParallelPlan& plan) const
 {
-    return first_obstacle(kinds, [&plan](const BlockDescription& block) { return unshared(block, plan); });
+    return first_obstacle(kinds,
+                          [&plan](const BlockDescription& block) { return prismopt::unshared(block, plan); });
 }
 
-std::string Workload::undivided_experts_text(int ep) const
+std::optional<BlockObstacle> Workload::undivided_experts(int ep) const
 {
-    return first_obstacle(kinds, [ep](const BlockDescription& block) -> std::optional<Obstacle> {
-        const auto* experts = std::get_if<ExpertsBlock>(&block);
-        return experts != nullptr ? undivided_of(ep, {{"experts", experts->count}}) : std::nullopt;
-    });
+    return undivided_of_experts(kinds, ep, Undivided::experts, &ExpertsBlock::count);
+}
+
+std::optional<BlockObstacle> Workload::undivided_columns(int etp) const
+{
+    return undivided_of_experts(kinds, etp, Undivided::columns_of_experts, &ExpertsBlock::inner);
 }
 
 }  // namespace prismopt

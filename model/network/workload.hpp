@@ -74,6 +74,15 @@ struct LayerDescription {
 /// "block "mlp" in layer "dense""
 std::string block_text(const LayerDescription& layer, const BlockDescription& block);
 
+/// An obstacle with the kind of its block and the name of its layer.
+struct BlockObstacle {
+    Obstacle obstacle;
+    std::string block;
+    std::string layer;
+
+    bool operator==(const BlockObstacle&) const = default;
+};
+
 /// Consecutive layers of one kind.
 struct LayerRun {
     int kind = 0;  // index in Workload::kinds
@@ -222,10 +231,11 @@ struct Workload {
     }
     /// Returns whether tensor parallelism of this degree can divide all blocks. Captured networks cannot be divided.
     bool splits_by(int tp) const;
-    /// Return the quantity, with its block and layer, that a degree of parallelism does not divide; empty if there is none.
-    std::string undivided_text(int tp) const;
-    std::string unshared_text(const ParallelPlan& plan) const;
-    std::string undivided_experts_text(int ep) const;
+    /// Return the first block, with its layer, that a degree of parallelism does not divide. Captured networks have no blocks.
+    std::optional<BlockObstacle> undivided(int tp) const;
+    std::optional<BlockObstacle> unshared(const ParallelPlan& plan) const;
+    std::optional<BlockObstacle> undivided_experts(int ep) const;
+    std::optional<BlockObstacle> undivided_columns(int etp) const;
 
 private:
     /// Calls visit(kernel) for each block with an attention kernel of this (const) workload.

@@ -11,10 +11,7 @@ std::variant<std::vector<Chunk>, Infeasible> even_layout(int layers, int count, 
 {
     const int units = layers + (slots ? 2 : 0);  // embedding and loss head count as a layer each
     if (units < count) {
-        return Infeasible{Reason::layers_and_chunks,
-                          std::to_string(units) + " layer slots for " + std::to_string(count) +
-                              " chunks; lower pp or v",
-                          0.0};
+        return Infeasible{Conflict::slots_and_chunks, {{FactKey::slots, units}, {FactKey::chunks, count}}};
     }
     const int base = units / count;
     const int longer = units % count;
@@ -66,15 +63,12 @@ std::variant<std::vector<Chunk>, Infeasible> layout(int layers, const ParallelPl
         case LayerSplit::given: {
             const std::vector<Chunk>* chunks = given_layout(static_cast<std::size_t>(count), given);
             if (chunks == nullptr) {
-                return Infeasible{Reason::no_layout,
-                                  "none of the layouts has " + std::to_string(count) + " chunks", 0.0};
+                return Infeasible{Conflict::no_layout_given, {{FactKey::chunks, count}}};
             }
             const int laid_out = chunks->back().first_layer + chunks->back().layers;
             if (laid_out != layers) {
-                return Infeasible{Reason::no_layout,
-                                  "the layout has " + std::to_string(laid_out) + " layers, the network " +
-                                      std::to_string(layers),
-                                  0.0};
+                return Infeasible{Conflict::layout_and_layers,
+                                  {{FactKey::laid_out, laid_out}, {FactKey::layers, layers}}};
             }
             return *chunks;
         }

@@ -2,6 +2,7 @@
 
 /// Layers of pipeline chunks. docs/methods/step-graph.md.
 
+#include "model/plan/infeasible.hpp"
 #include "model/plan/plan.hpp"
 
 #include <span>

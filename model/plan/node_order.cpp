@@ -40,19 +40,16 @@ int standing_by(const ParallelPlan& plan) { return std::max(plan.spares, 0); }
 std::optional<Infeasible> node_problem(const ParallelPlan& plan, const Cluster& cluster)
 {
     if (plan.node_order != NodeOrder::as_listed && !cluster.nodes_listed()) {
-        return Infeasible{Reason::no_known_nodes,
-                          "node_order=" + std::string(name(plan.node_order)) +
-                              " needs slow_nodes in [cluster], or --nodes FILE",
-                          0.0};
+        return Infeasible{Conflict::no_known_nodes, {{FactKey::node_order, plan.node_order}}};
     }
     const int used = nodes_used(plan, cluster);
     const int held = used + standing_by(plan);
     if (plan.spares > 0 && held > cluster.nodes()) {
-        return Infeasible{Reason::spares_and_nodes,
-                          std::to_string(used) + " working nodes and " + std::to_string(plan.spares) +
-                              " spares, but the cluster has " + std::to_string(cluster.nodes()) +
-                              " nodes; use fewer spares or fewer GPUs",
-                          static_cast<double>(held - cluster.nodes())};
+        return Infeasible{.conflict = Conflict::spares_and_nodes,
+                          .facts = {{FactKey::used_nodes, used},
+                                    {FactKey::spares, plan.spares},
+                                    {FactKey::nodes, cluster.nodes()}},
+                          .miss = static_cast<double>(held - cluster.nodes())};
     }
     return std::nullopt;
 }

@@ -111,58 +111,60 @@ ParallelPlan plan_of_building(ParallelPlan plan, const Cluster& cluster)
 
 std::optional<Infeasible> local_updates_problem(const ParallelPlan& plan, const Cluster& cluster)
 {
-    if (plan.local_steps == 1 || (plan.crossing == Crossing::dp && buildings_of(plan, cluster) > 1)) {
+    if (plan.local_steps == 1) {
         return std::nullopt;
     }
-    const std::string what = "local_steps=" + std::to_string(plan.local_steps);
-    return Infeasible{Reason::local_steps,
-                      plan.crossing == Crossing::dp
-                          ? what + " on " + std::to_string(plan.gpus()) + " GPUs in one building of " +
-                                std::to_string(cluster.building_gpus())
-                          : what + " needs crossing=dp",
-                      0.0};
+    if (plan.crossing != Crossing::dp) {
+        return Infeasible{Conflict::local_steps_and_crossing, {{FactKey::local_steps, plan.local_steps}}};
+    }
+    if (buildings_of(plan, cluster) > 1) {
+        return std::nullopt;
+    }
+    return Infeasible{Conflict::local_steps_and_gpus,
+                      {{FactKey::local_steps, plan.local_steps},
+                       {FactKey::gpus, plan.gpus()},
+                       {FactKey::building_gpus, cluster.building_gpus()}}};
 }
 
 std::optional<Infeasible> placement_problem(const ParallelPlan& plan, const Cluster& cluster)
 {
-    const auto say = [](const std::string& detail) { return Infeasible{Reason::crossing, detail, 0.0}; };
     if (plan.crossing == Crossing::by_order) {
         return std::nullopt;
     }
     const int building = cluster.building_gpus();
-    const std::string crossing = "crossing=" + std::string(name(plan.crossing));
     if (building == 0) {
-        return say(crossing +
-                   " on a cluster of one building; give a tier an `aggregate`, or use crossing=by-order");
+        return Infeasible{Conflict::one_building, {{FactKey::crossing, plan.crossing}}};
     }
     if (plan.crossing == Crossing::none) {
-        return plan.gpus() <= building
-                   ? std::nullopt
-                   : std::optional(say(std::to_string(plan.gpus()) + " GPUs in a building of " +
-                                       std::to_string(building) + "; let dp or pp cross, or use fewer GPUs"));
+        if (plan.gpus() <= building) {
+            return std::nullopt;
+        }
+        return Infeasible{Conflict::gpus_and_building,
+                          {{FactKey::gpus, plan.gpus()}, {FactKey::building_gpus, building}}};
     }
     const int buildings = buildings_of(plan, cluster);
     if (buildings == 1) {
         return std::nullopt;
     }
-    const int whole = plan.crossing == Crossing::dp ? plan.dp : plan.pp;
-    const std::string over = " over " + std::to_string(buildings) + " buildings";
-    if (whole % buildings != 0) {
-        return say((plan.crossing == Crossing::dp ? "dp=" : "pp=") + std::to_string(whole) + over +
-                   ": every building needs an equal share");
+    const bool replicas_cross = plan.crossing == Crossing::dp;
+    if (replicas_cross && plan.dp % buildings != 0) {
+        return Infeasible{Conflict::replicas_and_buildings,
+                          {{FactKey::dp, plan.dp}, {FactKey::buildings, buildings}}};
+    }
+    if (!replicas_cross && plan.pp % buildings != 0) {
+        return Infeasible{Conflict::stages_and_buildings,
+                          {{FactKey::pp, plan.pp}, {FactKey::buildings, buildings}}};
     }
     if (plan.gpus() / buildings % cluster.gpus_per_node() != 0) {
-        return say(std::to_string(plan.gpus()) + " GPUs" + over + ": every building needs whole nodes");
+        return Infeasible{Conflict::nodes_and_buildings,
+                          {{FactKey::gpus, plan.gpus()}, {FactKey::buildings, buildings}}};
     }
     const BarrierWidths widths = barrier_widths(plan);
-    if (plan.crossing == Crossing::dp && plan.dp / buildings % widths.replicas() != 0) {
-        return say(
-            "replicas that communicate in every layer would be in different buildings; use sharding=zero1, a "
-            "lower ep, or "
-            "crossing=pp");
+    if (replicas_cross && plan.dp / buildings % widths.replicas() != 0) {
+        return Infeasible{Conflict::replicas_that_share_layers};
     }
-    if (plan.crossing != Crossing::dp && plan.model_copies() > 1) {
-        return say("dualpipe keeps copies of a stage at both ends of the pipeline; use crossing=dp");
+    if (!replicas_cross && plan.model_copies() > 1) {
+        return Infeasible{Conflict::copies_at_both_ends};
     }
     return std::nullopt;
 }

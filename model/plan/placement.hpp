@@ -3,6 +3,7 @@
 /// Placement of stages and replicas on GPUs: the order of the dimensions, and the dimension that crosses buildings.
 
 #include "model/hardware/hardware.hpp"
+#include "model/plan/infeasible.hpp"
 #include "model/plan/plan.hpp"
 
 #include <optional>

@@ -8,10 +8,6 @@ namespace prismopt {
 
 namespace {
 
-Infeasible refused(const std::string& why) { return {Reason::given_orders, why, 0.0}; }
-
-std::string on_rank(std::size_t rank) { return "rank " + std::to_string(rank) + ": "; }
-
 /// What tasks make: the activations of a part's forward, the gradient of its input, the gradient of its weights.
 enum class Result { activations, input_gradient, weight_gradient };
 constexpr std::array results{Result::activations, Result::input_gradient, Result::weight_gradient};
@@ -43,23 +39,25 @@ public:
     std::variant<TaskOrders, Infeasible> run()
     {
         if (orders_.size() != static_cast<std::size_t>(shape_.stages)) {
-            return refused("orders of " + std::to_string(orders_.size()) + " ranks, but pp=" +
-                           std::to_string(shape_.stages) + "; give one line per rank, or change pp");
+            return Infeasible{Conflict::ranks_and_stages,
+                              {{FactKey::ranks, orders_.size()}, {FactKey::pp, shape_.stages}}};
         }
         TaskOrders on_stages(orders_.size());
         for (std::size_t rank = 0; rank < orders_.size(); ++rank) {
             on_stages[rank].reserve(orders_[rank].size());
             for (std::size_t at = 0; at < orders_[rank].size(); ++at) {
-                if (const std::string why = take(rank, at, on_stages[rank]); !why.empty()) {
-                    return refused(on_rank(rank) + task_name(orders_[rank][at]) + " " + why);
+                if (auto why = take(rank, at, on_stages[rank])) {
+                    return *std::move(why);
                 }
             }
         }
-        std::string why = missing();
-        if (why.empty()) {
-            why = circle();
+        if (auto why = missing()) {
+            return *std::move(why);
         }
-        return why.empty() ? std::variant<TaskOrders, Infeasible>(std::move(on_stages)) : refused(why);
+        if (auto why = circle()) {
+            return *std::move(why);
+        }
+        return on_stages;
     }
 
 private:
@@ -68,11 +66,15 @@ private:
         return made_[(static_cast<std::size_t>(result) * parts_ + part) * shape_.microbatches + microbatch];
     }
 
-    std::string plan_text() const
+    /// A conflict of the task at a place of the orders, with more facts.
+    Infeasible refused(Conflict conflict, const Place& place, std::initializer_list<Fact> more = {}) const
     {
-        return "schedule=" + std::string(name(shape_.schedule)) + " pp=" + std::to_string(shape_.stages) +
-               " v=" + std::to_string(shape_.chunks);
+        Infeasible why{conflict, {{FactKey::rank, place.rank}, {FactKey::task, task_at(place)}}};
+        why.facts.insert(why.facts.end(), more);
+        return why;
     }
+
+    std::string task_at(const Place& place) const { return task_name(orders_[place.rank][place.at]); }
 
     /// The position of a task, by the stage that is to hold it.
     std::optional<StageChunk> position_of(int part, int microbatch) const
@@ -91,19 +93,22 @@ private:
         return std::nullopt;
     }
 
-    /// Notes a task; says why it cannot be there.
-    std::string take(std::size_t rank, std::size_t at, std::vector<Task>& order)
+    /// Notes a task; returns why it cannot be there.
+    std::optional<Infeasible> take(std::size_t rank, std::size_t at, std::vector<Task>& order)
     {
         const PartTask& task = orders_[rank][at];
+        const Place here{static_cast<int>(rank), at};
+        const Fact schedule(FactKey::schedule, shape_.schedule);
+        const Fact stages(FactKey::pp, shape_.stages);
+        const Fact chunks(FactKey::chunks, shape_.chunks);
         if (task.part < 0 || task.part >= parts_) {
-            return "refers to stage " + std::to_string(task.part) + ", but " + plan_text() +
-                   " cuts the network into " + std::to_string(parts_) + " (0 .. " +
-                   std::to_string(parts_ - 1) + ")";
+            return refused(Conflict::task_of_no_stage, here,
+                           {{FactKey::stage, task.part}, schedule, stages, chunks, {FactKey::parts, parts_}});
         }
         if (task.microbatch < 0 || task.microbatch >= shape_.microbatches) {
-            return "refers to microbatch " + std::to_string(task.microbatch) + ", but the plan has " +
-                   std::to_string(shape_.microbatches) + " (0 .. " + std::to_string(shape_.microbatches - 1) +
-                   ")";
+            return refused(Conflict::task_of_no_microbatch, here,
+                           {{FactKey::microbatch, task.microbatch},
+                            {FactKey::microbatches, shape_.microbatches}});
         }
         int chunk = 0;
         const auto held = [&] {
@@ -115,22 +120,19 @@ private:
             ++chunk;
         }
         if (chunk == shape_.chunks) {
-            return "belongs to rank " + std::to_string(position_of(task.part, task.microbatch)->stage) +
-                   " with " + plan_text() +
-                   "; choose a schedule that assigns stages to ranks as the file does (interleaved: in "
-                   "loops, zb_v: in a V)";
+            const int owner = position_of(task.part, task.microbatch)->stage;
+            return refused(Conflict::task_of_other_rank, here,
+                           {{FactKey::owner, owner}, schedule, stages, chunks});
         }
         if (task.pass == Pass::paired_backward &&
             (shape_.chunks != 2 || order.empty() || order.back().pass != Pass::paired_forward ||
              order.back().chunk == chunk)) {
-            return "overlaps a forward pass, which is supported only between the two chunks of a stage; list "
-                   "them one after the "
-                   "other";
+            return refused(Conflict::pair_of_one_chunk, here);
         }
         const std::vector<PartTask>& row = orders_[rank];
         if (task.pass == Pass::paired_forward &&
             (at + 1 == row.size() || row[at + 1].pass != Pass::paired_backward)) {
-            return "overlaps a backward pass that does not come next; list it right after";
+            return refused(Conflict::pair_without_backward, here);
         }
         for (const Result result : results) {
             if (!makes(task.pass, result)) {
@@ -138,18 +140,18 @@ private:
             }
             Place& place = maker(result, task.part, task.microbatch);
             if (place.rank >= 0) {
-                const PartTask& before = orders_[place.rank][place.at];
-                return before.pass == task.pass ? "is listed twice; remove one"
-                                                : "repeats " + task_name(before) + "; remove one";
+                return orders_[place.rank][place.at].pass == task.pass
+                           ? refused(Conflict::task_twice, here)
+                           : refused(Conflict::task_repeats, here, {{FactKey::repeated, task_at(place)}});
             }
-            place = {static_cast<int>(rank), at};
+            place = here;
         }
         order.push_back(
             {task.pass, static_cast<std::uint16_t>(chunk), static_cast<std::uint16_t>(task.microbatch)});
-        return {};
+        return std::nullopt;
     }
 
-    std::string missing()
+    std::optional<Infeasible> missing()
     {
         constexpr std::array passes{Pass::forward, Pass::input_gradient, Pass::weight_gradient};
         for (const Result result : results) {
@@ -158,15 +160,16 @@ private:
                     if (maker(result, part, microbatch).rank < 0) {
                         const PartTask task{passes[static_cast<std::size_t>(result)], part, microbatch};
                         const int rank = position_of(part, microbatch)->stage;
-                        return on_rank(rank) + task_name(task) + " is missing" +
-                               (result == Result::activations ? "" : ", and no B includes it") +
-                               "; the plan has " + std::to_string(shape_.microbatches) +
-                               " microbatches, each with F, and B or I and W, on every stage";
+                        return Infeasible{result == Result::activations ? Conflict::forward_missing
+                                                                        : Conflict::gradient_missing,
+                                          {{FactKey::rank, rank},
+                                           {FactKey::task, task_name(task)},
+                                           {FactKey::microbatches, shape_.microbatches}}};
                     }
                 }
             }
         }
-        return {};
+        return std::nullopt;
     }
 
     /// The tasks whose results a task needs.
@@ -188,7 +191,7 @@ private:
     }
 
     /// Runs the orders; where they stand still, the circle of ranks that wait for each other.
-    std::string circle()
+    std::optional<Infeasible> circle()
     {
         std::vector<std::size_t> next(orders_.size(), 0);
         const auto waits_for = [&](std::size_t rank) -> std::optional<Place> {
@@ -215,25 +218,29 @@ private:
             ++rank;
         }
         if (rank == orders_.size()) {
-            return {};
+            return std::nullopt;
         }
         std::vector<bool> seen(orders_.size(), false);
         while (!seen[rank]) {  // from any that stands still into the circle
             seen[rank] = true;
             rank = waits_for(rank)->rank;
         }
-        std::string text = "tasks wait for each other in a cycle";
+        Infeasible cycle{
+            Conflict::tasks_in_cycle};  // per rank of it: what it waits for and what comes before that
         const std::size_t first = rank;
         do {
             const Place need = *waits_for(rank);
-            const PartTask& at = orders_[need.rank][next[need.rank]];
-            text += (rank == first ? ": rank " : "; rank ") + std::to_string(rank) + "'s " +
-                    task_name(orders_[rank][next[rank]]) + " waits for rank " + std::to_string(need.rank) +
-                    "'s " + task_name(orders_[need.rank][need.at]) +
-                    (need.at == next[need.rank] ? "" : ", which comes after " + task_name(at));
+            const std::string waiting = task_name(orders_[rank][next[rank]]);
+            cycle.facts.insert(cycle.facts.end(), {{FactKey::rank, rank},
+                                                   {FactKey::task, waiting},
+                                                   {FactKey::waits_for_rank, need.rank},
+                                                   {FactKey::waits_for, task_at(need)}});
+            if (need.at != next[need.rank]) {
+                cycle.facts.emplace_back(FactKey::after, task_name(orders_[need.rank][next[need.rank]]));
+            }
             rank = need.rank;
         } while (rank != first);
-        return text + "; move one of them";
+        return cycle;
     }
 
     const ScheduleShape& shape_;

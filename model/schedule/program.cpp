@@ -122,7 +122,7 @@ public:
             left -= count;
         } while (count > 0);
         if (left > 0) {
-            return Infeasible{Reason::deadlock, std::to_string(left) + " tasks wait for each other", 0.0};
+            return Infeasible{Conflict::tasks_wait, {{FactKey::tasks, left}}};
         }
         program->longest_wait = *std::max_element(program->fed_by.begin(), program->fed_by.end());
         program->repeats = find_repeats(program->ops, program->fed_by, shape_.stages);

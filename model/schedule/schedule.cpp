@@ -24,18 +24,16 @@ const ScheduleRule& rule(Schedule schedule)
     return by_schedule[static_cast<std::size_t>(schedule)];
 }
 
-std::string wrong_chunks(const ScheduleShape& shape)
+std::optional<Conflict> wrong_chunks(const ScheduleShape& shape)
 {
-    const int chunks = facts_of(shape.schedule).chunks;
-    const std::string schedule(name(shape.schedule));
-    if (chunks == 0) {
-        return shape.chunks > 1 ? "" : schedule + " needs pp > 1 and v > 1; use 1f1b";
+    if (runs_chunks(shape.schedule, shape.chunks)) {
+        return std::nullopt;
     }
-    if (shape.chunks == chunks) {
-        return {};
+    switch (facts_of(shape.schedule).chunks) {
+        case 0: return Conflict::needs_stages_and_chunks;
+        case 1: return Conflict::needs_one_chunk;
+        default: return Conflict::needs_two_chunks;
     }
-    return chunks == 1 ? schedule + " has one chunk per stage; set v=1 or use interleaved"
-                       : schedule + " has two chunks per stage; set v=2";
 }
 
 /// Tasks and random keys number microbatches, stages and chunks in 16 bits; a program of 2^25 tasks takes 1.6 GB.
@@ -54,23 +52,25 @@ std::optional<Infeasible> undefined(const ScheduleShape& shape)
     const std::int64_t tasks = static_cast<std::int64_t>(shape.microbatches) * shape.stages * shape.chunks;
     if (shape.microbatches > longest_index || shape.stages > longest_index || shape.chunks > longest_index ||
         tasks > most_tasks) {
-        return Infeasible{Reason::pipeline_too_long,
-                          std::to_string(shape.microbatches) + " microbatches on " +
-                              std::to_string(shape.stages) +
-                              " stages; use a larger microbatch or more replicas",
-                          0.0};
+        return Infeasible{Conflict::pipeline_too_long,
+                          {{FactKey::microbatches, shape.microbatches}, {FactKey::stages, shape.stages}}};
     }
-    std::string why = wrong_chunks(shape);
-    if (why.empty() && shape.stages == 1 && !facts_of(shape.schedule).one_stage) {
-        why = std::string(name(shape.schedule)) + " needs pp > 1; use 1f1b";
+    const Facts schedule{{FactKey::schedule, shape.schedule}};
+    if (const auto conflict = wrong_chunks(shape)) {
+        return Infeasible{*conflict, schedule};
     }
-    if (const auto refusal = rule(shape.schedule).refusal; why.empty() && refusal != nullptr) {
-        why = refusal(shape);
+    if (shape.stages == 1 && !facts_of(shape.schedule).one_stage) {
+        return Infeasible{Conflict::needs_stages, schedule};
     }
-    if (why.empty() && shape.group != 0 && !facts_of(shape.schedule).groups) {
-        why = std::string(name(shape.schedule)) + " has no group; remove group or use interleaved";
+    if (const auto refusal = rule(shape.schedule).refusal; refusal != nullptr) {
+        if (auto why = refusal(shape)) {
+            return why;
+        }
     }
-    return why.empty() ? std::nullopt : std::optional<Infeasible>({Reason::schedule_undefined, why, 0.0});
+    if (shape.group != 0 && !facts_of(shape.schedule).groups) {
+        return Infeasible{Conflict::has_no_group, schedule};
+    }
+    return std::nullopt;
 }
 
 std::variant<TaskOrders, Infeasible> task_orders(const ScheduleShape& shape)

@@ -5,6 +5,7 @@
 /// A schedule is a row in a table of model/schedule/orders/: a function that orders the tasks of one stage, the placement of its
 /// chunks in the network, and the bubble and memory that its paper states.
 
+#include "model/plan/infeasible.hpp"
 #include "model/plan/plan.hpp"
 #include "model/schedule/orders/tasks.hpp"
 

@@ -5,6 +5,7 @@
 #include "io/scenario/constants/catalog_discrepancy.hpp"
 #include "io/scenario/sections/catalog.hpp"
 #include "io/scenario/sections/software.hpp"
+#include "io/words/infeasible_text.hpp"
 #include "model/base/powers.hpp"
 #include "model/network/network.hpp"
 #include "model/predictor.hpp"
@@ -149,7 +150,7 @@ std::variant<CheckedRun, std::string> judge(const MeasuredRun& run, const NoiseT
     try {
         auto checked = check(run, noise, fit);
         if (const auto* refusal = std::get_if<Infeasible>(&checked)) {
-            return refusal->text();
+            return infeasible_text(*refusal);
         }
         auto& result = std::get<CheckedRun>(checked);
         if (!run.out_of_memory && !(std::isfinite(result.predicted_s) && result.predicted_s > 0.0)) {

@@ -4,6 +4,7 @@
 #include "io/base/input_error.hpp"
 #include "io/scenario/catalog_facts.hpp"
 #include "io/traces/collective_table.hpp"
+#include "io/words/trace_text.hpp"
 #include "model/hardware/collective.hpp"
 #include "model/hardware/machine_constants.hpp"
 #include "model/network/extent.hpp"
@@ -261,7 +262,7 @@ std::vector<CollectiveComparison> compare_collectives(const Cluster& cluster, co
     }
     for (const Fault& fault : faults) {
         log_warning(fmt::format("{}:{}: {} rows with {} are skipped", path, fault.first_line, fault.count,
-                                fault.reason));
+                                fault_text(fault)));
     }
     return all;
 }

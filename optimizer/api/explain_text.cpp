@@ -1,3 +1,4 @@
+#include "io/words/infeasible_text.hpp"
 #include "optimizer/api/explain.hpp"
 
 #include "io/base/aligned.hpp"
@@ -91,7 +92,7 @@ Json json_of(const Explanation& of)
               {"design", design_text(of.prediction.plan, of.prediction.space)},
               {"software", of.prediction.software},
               {"feasible", !p.infeasible.has_value()},
-              {"reason", p.infeasible ? p.infeasible->text() : ""}};
+              {"reason", p.infeasible ? infeasible_text(*p.infeasible) : ""}};
     if (of.stages.empty()) {
         return json;
     }
@@ -119,11 +120,11 @@ std::string plan_text(const Explanation& of)
                             fmt::join(plan.lacking, ", "));
     }
     if (p.infeasible) {
-        text += fmt::format("infeasible: {}\n", p.infeasible->text());
+        text += fmt::format("infeasible: {}\n", infeasible_text(*p.infeasible));
     }
     if (plan.may_not_fit) {
-        text +=
-            fmt::format("may not fit ({}): {}\n", chance_text(p.fit_probability), plan.may_not_fit->detail);
+        text += fmt::format("may not fit ({}): {}\n", chance_text(p.fit_probability),
+                            detail_text(*plan.may_not_fit));
     }
     if (!of.stages.empty()) {
         text += fmt::format("mean step {}{} (95 % {} to {} with the error of the model)\n",

@@ -4,6 +4,7 @@
 #include "io/scenario/catalog_facts.hpp"
 #include "io/scenario/gpu_price.hpp"
 #include "io/toml/nearest.hpp"
+#include "io/words/infeasible_text.hpp"
 #include "model/plan/phase.hpp"
 #include "optimizer/api/plans.hpp"
 #include "optimizer/program/release.hpp"
@@ -61,7 +62,7 @@ Launch StudyLaunches::feasible_launch(std::uint64_t number, int phase, const std
     auto made = launch(number, phase, stem);
     if (const auto* refusal = std::get_if<Infeasible>(&made)) {
         throw InfeasiblePlan(*refusal, fmt::format("--point {} is infeasible: {}; choose another point",
-                                                   number, refusal->text()));
+                                                   number, infeasible_text(*refusal)));
     }
     return std::get<Launch>(std::move(made));
 }
@@ -102,7 +103,7 @@ std::variant<Launch, Infeasible> StudyLaunches::launch(std::uint64_t number, int
     };
     auto compiled = compile(setting);
     const auto* lacks = std::get_if<Infeasible>(&compiled);
-    if (lacks != nullptr && lacks->reason == Reason::out_of_memory) {  // it may fit
+    if (lacks != nullptr && lacks->reason() == Reason::out_of_memory) {  // it may fit
         setting.memory_limit = least_limit(setting.memory_limit);
         compiled = compile(setting);
     }

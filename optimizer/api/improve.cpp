@@ -3,6 +3,7 @@
 #include "io/base/input_error.hpp"
 #include "io/report/breakdown_text.hpp"
 #include "io/scenario/constants/catalog_discrepancy.hpp"
+#include "io/words/infeasible_text.hpp"
 #include "model/base/statistics.hpp"
 #include "model/calibration/posterior/posterior_draws.hpp"
 #include "model/plan_rules.hpp"
@@ -262,7 +263,7 @@ Improvement improve(const ChosenPlan& today, const ImproveRequest& request)
     const StudyModel model(scenario, tables_of(scenario, {today.plan}));
     Problem problem = model.problem;
     if (const auto why = structural_problem(today.plan, problem)) {
-        throw InfeasiblePlan(*why, "today's plan is infeasible: " + why->text() +
+        throw InfeasiblePlan(*why, "today's plan is infeasible: " + infeasible_text(*why) +
                                        "; give the plan that runs with --design");
     }
     NearPlans near = near_plans(today.plan, scenario, problem,

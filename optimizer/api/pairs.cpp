@@ -5,6 +5,7 @@
 #include "io/report/question_answer.hpp"
 #include "io/report/study_notes.hpp"
 #include "io/scenario/constants/catalog_discrepancy.hpp"
+#include "io/words/infeasible_text.hpp"
 #include "model/base/statistics.hpp"
 #include "model/objective.hpp"
 #include "optimizer/accuracy/step_gradients.hpp"
@@ -47,10 +48,9 @@ StepError error_of(const ChosenPlan& chosen, const FittedModel& fitted)
     if (!compiled_without_limit(setting, plan)) {
         PlanCompiler compiler(setting);
         const auto compiled = compiler.compile(plan, CompileFor::noise_free_step);
-        const auto* why = std::get_if<Infeasible>(&compiled);
-        const Infeasible reason = why == nullptr ? Infeasible{} : *why;
-        throw InfeasiblePlan(reason, "the errors of two plans go together only where both are feasible: " +
-                                         reason.text());
+        const auto& why = std::get<Infeasible>(compiled);
+        throw InfeasiblePlan(why, "the errors of two plans go together only where both are feasible: " +
+                                      infeasible_text(why));
     }
     return step_error(setting, plan, fitted);
 }

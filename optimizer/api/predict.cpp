@@ -12,6 +12,7 @@
 #include "io/scenario/reading/energy_of_work.hpp"
 #include "io/scenario/scenario_notes.hpp"
 #include "io/toml/reading_units.hpp"
+#include "io/words/infeasible_text.hpp"
 #include "model/network/network.hpp"
 #include "model/plan/node_order.hpp"
 #include "model/plan/phase.hpp"
@@ -44,7 +45,7 @@ std::shared_ptr<const PartOrders> given_orders(const std::string& path, const Pa
         const auto on_stages =
             orders_on_stages(schedule_shape(plan_in_phase(plan, phase), phase.global_batch), *orders);
         if (const auto* refusal = std::get_if<Infeasible>(&on_stages)) {
-            throw InputError(path + ": " + refusal->detail);
+            throw InputError(path + ": " + detail_text(*refusal));
         }
     }
     return orders;
@@ -204,7 +205,7 @@ struct PlanPredictor::State {
         : chosen(std::move(of)), model(chosen.scenario, std::move(tables))
     {
         compile(order);
-        if (infeasible && lacks_memory(infeasible->reason)) {
+        if (infeasible && lacks_memory(infeasible->reason())) {
             try_again();
         }
     }
@@ -254,7 +255,7 @@ struct PlanPredictor::State {
         const auto& plan_compiled = std::get<CompiledPlan>(compiled);
         auto orders = searched_orders(plan_compiled.graph, {most_held, plan_compiled.held_for_weights});
         if (const auto* refusal = std::get_if<Infeasible>(&orders)) {
-            throw InputError(fmt::format("--search-order {}: {}", most_held, refusal->detail));
+            throw InputError(fmt::format("--search-order {}: {}", most_held, detail_text(*refusal)));
         }
         model.problem.orders = std::make_shared<const PartOrders>(std::get<PartOrders>(std::move(orders)));
         return std::nullopt;
@@ -274,8 +275,8 @@ struct PlanPredictor::State {
     const CompiledRun& feasible_run() const
     {
         if (infeasible) {
-            throw InfeasiblePlan(*infeasible,
-                                 "the plan is infeasible: " + infeasible->text() + "; change the plan");
+            throw InfeasiblePlan(*infeasible, "the plan is infeasible: " + infeasible_text(*infeasible) +
+                                                  "; change the plan");
         }
         return *run;
     }
@@ -424,7 +425,7 @@ StepError PlanPredictor::step_error(const FittedModel& model) const
     if (!state_->run) {
         const Infeasible& why = *state_->infeasible;
         throw InfeasiblePlan(why, "the errors of two plans go together only where both are feasible: " +
-                                      why.text());
+                                      infeasible_text(why));
     }
     const Problem& problem = state_->model.problem;
     return prismopt::step_error(setting_of(problem, problem.phases.front()), state_->run->in_phase.front(),

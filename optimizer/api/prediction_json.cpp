@@ -1,3 +1,4 @@
+#include "io/words/infeasible_text.hpp"
 #include "optimizer/api/prediction_text.hpp"
 
 #include "io/base/json_number.hpp"
@@ -134,7 +135,7 @@ std::string prediction_json(const PlanPrediction& of)
     Json json{{"format", "prismopt predict"},
               {"format_version", format_version},
               {"feasible", !p.infeasible.has_value()},
-              {"reason", p.infeasible ? p.infeasible->text() : ""},
+              {"reason", p.infeasible ? infeasible_text(*p.infeasible) : ""},
               {"design", design_text(of.plan, of.space)},
               {"network", network_json(of.network)},
               {"software", of.software},
@@ -145,7 +146,7 @@ std::string prediction_json(const PlanPrediction& of)
         json["variant"] = of.variant;
     }
     if (of.may_not_fit) {
-        json["may_not_fit"] = of.may_not_fit->detail;
+        json["may_not_fit"] = detail_text(*of.may_not_fit);
     }
     if (p.infeasible || of.may_not_fit) {
         json["changes"] = changes_json(of.changes);
@@ -153,7 +154,7 @@ std::string prediction_json(const PlanPrediction& of)
     if (p.draws == 0) {
         return json.dump(2) + "\n";
     }
-    if (p.infeasible && p.infeasible->reason == Reason::out_of_memory) {
+    if (p.infeasible && p.infeasible->reason() == Reason::out_of_memory) {
         json["missing_bytes"] = p.memory.total().si - of.usable_bytes;
     }
     json.update(Json{{"gpus", p.gpus},

@@ -7,6 +7,7 @@
 #include "io/report/report.hpp"
 #include "io/report/result_text.hpp"
 #include "io/toml/reading_units.hpp"
+#include "io/words/infeasible_text.hpp"
 #include "optimizer/space/design_text.hpp"
 
 #include <fmt/format.h>
@@ -248,14 +249,14 @@ std::string plan_lines(const PlanPrediction& of)
     }
     const Prediction& p = of.prediction;
     if (p.infeasible) {
-        printed += fmt::format("infeasible: {}\n{}", p.infeasible->text(),
+        printed += fmt::format("infeasible: {}\n{}", infeasible_text(*p.infeasible),
                                single_changes_text(of.changes, "feasible"));
     }
     if (of.may_not_fit) {
         printed += fmt::format("may not fit ({}): {}\n{}", chance_text(p.fit_probability),
-                               of.may_not_fit->detail, single_changes_text(of.changes, "fit"));
+                               detail_text(*of.may_not_fit), single_changes_text(of.changes, "fit"));
     }
-    if (p.infeasible && p.infeasible->reason == Reason::out_of_host_memory) {
+    if (p.infeasible && p.infeasible->reason() == Reason::out_of_host_memory) {
         printed += fmt::format("With enough host memory, the plan would take:\n");
     } else if (p.infeasible && p.draws > 0) {
         printed += fmt::format("With {:.1f} GB more on each GPU, the plan would take:\n",

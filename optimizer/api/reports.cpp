@@ -9,6 +9,7 @@
 #include "io/report/subject.hpp"
 #include "io/results/stored_scenario.hpp"
 #include "io/toml/nearest.hpp"
+#include "io/words/infeasible_text.hpp"
 #include "model/plan/phase.hpp"
 #include "optimizer/api/pairs.hpp"
 #include "optimizer/improve/single_changes.hpp"
@@ -254,7 +255,8 @@ FrontPoint asked_subject(const Results& results, std::int64_t number)
     Predictor predictor(stored.problem(where));
     const auto compiled = predictor.compile(stored.plan(where));
     if (const auto* why = std::get_if<Infeasible>(&compiled)) {
-        throw InputError(fmt::format("--point {} is infeasible in this study: {}", index, why->text()));
+        throw InputError(
+            fmt::format("--point {} is infeasible in this study: {}", index, infeasible_text(*why)));
     }
     const auto& run = std::get<CompiledRun>(compiled);
     const Rung& rung = stored.scenario().search.confirm;

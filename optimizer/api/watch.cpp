@@ -2,6 +2,7 @@
 
 #include "io/base/input_error.hpp"
 #include "io/logs/log_reader.hpp"
+#include "io/words/infeasible_text.hpp"
 #include "model/base/statistics.hpp"
 #include "model/plan/phase.hpp"
 #include "model/plan_rules.hpp"
@@ -38,7 +39,7 @@ public:
         const auto bound = predictor.bound(plan_);
         if (const auto* refusal = std::get_if<Infeasible>(&bound)) {
             throw InfeasiblePlan(*refusal, fmt::format("--point {} is infeasible: {}; choose another point",
-                                                       index_, refusal->text()));
+                                                       index_, infeasible_text(*refusal)));
         }
         draws_ = predictor.sample(plan_, {0, rung_.fleets, rung_.steps}, sampler_);
         for (const std::vector<double>& phase : draws_) {

@@ -6,6 +6,7 @@
 #include "io/traces/calibration_json.hpp"
 #include "io/traces/calibration_toml.hpp"
 #include "io/traces/trace_files.hpp"
+#include "io/words/trace_text.hpp"
 #include "optimizer/commands/command.hpp"
 #include "optimizer/commands/output.hpp"
 #include "optimizer/program/log.hpp"
@@ -33,7 +34,7 @@ void tell_faults(const std::string& source, const std::vector<Fault>& faults,
 {
     for (const Fault& fault : faults) {
         log_warning(fmt::format("{}: {} rows with {} are skipped, the first in {} {}", source, fault.count,
-                                fault.reason, rows, fault.first_line));
+                                fault_text(fault), rows, fault.first_line));
     }
 }
 
@@ -54,7 +55,7 @@ void leave_out_absurd_rows(std::vector<Row>& rows, const std::string& source, st
         std::vector<std::string> reasons;
         reasons.reserve(faults.size());
         for (const Fault& fault : faults) {
-            reasons.push_back(fmt::format("{} with {}", fault.count, fault.reason));
+            reasons.push_back(fmt::format("{} with {}", fault.count, fault_text(fault)));
         }
         throw InputError(fmt::format(
             "{}: no valid measurement remains (excluded rows: {}); correct them, or measure again", source,
@@ -67,7 +68,7 @@ void refuse_problems(const Trace& trace)
     const std::vector<TraceProblem> found = problems(trace);
     if (!found.empty()) {
         throw InputError(
-            fmt::format("{}: {}{}", place(trace, found.front()), found.front().text,
+            fmt::format("{}: {}{}", place(trace, found.front()), problem_text(found.front(), trace),
                         found.size() > 1 ? fmt::format(" ({} more of this kind)", found.size() - 1) : ""));
     }
 }
@@ -152,7 +153,7 @@ void tell_set_back(const Trace& trace)
     if (!found.empty()) {
         log_warning(
             fmt::format("{}: {}{}; times within steps are used, times between steps are not",
-                        place(trace, found.front()), found.front().text,
+                        place(trace, found.front()), problem_text(found.front(), trace),
                         found.size() > 1 ? fmt::format(" ({} more of this kind)", found.size() - 1) : ""));
     }
 }
@@ -164,7 +165,7 @@ void tell_without_microbatch(const Trace& trace)
             fmt::format("{}: {}, the first here; they are treated as operations of the whole step; give each "
                         "an mb_id, or remove "
                         "the column",
-                        place(trace, problem), problem.text));
+                        place(trace, problem), problem_text(problem, trace)));
     }
 }
 
@@ -192,7 +193,7 @@ void note_collectives(const TraceFiles& files, Calibration& calibration)
 {
     for (const CollectiveTable& table : files.collective_tables) {
         if (!table.single_rank) {
-            calibration.notes.push_back(
+            calibration.notes.emplace_back(
                 fmt::format("{}: {}; prismopt components SCENARIO --measured FILE fits efficiency and "
                             "latency of [[cluster.tier]] to it",
                             table.benchmark, extremes(table)));
@@ -218,7 +219,7 @@ void note_unknown_names(const Trace& trace, Calibration& calibration)
         percent_text(unknown.share), unknown.names.size(), unknown.names.size() == 1 ? "" : "s",
         unknown.names.size() == 1 ? "" : "s", fmt::join(unknown.names.begin(), last, "; "),
         unknown.names.size() > most ? "; ..." : "");
-    calibration.notes.push_back(text);
+    calibration.notes.emplace_back(text);
     if (unknown.share >= small) {
         log_warning(trace.source + ": " + text);
     }
@@ -318,7 +319,7 @@ int calibrate_command(const std::vector<std::string>& words, const Call& call)
         note_unknown_names(files.trace, calibration);
         for (const std::string& note : files.notes) {
             log_warning(note);
-            calibration.notes.push_back(note);
+            calibration.notes.emplace_back(note);
         }
     }
     leave_out_absurd_rows(files.gpu_runs, files.gpu_source, files.gpu_faults);
@@ -357,7 +358,7 @@ int calibrate_command(const std::vector<std::string>& words, const Call& call)
     if (files.outages.empty() && !files.outage_source.empty()) {
         throw InputError(fmt::format(
             "{}: has {} events, none of which is a failure (the first: {}); give a list with failures",
-            files.outage_source, count_of(files.excluded_events), files.excluded_events.front().reason));
+            files.outage_source, count_of(files.excluded_events), fault_text(files.excluded_events.front())));
     }
     if (files.outages.empty()) {
         text +=

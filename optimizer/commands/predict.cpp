@@ -1,4 +1,5 @@
 #include "io/base/input_error.hpp"
+#include "io/words/infeasible_text.hpp"
 #include "optimizer/api/prediction_text.hpp"
 #include "optimizer/api/scenarios.hpp"
 #include "optimizer/commands/command.hpp"
@@ -48,7 +49,7 @@ void refuse_files(const po::variables_map& values, const Infeasible& why)
         if (values.count(option) > 0) {
             throw InfeasiblePlan(why, fmt::format("--{}: nothing is written because the plan is infeasible: "
                                                   "{}; change the plan or leave --{} out",
-                                                  option, why.text(), option));
+                                                  option, infeasible_text(why), option));
         }
     }
 }

@@ -1,5 +1,6 @@
 #include "optimizer/api/sensitivity.hpp"
 #include "io/base/input_error.hpp"
+#include "io/words/infeasible_text.hpp"
 #include "optimizer/commands/command.hpp"
 #include "optimizer/commands/output.hpp"
 
@@ -42,7 +43,7 @@ std::vector<std::string> names_in(const std::string& text)
                                           of_point  ? "--point:"
                                           : unnamed ? "without --design,"
                                                     : "--design:",
-                                          why.text(),
+                                          infeasible_text(why),
                                           example.empty()
                                               ? "change the plan"
                                               : fmt::format("write for example --design \"{}\"", example)));

@@ -1,5 +1,6 @@
 #include "optimizer/fit/least_squares.hpp"
 
+#include "io/words/infeasible_text.hpp"
 #include "model/step/compile/plan_compiler.hpp"
 #include "model/step/graph/mean_step.hpp"
 #include "optimizer/accuracy/model_interval.hpp"
@@ -39,7 +40,7 @@ double time_of(const FittedRow& row, const Machines& machines, const NoiseByProf
         {row.run.workload, row.run.phase(), cluster, noise.at(row.run.variability), no_memory_limit});
     const auto compiled = compiler.compile(row.run.plan, CompileFor::noise_free_step);
     if (const auto* refusal = std::get_if<Infeasible>(&compiled)) {
-        throw std::logic_error(row.run.row + ": " + refusal->detail);
+        throw std::logic_error(row.run.row + ": " + detail_text(*refusal));
     }
     return row.inflation * noise_free_step(std::get<CompiledPlan>(compiled).graph).step_s;
 }

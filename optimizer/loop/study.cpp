@@ -3,6 +3,7 @@
 #include "io/base/control_characters.hpp"
 #include "io/base/input_error.hpp"
 #include "io/report/legs_text.hpp"
+#include "io/report/outcome_text.hpp"
 #include "io/results/posix_file.hpp"
 #include "io/results/results_file.hpp"
 #include "io/toml/reading_units.hpp"
@@ -127,8 +128,8 @@ public:
           progress_(options.progress_every_s, options.progress_longest_s)
     {
         main_.strategy = std::move(plan.chosen.strategy);
-        if (!plan.chosen.why.empty()) {
-            log_info(fmt::format("strategy {}: {}", name_, plan.chosen.why));
+        if (plan.chosen.why) {
+            log_info(fmt::format("strategy {}: {}", name_, choice_text(*plan.chosen.why)));
         }
     }
 

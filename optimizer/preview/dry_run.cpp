@@ -1,6 +1,7 @@
 #include "optimizer/preview/dry_run.hpp"
 
 #include "io/base/percent.hpp"
+#include "io/report/outcome_text.hpp"
 #include "io/report/space_counts.hpp"
 #include "model/base/median.hpp"
 #include "model/base/parallel.hpp"
@@ -41,7 +42,7 @@ std::string about(const Estimated& e)
 std::string strategy_text(const StudyModel& model, const StudyPlan& plan)
 {
     std::string text = fmt::format("strategy {}{}\n", plan.chosen.name,
-                                   plan.chosen.why.empty() ? "" : ": " + plan.chosen.why);
+                                   plan.chosen.why ? ": " + choice_text(*plan.chosen.why) : "");
     if (tunes_hardware(model.scenario)) {
         text += fmt::format(
             "hardware tuning runs first: up to {} evaluations, which add hardware variants that are not "

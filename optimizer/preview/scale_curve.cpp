@@ -2,6 +2,7 @@
 
 #include "io/report/report.hpp"
 #include "io/results/results.hpp"
+#include "io/words/infeasible_text.hpp"
 #include "optimizer/study/study_model.hpp"
 
 #include <fmt/format.h>
@@ -128,7 +129,7 @@ ScaleCurve scale_curve(const Scenario& scenario, const ParallelPlan& plan, const
         Predictor predictor(model.problem);
         const auto bound = predictor.bound(scaled_plan);
         if (const auto* refusal = std::get_if<Infeasible>(&bound)) {
-            curve.left_out.push_back({gpus, refusal->text()});
+            curve.left_out.push_back({gpus, infeasible_text(*refusal)});
             continue;
         }
         const SamplerOptions sampler = model.sampler({Purpose::confirm});

@@ -1,6 +1,7 @@
 #include "optimizer/preview/space_estimate.hpp"
 
 #include "io/base/percent.hpp"
+#include "io/words/rejected_text.hpp"
 #include "model/base/statistics.hpp"
 #include "optimizer/preview/processor_time.hpp"
 #include "optimizer/study/worker.hpp"
@@ -177,7 +178,9 @@ std::string none_found_text(const SpaceEstimate& estimate)
                                    ? fmt::format(" exceeds the memory by {:.2f} GB", rejected.miss / 1e9)
                                    : "";
         text += fmt::format("\n  {}: {}", rejected.reason, grouped(rejected.count));
-        text += rejected.nearest.empty() ? "" : fmt::format("; the closest plan{}: {}", by, rejected.nearest);
+        text += rejected.nearest.empty()
+                    ? ""
+                    : fmt::format("; the closest plan{}: {}", by, nearest_text(rejected));
     }
     return text;
 }

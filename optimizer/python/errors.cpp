@@ -1,3 +1,4 @@
+#include "io/words/infeasible_text.hpp"
 #include "optimizer/python/bindings.hpp"
 
 #include "io/base/input_error.hpp"
@@ -108,7 +109,7 @@ void raise_infeasible_plan(const InfeasiblePlan& error)
     const py::object raised =
         py::reinterpret_borrow<py::object>(exceptions.infeasible_plan)(of_arguments(error.what()));
     raised.attr("reason") = error.why().category();
-    raised.attr("detail") = error.why().detail;
+    raised.attr("detail") = detail_text(error.why());
     PyErr_SetObject(exceptions.infeasible_plan, raised.ptr());
 }
 

@@ -1,3 +1,4 @@
+#include "io/words/infeasible_text.hpp"
 #include "optimizer/python/bindings.hpp"
 
 #include "io/base/input_error.hpp"
@@ -37,7 +38,7 @@ public:
     void add_infeasible(const Infeasible& why)
     {
         reasons_.push_back(why.category());
-        details_.push_back(why.detail);
+        details_.push_back(detail_text(why));
         for (std::vector<double>& column : columns_) {
             column.push_back(not_a_number);
         }

@@ -1,3 +1,4 @@
+#include "io/words/infeasible_text.hpp"
 #include "optimizer/python/bindings.hpp"
 
 #include "io/base/input_error.hpp"
@@ -92,7 +93,8 @@ Texts sensitivity_of_plan(const Plan& plan, int draws, double faster, int pairs,
             with_draws({.percent = faster, .pairs = pairs, .only = only}, draws);
         const auto found = sensitivity_of(plan.chosen, options);
         if (const auto* why = std::get_if<Infeasible>(&found)) {
-            throw InfeasiblePlan(*why, "the plan is infeasible: " + why->text() + "; change the plan");
+            throw InfeasiblePlan(*why,
+                                 "the plan is infeasible: " + infeasible_text(*why) + "; change the plan");
         }
         const SensitivityOf of{plan.chosen.scenario, plan.chosen.plan, options};
         const auto& effects = std::get<Sensitivity>(found);

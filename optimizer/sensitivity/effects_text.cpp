@@ -5,6 +5,7 @@
 #include "io/report/report.hpp"
 #include "io/results/results.hpp"
 #include "io/toml/reading_units.hpp"
+#include "io/words/infeasible_text.hpp"
 #include "optimizer/sensitivity/worth_text.hpp"
 #include "optimizer/space/design_text.hpp"
 
@@ -64,7 +65,8 @@ std::string head(const std::string& of)
 std::string row(const Effect& effect, const Consequence& plan)
 {
     if (effect.consequence.infeasible) {
-        return fmt::format("{:<26} infeasible: {}", effect.name, effect.consequence.infeasible->text());
+        return fmt::format("{:<26} infeasible: {}", effect.name,
+                           infeasible_text(*effect.consequence.infeasible));
     }
     const Differences& d = effect.difference;
     const double run_percent = percent * value_of(plan, Figure::training_p99);
@@ -99,7 +101,7 @@ std::string pair_row(const Pair& pair, const Sensitivity& found)
     const Effect& b = found.effects[pair.b];
     const std::string names = fmt::format("{} & {}", labelled(a), labelled(b));
     if (pair.infeasible) {
-        return fmt::format("{:<56} infeasible: {}", names, pair.infeasible->text());
+        return fmt::format("{:<56} infeasible: {}", names, infeasible_text(*pair.infeasible));
     }
     return fmt::format("{:<56} {:>9.3g} {:>9.3g} {:>9.3g} {:>+12.3g} {}", names,
                        at(a.difference, Figure::p99).value / ms, at(b.difference, Figure::p99).value / ms,
@@ -123,7 +125,7 @@ nlohmann::json to_json(const Effect& effect, const Cluster& cluster)
     nlohmann::json json{{"kind", effect_kind_names[static_cast<std::size_t>(effect.kind)]},
                         {"name", effect.name}};
     if (effect.consequence.infeasible) {
-        json["infeasible"] = effect.consequence.infeasible->text();
+        json["infeasible"] = infeasible_text(*effect.consequence.infeasible);
         return json;
     }
     json["change"] = to_json(effect.difference);
@@ -206,7 +208,7 @@ nlohmann::json sensitivity_json(const Sensitivity& found, const SensitivityOf& o
                              effect_kind_names[static_cast<std::size_t>(found.effects[pair.b].kind)]}},
                            {"names", {a.name, found.effects[pair.b].name}}};
         if (pair.infeasible) {
-            row["infeasible"] = pair.infeasible->text();
+            row["infeasible"] = infeasible_text(*pair.infeasible);
         } else {
             row["joint"] = to_json(pair.joint);
             row["interaction"] = to_json(pair.interaction);

@@ -90,7 +90,7 @@ ParameterWorth worth_along(const HardwareParameter& parameter, const std::vector
     for (std::size_t i = 0; i < values.size(); ++i) {
         result.uses.push_back(use_of(*consequences[i], of));
         levels.push_back({values[i] / unit_of(parameter.target).si, result.uses.back()});
-        result.infeasible.push_back(consequences[i]->infeasible ? consequences[i]->infeasible->text() : "");
+        result.infeasible.push_back(consequences[i]->infeasible);
     }
     result.curve = break_even_curve(levels, base, of.price, price_of(parameter));
     return result;
@@ -233,7 +233,7 @@ void evaluate_pairs(const DrawnPlan& drawn, HardwareWorth& worth)
     for (std::size_t i = 0; i < joint.size(); ++i) {
         WorthPair& pair = worth.pairs[i];
         if (joint[i].infeasible) {
-            pair.infeasible = joint[i].infeasible->text();
+            pair.infeasible = joint[i].infeasible;
             continue;
         }
         const MachineUse together = use_of(joint[i], worth);

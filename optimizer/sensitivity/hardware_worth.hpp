@@ -7,6 +7,7 @@
 #include "model/sensitivity.hpp"
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,8 +18,8 @@ struct ParameterWorth {
     HardwareParameter parameter;
     bool knob = false;  // a [[knob]] gives the values; otherwise only the step of the what-if
     BreakEvenCurve curve;
-    std::vector<MachineUse> uses;         // [point of the curve]
-    std::vector<std::string> infeasible;  // [point]: why; empty: feasible
+    std::vector<MachineUse> uses;                       // [point of the curve]
+    std::vector<std::optional<Infeasible>> infeasible;  // [point]
 };
 
 /// Two parameters changed together.
@@ -27,12 +28,12 @@ struct WorthPair {
     std::size_t b = 0;
     std::size_t point_a = 0;
     std::size_t point_b = 0;
-    std::string infeasible;  // why; the estimates are then empty
-    Estimate joint;          // USD per GPU-hour
-    Estimate interaction;    // joint minus the sum of both alone
+    std::optional<Infeasible> infeasible;  // the estimates are then empty
+    Estimate joint;                        // USD per GPU-hour
+    Estimate interaction;                  // joint minus the sum of both alone
 
     /// Whether the interval of the interaction excludes zero.
-    bool interacts() const { return infeasible.empty() && (interaction.low > 0.0 || interaction.high < 0.0); }
+    bool interacts() const { return !infeasible && (interaction.low > 0.0 || interaction.high < 0.0); }
 };
 
 struct HardwareWorth {

@@ -6,6 +6,7 @@
 #include "io/report/csv_text.hpp"
 #include "io/scenario/figure_origin.hpp"
 #include "io/toml/reading_units.hpp"
+#include "io/words/infeasible_text.hpp"
 #include "optimizer/sensitivity/effects.hpp"
 
 #include <fmt/format.h>
@@ -53,13 +54,15 @@ std::string table_head(const HardwareWorth& worth, const Scenario& scenario)
         "worth USD/h (95 %)", "% price", "per unit from the value above", "costs");
 }
 
+std::string reason_of(const std::optional<Infeasible>& why) { return why ? infeasible_text(*why) : ""; }
+
 std::string table_row(const ParameterWorth& of, std::size_t at, const HardwareWorth& worth)
 {
     const BreakEvenPoint& point = of.curve.points[at];
     const std::string name = at == 0 ? of.parameter.name : "";
     std::string line = fmt::format("{:<26} {:>13} ", name, value_words(of, point));
     if (!point.worth) {
-        return line + fmt::format("infeasible: {}\n", of.infeasible[at]);
+        return line + fmt::format("infeasible: {}\n", reason_of(of.infeasible[at]));
     }
     line += fmt::format("{:>10}  ", time_text(hour * point.gpu_hours.value / worth.held_gpus));
     const std::string per_unit = point.per_unit ? with_limits(*point.per_unit) : "";
@@ -130,8 +133,9 @@ std::string pairs_text(const HardwareWorth& worth)
     std::string rows;
     std::size_t quiet = 0;
     for (const WorthPair& pair : worth.pairs) {
-        if (!pair.infeasible.empty()) {
-            rows += fmt::format("{:<60} infeasible: {}\n", pair_words(pair, worth), pair.infeasible);
+        if (pair.infeasible) {
+            rows += fmt::format("{:<60} infeasible: {}\n", pair_words(pair, worth),
+                                infeasible_text(*pair.infeasible));
         } else if (pair.interacts()) {
             rows += fmt::format("{:<60} {:<28} {}\n", pair_words(pair, worth), with_limits(pair.joint),
                                 with_limits(pair.interaction));
@@ -158,7 +162,7 @@ nlohmann::json point_json(const ParameterWorth& of, std::size_t at)
     const BreakEvenPoint& point = of.curve.points[at];
     nlohmann::json json{{"value", point.value}};
     if (!point.worth) {
-        json["infeasible"] = of.infeasible[at];
+        json["infeasible"] = reason_of(of.infeasible[at]);
         return json;
     }
     json["gpu_hours"] = estimate_json(point.gpu_hours);
@@ -257,12 +261,12 @@ nlohmann::json worth_json(const HardwareWorth& worth, const Scenario& scenario)
         nlohmann::json one{{"names", {a.parameter.name, b.parameter.name}},
                            {"values",
                             {a.curve.points[pair.point_a].value, b.curve.points[pair.point_b].value}}};
-        if (pair.infeasible.empty()) {
+        if (!pair.infeasible) {
             one["joint"] = estimate_json(pair.joint);
             one["interaction"] = estimate_json(pair.interaction);
             one["interacts"] = pair.interacts();
         } else {
-            one["infeasible"] = pair.infeasible;
+            one["infeasible"] = infeasible_text(*pair.infeasible);
         }
         json["pairs"].push_back(one);
     }
@@ -292,7 +296,7 @@ std::string worth_csv(const HardwareWorth& worth)
                                 numbers(point.worth ? std::optional(point.gpu_hours) : std::nullopt),
                                 numbers(point.worth), numbers(point.per_unit),
                                 priced ? csv_number(point.stated) : "", judgement(point.pays),
-                                csv_field(of.infeasible[at]));
+                                csv_field(reason_of(of.infeasible[at])));
         }
     }
     return text;

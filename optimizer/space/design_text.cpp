@@ -3,6 +3,7 @@
 #include "io/base/input_error.hpp"
 #include "io/report/front/plan_words.hpp"
 #include "io/toml/quantity.hpp"
+#include "io/words/infeasible_text.hpp"
 #include "model/plan/plan_axes.hpp"
 #include "model/plan_rules.hpp"
 
@@ -207,12 +208,17 @@ struct GpuCount {
     int cluster = 0;
 };
 
+[[noreturn]] void refuse_degrees(Conflict conflict, Facts facts)
+{
+    throw DegreesDoNotFit(Infeasible{conflict, std::move(facts)});
+}
+
 /// Number of data-parallel replicas: `asked`, or, if that is 0, as many as fit on the GPUs.
 int replicas_of(const ParallelPlan& plan, int asked, const GpuCount& count)
 {
     if (count.gpus > count.cluster) {
-        throw DegreesDoNotFit(fmt::format(
-            "plan: gpus={} is more than the cluster's {}; use at most that many", count.gpus, count.cluster));
+        refuse_degrees(Conflict::gpus_and_cluster,
+                       {{FactKey::gpus, count.gpus}, {FactKey::cluster_gpus, count.cluster}});
     }
     const int most = count.named || asked == 0 ? count.gpus : count.cluster;
     for (const auto& [key, degree] : {std::pair{"tp", plan.tp},
@@ -222,32 +228,37 @@ int replicas_of(const ParallelPlan& plan, int asked, const GpuCount& count)
                                       {"etp", plan.etp},
                                       {"dp", asked}}) {
         if (degree > most) {
-            throw DegreesDoNotFit(
-                fmt::format("plan: {}={} is more than gpus={}; use at most that many", key, degree, most));
+            refuse_degrees(Conflict::degree_and_gpus, {{FactKey::axis, std::string(key)},
+                                                       {FactKey::degree, degree},
+                                                       {FactKey::gpus, most}});
         }
     }
-    if (static_cast<std::int64_t>(plan.ep) * plan.etp > std::numeric_limits<int>::max()) {
-        throw DegreesDoNotFit(fmt::format("plan: ep*etp = {} is more than gpus={}; lower one of them",
-                                          static_cast<std::int64_t>(plan.ep) * plan.etp, most));
+    const std::int64_t expert_gpus = static_cast<std::int64_t>(plan.ep) * plan.etp;
+    if (expert_gpus > std::numeric_limits<int>::max()) {
+        refuse_degrees(Conflict::expert_degrees_and_gpus,
+                       {{FactKey::expert_gpus, expert_gpus}, {FactKey::gpus, most}});
     }
     const double replica = static_cast<double>(plan.tp) * plan.pp * plan.cp;
-    const std::string product = fmt::format("tp*pp{} = {:.0f}", plan.cp > 1 ? "*cp" : "", replica);
+    const Fact product(FactKey::product, std::string(plan.cp > 1 ? "tp*pp*cp" : "tp*pp"));
+    const Fact replica_gpus(FactKey::replica_gpus, replica);
     if (asked == 0) {
         if (std::fmod(count.gpus, replica) != 0.0) {
-            throw DegreesDoNotFit(
-                fmt::format("plan: {} does not divide gpus={}; change one of them", product, count.gpus));
+            refuse_degrees(Conflict::replica_and_given_gpus,
+                           {product, replica_gpus, {FactKey::gpus, count.gpus}});
         }
         return static_cast<int>(count.gpus / replica);
     }
+    const Facts needs{{FactKey::dp, asked}, product, replica_gpus, {FactKey::needed_gpus, asked * replica}};
+    const auto against = [&needs](FactKey key, int gpus) {
+        Facts facts = needs;
+        facts.emplace_back(key, gpus);
+        return facts;
+    };
     if (count.named && asked * replica != count.gpus) {
-        throw DegreesDoNotFit(
-            fmt::format("plan: dp={} with {} needs {:.0f} GPUs, not gpus={}; leave dp or gpus out", asked,
-                        product, asked * replica, count.gpus));
+        refuse_degrees(Conflict::replicas_and_given_gpus, against(FactKey::gpus, count.gpus));
     }
     if (asked * replica > count.cluster) {
-        throw DegreesDoNotFit(fmt::format(
-            "plan: dp={} with {} needs {:.0f} GPUs, more than the cluster's {}; lower one of them", asked,
-            product, asked * replica, count.cluster));
+        refuse_degrees(Conflict::replicas_and_cluster, against(FactKey::cluster_gpus, count.cluster));
     }
     return asked;
 }
@@ -263,6 +274,8 @@ int most_gpus(const std::vector<int>& choices, int cluster)
 }
 
 }  // namespace
+
+DegreesDoNotFit::DegreesDoNotFit(Infeasible why) : InputError(detail_text(why)), why_(std::move(why)) {}
 
 ParallelPlan parse_design(const std::string& text, const Scenario& scenario)
 {

@@ -4,6 +4,7 @@
 
 #include "io/base/input_error.hpp"
 #include "io/scenario/scenario.hpp"
+#include "model/plan/infeasible.hpp"
 #include "model/plan/plan.hpp"
 
 #include <string>
@@ -15,9 +16,12 @@ namespace prismopt {
 /// Degrees of parallelism that the number of GPUs does not allow: as a value, a plan infeasible for Reason::gpus_and_replica.
 class DegreesDoNotFit : public InputError {
 public:
-    using InputError::InputError;
+    explicit DegreesDoNotFit(Infeasible why);
 
-    Infeasible as_infeasible() const { return {Reason::gpus_and_replica, what()}; }
+    const Infeasible& as_infeasible() const { return why_; }
+
+private:
+    Infeasible why_;
 };
 
 /// Parses a plan from "tp=8 pp=16 v=2 ..." or, as reports print it, "tp 8 pp 16 dp 2 v 2 mb 1 interleaved ...", with the names of

@@ -1,6 +1,7 @@
 #include "optimizer/study/measured_plans.hpp"
 
 #include "io/base/input_error.hpp"
+#include "io/words/infeasible_text.hpp"
 #include "optimizer/space/design_text.hpp"
 
 #include <fmt/format.h>
@@ -104,7 +105,7 @@ public:
             throw InputError(
                 fmt::format("point {} was measured, but is infeasible for this study: {}; correct the "
                             "scenario, and search again",
-                            index, refusal->text()));
+                            index, infeasible_text(*refusal)));
         }
         const std::vector<double> steps = bench(point)
                                               .of(model_.designs.variant(point))
@@ -137,7 +138,7 @@ private:
     {
         const auto found = limited_.of(model_.designs.variant(point)).bound(model_.designs.plan(point));
         const auto* refusal = std::get_if<Infeasible>(&found);
-        return refusal != nullptr && refusal->reason == Reason::out_of_memory ? unlimited_ : limited_;
+        return refusal != nullptr && refusal->reason() == Reason::out_of_memory ? unlimited_ : limited_;
     }
     std::variant<NoiseFree, Infeasible> bound(const Point& point)
     {

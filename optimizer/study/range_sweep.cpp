@@ -1,5 +1,6 @@
 #include "optimizer/study/range_sweep.hpp"
 
+#include "io/words/rejected_text.hpp"
 #include "model/plan/plan_axes.hpp"
 #include "optimizer/space/design_text.hpp"
 #include "optimizer/space/stand_ins.hpp"
@@ -43,7 +44,7 @@ void count(std::vector<Rejected>& rejected, const Infeasible& why, const Paralle
     ++found->count;
     if (why.miss < found->miss) {
         found->miss = why.miss;
-        found->nearest = why.detail + " (" + design_text(plan) + ")";
+        found->nearest = facts_json({why, design_text(plan)});
     }
 }
 

@@ -5,6 +5,8 @@
 #include "io/scenario/figure_origin.hpp"
 #include "io/scenario/scenario_notes.hpp"
 #include "io/scenario/variants.hpp"
+#include "io/words/infeasible_text.hpp"
+#include "io/words/rejected_text.hpp"
 #include "model/plan_rules.hpp"
 #include "optimizer/program/log.hpp"
 #include "optimizer/space/design_text.hpp"
@@ -69,7 +71,8 @@ std::map<std::string, std::string> broken_rules(const Scenario& scenario, const 
         const ParallelPlan plan = designs.plan(point);
         const auto broken = structural_problem(plan, *job->second);
         if (broken && unexplained.contains(broken->category())) {
-            found.emplace(broken->category(), fmt::format("{} ({})", broken->detail, design_text(plan)));
+            found.emplace(broken->category(),
+                          fmt::format("{} ({})", detail_text(*broken), design_text(plan)));
         }
     }
     return found;
@@ -235,7 +238,7 @@ std::string infeasible_text(const Scenario& scenario, const Archive& archive)
             memory = memory || bytes;
             const std::string by =
                 bytes ? fmt::format(" exceeds the memory by {:.2f} GB", rejected.miss / 1e9) : "";
-            text += fmt::format("; the closest plan{}: {}", by, rejected.nearest);
+            text += fmt::format("; the closest plan{}: {}", by, nearest_text(rejected));
         } else if (const auto example = broken.find(rejected.reason); example != broken.end()) {
             text += "; for example " + example->second;
         }

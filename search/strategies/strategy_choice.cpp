@@ -86,34 +86,28 @@ constexpr std::array<Make, facts.size()> makers{nullptr,     nullptr,     make_e
 
 ChosenStrategy choose(const Space& space, const StudyGoal& goal)
 {
-    const std::string tuples = grouped(space.size()) + " combinations of values";
-    if (goal.alternatives)
-        return {"exact", tuples + ", and lower bounds of their best plans compare machines", nullptr};
-    const bool part = goal.parts > 1;
-    if (!part && !can_be_swept(space)) {
+    const auto chosen = [&](const char* name, ChoiceReason reason) {
+        return ChosenStrategy{name,
+                              StrategyReason{.choice = reason,
+                                             .part = goal.parts > 1,
+                                             .tuples = space.size(),
+                                             .objectives = goal.objectives},
+                              nullptr};
+    };
+    if (goal.alternatives) {
+        return chosen("exact", ChoiceReason::compares_alternatives);
+    }
+    if (goal.parts <= 1 && !can_be_swept(space)) {
         const bool few = goal.objectives <= 2;  // as measured: results/search-quality.md
-        return {few ? "nsga2" : "nsga3",
-                tuples + " are too many to check all feasible ones; " + std::to_string(goal.objectives) +
-                    (few ? " objectives: crowding distance"
-                         : " objectives: niches along reference directions"),
-                nullptr};
+        return few ? chosen("nsga2", ChoiceReason::few_objectives)
+                   : chosen("nsga3", ChoiceReason::many_objectives);
     }
-    const std::string each =
-        part ? "parts can be merged if all their combinations are checked" : tuples + " can all be checked";
-    if (std::none_of(goal.bounded.begin(), goal.bounded.end(), [](bool bounded) { return bounded; })) {
-        return {"racing",
-                each +
-                    ", but no objective has a lower bound that could exclude plans before they are evaluated",
-                nullptr};
+    const auto is_bounded = [](bool bounded) { return bounded; };
+    if (std::none_of(goal.bounded.begin(), goal.bounded.end(), is_bounded)) {
+        return chosen("racing", ChoiceReason::no_bounds);
     }
-    const bool all =
-        std::all_of(goal.bounded.begin(), goal.bounded.end(), [](bool bounded) { return bounded; });
-    return {
-        "exact",
-        each +
-            (all ? ", and lower bounds exclude most plans before they are evaluated"
-                 : "; an objective without a lower bound keeps all feasible plans until they are evaluated"),
-        nullptr};
+    const bool all = std::all_of(goal.bounded.begin(), goal.bounded.end(), is_bounded);
+    return chosen("exact", all ? ChoiceReason::all_bounded : ChoiceReason::some_unbounded);
 }
 
 }  // namespace

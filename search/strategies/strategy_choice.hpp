@@ -4,7 +4,10 @@
 
 #include "search/strategy.hpp"
 
+#include <cstddef>
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -31,10 +34,28 @@ std::span<const StrategyFacts> strategies();
 /// The facts of a name of strategies(). Throws std::invalid_argument for an unknown name.
 const StrategyFacts& facts_of_strategy(std::string_view name);
 
+/// Why "auto" chose a strategy.
+enum class ChoiceReason {
+    compares_alternatives,  // the study compares alternatives, by lower bounds
+    few_objectives,         // too many tuples to check all; crowding distance suffices
+    many_objectives,        // too many tuples to check all; niches along reference directions
+    no_bounds,              // all tuples can be checked; no objective has a lower bound
+    all_bounded,            // all tuples can be checked, all objectives have one
+    some_unbounded          // all tuples can be checked, some objectives have one
+};
+struct StrategyReason {
+    ChoiceReason choice = ChoiceReason::all_bounded;
+    bool part = false;  // of a space, all of which is to be checked
+    std::uint64_t tuples = 0;
+    std::size_t objectives = 0;
+
+    bool operator==(const StrategyReason&) const = default;
+};
+
 /// A strategy with its name and, if "auto" chose it, the reason.
 struct ChosenStrategy {
     std::string name;
-    std::string why;  // empty: the user chose it
+    std::optional<StrategyReason> why;  // nothing: the user chose it
     std::unique_ptr<Strategy> strategy;
 };
 /// Names of all strategies.

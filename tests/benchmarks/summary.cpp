@@ -3,6 +3,7 @@
 #include "io/scenario/reading/read_scenario.hpp"
 #include "io/scenario/scenario.hpp"
 #include "io/scenario/sections/catalog.hpp"
+#include "io/words/infeasible_text.hpp"
 #include "tests/benchmarks/clock.hpp"
 #include "tests/benchmarks/failure_runs.hpp"
 #include "tests/benchmarks/jobs.hpp"
@@ -273,7 +274,7 @@ private:
                 Predictor predictor(job.problem());
                 const auto first = predictor.bound(plan);  // compiles the schedule
                 if (const auto* refusal = std::get_if<Infeasible>(&first)) {
-                    throw std::logic_error("the plan to be timed is infeasible: " + refusal->detail);
+                    throw std::logic_error("the plan to be timed is infeasible: " + detail_text(*refusal));
                 }
                 seconds[microbatches] = seconds_of([&] {
                     auto bound = predictor.bound(plan);

@@ -53,10 +53,12 @@ def check_with_h5py(path):
         assert list(f.attrs) == ROOT, list(f.attrs)
         assert f.attrs["filetype"] == "prismopt results"
         assert f.attrs["Conventions"] == "CF-1.10"
-        assert list(f.attrs["schema_version"]) == [1, 18]
+        assert list(f.attrs["schema_version"]) == [1, 19]
         assert f.attrs["seed"] == 2**64 - 1
         assert "größer" in f.attrs["scenario_toml"]
         assert f["study"].attrs["outcome"] == "proved complete"
+        assert f["study"].attrs["method"] == "exact" and f["study"].attrs["end"] == "none"
+        assert list(f["space/rejected_facts"].asstr()[()]) == ["", ""]   # sentences, as in files of older versions
         assert len(f["posterior/best"]) == 0  # of a study without it
         assert f["posterior/objective"].attrs["flag_meanings"] == "training_time_p99 gpus"
         assert list(f["evaluations"].attrs["objectives"]) == ["training_time_p99", "gpus"]

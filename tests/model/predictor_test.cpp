@@ -240,7 +240,7 @@ TEST(Predictor, RefusesARunThatNeverEnds)
     Predictor predictor(problem);
     const auto bound = predictor.bound(small_plan());
     ASSERT_TRUE(std::holds_alternative<Infeasible>(bound));
-    EXPECT_EQ(std::get<Infeasible>(bound).reason, Reason::never_ends);
+    EXPECT_EQ(std::get<Infeasible>(bound).reason(), Reason::never_ends);
 }
 
 TEST(Predictor, RefusesCheckpointsAndSparesThatDoNotSuit)

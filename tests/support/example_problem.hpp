@@ -75,7 +75,7 @@ inline ExecutionGraph graph_of(const Problem& problem, const ParallelPlan& plan)
     PlanCompiler compiler({problem.workload, problem.phases.front(), problem.cluster, problem.noise});
     auto compiled = compiler.compile(plan);
     if (const auto* refusal = std::get_if<Infeasible>(&compiled)) {
-        throw std::logic_error(refusal->detail);
+        throw std::logic_error(refusal->category());
     }
     return std::get<CompiledPlan>(std::move(compiled)).graph;
 }

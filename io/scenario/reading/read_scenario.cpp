@@ -14,6 +14,7 @@
 #include "io/scenario/sections/software.hpp"
 #include "io/scenario/variants.hpp"
 #include "io/toml/toml.hpp"
+#include "io/words/infeasible_text.hpp"
 #include "model/network/network.hpp"
 #include "model/objective.hpp"
 #include "model/plan_rules.hpp"
@@ -525,8 +526,8 @@ std::optional<Complaint> phase_problem(const Phase& phase, const Workload& netwo
     if (phase.own.tp > 0) {
         if (const auto wrong = value_problem(ParallelPlan{.tp = phase.own.tp},
                                              Job{.workload = network, .cluster = cluster})) {
-            return Complaint{fmt::format("has a phase with tp = {}", phase.own.tp), wrong->infeasible.text(),
-                             wrong->remedy};
+            return Complaint{fmt::format("has a phase with tp = {}", phase.own.tp), infeasible_text(*wrong),
+                             remedy_text(*wrong)};
         }
     }
     return std::nullopt;

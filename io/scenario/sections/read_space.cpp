@@ -6,6 +6,7 @@
 
 #include "io/scenario/layout_text.hpp"
 #include "io/trainers/trainer.hpp"
+#include "io/words/infeasible_text.hpp"
 #include "model/plan/plan_axes.hpp"
 #include "model/plan_rules.hpp"
 #include "model/schedule/schedule.hpp"
@@ -218,7 +219,7 @@ void refuse_value(const Choice<T>& choice, const PlanAxis<T>& axis, const Altern
     }
     ParallelPlan plan;
     plan.*(axis.choice) = choice.value;
-    std::optional<ValueProblem> first;
+    std::optional<Infeasible> first;
     for (const Cluster* cluster : alternatives.clusters) {
         for (const Workload* network : alternatives.networks) {
             auto problem = value_problem(plan, Job{.workload = *network, .cluster = *cluster});
@@ -228,7 +229,7 @@ void refuse_value(const Choice<T>& choice, const PlanAxis<T>& axis, const Altern
             first = first ? std::move(first) : std::move(problem);
         }
     }
-    choice.fail({"is infeasible", first->infeasible.text(), first->remedy});
+    choice.fail({"is infeasible", infeasible_text(*first), remedy_text(*first)});
 }
 
 template <class T>

@@ -9,7 +9,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 
 namespace prismopt {
 
@@ -80,20 +79,6 @@ DistributionFit distribution_with_slow(const std::vector<double>& usual, const s
         fit.distribution.source += "; slow: " + std::to_string(slow.size()) + " of " + std::to_string(all);
     }
     return fit;
-}
-
-std::string slow_advice(const std::string& key, const std::string& what, std::size_t slow, std::size_t all,
-                        double excess)
-{
-    char text[400];
-    std::snprintf(text, sizeof text,
-                  "%zu of %zu %ss %s permanently slow; the distribution of %s includes this as "
-                  "slow_probability, for a random "
-                  "sample of %ss. For a job on exactly these nodes, remove slow_probability and slow_excess "
-                  "and write in "
-                  "[cluster], with the node's number: slow_nodes = [{ node = 0, factor = %.3g }]",
-                  slow, all, what.c_str(), slow == 1 ? "is" : "are", key.c_str(), what.c_str(), 1.0 + excess);
-    return text;
 }
 
 std::vector<SometimesSlow> sometimes_slow(const std::vector<std::vector<double>>& logs)

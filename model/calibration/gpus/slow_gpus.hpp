@@ -28,10 +28,6 @@ SlowShare slow_share(const std::string& key, std::size_t slow, std::size_t all, 
 DistributionFit distribution_with_slow(const std::vector<double>& usual, const std::vector<double>& slow,
                                        const std::string& source);
 
-/// Returns advice for slow GPUs or nodes of a known cluster. `what`: "GPU" or "node".
-std::string slow_advice(const std::string& key, const std::string& what, std::size_t slow, std::size_t all,
-                        double excess);
-
 /// A GPU that is slow in some steps only.
 struct SometimesSlow {
     std::size_t index = 0;

@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <map>
 #include <set>
 #include <utility>
@@ -133,10 +132,7 @@ ThrottlingWorkers throttling_workers(const StepEffects& steps, const NamedWorker
     SlowMode& slow = result.steps;
     for (const SometimesSlow& found : sometimes_slow(logs)) {
         const std::size_t worker = workers[found.index];
-        char text[80];
-        std::snprintf(text, sizeof text, " is slow in %.2g %% of steps, by %.2g %%", 100.0 * found.share,
-                      100.0 * found.excess);
-        result.notes.push_back(gpu_name(named, worker) + text);
+        result.gpus.push_back({gpu_name(named, worker), found.share, found.excess});
         result.workers.push_back(worker);
         const double share = found.share / static_cast<double>(logs.size());
         slow.excess = (slow.excess * slow.probability + found.excess * share) / (slow.probability + share);
@@ -181,9 +177,7 @@ std::optional<SlowGpus> slow_gpus(const WorkerPeers& peers, const NamedWorkers& 
     }
     const UsualValues usual = usual_values(peers, found);
     result.fit = distribution_with_slow(with_variance(usual.about_mean, usual.variance), slow, source);
-    const double excess = result.fit.distribution.slow.excess;
-    result.advice = slow_advice("gpu", "GPU", slow.size(), peers.values.size(), excess);
-    result.share = slow_share("gpu", slow.size(), peers.values.size(), excess);
+    result.share = slow_share("gpu", slow.size(), peers.values.size(), result.fit.distribution.slow.excess);
     return result;
 }
 

@@ -42,11 +42,17 @@ struct WorkerPeers {
 };
 WorkerPeers peers_of(const WorkerTimes& times, const std::vector<TraceWorker>& workers);
 
+/// A GPU that is slow in some steps.
+struct ThrottlingGpu {
+    std::string gpu;
+    double share = 0.0;   // of its steps
+    double excess = 0.0;  // mean slowdown in these
+};
 /// GPUs that throttle in some steps.
 struct ThrottlingWorkers {
     std::vector<std::size_t> workers;  // of the trace
     SlowMode steps;                    // their slow steps among the steps of all GPUs
-    std::vector<std::string> notes;
+    std::vector<ThrottlingGpu> gpus;   // the same workers
 };
 ThrottlingWorkers throttling_workers(const StepEffects& steps, const NamedWorkers& named);
 
@@ -59,7 +65,6 @@ std::vector<std::int32_t> workers_to_exclude(const WorkerPeers& peers,
 struct SlowGpus {
     std::vector<SlowPart> named;
     DistributionFit fit;
-    std::string advice;
     SlowShare share;
 };
 /// Fits the distribution of the usual GPUs if some are always slow. `source`: of its values.

@@ -11,22 +11,23 @@ namespace prismopt {
 
 using namespace literals;
 
-void add_fault(std::vector<Fault>& faults, const std::string& reason, std::uint32_t line)
+void add_fault(std::vector<Fault>& faults, FaultReason reason, std::uint32_t line, const std::string& of)
 {
-    const auto same =
-        std::find_if(faults.begin(), faults.end(), [&](const Fault& f) { return f.reason == reason; });
+    const auto same = std::find_if(faults.begin(), faults.end(),
+                                   [&](const Fault& f) { return f.reason == reason && f.of == of; });
     if (same != faults.end()) {
         ++same->count;
     } else {
-        faults.push_back({reason, 1, line});
+        faults.push_back({.reason = reason, .of = of, .count = 1, .first_line = line});
     }
 }
 
-const char* impossible_duration(double seconds)
+std::optional<FaultReason> impossible_duration(double seconds)
 {
-    return seconds < 0.0          ? "negative duration"
-           : seconds > (1_day).si ? "duration of more than a day"
-                                  : nullptr;
+    if (seconds < 0.0) {
+        return FaultReason::negative_duration;
+    }
+    return seconds > (1_day).si ? std::optional(FaultReason::longer_than_a_day) : std::nullopt;
 }
 
 double longest_credible(std::vector<double> of_kind_s, double whole_s)

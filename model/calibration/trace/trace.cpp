@@ -5,7 +5,6 @@
 #include "model/calibration/fit/goodness.hpp"
 
 #include <algorithm>
-#include <cstdio>
 #include <iterator>
 #include <limits>
 #include <tuple>
@@ -29,7 +28,10 @@ Index index_in(std::vector<std::pair<Key, Index>>& order, const Key& key, Index 
 
 }  // namespace
 
-void Trace::fault(const std::string& reason, std::uint32_t line) { add_fault(faults, reason, line); }
+void Trace::fault(FaultReason reason, std::uint32_t line, const std::string& of)
+{
+    add_fault(faults, reason, line, of);
+}
 
 std::uint16_t Trace::kind_index(const std::string& name, const KernelNames& names)
 {
@@ -89,9 +91,7 @@ std::size_t leave_out_absurd(Trace& trace)
     };
     for (const TraceOp& op : trace.ops) {
         if (absurd(op)) {
-            trace.fault("duration above 100 times the median of " + trace.kinds[op.kind].name +
-                            " and above 10 times that of a step",
-                        op.line);
+            trace.fault(FaultReason::absurd_for_its_kind, op.line, trace.kinds[op.kind].name);
         }
     }
     const std::size_t before = trace.ops.size();
@@ -100,13 +100,6 @@ std::size_t leave_out_absurd(Trace& trace)
 }
 
 namespace {
-
-std::string milliseconds(double low_s, double high_s)
-{
-    char text[64];
-    std::snprintf(text, sizeof text, "%.4g to %.4g ms", 1e3 * low_s, 1e3 * high_s);
-    return text;
-}
 
 /// Steps after a jump in their numbers that take altogether other times than those before: two jobs one after the other, or a job
 /// that was changed between.
@@ -157,13 +150,9 @@ std::vector<TraceProblem> seams(const Trace& trace)
                 const std::int32_t step = begin->step;
                 const auto op = std::find_if(trace.ops.begin(), trace.ops.end(),
                                              [&](const TraceOp& o) { return o.step == step; });
-                found.push_back(
-                    {op->line,
-                     "operations of steps " + std::to_string(step) + " to " +
-                         std::to_string((end - 1)->step) + " take " + milliseconds(later_low, later_high) +
-                         ", steps " + std::to_string(before->step) + " to " +
-                         std::to_string((begin - 1)->step) + " " + milliseconds(low, high) +
-                         " (two jobs in one file?); put each job in its own file and calibrate one"});
+                const StepsOfJob earlier{before->step, (begin - 1)->step, low, high};
+                const StepsOfJob later{step, (end - 1)->step, later_low, later_high};
+                found.push_back({op->line, JobsInOneFile{earlier, later}});
             }
         }
         before = begin;
@@ -191,17 +180,16 @@ std::vector<TraceProblem> problems(const Trace& trace)
             const TraceOp& before = of_worker[i - 1];
             const TraceOp& op = of_worker[i];
             if (before.kind == op.kind && before.sequence == op.sequence) {
-                found.push_back(
-                    {std::max(op.line, before.line),
-                     trace.kinds[op.kind].name + " " + std::to_string(op.sequence) + " of step " +
-                         std::to_string(op.step) + " occurs twice for one worker, first in " + trace.rows +
-                         ' ' + std::to_string(std::min(op.line, before.line)) +
-                         " (two jobs in one file?); put each job in its own file and calibrate one"});
+                found.push_back({std::max(op.line, before.line),
+                                 OperationTwice{.operation = trace.kinds[op.kind].name,
+                                                .number = op.sequence,
+                                                .step = op.step,
+                                                .first_line = std::min(op.line, before.line)}});
             } else if (before.kind == op.kind && op.start_s < before.start_s) {
-                found.push_back({op.line, trace.kinds[op.kind].name + " " + std::to_string(op.sequence) +
-                                              " of step " + std::to_string(op.step) +
-                                              " starts before number " + std::to_string(before.sequence) +
-                                              " (the clock runs backwards); remove the worker or the step"});
+                found.push_back({op.line, ClockRunsBackwards{.operation = trace.kinds[op.kind].name,
+                                                             .number = op.sequence,
+                                                             .step = op.step,
+                                                             .number_before = before.sequence}});
             }
         }
         begin = end;
@@ -229,9 +217,7 @@ std::vector<TraceProblem> clock_set_back(const Trace& trace)
     for (std::size_t i = 1; i < starts.size(); ++i) {
         follow += starts[i].seconds > starts[i - 1].seconds ? 1 : 0;
         if (starts[i].seconds < starts[i - 1].seconds) {
-            found.push_back({starts[i].line, "step " + std::to_string(starts[i].step) +
-                                                 " starts before step " + std::to_string(starts[i - 1].step) +
-                                                 " did (the clock was set back)"});
+            found.push_back({starts[i].line, ClockSetBack{starts[i].step, starts[i - 1].step}});
         }
     }
     // as many follow for each that does not; of starts that scatter about zero every other one does
@@ -270,9 +256,8 @@ std::vector<TraceProblem> without_microbatch(const Trace& trace)
         const Count& count = counts[kind];
         const bool mixed = trace.kinds[kind].role == OpRole::compute && count.with > 0;
         if (count.without > 0 && (mixed || (any && of_microbatches(kind)))) {
-            found.push_back({count.first_line, std::to_string(count.without) + " of " +
-                                                   std::to_string(count.with + count.without) + " " +
-                                                   trace.kinds[kind].name + " have no microbatch"});
+            found.push_back({count.first_line, NoMicrobatch{trace.kinds[kind].name, count.without,
+                                                            count.with + count.without}});
         }
     }
     return found;

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
 namespace prismopt {
@@ -41,7 +42,7 @@ struct Trace {
     std::vector<TraceOp> ops;
     std::vector<Fault> faults;
 
-    void fault(const std::string& reason, std::uint32_t line);
+    void fault(FaultReason reason, std::uint32_t line, const std::string& of = {});
     /// Returns the index of a name or worker, adding it if it is new.
     std::uint16_t kind_index(const std::string& name, const KernelNames& names);
     std::int32_t worker_index(TraceWorker worker);
@@ -58,10 +59,48 @@ void sort_by_start(Trace& trace);
 /// number.
 std::size_t leave_out_absurd(Trace& trace);
 
+/// Steps that follow one another: nine tenths of them take from low_s to high_s, the operations of a step together.
+struct StepsOfJob {
+    std::int32_t first = 0;
+    std::int32_t last = 0;
+    double low_s = 0.0;
+    double high_s = 0.0;
+};
+/// Step numbers jump to steps at entirely different times: two jobs in one file.
+struct JobsInOneFile {
+    StepsOfJob before;
+    StepsOfJob after;
+};
+/// A worker has an operation twice in a step: two jobs in one file.
+struct OperationTwice {
+    std::string operation;
+    std::int32_t number = 0;
+    std::int32_t step = 0;
+    std::uint32_t first_line = 0;
+};
+/// An operation starts before the one that precedes it.
+struct ClockRunsBackwards {
+    std::string operation;
+    std::int32_t number = 0;
+    std::int32_t step = 0;
+    std::int32_t number_before = 0;
+};
+/// A step starts before the step that precedes it.
+struct ClockSetBack {
+    std::int32_t step = 0;
+    std::int32_t step_before = 0;
+};
+/// Operations of a kind without a microbatch.
+struct NoMicrobatch {
+    std::string operation;
+    std::size_t without = 0;
+    std::size_t all = 0;
+};
+
 /// A problem of a trace, with its line.
 struct TraceProblem {
     std::uint32_t line = 0;
-    std::string text;
+    std::variant<JobsInOneFile, OperationTwice, ClockRunsBackwards, ClockSetBack, NoMicrobatch> what;
 };
 /// Returns the problems that make a sorted trace useless: duplicate operations (two jobs in one file), step numbers that jump to
 /// steps at entirely different times (also two jobs), clocks that run backwards.

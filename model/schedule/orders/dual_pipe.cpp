@@ -123,22 +123,25 @@ std::vector<Task> dualpipe_v(const ScheduleShape& shape, int stage)
                   stage == p - 1);
 }
 
-std::string two_ways(const ScheduleShape& s)
+std::optional<Infeasible> two_rounds(const ScheduleShape& s)
+{
+    if (s.microbatches >= 2 * s.stages) {
+        return std::nullopt;
+    }
+    return Infeasible{Conflict::too_few_microbatches,
+                      {{FactKey::schedule, s.schedule},
+                       {FactKey::least, 2 * s.stages},
+                       {FactKey::microbatches, s.microbatches}}};
+}
+std::optional<Infeasible> two_ways(const ScheduleShape& s)
 {
     if (s.stages % 2 != 0 || s.microbatches % 2 != 0) {
-        return "dualpipe needs an even pp and an even number of microbatches, not " +
-               std::to_string(s.stages) + " and " + std::to_string(s.microbatches);
+        return Infeasible{Conflict::odd_stages_or_microbatches,
+                          {{FactKey::schedule, s.schedule},
+                           {FactKey::pp, s.stages},
+                           {FactKey::microbatches, s.microbatches}}};
     }
-    return s.microbatches >= 2 * s.stages ? ""
-                                          : "dualpipe needs at least 2 pp = " + std::to_string(2 * s.stages) +
-                                                " microbatches, not " + std::to_string(s.microbatches);
-}
-std::string two_rounds(const ScheduleShape& s)
-{
-    return s.microbatches >= 2 * s.stages
-               ? ""
-               : "dualpipe_v needs at least 2 pp = " + std::to_string(2 * s.stages) + " microbatches, not " +
-                     std::to_string(s.microbatches);
+    return two_rounds(s);
 }
 
 /// deepseek-ai/DualPipe, README: (p/2 - 1)(F&B + B - 3W), B the whole backward, of a part of the network. With unequal times a

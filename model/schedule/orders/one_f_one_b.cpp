@@ -73,25 +73,25 @@ std::vector<Task> interleaved(const ScheduleShape& shape, int stage)
 
 int group_size(const ScheduleShape& s) { return s.group > 0 ? s.group : s.stages; }
 
-std::string whole_groups(const ScheduleShape& s)
+std::optional<Infeasible> whole_groups(const ScheduleShape& s)
 {
-    const std::string m = std::to_string(s.microbatches);
-    const std::string p = std::to_string(s.stages);
+    const Fact schedule(FactKey::schedule, s.schedule);
+    const Fact stages(FactKey::pp, s.stages);
+    const Fact microbatches(FactKey::microbatches, s.microbatches);
+    const Fact group(FactKey::group, s.group);
     if (s.group == 0 && s.microbatches % s.stages != 0) {
-        return "interleaved needs microbatches (" + m + ") divisible by pp (" + p + "), or an explicit group";
+        return Infeasible{Conflict::microbatches_and_stages, {schedule, microbatches, stages}};
     }
     if (s.group > 0 && s.group < s.stages && s.microbatches > s.group) {
-        return "interleaved with group=" + std::to_string(s.group) + " below pp (" + p +
-               ") deadlocks with more microbatches (" + m + "); raise group to " + p;
+        return Infeasible{Conflict::group_below_stages, {schedule, group, stages, microbatches}};
     }
     // Replayed for p to 8, v to 4, N from p to 2p: with a last group of p or more none deadlocks, of fewer a fifth do.
     const int last = s.group > 0 && s.microbatches > s.group ? s.microbatches % s.group : 0;
     if (last > 0 && last < s.stages) {
-        return "interleaved with group=" + std::to_string(s.group) + " leaves a last group of " +
-               std::to_string(last) + " of " + m + " microbatches, which deadlocks if it is below pp (" + p +
-               "); choose another group";
+        return Infeasible{Conflict::last_group_below_stages,
+                          {schedule, group, {FactKey::last_group, last}, microbatches, stages}};
     }
-    return {};
+    return std::nullopt;
 }
 /// Narayanan et al., SC21, section 2.2.
 Bubble flush_bubble(const ScheduleShape& s, const StageTimes& t) { return (s.stages - 1) * t.sum(); }

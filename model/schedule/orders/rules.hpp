@@ -2,6 +2,7 @@
 
 /// Rows of the schedules, by family: each file of this folder has a table.
 
+#include "model/plan/infeasible.hpp"
 #include "model/schedule/orders/tasks.hpp"
 
 #include <optional>
@@ -21,8 +22,8 @@ struct ScheduleRule {
     std::vector<Task> (*order)(const ScheduleShape&, int stage);
     int (*most_held)(const ScheduleShape&, int stage);
     Bubble (*bubble)(const ScheduleShape&, const StageTimes&);  // null: not known
-    std::string (*refusal)(
-        const ScheduleShape&);  // reason why it is undefined on several stages, or empty; null: it is defined
+    // reason why it is undefined on several stages, or nothing; null: it is defined
+    std::optional<Infeasible> (*refusal)(const ScheduleShape&);
 };
 
 inline Task task(Pass pass, int chunk, int microbatch)

@@ -53,14 +53,12 @@ std::variant<PlacedPlan, Infeasible> place_in_phase(const ParallelPlan& plan, co
                                                     const Cluster& cluster)
 {
     if (plan.dp >= static_cast<int>(shared_by_replicas)) {  // random keys number replicas in 16 bits
-        return Infeasible{Reason::replicas_to_simulate,
-                          std::to_string(plan.dp) + " replicas are too many; raise tp or pp", 0.0};
+        return Infeasible{Conflict::replicas_to_simulate, {{FactKey::dp, plan.dp}}};
     }
     if (!expert_groups_divide(plan)) {
-        return Infeasible{Reason::experts_and_gpus,
-                          "ep*etp = " + std::to_string(plan.ep * plan.etp) + " on tp*cp*dp = " +
-                              std::to_string(plan.tp * plan.cp * plan.dp) + " GPUs per stage; lower ep",
-                          0.0};
+        return Infeasible{Conflict::expert_groups_and_stage,
+                          {{FactKey::expert_gpus, plan.ep * plan.etp},
+                           {FactKey::stage_gpus, plan.tp * plan.cp * plan.dp}}};
     }
     if (auto refusal = placement_problem(plan, cluster)) {
         return *refusal;

@@ -11,7 +11,6 @@
 #include <boost/container/static_vector.hpp>
 
 #include <algorithm>
-#include <cstdio>
 #include <limits>
 #include <string>
 #include <utility>
@@ -40,31 +39,6 @@ CompiledProgram compiled_schedule(const ScheduleShape& shape, const Setting& set
 /// Of the durations in a graph, relative.
 constexpr double single_precision = 1e-6;
 
-/// " of 80.0 GB: it fits with a probability of 56 %, and must with 90 % (up to 74.2 GB)".
-std::string odds_text(Bytes need, Bytes capacity, const Setting& setting, int places)
-{
-    const MemoryLimit& limit = setting.memory_limit;
-    const Bytes memory = setting.cluster.accelerator.memory;
-    const double most = usable_memory(limit, memory).si / 1e9;
-    char text[160];
-    if (limit.deviation <= 0.0) {
-        std::snprintf(text, sizeof text, ", but %.*f GB are usable", places, most);
-        return text;
-    }
-    const double fits = fit_probability(limit, need, memory);
-    char odds[48];
-    if (fits < 0.01) {
-        std::snprintf(odds, sizeof odds, "less than 1 %%");
-    } else {
-        const int digits = limit.probability - fits < 0.01 ? 1 : 0;
-        std::snprintf(odds, sizeof odds, "%.*f %%", digits, 100.0 * fits);
-    }
-    std::snprintf(text, sizeof text,
-                  " of %.1f GB: it fits with a probability of %s, and must with %.4g %% (up to %.*f GB)",
-                  most, odds, 100.0 * limit.probability, places, capacity.si / 1e9);
-    return text;
-}
-
 std::optional<Infeasible> over_capacity(const MemoryUse& memory, LayerSplit split, const Setting& setting,
                                         Bytes capacity)
 {
@@ -72,16 +46,25 @@ std::optional<Infeasible> over_capacity(const MemoryUse& memory, LayerSplit spli
     if (need <= capacity) {
         return std::nullopt;
     }
-    const Bytes over = need - capacity;
-    const int places = over.si < 0.1e9 ? 4 : 1;  // the two differ
+    const MemoryLimit& limit = setting.memory_limit;
+    const Bytes present = setting.cluster.accelerator.memory;
     const MemoryPart largest = largest_part(memory);
-    char text[352];
-    std::snprintf(text, sizeof text, "stage %d needs %.*f GB%s%s; largest part: %s, %.1f GB", memory.stage,
-                  places, need.si / 1e9,
-                  split == LayerSplit::balanced ? " in the fastest split, and no split fits" : "",
-                  odds_text(need, capacity, setting, places).c_str(), largest.name.data(),
-                  largest.size.si / 1e9);
-    return Infeasible{Reason::out_of_memory, text, over.si};
+    Infeasible why{.conflict = Conflict::stage_over_memory,
+                   .facts = {{FactKey::stage, memory.stage},
+                             {FactKey::need_bytes, need.si},
+                             {FactKey::usable_bytes, usable_memory(limit, present).si},
+                             {FactKey::part, std::string(largest.name)},
+                             {FactKey::part_bytes, largest.size.si}},
+                   .miss = (need - capacity).si};
+    if (limit.deviation > 0.0) {
+        why.facts.insert(why.facts.end(), {{FactKey::limit_bytes, capacity.si},
+                                           {FactKey::fit_probability, fit_probability(limit, need, present)},
+                                           {FactKey::required_probability, limit.probability}});
+    }
+    if (split == LayerSplit::balanced) {
+        why.conflict = Conflict::fastest_split_over_memory;
+    }
+    return why;
 }
 
 std::optional<Infeasible> over_host(const std::vector<MemoryUse>& stages, const Accelerator& accelerator)
@@ -92,11 +75,11 @@ std::optional<Infeasible> over_host(const std::vector<MemoryUse>& stages, const 
     if (accelerator.host_memory.si <= 0.0 || over <= 0.0) {
         return std::nullopt;
     }
-    char text[160];
-    std::snprintf(text, sizeof text,
-                  "a GPU of stage %d keeps %.1f GB on its host, but %.1f GB are its share of host_memory",
-                  keeps_most->stage, keeps_most->host.si / 1e9, accelerator.host_memory.si / 1e9);
-    return Infeasible{Reason::out_of_host_memory, text, over};
+    return Infeasible{.conflict = Conflict::stage_over_host_memory,
+                      .facts = {{FactKey::stage, keeps_most->stage},
+                                {FactKey::need_bytes, keeps_most->host.si},
+                                {FactKey::usable_bytes, accelerator.host_memory.si}},
+                      .miss = over};
 }
 
 /// Share of a layer's activations held after the gradient of its input for that of its weights.

@@ -213,19 +213,21 @@ TaskOrders orders_that_hold_least(const ScheduleShape& shape)
     return least;
 }
 
-/// The first forward for which a rank of these orders would hold more than it may, nothing kept for weight gradients.
-std::string first_beyond(const TaskOrders& orders, int most)
+/// The first forward for which a rank of these orders would hold more than it may, nothing kept for weight gradients: its rank,
+/// chunk and microbatch.
+Facts first_beyond(const TaskOrders& orders, int most)
 {
-    std::string text;
-    for (std::size_t rank = 0; rank < orders.size() && text.empty(); ++rank) {
+    Facts found;
+    for (std::size_t rank = 0; rank < orders.size() && found.empty(); ++rank) {
         for_each_held(orders[rank], 0.0, [&](const Task& task, double held) {
-            if (text.empty() && held > most) {
-                text = "rank " + std::to_string(rank) + " cannot run the forward of chunk " +
-                       std::to_string(task.chunk) + ", microbatch " + std::to_string(task.microbatch);
+            if (found.empty() && held > most) {
+                found = {{FactKey::rank, rank},
+                         {FactKey::chunk, task.chunk},
+                         {FactKey::microbatch, task.microbatch}};
             }
         });
     }
-    return text;
+    return found;
 }
 
 /// The same plan with its tasks in another order.
@@ -260,22 +262,18 @@ TaskOrders greedy_orders(const ExecutionGraph& graph, const HeldLimit& limit, co
 std::variant<PartOrders, Infeasible> searched_orders(const ExecutionGraph& graph, const HeldLimit& limit)
 {
     const ScheduleShape& shape = graph.program->shape;
-    const std::string schedule(name(shape.schedule));
     if (!splits_backward(shape.schedule)) {
-        return Infeasible{Reason::schedule_undefined,
-                          "orders can be searched only for schedules that split every backward pass (zb_h1, "
-                          "zb_h2, zb_v, v_half, v_min), not " +
-                              schedule,
-                          0.0};
+        return Infeasible{Conflict::no_orders_to_search, {{FactKey::schedule, shape.schedule}}};
     }
     if (const int least = least_held(shape); limit.most < least) {
-        return Infeasible{
-            Reason::held_limit,
-            first_beyond(orders_that_hold_least(shape), limit.most) + ": a stage may hold " +
-                std::to_string(limit.most) + ", but " + schedule + " pp=" + std::to_string(shape.stages) +
-                " needs at least " + std::to_string(least) +
-                " (microbatches of a chunk between forward and weight gradient); raise the limit to that",
-            static_cast<double>(least - limit.most)};
+        Facts facts = first_beyond(orders_that_hold_least(shape), limit.most);
+        facts.insert(facts.end(), {{FactKey::held, limit.most},
+                                   {FactKey::schedule, shape.schedule},
+                                   {FactKey::pp, shape.stages},
+                                   {FactKey::least, least}});
+        return Infeasible{.conflict = Conflict::held_limit,
+                          .facts = std::move(facts),
+                          .miss = static_cast<double>(least - limit.most)};
     }
     std::shared_ptr<const Program> best;
     double shortest = never;

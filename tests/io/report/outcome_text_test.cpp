@@ -114,5 +114,31 @@ TEST(OutcomeText, OfSearchesWithoutProof)
     EXPECT_EQ(outcome_text(outcome, "nsga3"), found + "; stopped because all children were already known");
 }
 
+TEST(ChoiceText, HasASentenceForEachReason)
+{
+    const auto text = [](ChoiceReason reason, bool part = false) {
+        return choice_text({.choice = reason, .part = part, .tuples = 1617, .objectives = 2});
+    };
+    EXPECT_EQ(text(ChoiceReason::compares_alternatives),
+              "1,617 combinations of values, and lower bounds of their best plans compare machines");
+    EXPECT_EQ(text(ChoiceReason::few_objectives),
+              "1,617 combinations of values are too many to check all feasible ones; 2 objectives: crowding "
+              "distance");
+    EXPECT_EQ(
+        text(ChoiceReason::many_objectives),
+        "1,617 combinations of values are too many to check all feasible ones; 2 objectives: niches along "
+        "reference directions");
+    EXPECT_EQ(
+        text(ChoiceReason::no_bounds),
+        "1,617 combinations of values can all be checked, but no objective has a lower bound that could "
+        "exclude plans before they are evaluated");
+    EXPECT_EQ(text(ChoiceReason::all_bounded),
+              "1,617 combinations of values can all be checked, and lower bounds exclude most plans before "
+              "they are evaluated");
+    EXPECT_EQ(text(ChoiceReason::some_unbounded, true),
+              "parts can be merged if all their combinations are checked; an objective without a lower bound "
+              "keeps all feasible plans until they are evaluated");
+}
+
 }  // namespace
 }  // namespace prismopt

@@ -4,6 +4,7 @@
 #include "io/base/checksum.hpp"
 #include "io/results/hdf5_file.hpp"
 #include "io/results/plan_results.hpp"
+#include "io/words/rejected_text.hpp"
 #include "tests/io/full_disk.hpp"
 #include "tests/io/sample_results.hpp"
 #include "tests/io/temporary_folder.hpp"
@@ -69,6 +70,9 @@ void expect_equal(const StudyInfo& a, const StudyInfo& b)
     EXPECT_EQ(a.seed, b.seed);
     EXPECT_EQ(a.held, b.held);
     EXPECT_EQ(a.parts, b.parts);
+    EXPECT_EQ(a.outcome.method, b.outcome.method);
+    EXPECT_EQ(a.outcome.complete, b.outcome.complete);
+    EXPECT_EQ(a.outcome.end, b.outcome.end);
     EXPECT_EQ(a.outcome.proved, b.outcome.proved);
     EXPECT_EQ(a.outcome.confidence, b.outcome.confidence);
     EXPECT_EQ(a.outcome_text, b.outcome_text);
@@ -178,9 +182,29 @@ TEST(ResultsFile, GivesBackWhatWasWritten)
     Results results = sample_results();
     results.study.outcome.unchecked = 17;
     results.study.outcome.excluded_by = {11, 6, 5, 4};
+    results.study.outcome.method = SearchMethod::evolution;
+    results.study.outcome.complete = true;
+    results.study.outcome.end = SearchEnd::no_gain;
     write_results(results, folder.file("sample.h5"));
     expect_equal(read_results(folder.file("sample.h5")), results);
     EXPECT_EQ(folder.entries(), 1U);
+}
+
+/// A file keeps facts and their sentence; of older files there is the sentence alone.
+TEST(ResultsFile, GivesBackTheFactsOfTheNearestMiss)
+{
+    const TemporaryFolder folder;
+    Results results = sample_results();
+    const Infeasible why{Conflict::tp_and_nodes, {{FactKey::tp, 12}, {FactKey::node_gpus, 8}}};
+    results.rejected.back().nearest = facts_json({why, "gpus=24 tp=12"});
+    write_results(results, folder.file("sample.h5"));
+    const Results back = read_results(folder.file("sample.h5"));
+    expect_equal(back, results);
+    const auto miss = nearest_miss(back.rejected.back());
+    ASSERT_TRUE(miss);
+    EXPECT_EQ(miss->why.conflict, why.conflict);
+    EXPECT_EQ(miss->why.facts, why.facts);
+    EXPECT_FALSE(nearest_miss(back.rejected.front())) << "a sentence";
 }
 
 TEST(ResultsFile, GivesBackPlansThatMayNotFit)

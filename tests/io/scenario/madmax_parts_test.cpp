@@ -2,6 +2,7 @@
 /// figures from the notebook of facebookresearch/ScaleExplorer, madmax): its constants, and where its counts are not ours, why.
 
 #include "io/scenario/sections/catalog.hpp"
+#include "io/words/infeasible_text.hpp"
 #include "model/hardware/collective.hpp"
 #include "model/network/layer_cost.hpp"
 #include "model/network/network.hpp"
@@ -167,7 +168,7 @@ Iteration compiled_iteration(int gpus)
     PlanCompiler compiler({w, phase, cluster, noise});
     auto compiled = compiler.compile(plan_of(gpus), CompileFor::noise_free_step);
     const auto* refusal = std::get_if<Infeasible>(&compiled);
-    EXPECT_EQ(refusal, nullptr) << refusal->detail;
+    EXPECT_EQ(refusal, nullptr) << detail_text(*refusal);
     const ExecutionGraph& graph = std::get<CompiledPlan>(compiled).graph;
     return {noise_free_step(graph).step_s, static_cast<double>(graph.optimizer_s.front()),
             static_cast<double>(graph.reduction.front().exposed()),

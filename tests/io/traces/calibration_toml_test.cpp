@@ -108,9 +108,9 @@ TEST(ReliabilityToml, a_scenario_takes_it_as_it_is)
             {std::to_string(i % 7), i % 4 == 0 ? "link" : "GPU", 1000.0 * i * i, 1000.0 * i * i + 7200.0});
     }
     const FailureFit fit = fit_failures(outages, {100, 100.0 * 86'400.0});
+    const Fault planned{.reason = FaultReason::planned_event, .of = {}, .count = 40, .first_line = 3};
     const TomlFile file =
-        parse_toml(reliability_toml(fit, {{"planned events", 40, 3}}, {0.01, 4000.0, 0.5, true}, "list.csv"),
-                   "written.toml");
+        parse_toml(reliability_toml(fit, {planned}, {0.01, 4000.0, 0.5, true}, "list.csv"), "written.toml");
     Table root(file.root, file);
     const Reliability reliability =
         read_reliability(root.section("reliability", ""), Cluster{}, WorkloadTask::training);

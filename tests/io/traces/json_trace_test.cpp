@@ -58,8 +58,8 @@ TEST_F(JsonTraceTest, reads_kernels_of_kineto)
     EXPECT_EQ(collective.name, "nccl _allgather_base, 4096 elements, group of 8, stream 13");
     EXPECT_EQ(collective.role, OpRole::collective);
     ASSERT_EQ(trace.faults.size(), 2U);
-    EXPECT_EQ(trace.faults[0].reason, "negative duration");
-    EXPECT_EQ(trace.faults[1].reason, "a kernel before the first step");
+    EXPECT_EQ(trace.faults[0].reason, FaultReason::negative_duration);
+    EXPECT_EQ(trace.faults[1].reason, FaultReason::before_the_first_step);
 }
 
 /// 20 steps of 12.3 ms since the epoch, in microseconds with a fraction, as PyTorch writes them; the first kernel begins with its
@@ -461,9 +461,9 @@ TEST_F(JsonTraceTest, counts_times_that_cannot_be)
     const TraceFiles table = read("nodes,bytes,lat_us\n4,8,50\n4,8,-1\n4,8,1e30\n4,8,1e99\n4,8,51\n");
     EXPECT_EQ(table.collectives.size(), 2U);
     ASSERT_EQ(table.collective_faults.size(), 2U);
-    EXPECT_EQ(table.collective_faults[0].reason, "negative duration");
+    EXPECT_EQ(table.collective_faults[0].reason, FaultReason::negative_duration);
     EXPECT_EQ(table.collective_faults[0].first_line, 3U);
-    EXPECT_EQ(table.collective_faults[1].reason, "duration of more than a day");
+    EXPECT_EQ(table.collective_faults[1].reason, FaultReason::longer_than_a_day);
     EXPECT_EQ(table.collective_faults[1].count, 2U);
     EXPECT_EQ(table.collective_faults[1].first_line, 4U);
     const std::string row = "     1048576        262144     float     sum -1  ";
@@ -472,7 +472,7 @@ TEST_F(JsonTraceTest, counts_times_that_cannot_be)
     EXPECT_EQ(output.collectives.size(), 1U);
     ASSERT_EQ(output.collective_faults.size(), 2U);
     EXPECT_EQ(output.collective_faults[0].first_line, 6U);
-    EXPECT_EQ(output.collective_faults[1].reason, "negative duration");
+    EXPECT_EQ(output.collective_faults[1].reason, FaultReason::negative_duration);
     const TraceFiles runs = read("gpu,perf\n0,2000\n1,1e30\n2,-5\n");
     EXPECT_EQ(runs.gpu_runs.size(), 1U);
     ASSERT_EQ(runs.gpu_faults.size(), 2U);
@@ -480,7 +480,8 @@ TEST_F(JsonTraceTest, counts_times_that_cannot_be)
     const TraceFiles rates = read("gpu,tflops\n0,500\n1,-1\n");
     EXPECT_EQ(rates.gpu_runs.size(), 1U);
     ASSERT_EQ(rates.gpu_faults.size(), 1U);
-    EXPECT_EQ(rates.gpu_faults[0].reason, "negative tflops");
+    EXPECT_EQ(rates.gpu_faults[0].reason, FaultReason::negative_value);
+    EXPECT_EQ(rates.gpu_faults[0].of, "tflops");
 }
 
 TEST_F(JsonTraceTest, reads_tables_as_spreadsheets_and_editors_write_them)

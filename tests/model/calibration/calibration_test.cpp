@@ -78,8 +78,7 @@ TEST(Calibrate, keeps_the_steps_of_a_slow_trend)
     EXPECT_TRUE(calibration.warm_up.empty());
     EXPECT_TRUE(calibration.drift.found);
     ASSERT_EQ(calibration.notes.size(), 1U);
-    EXPECT_NE(calibration.notes[0].find("steps take"), std::string::npos) << calibration.notes[0];
-    EXPECT_NE(calibration.notes[0].find("longer at the end"), std::string::npos) << calibration.notes[0];
+    EXPECT_GT(std::get<TrendNote>(calibration.notes[0]).change, 0.0);
 }
 
 TEST(Calibrate, names_nobody_among_equals)
@@ -267,11 +266,16 @@ TEST(Calibrate, notes_a_gpu_that_is_slow_now_and_then)
         }
     }
     const Calibration calibration = calibrate(trace);
-    const bool noted =
-        std::any_of(calibration.notes.begin(), calibration.notes.end(), [](const std::string& note) {
-            return note.find("GPU of dp 1, stage 1 is slow in 30 % of steps, by 20 %") != std::string::npos;
-        });
-    EXPECT_TRUE(noted) << testing::PrintToString(calibration.notes);
+    std::vector<ThrottlingGpu> noted;
+    for (const CalibrationNote& note : calibration.notes) {
+        if (const auto* slow = std::get_if<ThrottlingGpu>(&note)) {
+            noted.push_back(*slow);
+        }
+    }
+    ASSERT_EQ(noted.size(), 1U);
+    EXPECT_EQ(noted[0].gpu, "GPU of dp 1, stage 1");
+    EXPECT_NEAR(noted[0].share, 0.3, 0.005);
+    EXPECT_NEAR(noted[0].excess, 0.2, 0.005);
 }
 
 TEST(Trace, operations_of_absurd_length_are_named)
@@ -286,6 +290,7 @@ TEST(Trace, operations_of_absurd_length_are_named)
     EXPECT_EQ(leave_out_absurd(trace), 1U);
     EXPECT_EQ(trace.ops.size(), before - 1);
     ASSERT_EQ(trace.faults.size(), 1U);
+    EXPECT_EQ(trace.faults[0].reason, FaultReason::absurd_for_its_kind);
     EXPECT_EQ(trace.faults[0].first_line, line);
 }
 
@@ -306,7 +311,8 @@ TEST(Collectives, times_of_absurd_length_are_named)
     EXPECT_EQ(times.size(), 1999U);
     ASSERT_EQ(faults.size(), 1U);
     EXPECT_EQ(faults[0].first_line, 702U);
-    EXPECT_NE(faults[0].reason.find("all_reduce, 256 bytes"), std::string::npos) << faults[0].reason;
+    EXPECT_EQ(faults[0].reason, FaultReason::absurd_for_its_series);
+    EXPECT_EQ(faults[0].of, "all_reduce, 256 bytes");
     const Calibration calibration = calibrate_collectives(times, "test", test_names());
     // Of 2,000 times: four standard errors of a standard deviation, sd / sqrt(2 n).
     EXPECT_NEAR(DistributionQuantile(distribution(calibration, "residual.dp_collective")->fit.distribution)
@@ -358,7 +364,11 @@ TEST(Trace, two_jobs_one_after_the_other_are_told)
         const std::vector<TraceProblem> found = problems(trace);
         ASSERT_EQ(found.size(), factor == 1.0 ? 0U : 1U);  // windows of one job jump, too
         if (!found.empty()) {
-            EXPECT_NE(found[0].text.find("steps 10020 to 10039 take"), std::string::npos) << found[0].text;
+            const auto* jobs = std::get_if<JobsInOneFile>(&found[0].what);
+            ASSERT_NE(jobs, nullptr);
+            EXPECT_EQ(jobs->after.first, 10020);
+            EXPECT_EQ(jobs->after.last, 10039);
+            EXPECT_NE(jobs->after.low_s > jobs->before.high_s, jobs->before.low_s > jobs->after.high_s);
         }
     }
 }
@@ -534,8 +544,10 @@ TEST(GpuRuns, slow_ones_are_a_rare_mode)
     usual.slow = {};
     EXPECT_NEAR(DistributionQuantile(usual).moments().cv(), 0.015, 4.0 * 0.015 / std::sqrt(800.0));
     ASSERT_EQ(calibration.notes.size(), 1U);
-    EXPECT_NE(calibration.notes[0].find("slow_nodes = [{ node = 0, factor = 1.2"), std::string::npos)
-        << calibration.notes[0];
+    const auto& share = std::get<SlowShare>(calibration.notes[0]);
+    EXPECT_EQ(share.key, "gpu");
+    EXPECT_EQ(share.slow, 1U);
+    EXPECT_EQ(share.excess, gpu.slow.excess);
 }
 
 /// A run is the sum of many kernels.
@@ -599,8 +611,9 @@ TEST(GpuRuns, says_that_a_gpu_is_too_fast_to_be_true)
     const Calibration calibration = calibrate_gpu_runs(runs, "test");
     EXPECT_TRUE(calibration.slow.empty());
     ASSERT_EQ(calibration.notes.size(), 1U);
-    EXPECT_NE(calibration.notes[0].find("GPU 3 of node n17 takes 2"), std::string::npos)
-        << calibration.notes[0];
+    const auto& fast = std::get<FastNote>(calibration.notes[0]);
+    EXPECT_EQ(fast.gpu.substr(0, 17), "GPU 3 of node n17");
+    EXPECT_NEAR(fast.less, 0.2, 4.0 * 0.015);
 }
 
 }  // namespace

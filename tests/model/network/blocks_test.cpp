@@ -109,46 +109,45 @@ TEST(Blocks, ObstaclesNameTheQuantityAndTheBlock)
         w.kinds = {{.name = "a", .blocks = {MlpBlock{12288}, block}}};
         return w;
     };
-    const auto undivided = [&of](const BlockDescription& block, int tp) {
-        return of(block).undivided_text(tp);
+    const auto obstacle_of = [](Undivided what, int count, const std::string& block) {
+        return std::optional(BlockObstacle{{what, count}, block, "a"});
     };
+    const auto undivided = [&of](const BlockDescription& block, int tp) { return of(block).undivided(tp); };
     EXPECT_EQ(undivided(AttentionBlock{.heads = 32, .kv_heads = 8}, 3),
-              "32 heads of block \"attention\" in layer \"a\"");
+              obstacle_of(Undivided::heads, 32, "attention"));
     EXPECT_EQ(undivided(AttentionBlock{.heads = 96, .kv_heads = 6}, 4),
-              "6 key/value heads of block \"attention\" in layer \"a\"");
+              obstacle_of(Undivided::key_value_heads, 6, "attention"));
     EXPECT_EQ(undivided(AttentionBlock{.heads = 32, .kv_heads = 8}, 16),
-              "");  // key/value heads on two GPUs each
+              std::nullopt);  // key/value heads on two GPUs each
     EXPECT_EQ(undivided(Mamba2Block{.heads = 128, .head = 64, .groups = 8}, 16),
-              "8 groups of block \"mamba2\" in layer \"a\"");
+              obstacle_of(Undivided::groups, 8, "mamba2"));
     EXPECT_EQ(undivided(GatedDeltaBlock{.key_heads = 16, .value_heads = 32}, 32),
-              "16 key heads of block \"gated_delta\" in layer \"a\"");
-    EXPECT_EQ(undivided(MlpBlock{1025}, 2), "1025 columns of block \"mlp\" in layer \"a\"");
+              obstacle_of(Undivided::key_heads, 16, "gated_delta"));
+    EXPECT_EQ(undivided(MlpBlock{1025}, 2), obstacle_of(Undivided::columns, 1025, "mlp"));
     EXPECT_EQ(undivided(ExpertsBlock{.count = 8, .active = 2, .inner = 512, .shared = 1025}, 2),
-              "1025 columns of shared experts of block \"experts\" in layer \"a\"");
-    EXPECT_EQ(undivided(ConvolutionBlock{}, 2),
-              "block \"convolution\" in layer \"a\", whose convolutions are not divided");
-    EXPECT_EQ(undivided(ResidualConvolutionBlock{}, 1), "");
+              obstacle_of(Undivided::columns_of_shared_experts, 1025, "experts"));
+    EXPECT_EQ(undivided(ConvolutionBlock{}, 2), obstacle_of(Undivided::convolutions, 0, "convolution"));
+    EXPECT_EQ(undivided(ResidualConvolutionBlock{}, 1), std::nullopt);
     const Workload linear_attention = of(GatedDeltaBlock{.key_heads = 16, .value_heads = 48});
-    EXPECT_EQ(linear_attention.unshared_text({.tp = 4, .cp = 8}),
-              "48 value heads of block \"gated_delta\" in layer \"a\"");
+    EXPECT_EQ(linear_attention.unshared({.tp = 4, .cp = 8}),
+              obstacle_of(Undivided::value_heads, 48, "gated_delta"));
     const Workload plain = of(AttentionBlock{.heads = 32, .kernel = AttentionKernel::plain});
-    EXPECT_EQ(plain.unshared_text({.cp = 2}),
-              "block \"attention\" in layer \"a\", whose kernel = \"plain\" needs whole sequences");
-    EXPECT_EQ(plain.unshared_text({.cp = 2, .ulysses = 2}), "");  // it has them
+    EXPECT_EQ(plain.unshared({.cp = 2}), obstacle_of(Undivided::whole_sequences, 0, "attention"));
+    EXPECT_EQ(plain.unshared({.cp = 2, .ulysses = 2}), std::nullopt);  // it has them
     const Workload grouped = of(AttentionBlock{.heads = 24, .kv_heads = 8});
-    EXPECT_EQ(grouped.unshared_text({.tp = 2, .cp = 16}), "");
-    EXPECT_EQ(grouped.unshared_text({.tp = 2, .cp = 16, .ulysses = 4}), "");
-    EXPECT_EQ(grouped.unshared_text({.tp = 2, .cp = 16, .ulysses = 0}),
-              "24 heads of block \"attention\" in layer \"a\"");
-    EXPECT_EQ(of(AttentionBlock{.heads = 24, .kv_heads = 6}).unshared_text({.cp = 8, .ulysses = 8}),
-              "6 key/value heads of block \"attention\" in layer \"a\"");
-    EXPECT_EQ(of(AttentionBlock{.heads = 32, .kv_heads = 4}).unshared_text({.cp = 8, .ulysses = 8}),
-              "");  // on two GPUs each
+    EXPECT_EQ(grouped.unshared({.tp = 2, .cp = 16}), std::nullopt);
+    EXPECT_EQ(grouped.unshared({.tp = 2, .cp = 16, .ulysses = 4}), std::nullopt);
+    EXPECT_EQ(grouped.unshared({.tp = 2, .cp = 16, .ulysses = 0}),
+              obstacle_of(Undivided::heads, 24, "attention"));
+    EXPECT_EQ(of(AttentionBlock{.heads = 24, .kv_heads = 6}).unshared({.cp = 8, .ulysses = 8}),
+              obstacle_of(Undivided::key_value_heads, 6, "attention"));
+    EXPECT_EQ(of(AttentionBlock{.heads = 32, .kv_heads = 4}).unshared({.cp = 8, .ulysses = 8}),
+              std::nullopt);  // on two GPUs each
     EXPECT_EQ(of(LatentAttentionBlock{.heads = 6, .key_value_rank = 8, .rotary = 8, .plain = 8, .value = 8})
-                  .unshared_text({.cp = 4, .ulysses = 4}),
-              "6 heads of block \"latent_attention\" in layer \"a\"");
-    EXPECT_EQ(of(ExpertsBlock{.count = 60, .active = 4, .inner = 512}).undivided_experts_text(8),
-              "60 experts of block \"experts\" in layer \"a\"");
+                  .unshared({.cp = 4, .ulysses = 4}),
+              obstacle_of(Undivided::heads, 6, "latent_attention"));
+    EXPECT_EQ(of(ExpertsBlock{.count = 60, .active = 4, .inner = 512}).undivided_experts(8),
+              obstacle_of(Undivided::experts, 60, "experts"));
     for (const Case& c : all_blocks()) {
         EXPECT_EQ(c.kind.name.find("convolution") == std::string::npos || c.kind.name == "gated convolution",
                   c.splits)

@@ -33,7 +33,7 @@ TEST(Layout, HoldsEachLayerOnceAndInOrder)
                     ASSERT_EQ(std::holds_alternative<Infeasible>(result), units < pp * v)
                         << layers << " " << pp << " " << v;
                     if (units < pp * v) {
-                        EXPECT_EQ(std::get<Infeasible>(result).reason, Reason::layers_and_chunks);
+                        EXPECT_EQ(std::get<Infeasible>(result).reason(), Reason::layers_and_chunks);
                         continue;
                     }
                     const auto& chunks = std::get<std::vector<Chunk>>(result);
@@ -83,7 +83,8 @@ TEST(Layout, OfLlama405bLeavesTheEndsWithoutLayers)
 TEST(Layout, NamesWhatDoesNotFit)
 {
     const auto result = layout(10, plan(4, 3, LayerSplit::layers));
-    EXPECT_EQ(std::get<Infeasible>(result).detail, "10 layer slots for 12 chunks; lower pp or v");
+    EXPECT_EQ(std::get<Infeasible>(result).conflict, Conflict::slots_and_chunks);
+    EXPECT_EQ(std::get<Infeasible>(result).facts, (Facts{{FactKey::slots, 10}, {FactKey::chunks, 12}}));
 }
 
 }  // namespace

@@ -61,11 +61,11 @@ TEST(NodeOrder, SparesAreTheSlowest)
     EXPECT_FALSE(node_problem(plan, cluster));
     plan.spares = 3;
     ASSERT_TRUE(node_problem(plan, cluster));
-    EXPECT_EQ(node_problem(plan, cluster)->reason, Reason::spares_and_nodes);
+    EXPECT_EQ(node_problem(plan, cluster)->reason(), Reason::spares_and_nodes);
     plan.spares = 1;
     EXPECT_FALSE(node_problem(plan, example_cluster(64)));
     plan.node_order = NodeOrder::packed;
-    EXPECT_EQ(node_problem(plan, example_cluster(64))->reason, Reason::no_known_nodes);
+    EXPECT_EQ(node_problem(plan, example_cluster(64))->reason(), Reason::no_known_nodes);
 }
 
 /// A slow node at each stage of one replica: draw by draw the plain simulation, with everything varying beside it.

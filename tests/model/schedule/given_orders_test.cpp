@@ -11,9 +11,6 @@
 namespace prismopt {
 namespace {
 
-using testing::AllOf;
-using testing::HasSubstr;
-
 const std::vector<ScheduleShape>& one_of_each()
 {
     static const std::vector<ScheduleShape> shapes{
@@ -29,11 +26,24 @@ PartOrders parts_of(const ScheduleShape& shape)
     return part_orders(*std::get<std::shared_ptr<const Program>>(compiled_program(shape)));
 }
 
-std::string why_not(const ScheduleShape& shape, const PartOrders& orders)
+std::optional<Infeasible> why_not(const ScheduleShape& shape, const PartOrders& orders)
 {
     const auto result = orders_on_stages(shape, orders);
     const auto* refusal = std::get_if<Infeasible>(&result);
-    return refusal != nullptr ? refusal->detail : "";
+    return refusal != nullptr ? std::optional(*refusal) : std::nullopt;
+}
+
+/// The orders are refused for this conflict of a task on a rank, with these further facts.
+void expect_refused(const ScheduleShape& shape, const PartOrders& orders, Conflict conflict, int rank,
+                    const std::string& task, const Facts& more = {})
+{
+    const auto why = why_not(shape, orders);
+    ASSERT_TRUE(why);
+    EXPECT_EQ(why->reason(), Reason::given_orders);
+    EXPECT_EQ(name(why->conflict), name(conflict));
+    Facts facts{{FactKey::rank, rank}, {FactKey::task, task}};
+    facts.insert(facts.end(), more.begin(), more.end());
+    EXPECT_EQ(why->facts, facts) << name(conflict);
 }
 
 TEST(GivenOrders, ComeBackAsTheScheduleMadeThem)
@@ -41,7 +51,7 @@ TEST(GivenOrders, ComeBackAsTheScheduleMadeThem)
     for (const ScheduleShape& shape : one_of_each()) {
         const auto back = orders_on_stages(shape, parts_of(shape));
         ASSERT_TRUE(std::holds_alternative<TaskOrders>(back))
-            << name(shape.schedule) << std::get<Infeasible>(back).detail;
+            << name(shape.schedule) << name(std::get<Infeasible>(back).conflict);
         EXPECT_EQ(std::get<TaskOrders>(back), std::get<TaskOrders>(task_orders(shape)))
             << name(shape.schedule);
     }
@@ -86,45 +96,64 @@ TEST(GivenOrders, AreRunInsteadOfTheSchedule)
 TEST(GivenOrders, SayWhichTaskOfWhichRankIsWrong)
 {
     const ScheduleShape shape{Schedule::zb_h1, 2, 3, 1};
+    const Facts plan{{FactKey::schedule, shape.schedule}, {FactKey::pp, 2}, {FactKey::chunks, 1}};
     const PartOrders good = parts_of(shape);
-    EXPECT_EQ(why_not(shape, good), "");
+    EXPECT_FALSE(why_not(shape, good));
 
     PartOrders twice = good;
     twice[1].push_back({Pass::forward, 1, 2});
-    EXPECT_THAT(why_not(shape, twice), HasSubstr("rank 1: 1F2 is listed twice"));
+    expect_refused(shape, twice, Conflict::task_twice, 1, "1F2");
 
     PartOrders both = good;
     both[0].push_back({Pass::backward, 0, 1});
-    EXPECT_THAT(why_not(shape, both), HasSubstr("rank 0: 0B1 repeats 0I1"));
+    expect_refused(shape, both, Conflict::task_repeats, 0, "0B1", {{FactKey::repeated, std::string("0I1")}});
 
     PartOrders less = good;
     std::erase(less[0], PartTask{Pass::weight_gradient, 0, 2});
-    EXPECT_THAT(why_not(shape, less), HasSubstr("rank 0: 0W2 is missing"));
+    expect_refused(shape, less, Conflict::gradient_missing, 0, "0W2", {{FactKey::microbatches, 3}});
+    std::erase(less[0], PartTask{Pass::forward, 0, 1});
+    expect_refused(shape, less, Conflict::forward_missing, 0, "0F1", {{FactKey::microbatches, 3}});
 
     PartOrders elsewhere = good;
     std::swap(elsewhere[0], elsewhere[1]);
-    EXPECT_THAT(why_not(shape, elsewhere), HasSubstr("rank 0: 1F0 belongs to rank 1"));
+    Facts owner{{FactKey::owner, 1}};
+    owner.insert(owner.end(), plan.begin(), plan.end());
+    expect_refused(shape, elsewhere, Conflict::task_of_other_rank, 0, "1F0", owner);
 
     PartOrders part = good;
     part[1].push_back({Pass::forward, 2, 0});
-    EXPECT_THAT(why_not(shape, part), AllOf(HasSubstr("rank 1: 2F0"), HasSubstr("(0 .. 1)")));
+    Facts parts{{FactKey::stage, 2}};
+    parts.insert(parts.end(), plan.begin(), plan.end());
+    parts.emplace_back(FactKey::parts, 2);
+    expect_refused(shape, part, Conflict::task_of_no_stage, 1, "2F0", parts);
 
     PartOrders microbatch = good;
     microbatch[1].push_back({Pass::forward, 1, 3});
-    EXPECT_THAT(why_not(shape, microbatch), AllOf(HasSubstr("rank 1: 1F3"), HasSubstr("the plan has 3")));
+    expect_refused(shape, microbatch, Conflict::task_of_no_microbatch, 1, "1F3",
+                   {{FactKey::microbatch, 3}, {FactKey::microbatches, 3}});
 
     PartOrders ranks = good;
     ranks.emplace_back();
-    EXPECT_THAT(why_not(shape, ranks), HasSubstr("orders of 3 ranks, but pp=2"));
+    EXPECT_EQ(why_not(shape, ranks)->conflict, Conflict::ranks_and_stages);
+    EXPECT_EQ(why_not(shape, ranks)->facts, (Facts{{FactKey::ranks, 3}, {FactKey::pp, 2}}));
 
     PartOrders pair = good;
     const auto first = std::find(pair[1].begin(), pair[1].end(), PartTask{Pass::input_gradient, 1, 0});
     first->pass = Pass::paired_backward;
-    EXPECT_THAT(why_not(shape, pair), HasSubstr("rank 1: 1B0 overlaps a forward"));
+    expect_refused(shape, pair, Conflict::pair_of_one_chunk, 1, "1B0");
     pair = good;
     pair[1].front().pass = Pass::paired_forward;
-    EXPECT_THAT(why_not(shape, pair),
-                HasSubstr("rank 1: 1F0 overlaps a backward pass that does not come next"));
+    expect_refused(shape, pair, Conflict::pair_without_backward, 1, "1F0");
+}
+
+/// A rank of a cycle: its task waits for one of another rank, which comes after `after`.
+Facts wait(int rank, const std::string& task, int other, const std::string& needed, const std::string& after)
+{
+    return {{FactKey::rank, rank},
+            {FactKey::task, task},
+            {FactKey::waits_for_rank, other},
+            {FactKey::waits_for, needed},
+            {FactKey::after, after}};
 }
 
 TEST(GivenOrders, NameTheCircleOfTasksThatWait)
@@ -134,16 +163,21 @@ TEST(GivenOrders, NameTheCircleOfTasksThatWait)
     const PartOrders two{
         {{Pass::forward, 0, 0}, {Pass::backward, 0, 0}, {Pass::forward, 0, 1}, {Pass::backward, 0, 1}},
         {{Pass::forward, 1, 0}, {Pass::forward, 1, 1}, {Pass::backward, 1, 0}, {Pass::backward, 1, 1}}};
-    EXPECT_THAT(why_not(shape, two),
-                AllOf(HasSubstr("rank 0's 0B0 waits for rank 1's 1B0, which comes after 1F1"),
-                      HasSubstr("rank 1's 1F1 waits for rank 0's 0F1, which comes after 0B0")));
+    const auto both = why_not(shape, two);
+    ASSERT_TRUE(both);
+    EXPECT_EQ(both->conflict, Conflict::tasks_in_cycle);
+    Facts facts = wait(0, "0B0", 1, "1B0", "1F1");
+    const Facts second = wait(1, "1F1", 0, "0F1", "0B0");
+    facts.insert(facts.end(), second.begin(), second.end());
+    EXPECT_EQ(both->facts, facts);
     // A rank alone, with the others waiting for it.
     const PartOrders one{
         {{Pass::forward, 0, 0}, {Pass::forward, 0, 1}, {Pass::backward, 0, 0}, {Pass::backward, 0, 1}},
         {{Pass::backward, 1, 0}, {Pass::forward, 1, 0}, {Pass::forward, 1, 1}, {Pass::backward, 1, 1}}};
-    EXPECT_EQ(why_not(shape, one),
-              "tasks wait for each other in a cycle: rank 1's 1B0 waits for rank 1's 1F0, which comes after "
-              "1B0; move one of them");
+    const auto alone = why_not(shape, one);
+    ASSERT_TRUE(alone);
+    EXPECT_EQ(alone->conflict, Conflict::tasks_in_cycle);
+    EXPECT_EQ(alone->facts, wait(1, "1B0", 1, "1F0", "1B0"));
 }
 
 }  // namespace

@@ -13,8 +13,6 @@
 namespace prismopt {
 namespace {
 
-using testing::HasSubstr;
-
 constexpr auto all_schedules = [] {
     std::array<Schedule, names_of<Schedule>.size()> all{};
     std::transform(names_of<Schedule>.begin(), names_of<Schedule>.end(), all.begin(),
@@ -297,29 +295,53 @@ TEST(Schedules, RefuseWhatTheyAreNotDefinedFor)
 {
     struct Refused {
         ScheduleShape shape;
-        const char* why;
+        Conflict conflict;
+        Facts facts = {};  // beside the schedule
     };
+    const auto microbatches = [](int count) { return Fact(FactKey::microbatches, count); };
+    const auto stages = [](int count) { return Fact(FactKey::pp, count); };
+    const auto group = [](int size) { return Fact(FactKey::group, size); };
     for (const Refused& r :
-         {Refused{{Schedule::interleaved, 4, 6, 2}, "microbatches (6) divisible by pp (4)"},
-          {{Schedule::interleaved, 4, 3, 2}, "microbatches (3) divisible by pp (4)"},
-          {{Schedule::interleaved, 4, 8, 2, 2}, "group=2 below pp (4) deadlocks"},
-          {{Schedule::interleaved, 4, 5, 3, 4}, "leaves a last group of 1 of 5 microbatches"},
-          {{Schedule::interleaved, 4, 8, 1}, "v > 1"},
-          {{Schedule::interleaved, 1, 8, 2}, "pp > 1"},
-          {{Schedule::one_f_one_b, 4, 8, 2}, "1f1b has one chunk per stage"},
-          {{Schedule::one_f_one_b, 4, 8, 1, 4}, "1f1b has no group"},
-          {{Schedule::gpipe, 4, 8, 2}, "gpipe has one chunk per stage"},
-          {{Schedule::zb_h1, 1, 8, 1}, "zb_h1 needs pp > 1"},
-          {{Schedule::zb_v, 4, 8, 1}, "zb_v has two chunks per stage; set v=2"},
-          {{Schedule::v_min, 4, 8, 4}, "v_min has two chunks per stage; set v=2"},
-          {{Schedule::dualpipe, 3, 8, 2}, "even pp and an even number of microbatches, not 3 and 8"},
-          {{Schedule::dualpipe, 4, 9, 2}, "even pp and an even number of microbatches, not 4 and 9"},
-          {{Schedule::dualpipe, 4, 6, 2}, "2 pp = 8 microbatches, not 6"},
-          {{Schedule::dualpipe_v, 4, 7, 2}, "2 pp = 8 microbatches, not 7"}}) {
+         std::vector<Refused>{{{Schedule::interleaved, 4, 6, 2},
+                               Conflict::microbatches_and_stages,
+                               {microbatches(6), stages(4)}},
+                              {{Schedule::interleaved, 4, 3, 2},
+                               Conflict::microbatches_and_stages,
+                               {microbatches(3), stages(4)}},
+                              {{Schedule::interleaved, 4, 8, 2, 2},
+                               Conflict::group_below_stages,
+                               {group(2), stages(4), microbatches(8)}},
+                              {{Schedule::interleaved, 4, 5, 3, 4},
+                               Conflict::last_group_below_stages,
+                               {group(4), {FactKey::last_group, 1}, microbatches(5), stages(4)}},
+                              {{Schedule::interleaved, 4, 8, 1}, Conflict::needs_stages_and_chunks},
+                              {{Schedule::interleaved, 1, 8, 2}, Conflict::needs_stages},
+                              {{Schedule::one_f_one_b, 4, 8, 2}, Conflict::needs_one_chunk},
+                              {{Schedule::one_f_one_b, 4, 8, 1, 4}, Conflict::has_no_group},
+                              {{Schedule::gpipe, 4, 8, 2}, Conflict::needs_one_chunk},
+                              {{Schedule::zb_h1, 1, 8, 1}, Conflict::needs_stages},
+                              {{Schedule::zb_v, 4, 8, 1}, Conflict::needs_two_chunks},
+                              {{Schedule::v_min, 4, 8, 4}, Conflict::needs_two_chunks},
+                              {{Schedule::dualpipe, 3, 8, 2},
+                               Conflict::odd_stages_or_microbatches,
+                               {stages(3), microbatches(8)}},
+                              {{Schedule::dualpipe, 4, 9, 2},
+                               Conflict::odd_stages_or_microbatches,
+                               {stages(4), microbatches(9)}},
+                              {{Schedule::dualpipe, 4, 6, 2},
+                               Conflict::too_few_microbatches,
+                               {{FactKey::least, 8}, microbatches(6)}},
+                              {{Schedule::dualpipe_v, 4, 7, 2},
+                               Conflict::too_few_microbatches,
+                               {{FactKey::least, 8}, microbatches(7)}}}) {
         const auto result = task_orders(r.shape);
         ASSERT_TRUE(std::holds_alternative<Infeasible>(result)) << text(r.shape);
-        EXPECT_EQ(std::get<Infeasible>(result).reason, Reason::schedule_undefined);
-        EXPECT_THAT(std::get<Infeasible>(result).detail, HasSubstr(r.why));
+        const auto& why = std::get<Infeasible>(result);
+        EXPECT_EQ(why.reason(), Reason::schedule_undefined);
+        EXPECT_EQ(name(why.conflict), name(r.conflict)) << text(r.shape);
+        Facts facts{{FactKey::schedule, r.shape.schedule}};
+        facts.insert(facts.end(), r.facts.begin(), r.facts.end());
+        EXPECT_EQ(why.facts, facts) << text(r.shape);
     }
 }
 
@@ -329,7 +351,7 @@ TEST(Schedule, RefusesWhatItsIndicesCannotName)
                                        ScheduleShape{Schedule::one_f_one_b, 1024, 65000, 1}}) {
         const auto orders = task_orders(shape);
         ASSERT_TRUE(std::holds_alternative<Infeasible>(orders));
-        EXPECT_EQ(std::get<Infeasible>(orders).reason, Reason::pipeline_too_long);
+        EXPECT_EQ(std::get<Infeasible>(orders).reason(), Reason::pipeline_too_long);
     }
     EXPECT_TRUE(std::holds_alternative<TaskOrders>(task_orders({Schedule::one_f_one_b, 1, 65535, 1})));
 }

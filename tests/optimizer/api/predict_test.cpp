@@ -54,7 +54,7 @@ TEST(Predict, IsEqualWithTablesOfTheScenario)
                   predict(plan_with(scenario, words)).prediction.step.p99.value);
         EXPECT_LE(std::get<NoiseFree>(predictor.noise_free(words)).step_s, of.prediction.step.mean.value);
     }
-    EXPECT_EQ(std::get<Infeasible>(predictor.noise_free("gpus=8 tp=2 pp=2 mb=3")).reason,
+    EXPECT_EQ(std::get<Infeasible>(predictor.noise_free("gpus=8 tp=2 pp=2 mb=3")).reason(),
               Reason::batch_and_replicas);
 }
 
@@ -72,7 +72,7 @@ TEST(Predict, InfeasibleIsAValueWithItsReasonAndWhatChangesIt)
     const ChosenPlan chosen = plan_with(tiny_space(), "gpus=8 tp=2 pp=2 mb=3");
     const PlanPrediction of = predict(chosen);
     ASSERT_TRUE(of.prediction.infeasible);
-    EXPECT_EQ(of.prediction.infeasible->reason, Reason::batch_and_replicas);
+    EXPECT_EQ(of.prediction.infeasible->reason(), Reason::batch_and_replicas);
     ASSERT_FALSE(of.changes.empty());
     EXPECT_EQ(of.changes.front().design, "microbatch=1");
     EXPECT_THROW(PlanPredictor(chosen).timeline({}, rung_of(tiny_space())), InfeasiblePlan);

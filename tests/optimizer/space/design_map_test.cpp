@@ -439,21 +439,43 @@ Job first_phase(const Scenario& scenario)
     return job;
 }
 
+/// The conflict and facts of a plan; without facts, the conflict alone is compared.
+testing::AssertionResult is_refused(const std::optional<Infeasible>& why, Conflict conflict,
+                                    const Facts& facts = {})
+{
+    if (!why) {
+        return testing::AssertionFailure() << "is feasible";
+    }
+    if (why->conflict != conflict) {
+        return testing::AssertionFailure() << "is refused for " << name(why->conflict);
+    }
+    return facts.empty() || why->facts == facts
+               ? testing::AssertionSuccess()
+               : testing::AssertionFailure() << testing::PrintToString(why->facts.size()) << " other facts";
+}
+
+Fact named(FactKey key, const char* text) { return {key, std::string(text)}; }
+
 TEST(DesignMap, ContextsShareASequenceOnlyInBlocksThatCan)
 {
     Scenario scenario = mixed();
     const auto why = [&scenario](const ParallelPlan& plan) {
-        const auto problem = structural_problem(plan, first_phase(scenario));
-        return problem ? problem->text() : "";
+        return structural_problem(plan, first_phase(scenario));
     };
     const ParallelPlan plan{.dp = 4, .cp = 2};
-    EXPECT_EQ(why(plan), "");
+    EXPECT_FALSE(why(plan));
     change_decoder(scenario.workload, [](Transformer& t) { t.attention = AttentionKernel::plain; });
-    EXPECT_THAT(why(plan), HasSubstr("cp does not fit the blocks: tp=1, cp=2, block \"attention\""));
+    EXPECT_TRUE(is_refused(why(plan), Conflict::contexts_and_block,
+                           {{FactKey::tp, 1},
+                            {FactKey::cp, 2},
+                            {FactKey::quantity, Undivided::whole_sequences},
+                            named(FactKey::block, "attention"),
+                            named(FactKey::layer, scenario.workload.kinds.front().name.c_str())}));
     scenario.workload.kinds.front().blocks = {Mamba2Block{.heads = 7, .head = 64}};
-    EXPECT_THAT(why(plan), HasSubstr("block \"mamba2\""));
+    EXPECT_TRUE(is_refused(why(plan), Conflict::contexts_and_block));
+    EXPECT_EQ(std::get<std::string>(*why(plan)->find(FactKey::block)), "mamba2");
     scenario.workload.kinds.front().blocks = {Mamba2Block{.heads = 8, .head = 64}};
-    EXPECT_EQ(why(plan), "");
+    EXPECT_FALSE(why(plan));
 }
 
 TEST(DesignMap, TablesAreHeldOnceAndSkipsStayOnAStage)
@@ -463,54 +485,54 @@ TEST(DesignMap, TablesAreHeldOnceAndSkipsStayOnAStage)
     const auto why = [&scenario](const char* network, const ParallelPlan& plan) {
         Job job = first_phase(scenario);
         job.workload = catalog_workload(network);
-        const auto problem = structural_problem(plan, job);
-        return problem ? problem->text() : "";
+        return structural_problem(plan, job);
     };
-    EXPECT_THAT(why("dlrm-dcnv2", {.dp = 8}),
-                HasSubstr("embedding tables need all GPUs of a stage: ep=1, etp=1 and no table_shards"));
-    EXPECT_EQ(why("dlrm-dcnv2", {.dp = 8, .ep = 8}), "");
-    EXPECT_THAT(why("sdxl-unet", {.pp = 2, .dp = 4}), HasSubstr("skip connections cross stages: pp=2"));
-    EXPECT_EQ(why("sdxl-unet", {.dp = 8}), "");
+    EXPECT_TRUE(is_refused(why("dlrm-dcnv2", {.dp = 8}), Conflict::expert_shards_and_stage,
+                           {{FactKey::ep, 1}, {FactKey::etp, 1}, {FactKey::stage_gpus, 8}}));
+    EXPECT_FALSE(why("dlrm-dcnv2", {.dp = 8, .ep = 8}));
+    EXPECT_TRUE(
+        is_refused(why("sdxl-unet", {.pp = 2, .dp = 4}), Conflict::skips_and_stages, {{FactKey::pp, 2}}));
+    EXPECT_FALSE(why("sdxl-unet", {.dp = 8}));
 }
 
 TEST(DesignMap, OverlapOfExpertsFollowsTheTrainersConstraints)
 {
     Scenario scenario = mixed();
     const auto why = [&scenario](const ParallelPlan& plan) {
-        const auto problem = structural_problem(plan, first_phase(scenario));
-        return problem ? problem->text() : "";
+        return structural_problem(plan, first_phase(scenario));
     };
     ParallelPlan plan{.dp = 4, .ep = 4};
-    EXPECT_EQ(why(plan), "");
+    EXPECT_FALSE(why(plan));
     plan.expert_overlap = ExpertOverlap::shared_experts;
-    EXPECT_THAT(why(plan), HasSubstr("expert_overlap=shared-experts needs shared experts"));
+    EXPECT_TRUE(is_refused(why(plan), Conflict::overlap_without_shared_experts,
+                           {{FactKey::expert_overlap, plan.expert_overlap}}));
     change_decoder(scenario.workload, [](Transformer& t) { t.experts.shared = 512; });
-    EXPECT_EQ(why(plan), "");
+    EXPECT_FALSE(why(plan));
     plan.expert_overlap = ExpertOverlap::microbatches;
-    EXPECT_EQ(why(plan), "");
+    EXPECT_FALSE(why(plan));
     plan.microbatch = 2;
-    EXPECT_THAT(why(plan), HasSubstr("needs two microbatches or more"));
+    EXPECT_TRUE(is_refused(why(plan), Conflict::overlap_of_one_microbatch));
     plan.microbatch = 1;
     plan.recompute = Recompute::full;
-    EXPECT_THAT(why(plan), HasSubstr("cannot be combined with recompute=full"));
+    EXPECT_TRUE(is_refused(why(plan), Conflict::overlap_with_recompute));
     plan.recompute = Recompute::none;
     plan.pp = 2;
     plan.dp = 2;
     plan.ep = 2;
-    EXPECT_THAT(why(plan), HasSubstr("needs schedule=interleaved, or pp=1"));
+    EXPECT_TRUE(is_refused(why(plan), Conflict::overlap_and_schedule));
     plan.schedule = Schedule::interleaved;
     plan.chunks = 2;
-    EXPECT_EQ(why(plan), "");
+    EXPECT_FALSE(why(plan));
     plan.recompute = Recompute::selective;
     plan.recompute_modules = {Module::shared_experts};
-    EXPECT_EQ(why(plan), "");
+    EXPECT_FALSE(why(plan));
     plan.expert_overlap = ExpertOverlap::shared_experts;
-    EXPECT_THAT(why(plan), HasSubstr("shared_experts cannot be recomputed"));
+    EXPECT_TRUE(is_refused(why(plan), Conflict::recompute_beside_exchanges));
     plan.recompute = Recompute::none;
     plan.ep = 1;  // nothing to overlap, and nothing against it
     plan.schedule = Schedule::one_f_one_b;
     plan.chunks = 1;
-    EXPECT_EQ(why(plan), "");
+    EXPECT_FALSE(why(plan));
 }
 
 /// DeepEP has nodes of up to 8 GPUs.
@@ -677,43 +699,65 @@ TEST(ParseDesign, RefusesWithTheValueAndWhatToDo)
     EXPECT_THAT(complaint("tp=2 tp=4"), HasSubstr("tp is given twice; remove one"));
     EXPECT_THAT(complaint("schedule=dualpipe3"),
                 HasSubstr("schedule=dualpipe3 is unknown; choose from: gpipe, 1f1b, interleaved, zb_h1"));
-    EXPECT_THAT(complaint("gpus=32"), HasSubstr("gpus=32 is more than the cluster's 24"));
-    EXPECT_THAT(complaint("gpus=16 tp=3 pp=2"), HasSubstr("tp*pp = 6 does not divide gpus=16"));
-    EXPECT_THAT(complaint("tp=65536 pp=65536"), HasSubstr("tp=65536 is more than gpus=12"));
-    EXPECT_THAT(complaint("gpus=16 tp=1073741824 pp=1073741824 cp=16"),
-                HasSubstr("tp=1073741824 is more than gpus=16"));
-    EXPECT_THAT(complaint("gpus=16 tp=2 pp=1 ep=65536 etp=65536"),
-                HasSubstr("ep=65536 is more than gpus=16"));
+    const auto degrees = [&scenario](const char* design) -> std::optional<Infeasible> {
+        try {
+            parse_design(design, scenario);
+        } catch (const DegreesDoNotFit& error) {
+            return error.as_infeasible();
+        }
+        return std::nullopt;
+    };
+    EXPECT_TRUE(is_refused(degrees("gpus=32"), Conflict::gpus_and_cluster,
+                           {{FactKey::gpus, 32}, {FactKey::cluster_gpus, 24}}));
+    EXPECT_TRUE(
+        is_refused(degrees("gpus=16 tp=3 pp=2"), Conflict::replica_and_given_gpus,
+                   {named(FactKey::product, "tp*pp"), {FactKey::replica_gpus, 6.0}, {FactKey::gpus, 16}}));
+    const auto too_large = [&](const char* design, const char* axis, int degree, int gpus) {
+        return is_refused(degrees(design), Conflict::degree_and_gpus,
+                          {named(FactKey::axis, axis), {FactKey::degree, degree}, {FactKey::gpus, gpus}});
+    };
+    EXPECT_TRUE(too_large("tp=65536 pp=65536", "tp", 65536, 12));
+    EXPECT_TRUE(too_large("gpus=16 tp=1073741824 pp=1073741824 cp=16", "tp", 1073741824, 16));
+    EXPECT_TRUE(too_large("gpus=16 tp=2 pp=1 ep=65536 etp=65536", "ep", 65536, 16));
 }
 
 TEST(StructuralProblem, NamesTheRuleAndTheValues)
 {
     const Scenario scenario = wide();
     const auto problem = [&](const std::string& design) {
-        const auto found = structural_problem(parse_design(design, scenario), scenario);
-        return found ? found->text() : "none";
+        return structural_problem(parse_design(design, scenario), scenario);
     };
-    EXPECT_EQ(problem("gpus=16 tp=2 pp=2"), "none");
-    EXPECT_THAT(
-        problem("gpus=6 tp=3"),
-        HasSubstr("tp does not divide a block: tp=3, 8 heads of block \"attention\" in layer \"dense\""));
-    EXPECT_THAT(problem("gpus=16 tp=16"), HasSubstr("tp does not divide a block: tp=16"));
-    EXPECT_THAT(
-        problem("gpus=16 microbatch=2"),
-        HasSubstr(
-            "global batch not divisible by dp*microbatch: dp*microbatch = 32 must divide global_batch = "));
-    EXPECT_THAT(problem("microbatch=2147483647"), HasSubstr("dp*microbatch = 25769803764"));
-    EXPECT_THAT(problem("gpus=2 schedule=interleaved"),
-                HasSubstr("interleaved needs pp > 1 and v > 1; use 1f1b"));
-    EXPECT_THAT(problem("gpus=2 v=2"), HasSubstr("1f1b has one chunk per stage; set v=1"));
-    EXPECT_THAT(problem("gpus=2 pp=2 schedule=zb_v v=3"),
-                HasSubstr("zb_v has two chunks per stage; set v=2"));
-    EXPECT_THAT(problem("gpus=2 pp=2 schedule=interleaved v=2 group=3"), HasSubstr("leaves a last group of"));
-    EXPECT_EQ(problem("gpus=2 pp=2 schedule=zb_h1 post_validation=on"), "none");
-    EXPECT_THAT(problem("gpus=2 pp=2 post_validation=on"),
-                HasSubstr("post_validation does not apply: post_validation=on with pp=2"));
-    EXPECT_THAT(problem("gpus=8 pp=8 split=layers"),
-                HasSubstr("fewer layers than chunks: pp*v = 8 chunks, 4 layers"));
+    EXPECT_FALSE(problem("gpus=16 tp=2 pp=2"));
+    EXPECT_TRUE(is_refused(problem("gpus=6 tp=3"), Conflict::tp_and_block,
+                           {{FactKey::tp, 3},
+                            {FactKey::degree_below, 2},
+                            {FactKey::degree_above, 4},
+                            {FactKey::count, 8},
+                            {FactKey::quantity, Undivided::heads},
+                            named(FactKey::block, "attention"),
+                            named(FactKey::layer, "dense")}));
+    EXPECT_TRUE(is_refused(problem("gpus=16 tp=16"), Conflict::tp_and_block));
+    const auto at_once = [&](const char* design) {
+        const auto found = problem(design);
+        EXPECT_TRUE(is_refused(found, Conflict::batch_and_replicas));
+        EXPECT_EQ(found->reason(), Reason::batch_and_replicas);
+        return std::get<std::int64_t>(*found->find(FactKey::sequences_at_once));
+    };
+    EXPECT_EQ(at_once("gpus=16 microbatch=2"), 32);
+    EXPECT_EQ(at_once("microbatch=2147483647"), 25769803764);
+    EXPECT_TRUE(is_refused(problem("gpus=2 schedule=interleaved"), Conflict::needs_stages_and_chunks,
+                           {{FactKey::schedule, Schedule::interleaved}}));
+    EXPECT_TRUE(is_refused(problem("gpus=2 v=2"), Conflict::needs_one_chunk,
+                           {{FactKey::schedule, Schedule::one_f_one_b}}));
+    EXPECT_TRUE(is_refused(problem("gpus=2 pp=2 schedule=zb_v v=3"), Conflict::needs_two_chunks,
+                           {{FactKey::schedule, Schedule::zb_v}}));
+    EXPECT_TRUE(is_refused(problem("gpus=2 pp=2 schedule=interleaved v=2 group=3"),
+                           Conflict::last_group_below_stages));
+    EXPECT_FALSE(problem("gpus=2 pp=2 schedule=zb_h1 post_validation=on"));
+    EXPECT_TRUE(is_refused(problem("gpus=2 pp=2 post_validation=on"), Conflict::no_late_validation,
+                           {{FactKey::pp, 2}, {FactKey::schedule, Schedule::one_f_one_b}}));
+    EXPECT_TRUE(is_refused(problem("gpus=8 pp=8 split=layers"), Conflict::layers_and_chunks,
+                           {{FactKey::chunks, 8}, {FactKey::layers, 4}}));
 }
 
 /// Of 8 replicas, groups of 8 are all of them; 4 have none. Without sharding there are no groups.
@@ -753,19 +797,25 @@ TEST(ParseDesign, TakesContextAndExpertGroups)
     EXPECT_EQ(plan.sharding_gpus(), 2);
     EXPECT_EQ(design_text(parse_design(design_text(plan), scenario)), design_text(plan));
     const auto problem = [&](const std::string& design) {
-        const auto found = structural_problem(parse_design(design, scenario), scenario);
-        return found ? found->text() : "none";
+        return structural_problem(parse_design(design, scenario), scenario);
     };
-    EXPECT_EQ(problem(text), "none");
-    EXPECT_THAT(problem("gpus=16 tp=2 ep=3"), HasSubstr("ep does not divide the experts or the GPUs: ep=3"));
-    EXPECT_THAT(problem("gpus=16 ep=8 etp=4"),
-                HasSubstr("ep does not divide the experts or the GPUs: ep=8, etp=4"));
-    EXPECT_THAT(problem("gpus=15 cp=3"), HasSubstr("cp does not divide the sequence: 2*cp = 6"));
-    EXPECT_THAT(problem("gpus=15 cp=3 ulysses=0"), HasSubstr("cp does not divide the sequence: cp = 3"));
-    EXPECT_THAT(problem("gpus=12 cp=6 ulysses=4"), HasSubstr("ulysses does not divide cp: ulysses=4, cp=6"));
-    EXPECT_THAT(problem("gpus=16 shard_gpus=3"), HasSubstr("shard_gpus does not divide cp*dp"));
+    EXPECT_FALSE(problem(text));
+    EXPECT_TRUE(is_refused(problem("gpus=16 tp=2 ep=3"), Conflict::ep_and_experts));
+    EXPECT_TRUE(is_refused(problem("gpus=16 ep=8 etp=4"), Conflict::experts_and_stage,
+                           {{FactKey::ep, 8}, {FactKey::etp, 4}, {FactKey::stage_gpus, 16}}));
+    const auto parts = [](const std::optional<Infeasible>& why) {
+        return std::get<std::int64_t>(*why->find(FactKey::sequence_parts));
+    };
+    EXPECT_TRUE(is_refused(problem("gpus=15 cp=3"), Conflict::ring_and_sequence));
+    EXPECT_EQ(parts(problem("gpus=15 cp=3")), 6);
+    EXPECT_TRUE(is_refused(problem("gpus=15 cp=3 ulysses=0"), Conflict::cp_and_sequence));
+    EXPECT_EQ(parts(problem("gpus=15 cp=3 ulysses=0")), 3);
+    EXPECT_TRUE(is_refused(problem("gpus=12 cp=6 ulysses=4"), Conflict::ulysses_and_cp,
+                           {{FactKey::ulysses, 4}, {FactKey::cp, 6}}));
+    EXPECT_TRUE(is_refused(problem("gpus=16 shard_gpus=3"), Conflict::shards_and_replicas));
     change_decoder(scenario.workload, [](Transformer& t) { t.experts = {}; });
-    EXPECT_THAT(problem("gpus=16 ep=2"), HasSubstr("the network has no experts: ep=2"));
+    EXPECT_TRUE(
+        is_refused(problem("gpus=16 ep=2"), Conflict::no_experts, {{FactKey::ep, 2}, {FactKey::etp, 1}}));
 }
 
 /// Tables are shared by all GPUs of a stage, by ep or apart from it.
@@ -775,19 +825,18 @@ TEST(ParseDesign, SharesTablesApartFromExperts)
     change_decoder(scenario.workload,
                    [](Transformer& t) { t.experts = {.count = 8, .active = 2, .feed_forward = 64}; });
     const auto problem = [&](const std::string& design) {
-        const auto found = structural_problem(parse_design(design, scenario), scenario);
-        return found ? found->text() : "none";
+        return structural_problem(parse_design(design, scenario), scenario);
     };
-    EXPECT_THAT(problem("gpus=8 table_shards=8"),
-                HasSubstr("table_shards=8 for a network without embedding tables"));
+    EXPECT_TRUE(
+        is_refused(problem("gpus=8 table_shards=8"), Conflict::no_tables, {{FactKey::table_shards, 8}}));
     scenario.workload.kinds.front().blocks.emplace_back(TablesBlock{26, 1e6, 128, 214.0});
-    EXPECT_EQ(problem("gpus=8 ep=8"), "none");
-    EXPECT_EQ(problem("gpus=8 ep=1 table_shards=8"), "none");
-    EXPECT_EQ(problem("gpus=8 tp=2 ep=2 pp=2 table_shards=4"), "none");
-    EXPECT_THAT(problem("gpus=8 ep=2"),
-                HasSubstr("ep=2, etp=1 and no table_shards, but tables are shared by all tp*cp*dp = 8 GPUs"));
-    EXPECT_THAT(problem("gpus=8 table_shards=4"),
-                HasSubstr("table_shards=4, but tables are shared by all tp*cp*dp = 8 GPUs"));
+    EXPECT_FALSE(problem("gpus=8 ep=8"));
+    EXPECT_FALSE(problem("gpus=8 ep=1 table_shards=8"));
+    EXPECT_FALSE(problem("gpus=8 tp=2 ep=2 pp=2 table_shards=4"));
+    EXPECT_TRUE(is_refused(problem("gpus=8 ep=2"), Conflict::expert_shards_and_stage,
+                           {{FactKey::ep, 2}, {FactKey::etp, 1}, {FactKey::stage_gpus, 8}}));
+    EXPECT_TRUE(is_refused(problem("gpus=8 table_shards=4"), Conflict::shards_and_stage,
+                           {{FactKey::table_shards, 4}, {FactKey::stage_gpus, 8}}));
     scenario.space.gpus = {8};
     scenario.space.ep = {1, 8};
     scenario.space.table_shards = {0, 8};

@@ -4,6 +4,7 @@
 #include "io/scenario/reading/read_scenario.hpp"
 #include "io/scenario/scenario.hpp"
 #include "io/toml/catalog_file.hpp"
+#include "io/words/infeasible_text.hpp"
 #include "model/network/network.hpp"
 #include "model/plan_rules.hpp"
 #include "tests/io/good_scenario.hpp"
@@ -265,7 +266,7 @@ TEST(Catalog, DefaultsOfPlansFitEveryNetwork)
     for (const std::string& name : catalog_workloads()) {
         const auto problem =
             value_problem({}, Job{.workload = catalog_workload(name), .cluster = scenario.cluster});
-        EXPECT_FALSE(problem.has_value()) << name << ": " << problem->infeasible.text();
+        EXPECT_FALSE(problem.has_value()) << name << ": " << infeasible_text(*problem);
     }
 }
 

@@ -260,7 +260,7 @@ TEST(BalancedLayout, FillsEachChunk)
     const Case seven(costs, Schedule::one_f_one_b, 7, 1, 8);
     const auto refused =
         balanced_layout(costs, *seven.program, seven.plan, seven.memory_model(), Bytes{1e12});
-    EXPECT_EQ(std::get<Infeasible>(refused).reason, Reason::layers_and_chunks);
+    EXPECT_EQ(std::get<Infeasible>(refused).reason(), Reason::layers_and_chunks);
     const Case one(costs, Schedule::one_f_one_b, 1, 1, 8);
     EXPECT_EQ(one.balanced(1e12).front().layers, 4);
 }

@@ -47,7 +47,8 @@ void expect_agreement(const ParallelPlan& plan, const Workload& workload, int dr
     const Setting setting{workload, phase, cluster, noise};
     PlanCompiler compiler(setting);
     const auto compiled = compiler.compile(plan);
-    ASSERT_TRUE(std::holds_alternative<CompiledPlan>(compiled)) << std::get<Infeasible>(compiled).detail;
+    ASSERT_TRUE(std::holds_alternative<CompiledPlan>(compiled))
+        << name(std::get<Infeasible>(compiled).conflict);
     const ExecutionGraph& graph = std::get<CompiledPlan>(compiled).graph;
     set_passes(plan, setting, graph, gather_share, job);
     EXPECT_EQ(graph.placement.coupled, job.widths.replicas());
@@ -177,7 +178,9 @@ TEST(CoupledPlan, ExpertGroupsThatDoNotDivideTheGpusAreRefused)
     PlanCompiler compiler({workload, phase, cluster, noise});
     const auto compiled = compiler.compile(plan);
     ASSERT_TRUE(std::holds_alternative<Infeasible>(compiled));
-    EXPECT_NE(std::get<Infeasible>(compiled).detail.find("ep*etp = 4"), std::string::npos);
+    EXPECT_EQ(std::get<Infeasible>(compiled).conflict, Conflict::expert_groups_and_stage);
+    EXPECT_EQ(std::get<Infeasible>(compiled).facts,
+              (Facts{{FactKey::expert_gpus, 4}, {FactKey::stage_gpus, 6}}));
 }
 
 }  // namespace
