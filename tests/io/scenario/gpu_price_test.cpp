@@ -29,9 +29,8 @@ std::string listed_text()
 }
 
 const std::string listed_price =
-    "5.12 USD per GPU-hour (catalog list price: AWS p4de.24xlarge, 8 GPUs for 40.97 USD/h, us-east-1, before "
-    "the reductions of "
-    "2025; gpu_price in [cluster] overrides it)";
+    "3.43 USD per GPU-hour (catalog list price: AWS p4de.24xlarge, 8 GPUs for 27.45 USD/h, us-east-1, 2026 "
+    "(skypilot-org/skypilot-catalog); gpu_price in [cluster] overrides it)";
 
 TEST(GpuPrice, SaysWhereItIsFrom)
 {
@@ -74,7 +73,7 @@ TEST(GpuPrice, IsInReports)
 TEST(GpuPrice, OfStarterScenariosIsTheAcceleratorsOwn)
 {
     for (const auto& [accelerator, price] :
-         {std::pair{"h100-sxm", "12.29"}, {"gb200", "17.00"}, {"mi300x", "6.00"}}) {
+         {std::pair{"h100-sxm", "6.88"}, {"gb200", "16.24"}, {"mi300x", "6.00"}}) {
         StarterChoice choice;
         choice.workload = "llama3-70b";
         choice.accelerator = accelerator;
