@@ -5,6 +5,7 @@
 #include "io/base/percent.hpp"
 #include "io/compare/compare_fronts.hpp"
 #include "io/report/front/plan_words.hpp"
+#include "io/report/question_answer.hpp"
 #include "io/report/report.hpp"
 #include "io/report/study_notes.hpp"
 #include "io/results/stored_scenario.hpp"
@@ -462,6 +463,28 @@ Comparison compared(const std::vector<NamedResults>& studies, std::vector<Compar
     return comparison;
 }
 
+namespace {
+
+/// Prices of all studies, and what each answers to its question.
+std::string prices_and_answers(const std::vector<NamedResults>& studies,
+                               const std::vector<std::string>& names)
+{
+    std::string prices;
+    std::string answers;
+    for (std::size_t s = 0; s < studies.size(); ++s) {
+        const StudyNotes notes = study_notes(studies[s].results);
+        prices += notes.price.empty() ? "" : fmt::format("  {}: {}\n", names[s], notes.price);
+        for (const QuestionLine& line : question_lines(studies[s].results, notes)) {
+            if (line.title == "Question" || line.title == "answer") {
+                answers += fmt::format("  {}: {} {}\n", names[s], line.title, line.text);
+            }
+        }
+    }
+    return (prices.empty() ? "" : "prices:\n" + prices) + (answers.empty() ? "" : "answers:\n" + answers);
+}
+
+}  // namespace
+
 std::string comparison_text(const std::vector<NamedResults>& studies, std::vector<ComparedPair> pairs)
 {
     std::string text;
@@ -475,6 +498,7 @@ std::string comparison_text(const std::vector<NamedResults>& studies, std::vecto
     }
     const Comparison comparison = compared(studies, std::move(pairs));
     text += comparison.differences;
+    text += prices_and_answers(studies, names);
     if (comparison.gains.empty()) {
         return text + "\nA front is empty: there is nothing to compare.\n";
     }

@@ -24,6 +24,7 @@ namespace prismopt {
 namespace {
 
 constexpr const char* answer_to_question = "answer";
+constexpr const char* cost_of_answer = "answer, its cost";
 constexpr double tail_of_interval = 0.025;
 
 /// What errors of pairs come from, read once.
@@ -66,7 +67,8 @@ const Objective& expectation_of(const std::string& objective)
     if (objective.starts_with("step_time")) {
         return named("step_time_mean");
     }
-    return objective == "cost" ? named("expected_cost") : *find_objective(objective);
+    return objective == "cost" || objective == cost_of_answer ? named("expected_cost")
+                                                              : *find_objective(objective);
 }
 
 /// A plan whose expectation is compared.
@@ -245,6 +247,7 @@ void add_studies(std::vector<ComparedPair>& pairs, PairedStudy& first, PairedStu
     const FrontPoint* other = second.answer();
     if (one != nullptr && other != nullptr) {
         add_pair(pairs, answer_to_question, first.side(*one), second.side(*other), knowledge);
+        add_pair(pairs, cost_of_answer, first.side(*one), second.side(*other), knowledge);
     }
     for (std::size_t k = 0; k < first.results().objectives.size(); ++k) {
         const std::string& objective = first.results().objectives[k].name;
