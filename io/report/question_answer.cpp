@@ -354,19 +354,27 @@ std::string broken_limits_text(const Question& question, const std::vector<Quest
            (text.empty() ? " together; raise one of them" : ": " + text);
 }
 
+/// The cluster of a plan; empty where the space does not choose it.
+std::string cluster_of(const FrontPoint& plan, const Results& results)
+{
+    for (const VariantChoice& choice : variant_choices(results)) {
+        if (choice.name == "cluster") {
+            return choice.at(plan.point);
+        }
+    }
+    return "";
+}
+
 std::vector<MachineAnswer> other_machines(const QuestionAnswer& answer, const Results& results)
 {
-    const std::vector<VariantChoice> choices = variant_choices(results);
-    const auto cluster = std::find_if(choices.begin(), choices.end(),
-                                      [](const VariantChoice& choice) { return choice.name == "cluster"; });
-    if (cluster == choices.end() || !answer.shown()) {
+    if (!answer.shown()) {
         return {};
     }
     std::map<std::string, std::vector<QuestionedPlan>> by_machine;
     for (const QuestionedPlan& plan : answer.plans) {
-        by_machine[cluster->at(plan.plan->point)].push_back(plan);
+        by_machine[cluster_of(*plan.plan, results)].push_back(plan);
     }
-    by_machine.erase(cluster->at(answer.shown()->plan->point));
+    by_machine.erase(cluster_of(*answer.shown()->plan, results));
     std::vector<MachineAnswer> machines;
     for (const auto& [machine, plans] : by_machine) {
         const auto answers = [](const QuestionedPlan& p) { return p.within_limits && p.in_time; };
@@ -441,8 +449,10 @@ std::optional<QuestionAnswer> answer_to(const Question& question, const Results&
     answer.surest = least(
         plans, [](const Plan& p) { return p.within_limits; }, risk);
     if (answer.best) {
-        const auto elsewhere = [best = *answer.best](const Plan& p) {
-            return p.within_limits && p.plan->prediction.gpus != best.plan->prediction.gpus;
+        const auto elsewhere = [&, best = *answer.best](const Plan& p) {
+            const bool differs = p.plan->prediction.gpus != best.plan->prediction.gpus ||
+                                 cluster_of(*p.plan, results) != cluster_of(*best.plan, results);
+            return p.within_limits && differs;
         };
         const auto smaller = [best = *answer.best](const Plan& p) {
             return p.amount < best.amount || p.plan->prediction.gpus < best.plan->prediction.gpus;

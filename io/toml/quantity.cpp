@@ -55,6 +55,7 @@ constexpr std::array units{
     Unit{"min", Dimension::time, 60.0},
     Unit{"h", Dimension::time, (1_h).si},
     Unit{"day", Dimension::time, (1_day).si},
+    Unit{"week", Dimension::time, 7.0 * (1_day).si},
     Unit{"W", Dimension::power, 1.0},
     Unit{"kW", Dimension::power, 1e3},
     Unit{"MW", Dimension::power, 1e6},
@@ -96,6 +97,27 @@ std::string units_of(Dimension dimension)
         }
     }
     return listed(names);
+}
+
+struct SpelledUnit {
+    std::string_view spelled;
+    std::string_view unit;
+};
+/// Units of time as people spell them out.
+constexpr auto spelled_units = std::to_array<SpelledUnit>({{"second", "s"},
+                                                           {"seconds", "s"},
+                                                           {"minute", "min"},
+                                                           {"minutes", "min"},
+                                                           {"hour", "h"},
+                                                           {"hours", "h"},
+                                                           {"days", "day"},
+                                                           {"weeks", "week"}});
+
+std::string_view short_unit(std::string_view written)
+{
+    const auto* found = std::find_if(spelled_units.begin(), spelled_units.end(),
+                                     [written](const SpelledUnit& one) { return one.spelled == written; });
+    return found == spelled_units.end() ? written : found->unit;
 }
 
 /// The value alone: "1 USD/h" of "1 USD/h (placeholder)".
@@ -155,7 +177,8 @@ std::variant<double, Complaint> parse_si(std::string_view text, Dimension dimens
         return Complaint{"has no unit", needs(dimension), "write " + with_unit_of(example, all)};
     }
     const auto* unit =
-        std::find_if(units.begin(), units.end(), [&](const Unit& u) { return u.name == written_unit; });
+        std::find_if(units.begin(), units.end(),
+                     [unit = short_unit(written_unit)](const Unit& u) { return u.name == unit; });
     if (unit == units.end()) {
         return Complaint{"has the unknown unit " + in_quotes(written_unit), needs(dimension),
                          "use one of " + units_of(dimension)};

@@ -90,9 +90,10 @@ TEST(ScenarioRefuses, QuantitiesWithoutOrWithWrongUnits)
               "\"450 GB/s\"");
     EXPECT_EQ(refusal("\"10 min\"", "10.5"),
               "restart = 10.5 has no unit (needs a duration); write \"10.5 min\"");
-    EXPECT_EQ(refusal("\"10 min\"", "\"10 minutes\""),
-              "restart = \"10 minutes\" has the unknown unit \"minutes\" (needs a duration); use one of ns, "
-              "us, ms, s, min, h, day");
+    EXPECT_EQ(
+        refusal("\"10 min\"", "\"10 fortnights\""),
+        "restart = \"10 fortnights\" has the unknown unit \"fortnights\" (needs a duration); use one of "
+        "ns, us, ms, s, min, h, day, week");
     EXPECT_EQ(refusal("\"10 min\"", "\"-10 min\""),
               "restart = \"-10 min\" is negative (needs a duration); write for example \"10 min\"");
     EXPECT_EQ(refusal("\"3.60 USD/h\"", "\"0 USD/h\""),

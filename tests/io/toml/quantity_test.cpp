@@ -97,6 +97,14 @@ TEST(Quantity, BlanksAreFree)
     EXPECT_DOUBLE_EQ(si<Seconds>("1e3   ms"), 1.0);
 }
 
+TEST(Quantity, UnitsOfTimeMayBeSpelledOut)
+{
+    EXPECT_DOUBLE_EQ(si<Seconds>("90 days"), 90.0 * 86400.0);
+    EXPECT_DOUBLE_EQ(si<Seconds>("2 weeks"), 14.0 * 86400.0);
+    EXPECT_DOUBLE_EQ(si<Seconds>("10 minutes"), 600.0);
+    EXPECT_DOUBLE_EQ(si<Seconds>("1 hour"), 3600.0);
+}
+
 TEST(Quantity, SaysWhatIsWrong)
 {
     EXPECT_EQ(complaint<BytesPerSecond>("450", "300 GB/s"),
@@ -106,7 +114,8 @@ TEST(Quantity, SaysWhatIsWrong)
     EXPECT_EQ(complaint<Bytes>("", "80 GB"),
               "does not begin with a number (needs bytes); write for example \"80 GB\"");
     EXPECT_EQ(complaint<Seconds>("3 parsec", "10 min"),
-              "has the unknown unit \"parsec\" (needs a duration); use one of ns, us, ms, s, min, h, day");
+              "has the unknown unit \"parsec\" (needs a duration); use one of ns, us, ms, s, min, h, day, "
+              "week");
     EXPECT_EQ(
         complaint<BytesPerSecond>("450 GB", "300 GB/s"),
         "has the wrong unit (needs bytes per second, but GB measures bytes); write for example \"300 GB/s\"");
