@@ -51,16 +51,22 @@ std::string topology_lines(const UsualCluster& usual, int gpus)
                        list(shape), fmt::join(wrap, ", "));
 }
 
-/// Sequences that halves and quarters of the GPUs can share evenly: a power of two times what is odd in their number. `asks`: that the
-/// numbers between them can share as well, asked_gpu_choices(), unless that leaves few batches.
-int batch_near(double sequences, int gpus, bool asks)
+/// Sequences that halves and quarters of the GPUs can share evenly: a power of two times what is odd in their number.
+int batch_near(double sequences, int gpus)
 {
-    constexpr int between = 9;
+    const int odd = odd_part(gpus);
+    return odd * static_cast<int>(std::exp2(std::max(0.0, std::round(std::log2(sequences / odd)))));
+}
+
+/// Sequences that three quarters, three eighths, ... of the GPUs can share as well, at least so many: with fewer, pipelines of some sizes
+/// would have too few microbatches for interleaving, and the sizes could not be compared.
+int shared_batch(double sequences, int gpus)
+{
+    constexpr int quarters = 3;
     constexpr int largest_odd = 15;
     const int of_gpus = odd_part(gpus);
-    const int shared = of_gpus <= largest_odd ? std::lcm(of_gpus, between) : between;
-    const int odd = asks ? shared : of_gpus;
-    return odd * static_cast<int>(std::exp2(std::max(0.0, std::round(std::log2(sequences / odd)))));
+    const int odd = of_gpus <= largest_odd ? std::lcm(of_gpus, quarters) : quarters;
+    return odd * static_cast<int>(std::exp2(std::max(0.0, std::ceil(std::log2(sequences / odd)))));
 }
 
 /// Measured on nodes of eight GPUs; a larger node has as many more parts that fail, a part of a node fails as the whole.
@@ -138,7 +144,8 @@ StarterChoice completed(StarterChoice choice, const Workload& workload, const Us
     if (choice.global_batch == 0) {
         const double samples =
             usual.batch > 0 ? std::max(usual.batch, choice.gpus) : tokens_a_step / choice.sequence;
-        choice.global_batch = batch_near(samples, choice.gpus, usual.batch == 0 && !choice.question.empty());
+        const bool shared = usual.batch == 0 && !choice.question.empty();
+        choice.global_batch = shared ? shared_batch(samples, choice.gpus) : batch_near(samples, choice.gpus);
     }
     if (choice.tokens == 0.0) {
         choice.tokens = workload.vocabulary > 0 ? tokens_a_parameter * parameters_of(network_of(workload))
