@@ -474,10 +474,9 @@ std::string prices_and_answers(const std::vector<NamedResults>& studies,
     for (std::size_t s = 0; s < studies.size(); ++s) {
         const StudyNotes notes = study_notes(studies[s].results);
         prices += notes.price.empty() ? "" : fmt::format("  {}: {}\n", names[s], notes.price);
-        for (const QuestionLine& line : question_lines(studies[s].results, notes)) {
-            if (line.title == "Question" || line.title == "answer") {
-                answers += fmt::format("  {}: {} {}\n", names[s], line.title, line.text);
-            }
+        const std::vector<QuestionLine> lines = question_lines(studies[s].results, notes);
+        if (lines.size() > 1) {  // the question, then its answer
+            answers += fmt::format("  {}: {}: {}\n", names[s], lines[0].text, lines[1].text);
         }
     }
     return (prices.empty() ? "" : "prices:\n" + prices) + (answers.empty() ? "" : "answers:\n" + answers);
