@@ -260,6 +260,26 @@ class Questions(Imports):
     def test_the_last_value_counts(self):
         self.assertEqual(self.imported(self.job("--global-batch-size 128"))["phase"]["global_batch"], 128)
 
+    def test_steps_that_no_file_states_are_assumed(self):
+        self.assertFalse([line for line in self.imported(self.job())["assumed"] if "steps" in line])
+        text = (self.folder / "job.sh").read_text()
+        self.write(text.replace("--train-iters", "--train-itters"), "job.sh")
+        self.assertIn("1000 steps: no file states how many", " ".join(self.imported("job.sh")["assumed"]))
+
+    def test_constraints_of_slurm_narrow_the_type_of_gpus(self):
+        for lines, accelerator in ((["--gres=gpu:a100:8"], "a100-sxm-80gb"),
+                                   (["--gres=gpu:a100:8", "--constraint=a100-40g"], "a100-sxm-40gb"),
+                                   (["--gres=gpu:8", "--constraint=a100-40gb"], "a100-sxm-40gb"),
+                                   (["--gres=gpu:a100:8", "-C nvlink&40g"], "a100-sxm-40gb"),
+                                   (["--gres=gpu:a100:8", "--constraint=a100-80gb"], "a100-sxm-80gb"),
+                                   (["--gres=gpu:a100:8", "-C rack1"], "a100-sxm-80gb")):
+            with self.subTest(lines):
+                directives = "".join(f"#SBATCH {line}\n" for line in ["--nodes=2", *lines])
+                self.job()
+                text = (self.folder / "job.sh").read_text()
+                self.write(text.replace("#!/bin/bash\n", "#!/bin/bash\n" + directives), "job.sh")
+                self.assertEqual(self.imported("job.sh")["accelerator"], accelerator)
+
     def test_prefixes_of_names_count(self):
         self.assertEqual(self.imported(self.job("--pipeline-model-parallel-s 4"))["plan"]["pp"], 4)
 
