@@ -302,7 +302,9 @@ Exported megatron_arguments(const Launch& launch)
     text += fmt::format(
         "# For {} processes, one per GPU. Replace {} in: --{}.\n# To add: learning-rate schedule, "
         "optimizer{}. To check: "
-        "position embedding (derived from the network).\n# bash: mapfile -t args < <(grep -v '^#' THIS_FILE "
+        "position embedding (derived from the network).\n# Of a job that runs already, keep the flags that "
+        "are not below, as --rotary-base, "
+        "--attention-backend, --adam-beta2, --clip-grad.\n# bash: mapfile -t args < <(grep -v '^#' THIS_FILE "
         "| xargs -n1); python "
         "pretrain_gpt.py \"${{args[@]}}\"\n",
         launch.plan.gpus(), fill_in, fmt::join(missing, ", --"),

@@ -173,6 +173,12 @@ TEST(Judged, OffloadOfTheOptimizerHasWhatMegatronAsserts)
     EXPECT_THAT(first_refusal(megatron_arguments(with_layers(launch))), HasSubstr("distributed optimizer"));
 }
 
+TEST(Judged, FlagsOfARunningJobAreToBeKept)
+{
+    EXPECT_THAT(judged_lines(megatron_arguments(with_layers(dense()))),
+                Contains(HasSubstr("keep the flags that are not below, as --rotary-base")));
+}
+
 TEST(Judged, LossIsThatOfTheWorkload)
 {
     Launch launch = with_layers(dense());
