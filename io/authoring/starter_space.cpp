@@ -2,6 +2,7 @@
 
 #include "io/scenario/sections/software.hpp"
 #include "io/toml/quantity.hpp"
+#include "io/trainers/trainer.hpp"
 #include "model/plan/plan.hpp"
 #include "model/plan_rules.hpp"
 
@@ -190,6 +191,16 @@ std::string pipeline_lines(Levers& levers, bool mixture, bool vocabulary)
                               : "");
 }
 
+/// Sets of modules that the trainer can recompute, where selective recompute is searched for one.
+std::string module_lines(const StarterSpace& of, const Values& recompute)
+{
+    const bool selective = std::find(recompute.begin(), recompute.end(), "\"selective\"") != recompute.end();
+    const auto sets = selective ? recomputed_sets(of.choice.trainer, of.workload) : std::vector<ModuleSet>{};
+    return sets.empty()
+               ? ""
+               : fmt::format("recompute_modules = {}   # that the trainer recomputes\n", toml_text(sets));
+}
+
 /// Lines of axes that only some software has, where their values can make a difference.
 std::string lever_lines(Levers& levers, bool mixture, bool tensor_groups)
 {
@@ -252,8 +263,9 @@ std::string starter_space(const StarterSpace& of, const Catalog& catalog)
                         "expert-parallel degrees");
     }
     text += line_of("microbatch", {"1", "2", "4"}, of.sample + "s per microbatch");
-    text += line_of("recompute",
-                    levers.on("recompute").value_or(Values{"\"none\"", "\"selective\"", "\"full\""}), "");
+    const Values recompute = levers.on("recompute").value_or(Values{"\"none\"", "\"selective\"", "\"full\""});
+    text += line_of("recompute", recompute, "");
+    text += module_lines(of, recompute);
     text +=
         line_of("sharding", levers.on("sharding").value_or(Values{"\"zero1\""}), "none, zero1, zero2, zero3");
     text += one_stage ? "" : pipeline_lines(levers, workload.mixture(), workload.vocabulary > 0);

@@ -79,12 +79,19 @@ Exported bridge_overrides(const Launch& launch)
           plan.recompute == Recompute::none ? "null" : std::string(name(plan.recompute)));
     if (plan.recompute == Recompute::selective) {
         s.set("model.recompute_modules",
-              fmt::format("'[{}]'", fmt::join(recomputed_modules(launch.plan, launch.job.workload), ",")));
+              fmt::format("'[{}]'", fmt::join(recomputed_modules(launch.plan), ",")));
     }
     if (plan.recompute == Recompute::full) {
         const int some = recomputed_per_chunk(plan);
         s.set("model.recompute_method", some > 0 ? "block" : "uniform");
         s.set("model.recompute_num_layers", some > 0 ? some : 1);
+    }
+    if (launch.job.workload.loss != LossKernel::of_stack) {
+        const bool fused = launch.job.workload.loss == LossKernel::fused;
+        s.set("model.cross_entropy_loss_fusion", truth(fused));
+        if (fused) {
+            s.set("model.cross_entropy_fusion_impl", "te");
+        }
     }
     s.set("model.seq_length", launch.phase.sequence);
     s.set("train.micro_batch_size", plan.microbatch);

@@ -91,6 +91,7 @@ void set_data_parallelism(const ParallelPlan& plan, Settings& s)
     }
     if (plan.offload == Offload::optimizer) {
         s.flag("optimizer-cpu-offload");
+        s.flag("use-precision-aware-optimizer");  // asserted in validate_args() of arguments.py
     }
 }
 
@@ -101,8 +102,7 @@ void set_recompute(const Launch& launch, Settings& s)
     }
     s.set("recompute-granularity", std::string(name(launch.plan.recompute)));
     if (launch.plan.recompute == Recompute::selective) {
-        s.set("recompute-modules",
-              fmt::format("{}", fmt::join(recomputed_modules(launch.plan, launch.job.workload), " ")));
+        s.set("recompute-modules", fmt::format("{}", fmt::join(recomputed_modules(launch.plan), " ")));
     }
     if (launch.plan.recompute == Recompute::full) {
         const int some = recomputed_per_chunk(launch.plan);
@@ -269,19 +269,14 @@ void set_network(const Launch& launch, Settings& s)
     if (w.predictions > 0) {
         s.set("mtp-num-layers", w.predictions);
     }
+    if (w.loss == LossKernel::fused) {
+        s.flag("cross-entropy-loss-fusion");
+        s.set("cross-entropy-fusion-impl", "te");
+    }
     if (d.experts != nullptr) {
         set_experts(d, token_dispatcher(launch.plan, launch.job.cluster), s);
     }
 }
-
-}  // namespace
-
-namespace {
-
-constexpr auto kept_activations =
-    "# Needs more memory than predicted: this version keeps the products of gated units, because no module "
-    "recomputes them alone "
-    "(mlp recomputes the whole MLP).\n";
 
 }  // namespace
 
@@ -307,13 +302,14 @@ Exported megatron_arguments(const Launch& launch)
     text += fmt::format(
         "# For {} processes, one per GPU. Replace {} in: --{}.\n# To add: learning-rate schedule, "
         "optimizer{}. To check: "
-        "position embedding (derived from the network).\n# bash: mapfile -t args < <(grep -v '^#' THIS_FILE "
+        "position embedding (derived from the network).\n# Of a job that runs already, keep the flags that "
+        "are not below, as --rotary-base, "
+        "--attention-backend, --adam-beta2, --clip-grad.\n# bash: mapfile -t args < <(grep -v '^#' THIS_FILE "
         "| xargs -n1); python "
         "pretrain_gpt.py \"${{args[@]}}\"\n",
         launch.plan.gpus(), fill_in, fmt::join(missing, ", --"),
         launch.job.workload.mixture() ? ", router" : "");
     text += phase_lines(launch);
-    text += keeps_more_than_judged(launch.plan, launch.job.workload) ? kept_activations : "";
     text += fsdp ? "# In the environment: CUDA_DEVICE_MAX_CONNECTIONS unset or more than 1.\n"
                  : "# In the environment before Blackwell: CUDA_DEVICE_MAX_CONNECTIONS=1.\n";
     for (const auto& [name, value] : settings.all()) {

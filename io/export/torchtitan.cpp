@@ -121,6 +121,14 @@ void set_torchtitan_pipeline(const Launch& launch, const std::string& csv, Setti
     set_layers(launch.chunks, "parallelism.module_fqns_per_model_part", "output", s);
 }
 
+/// Whether its modules run through torch.compile, which asynchronous tensor parallelism needs.
+bool compiles(const Launch& launch)
+{
+    const Software& software = launch.job.cluster.software;
+    return (software.name == "torchtitan" && software.release == "compile") ||
+           launch.plan.tp_overlap == TensorParallelOverlap::on;
+}
+
 /// Steps go on from those in the checkpoint.
 std::string later_phase(const Launch& launch)
 {
@@ -161,6 +169,8 @@ Exported torchtitan_config(const Launch& launch)
     s.set("parallelism.tensor_parallel_degree", plan.tp);
     if (plan.tp_overlap == TensorParallelOverlap::on) {
         s.set("parallelism.enable_async_tensor_parallel", "true");
+    }
+    if (compiles(launch)) {
         s.set("training.compile", "true");
     }
     set_torchtitan_pipeline(launch, csv, s);
@@ -183,6 +193,9 @@ Exported torchtitan_config(const Launch& launch)
         s.set("checkpoint.interval", steps);
     }
     s.set("activation_checkpoint.mode", fmt::format("\"{}\"", name(plan.recompute)));
+    if (plan.recompute == Recompute::selective) {
+        s.set("activation_checkpoint.selective_ac_option", "\"op\"");
+    }
     for (const char* missing :
          {"model.name", "model.flavor", "model.tokenizer_path", "training.dataset", "optimizer.lr"}) {
         s.set(missing, quoted(fill_in));
@@ -216,6 +229,11 @@ Refusals recipe_refusals(const Launch& launch)
         why.emplace_back(
             "expert parallelism needs a transform of the model's experts; search ep = [1], or add the "
             "transform yourself");
+    }
+    if (launch.plan.recompute == Recompute::selective) {
+        why.emplace_back(
+            "selective recomputation is a setting of the base configuration there; search recompute = "
+            "[\"none\", \"full\"]");
     }
     if (launch.plan.tp > 1 && launch.plan.tp_overlap == TensorParallelOverlap::on) {
         why.emplace_back(

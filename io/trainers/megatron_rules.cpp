@@ -74,6 +74,12 @@ std::string offload(const PlannedPhase& of)
         return "its offload of activations does not work in a pipeline; search offload = [\"none\", "
                "\"optimizer\"]";
     }
+    // OptimizerConfig.__post_init__ in megatron/core/optimizer/optimizer_config.py, for --use-precision-aware-optimizer, which
+    // validate_args() asserts.
+    if (offload == Offload::optimizer && of.plan.sharding == Sharding::none) {
+        return "its offload of optimizer states needs the distributed optimizer; search sharding = "
+               "[\"zero1\"]";
+    }
     return offload == Offload::none || offload == Offload::optimizer
                ? ""
                : "it keeps parameters on the accelerators, and states there or in host memory; search "
@@ -154,15 +160,6 @@ std::string hybrid_sharding(const PlannedPhase& of)
                : "";
 }
 
-std::string recomputed_products(const PlannedPhase& of)
-{
-    return of.plan.recompute == Recompute::selective &&
-                   of.plan.recompute_modules.has(Module::alternate_products)
-               ? "it recomputes whole modules, not every second product; search recompute_modules without "
-                 "alternate_products"
-               : "";
-}
-
 std::string recomputed_layers(const PlannedPhase& of)
 {
     const bool differ = of.plan.split == LayerSplit::balanced || of.plan.split == LayerSplit::given;
@@ -215,6 +212,44 @@ bool plain_attention(const Workload& workload)
 {
     const auto* attention = workload.find<AttentionBlock>();
     return attention != nullptr && attention->kernel == AttentionKernel::plain;
+}
+
+/// Those of --recompute-modules: allowed_modules in megatron/core/transformer/transformer_config.py.
+constexpr ModuleSet recomputable{Module::core_attn, Module::layernorm, Module::mla_up_proj,   Module::mlp,
+                                 Module::moe,       Module::moe_act,   Module::shared_experts};
+
+/// Modules of the plan's selective recompute that its --recompute-modules cannot name.
+ModuleSet unnamed_modules(const PlannedPhase& of)
+{
+    const ModuleSet& given = of.plan.recompute_modules;
+    const bool default_set = given.empty() && !plain_attention(of.job.workload);
+    return default_set ? ModuleSet{Module::elementwise} : given.without(recomputable);
+}
+
+/// get_gpt_layer_with_transformer_engine_spec in megatron/core/models/gpt/gpt_layer_specs.py: only latent attention has a norm of its own
+/// before it, and TransformerLayer recomputes no other.
+bool fuses_norm(const Workload& workload) { return workload.find<LatentAttentionBlock>() == nullptr; }
+
+std::string selective_modules(const PlannedPhase& of)
+{
+    if (of.plan.recompute != Recompute::selective) {
+        return "";
+    }
+    const auto remedy = [&of] {
+        return fmt::format("search recompute_modules = {}", toml_text(megatron_module_sets(of.job.workload)));
+    };
+    if (const ModuleSet unnamed = unnamed_modules(of); !unnamed.empty()) {
+        return fmt::format("its selective recomputation covers whole modules, and {} is none of them{}; {}",
+                           text_of(unnamed),
+                           of.plan.recompute_modules.empty() ? " (the default without plain attention)" : "",
+                           remedy());
+    }
+    return of.plan.recompute_modules.has(Module::layernorm) && fuses_norm(of.job.workload)
+               ? fmt::format(
+                     "its layers fuse the norm before attention with the product after it, and recompute "
+                     "layernorm does not cover fused norms; {}",
+                     remedy())
+               : "";
 }
 
 bool drops_tokens(const Workload& workload)
@@ -440,7 +475,8 @@ std::string network(const PlannedPhase& of)
             "fp8_dot_product_attention in the trainer's configuration",
             name(of.job.workload.attention_precision));
     }
-    if (of.job.workload.loss != LossKernel::of_stack) {
+    const LossKernel loss = of.job.workload.loss;
+    if (loss == LossKernel::chunked || loss == LossKernel::fused_linear) {
         return fmt::format("loss = \"{}\" is not exported; {}", name(of.job.workload.loss), remedy);
     }
     return of.job.workload.optimizer == OptimizerSettings{}
@@ -463,7 +499,7 @@ std::vector<TrainerRule> megatron_rules()
         {"pipeline schedule", "schedule", schedule},
         {"interleaved group", "group", group},
         {"recomputed layers", "recomputed_layers", recomputed_layers, RuleOf::exports},
-        {"recomputed products", "recompute_modules", recomputed_products},
+        {"recomputed modules", "recompute_modules", selective_modules},
         {"hybrid sharding", "shard_gpus", hybrid_sharding, RuleOf::exports},
         {"tensor-parallel overlap", "tp_overlap", tp_overlap},
         {"exchange of keys and values", "context_exchange", key_exchange},
@@ -495,16 +531,6 @@ int interleaved_group(const ParallelPlan& plan, const Phase& phase)
     return std::min(plan.group > 0 ? plan.group : plan.pp, plan.microbatches(phase.global_batch));
 }
 
-namespace {
-
-/// Whether selective recompute is that of more than Megatron's modules.
-bool recomputes_elementwise(const ParallelPlan& plan)
-{
-    return plan.recompute_modules.empty() || plan.recompute_modules.has(Module::elementwise);
-}
-
-}  // namespace
-
 int recomputed_per_chunk(const ParallelPlan& plan)
 {
     if (plan.recomputed_layers == 0) {
@@ -514,28 +540,37 @@ int recomputed_per_chunk(const ParallelPlan& plan)
     return plan.recomputed_layers % chunks == 0 ? plan.recomputed_layers / chunks : -1;
 }
 
-std::vector<std::string> recomputed_modules(const ParallelPlan& plan, const Workload& workload)
+std::vector<std::string> recomputed_modules(const ParallelPlan& plan)
 {
-    if (!recomputes_elementwise(plan)) {
-        std::vector<std::string> names;
-        for (const Module module : recomputable_modules) {
-            if (plan.recompute_modules.has(module)) {
-                names.emplace_back(name(module));
-            }
+    const ModuleSet named =
+        plan.recompute_modules.empty() ? ModuleSet{Module::core_attn} : plan.recompute_modules;
+    std::vector<std::string> names;
+    for (const Module module : recomputable_modules) {
+        if (named.has(module)) {
+            names.emplace_back(name(module));
         }
-        return names;
     }
-    if (plain_attention(workload)) {
-        return {"core_attn"};
-    }
-    return workload.mixture() ? std::vector<std::string>{"layernorm", "moe_act"}
-                              : std::vector<std::string>{"layernorm"};
+    return names;
 }
 
-bool keeps_more_than_judged(const ParallelPlan& plan, const Workload& workload)
+std::vector<ModuleSet> megatron_module_sets(const Workload& workload)
 {
-    return plan.recompute == Recompute::selective && recomputes_elementwise(plan) &&
-           !plain_attention(workload) && workload.find<MlpBlock>() != nullptr;
+    std::vector<ModuleSet> sets;
+    const auto add = [&sets](bool has, const ModuleSet& set) {
+        if (has) {
+            sets.push_back(set);
+        }
+    };
+    const bool experts = workload.mixture();
+    const bool latent = workload.find<LatentAttentionBlock>() != nullptr;
+    add(plain_attention(workload), {Module::core_attn});
+    add(workload.find<MlpBlock>() != nullptr, {Module::mlp});
+    add(experts, {Module::moe_act});
+    add(experts, {Module::moe});
+    add(latent, {Module::mla_up_proj});
+    add(latent, {Module::layernorm});
+    add(latent && experts, {Module::layernorm, Module::mla_up_proj, Module::moe_act});
+    return sets;
 }
 
 std::string position_embedding(const Workload& workload)

@@ -19,9 +19,7 @@ int interleaved_group(const ParallelPlan& plan, const Phase& phase);
 int recomputed_per_chunk(const ParallelPlan& plan);
 
 /// Modules that recompute = selective recomputes: --recompute-modules.
-std::vector<std::string> recomputed_modules(const ParallelPlan& plan, const Workload& workload);
-/// Whether the model recomputes tensors that none of these modules recomputes.
-bool keeps_more_than_judged(const ParallelPlan& plan, const Workload& workload);
+std::vector<std::string> recomputed_modules(const ParallelPlan& plan);
 
 /// --cp-comm-type: how context-parallel GPUs exchange.
 std::string context_exchange_name(const ParallelPlan& plan);

@@ -67,12 +67,16 @@ std::string schedule(const PlannedPhase& of)
     return "";
 }
 
-// _apply_op_sac in torchtitan/distributed/activation_checkpoint.py keeps what a list of operators gives, and recomputes the rest.
+// _apply_op_sac in torchtitan/distributed/activation_checkpoint.py keeps what a list of operators gives and every second product, and
+// recomputes the rest.
 std::string selective_recompute(const PlannedPhase& of)
 {
-    return of.plan.recompute == Recompute::selective
-               ? "its selective recomputation keeps other tensors than the prediction "
-                 "assumes; search recompute = [\"none\", \"full\"]"
+    const bool alternates = of.plan.recompute_modules == ModuleSet{Module::alternate_products};
+    return of.plan.recompute == Recompute::selective && !alternates
+               ? fmt::format(
+                     "its selective recomputation is that of every second product; search recompute_modules "
+                     "= {}, or recompute = [\"none\", \"full\"]",
+                     toml_text(torchtitan_module_sets(of.job.workload)))
                : "";
 }
 
@@ -184,6 +188,11 @@ std::string node_order(const PlannedPhase& of)
 
 }  // namespace
 
+std::vector<ModuleSet> torchtitan_module_sets(const Workload& /*workload*/)
+{
+    return {ModuleSet{Module::alternate_products}};
+}
+
 std::vector<TrainerRule> torchtitan_rules()
 {
     return {
@@ -196,7 +205,7 @@ std::vector<TrainerRule> torchtitan_rules()
         {"crossing of buildings", "crossing", crossing},
         {"local updates", "local_steps", local_updates},
         {"pipeline schedule", "schedule", schedule},
-        {"selective recompute", "recompute", selective_recompute},
+        {"selective recompute", "recompute_modules", selective_recompute},
         {"recomputed layers", "recomputed_layers", recomputed_layers},
         {"expert parallelism", "sharding", expert_parallelism},
         {"sharding", "sharding", sharding},

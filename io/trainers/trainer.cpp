@@ -1,5 +1,8 @@
 #include "io/trainers/trainer.hpp"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 
 namespace prismopt {
@@ -24,9 +27,9 @@ std::vector<TrainerRule> and_for_all(std::vector<TrainerRule> rules)
 const std::vector<Trainer>& trainers()
 {
     static const std::vector<Trainer> all{
-        {"megatron", and_for_all(megatron_rules())},
-        {"bridge", and_for_all(bridge_rules())},
-        {"torchtitan", and_for_all(torchtitan_rules())},
+        {"megatron", and_for_all(megatron_rules()), megatron_module_sets},
+        {"bridge", and_for_all(bridge_rules()), megatron_module_sets},
+        {"torchtitan", and_for_all(torchtitan_rules()), torchtitan_module_sets},
     };
     return all;
 }
@@ -40,12 +43,44 @@ std::vector<std::string> trainer_names()
     return names;
 }
 
+namespace {
+
+/// nullptr: of another name.
+const Trainer* find_trainer(std::string_view name)
+{
+    const auto found = std::find_if(trainers().begin(), trainers().end(),
+                                    [name](const Trainer& trainer) { return trainer.name == name; });
+    return found == trainers().end() ? nullptr : &*found;
+}
+
+}  // namespace
+
 const std::vector<TrainerRule>& trainer_rules(std::string_view trainer)
 {
     static const std::vector<TrainerRule> none;
-    const auto found = std::find_if(trainers().begin(), trainers().end(),
-                                    [trainer](const Trainer& t) { return t.name == trainer; });
-    return found == trainers().end() ? none : found->rules;
+    const Trainer* found = find_trainer(trainer);
+    return found == nullptr ? none : found->rules;
+}
+
+std::vector<ModuleSet> recomputed_sets(std::string_view trainer, const Workload& workload)
+{
+    const Trainer* found = find_trainer(trainer);
+    return found == nullptr ? std::vector<ModuleSet>{} : found->module_sets(workload);
+}
+
+std::string toml_text(const std::vector<ModuleSet>& sets)
+{
+    std::vector<std::string> texts;
+    for (const ModuleSet& set : sets) {
+        std::vector<std::string> modules;
+        for (const Module module : recomputable_modules) {
+            if (set.has(module)) {
+                modules.push_back(fmt::format("\"{}\"", name(module)));
+            }
+        }
+        texts.push_back(fmt::format("[{}]", fmt::join(modules, ", ")));
+    }
+    return fmt::format("[{}]", fmt::join(texts, ", "));
 }
 
 bool runs(std::string_view trainer, const PlannedPhase& plan)

@@ -23,6 +23,7 @@ struct TrainerRule {
 struct Trainer {
     std::string_view name;  // as in --target and --runnable-by
     std::vector<TrainerRule> rules;
+    std::vector<ModuleSet> (*module_sets)(const Workload&);  // of recomputed_sets()
 };
 
 const std::vector<Trainer>& trainers();
@@ -36,6 +37,15 @@ bool runs(std::string_view trainer, const PlannedPhase& plan);
 
 /// All reasons why the trainer cannot run the plan as exported; empty: it can.
 std::vector<std::string> cannot_run(std::string_view trainer, const PlannedPhase& plan);
+
+/// Sets of modules among which the selective recomputation of a trainer has a choice for this network, for recompute_modules of [space];
+/// empty: the trainer is unknown, or has none.
+std::vector<ModuleSet> recomputed_sets(std::string_view trainer, const Workload& workload);
+/// `[["mlp"], ["layernorm", "moe_act"]]`, as [space] has them.
+std::string toml_text(const std::vector<ModuleSet>& sets);
+
+std::vector<ModuleSet> megatron_module_sets(const Workload& workload);
+std::vector<ModuleSet> torchtitan_module_sets(const Workload& workload);
 
 std::vector<TrainerRule> megatron_rules();
 std::vector<TrainerRule> bridge_rules();

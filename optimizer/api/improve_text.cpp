@@ -82,10 +82,13 @@ std::string change_text(const JobChange& change)
     if (!change.diff.empty()) {
         return change.diff;
     }
-    return fmt::format(
-        "Settings to change (no change of the files was found that gives this plan when it is imported "
-        "again):\n  {}\n",
-        fmt::join(change.settings, "\n  "));
+    const std::string why =
+        change.refused.empty()
+            ? "no change of the files was found that gives this plan when it is imported again"
+            : fmt::format("it is not exported to the trainer of the job: {}",
+                          fmt::join(change.refused, "; "));
+    return fmt::format("{} to change ({}):\n  {}\n", change.refused.empty() ? "Settings" : "Axes", why,
+                       fmt::join(change.settings, "\n  "));
 }
 
 }  // namespace

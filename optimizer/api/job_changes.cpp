@@ -223,17 +223,27 @@ std::vector<std::string> setting_texts(const std::vector<WantedSetting>& wanted,
     return texts;
 }
 
-/// The settings of the plan as exports write it; empty: no export writes this format, or the plan.
-std::vector<WantedSetting> exported_settings(const std::string& job_format, const ChosenPlan& today,
-                                             const ParallelPlan& plan)
+/// The settings of the plan as exports write it; none: no export writes this format, or the plan.
+struct ExportedSettings {
+    std::vector<WantedSetting> settings;
+    Refusals refused;
+};
+ExportedSettings exported_settings(const std::string& job_format, const ChosenPlan& today,
+                                   const ParallelPlan& plan)
 {
     const WrittenFormat* format = format_of(job_format);
     const std::optional<Launch> launch = format == nullptr ? std::nullopt : launch_of(today, plan);
     const Exported exported = launch ? format->make(*launch) : Exported(Refusals{});
-    const auto* written = std::get_if<std::vector<ExportFile>>(&exported);
-    // others have a table of the schedule beside it
-    const bool one_file = written != nullptr && written->size() == 1;
-    return one_file ? settings_in(written->front().text, format->settings()) : std::vector<WantedSetting>{};
+    if (const auto* refused = std::get_if<Refusals>(&exported)) {
+        return {.settings = {}, .refused = *refused};
+    }
+    const auto& written = std::get<std::vector<ExportFile>>(exported);
+    if (written.size() > 1) {
+        return {.settings = {},
+                .refused = {"its schedule is a table of actions beside the configuration, which an import "
+                            "does not read"}};
+    }
+    return {.settings = settings_in(written.front().text, format->settings()), .refused = {}};
 }
 
 /// Whether a text is a whole number.
@@ -283,7 +293,7 @@ JobChange changed_job(const ImportRequest& request, const JobImport& job, const 
     JobChange change;
     const std::vector<ImportedValue>& read = job.job.report.read;
     const std::vector<std::set<std::string>> keys = widening_keys(today.plan, plan);
-    const std::vector<WantedSetting> exported = exported_settings(job.job.format, today, plan);
+    auto [exported, refused] = exported_settings(job.job.format, today, plan);
     const auto take = [&](const std::vector<WantedSetting>& wanted, const std::set<std::string>& of) {
         const auto files = with_settings(request.files, read, wanted, of);
         const auto got = files ? imported(request, *files, catalogs) : std::nullopt;
@@ -309,6 +319,7 @@ JobChange changed_job(const ImportRequest& request, const JobImport& job, const 
     }
     change.settings =
         exported.empty() ? changed_values(today.plan, plan) : setting_texts(exported, read, keys[1]);
+    change.refused = std::move(refused);
     return change;
 }
 

@@ -17,6 +17,7 @@ struct JobChange {
     std::string diff;  // of all files, as `patch -p0` reads it
     // "--tensor-model-parallel-size 1"; of a trainer without exports: values of axes
     std::vector<std::string> settings;
+    std::vector<std::string> refused;  // why the plan is not exported to the trainer of the job
 };
 
 /// `request`: by which `job` was imported. `today`: its plan and scenario.

@@ -74,7 +74,7 @@ std::string tokens_text(const ChosenPlan& chosen, const Problem& problem)
 std::vector<std::string> memory_assumptions(const ParallelPlan& plan, const Workload& workload)
 {
     std::vector<std::string> all;
-    if (plan.tp > 1 && !workload.captured) {
+    if (plan.tp > 1 && plan.shares_tokens() && !workload.captured) {
         all.push_back(fmt::format("sequence parallelism over the {} GPUs of tp", plan.tp));
     }
     if (!workload.trains()) {

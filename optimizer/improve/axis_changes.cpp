@@ -1,6 +1,7 @@
 #include "optimizer/improve/axis_changes.hpp"
 
 #include "io/scenario/scenario.hpp"
+#include "io/trainers/trainer.hpp"
 #include "model/objective.hpp"
 #include "model/plan_rules.hpp"
 #include "model/predictor.hpp"
@@ -39,7 +40,7 @@ void add_missing(std::vector<T>& values, const std::vector<T>& further)
 }
 
 /// Usual values of plans in detail: also those by which a plan that fits becomes faster.
-SpaceSettings detailed_values(const Problem& problem, bool has_rules)
+SpaceSettings detailed_values(const Problem& problem, std::string_view trainer)
 {
     SpaceSettings values = usual_values();
     values.recompute.push_back(Recompute::none);
@@ -52,27 +53,15 @@ SpaceSettings detailed_values(const Problem& problem, bool has_rules)
     values.order = {PlacementOrder::tp_dp_pp, PlacementOrder::tp_pp_dp};
     values.dp_overlap = {DataParallelOverlap::on, DataParallelOverlap::off};
     values.shard_gpus = {0, problem.cluster.gpus_per_node()};
-    if (!has_rules) {
+    if (trainer.empty()) {
         return values;
     }
     const int layers = problem.workload.layers();
     values.sequence_parallel = {SequenceParallel::on, SequenceParallel::off};
     values.context_exchange = {ContextExchange::ring, ContextExchange::all_gather};
     values.recomputed_layers = {0, layers / 4, layers / 2, layers * 3 / 4};
-    values.recompute_modules = {ModuleSet{}, ModuleSet{Module::layernorm}};
-    if (problem.workload.find<MlpBlock>() != nullptr) {
-        values.recompute_modules.push_back(ModuleSet{Module::mlp});
-    }
-    if (problem.workload.find<LatentAttentionBlock>() != nullptr) {
-        values.recompute_modules.push_back(ModuleSet{Module::mla_up_proj});
-    }
-    if (problem.workload.mixture()) {
-        for (const ModuleSet& modules :
-             {ModuleSet{Module::moe_act}, ModuleSet{Module::layernorm, Module::moe_act},
-              ModuleSet{Module::moe}}) {
-            values.recompute_modules.push_back(modules);
-        }
-    }
+    values.recompute_modules = {ModuleSet{}};
+    add_missing(values.recompute_modules, recomputed_sets(trainer, problem.workload));
     return values;
 }
 
@@ -80,7 +69,7 @@ SpaceSettings detailed_values(const Problem& problem, bool has_rules)
 
 SpaceSettings values_to_try(const Scenario& scenario, const Problem& problem, std::string_view trainer)
 {
-    const SpaceSettings usual = detailed_values(problem, !trainer.empty());
+    const SpaceSettings usual = detailed_values(problem, trainer);
     SpaceSettings values = scenario.space;
     for_each_axis([&](const auto& axis) {
         const auto& offered = scenario.levers.*(axis.values);

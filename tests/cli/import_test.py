@@ -136,15 +136,17 @@ blocks = [{ block = "attention", heads = 16, kv_heads = 4 }, { block = "experts"
 """
 SCENARIOS = {
     "megatron": dict(schedule='["1f1b", "interleaved"]', sharding='["zero1", "none"]', split='["layers", "balanced", "slots"]',
-                     order='["tp-pp-dp", "tp-dp-pp"]', recompute='["none", "selective", "full"]', dp_overlap='["on", "off"]', pp="[1, 2, 4]"),
+                     order='["tp-pp-dp", "tp-dp-pp"]', recompute='["none", "selective", "full"]\nrecompute_modules = [["mlp"]]',
+                     dp_overlap='["on", "off"]', pp="[1, 2, 4]"),
     "megatron of long sequences": dict(sequence_length="8192", global_batch="16", tp="[1, 2]\ncp = [1, 2, 4]\nulysses = [1, 2, 0]\n"
                                        'context_exchange = ["ring", "all-gather"]\nsequence_parallel = ["on", "off"]'),
     "megatron of a mixture": dict(tp="[1, 2]\nep = [1, 2, 4]\netp = [1, 2]\nexpert_overlap = [\"off\", \"shared-experts\"]\n"
                                   'dispatch = ["of-stack", "all-to-all", "all-gather"]', pp="[1, 2]"),
-    "bridge": dict(schedule='["1f1b", "interleaved"]', split='["layers", "slots"]', recompute='["none", "selective", "full"]',
+    "bridge": dict(schedule='["1f1b", "interleaved"]', split='["layers", "slots"]', recompute='["none", "selective", "full"]\nrecompute_modules = [["mlp"]]',
                    order='["tp-pp-dp", "tp-dp-pp"]', v="[1, 2]\ngroup = [4, 8]"),
     "torchtitan": dict(schedule='["gpipe", "1f1b", "interleaved"]', sharding='["none", "zero2", "zero3"]\nshard_gpus = [0, 8]',
-                       split='["layers", "slots", "balanced"]', order='["tp-dp-pp"]'),
+                       split='["layers", "slots", "balanced"]', order='["tp-dp-pp"]',
+                       recompute='["none", "selective", "full"]\nrecompute_modules = [["alternate_products"]]'),
     "torchtitan-recipe": dict(schedule='["1f1b", "interleaved"]', sharding='["zero3", "none"]', order='["tp-dp-pp"]', recompute='["none", "full"]'),
 }
 
@@ -213,6 +215,8 @@ class RoundTrips(Imports):
             del kept["sharding"]  # of one replica nothing is shared
         else:
             kept["dp_overlap"] = plan["dp_overlap"]
+        if plan["recompute"] == "selective":
+            kept["recompute_modules"] = plan["recompute_modules"]
         if plan["tp"] > 1:
             kept["sequence_parallel"] = plan["sequence_parallel"]
             kept["tp_overlap"] = plan["tp_overlap"]
@@ -255,6 +259,26 @@ class Questions(Imports):
 
     def test_the_last_value_counts(self):
         self.assertEqual(self.imported(self.job("--global-batch-size 128"))["phase"]["global_batch"], 128)
+
+    def test_steps_that_no_file_states_are_assumed(self):
+        self.assertFalse([line for line in self.imported(self.job())["assumed"] if "steps" in line])
+        text = (self.folder / "job.sh").read_text()
+        self.write(text.replace("--train-iters", "--train-itters"), "job.sh")
+        self.assertIn("1000 steps: no file states how many", " ".join(self.imported("job.sh")["assumed"]))
+
+    def test_constraints_of_slurm_narrow_the_type_of_gpus(self):
+        for lines, accelerator in ((["--gres=gpu:a100:8"], "a100-sxm-80gb"),
+                                   (["--gres=gpu:a100:8", "--constraint=a100-40g"], "a100-sxm-40gb"),
+                                   (["--gres=gpu:8", "--constraint=a100-40gb"], "a100-sxm-40gb"),
+                                   (["--gres=gpu:a100:8", "-C nvlink&40g"], "a100-sxm-40gb"),
+                                   (["--gres=gpu:a100:8", "--constraint=a100-80gb"], "a100-sxm-80gb"),
+                                   (["--gres=gpu:a100:8", "-C rack1"], "a100-sxm-80gb")):
+            with self.subTest(lines):
+                directives = "".join(f"#SBATCH {line}\n" for line in ["--nodes=2", *lines])
+                self.job()
+                text = (self.folder / "job.sh").read_text()
+                self.write(text.replace("#!/bin/bash\n", "#!/bin/bash\n" + directives), "job.sh")
+                self.assertEqual(self.imported("job.sh")["accelerator"], accelerator)
 
     def test_prefixes_of_names_count(self):
         self.assertEqual(self.imported(self.job("--pipeline-model-parallel-s 4"))["plan"]["pp"], 4)

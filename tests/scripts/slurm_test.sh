@@ -4,7 +4,7 @@ source "$(dirname -- "${BASH_SOURCE[0]}")/support.sh"
 
 stand_in sleep 'exit 0'
 # shellcheck disable=SC2016  # expanded by the stand-ins
-stand_in srun 'echo "threads $OMP_NUM_THREADS, cpus $SRUN_CPUS_PER_TASK, wait $SLURM_WAIT" >>"$calls"; exit "${search_status:-0}"'
+stand_in srun 'echo "threads $OMP_NUM_THREADS, cpus $SRUN_CPUS_PER_TASK, wait $SLURM_WAIT" >>"$calls"; echo "launcher waits ${OMPI_MCA_odls_base_sigkill_timeout:-as it is}" >>"$calls"; exit "${search_status:-0}"'
 # shellcheck disable=SC2016
 stand_in scontrol 'exit "${requeue_status:-0}"'
 unset SLURM_RESTART_COUNT SLURM_WAIT PRISMOPT
@@ -20,6 +20,11 @@ passes_its_arguments_on() {
     expect_call "$search --seed 7"
     expect_call "threads 8, cpus 8, wait 30"
     expect_no_call scontrol
+}
+
+signals_are_not_delayed() {
+    run "${job[@]}" "${script[@]}"
+    expect_call "launcher waits as it is"
 }
 
 the_program_may_lie_elsewhere() {
@@ -106,6 +111,7 @@ a_stopped_task_is_requeued
 some_parts_only_need_the_number_of_all
 an_array_script_without_an_array
 passes_its_arguments_on
+signals_are_not_delayed
 the_program_may_lie_elsewhere
 a_stopped_search_is_requeued
 a_failed_search_is_not

@@ -506,6 +506,10 @@ ImportedJob imported_job(const ImportRequest& request, const Catalog& catalog)
     for (const std::string& problem : job.problems) {
         read.report.assumed.push_back(problem);
     }
+    if (read.steps <= 0.0) {
+        read.report.assumed.push_back(
+            fmt::format("{:.0f} steps: no file states how many the training takes", assumed_steps));
+    }
     std::erase_if(read.report.unknown, [&request](const ImportedValue& value) {  // variables of scripts
         return value.place.file == "--set" && names_variable(request, value.name);
     });

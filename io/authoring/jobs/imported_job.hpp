@@ -34,6 +34,9 @@ struct ImportRequest {
     std::string name = "job";  // of the study
 };
 
+/// Steps of a training whose files do not state how many it takes.
+inline constexpr double assumed_steps = 1000;
+
 struct ImportedJob {
     std::string format;       // "Megatron-LM arguments"
     std::string software;     // of the catalog, "megatron-lm:core-0.12"
@@ -43,7 +46,7 @@ struct ImportedJob {
     std::string layout;  // with split = given
     int sequence = 0;
     int global_batch = 0;
-    double steps = 0.0;                   // 0: not given
+    double steps = 0.0;                   // 0: not given, then assumed_steps
     double adapter_parameters = 0.0;      // beside each projection, where the trainer has them there; 0: none
     std::vector<std::string> data_lines;  // of [data]
     int gpus = 0;

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -54,15 +55,57 @@ bool ends_with_path(const std::string& given, std::string name)
     return given == name || given.ends_with("/" + name);
 }
 
+/// "a100-40gb" for the "a100-40g" of sites.
+std::string with_whole_units(const std::string& word)
+{
+    std::string text;
+    for (std::size_t i = 0; i < word.size(); ++i) {
+        text += word[i];
+        const bool follows = i > 0 && std::isdigit(static_cast<unsigned char>(word[i - 1])) != 0;
+        const bool ends = i + 1 == word.size() || std::isalpha(static_cast<unsigned char>(word[i + 1])) == 0;
+        if ((word[i] == 'g' || word[i] == 'G') && follows && ends) {
+            text += 'b';
+        }
+    }
+    return text;
+}
+
 /// Accelerators that a word of Slurm may mean, the usual form first.
 std::vector<std::string> accelerators_like(const std::string& word, const Catalog& catalog)
 {
-    std::vector<std::string> names = nearest_names(word, catalog.names(accelerators_kind));
-    std::stable_partition(names.begin(), names.end(), [](const std::string& name) {
-        return name.find("-sxm") != std::string::npos && name.find("-40gb") == std::string::npos &&
-               name.find("96gb") == std::string::npos;
-    });
+    std::vector<std::string> names = nearest_names(with_whole_units(word), catalog.names(accelerators_kind));
+    const auto has = [](const std::string& name, std::string_view form) {
+        return name.find(form) != std::string::npos;
+    };
+    std::stable_partition(names.begin(), names.end(),
+                          [&](const std::string& name) { return !has(name, "-40gb") && !has(name, "96gb"); });
+    std::stable_partition(names.begin(), names.end(),
+                          [&](const std::string& name) { return has(name, "-sxm"); });
     return names;
+}
+
+/// What hints leave of the accelerators: those of the first that names some, narrowed by each later one that names a few of these.
+struct HintedAccelerators {
+    std::vector<std::string> names;
+    std::vector<JobMachine::Hint> by;
+};
+HintedAccelerators hinted_accelerators(const JobMachine& machine, const Catalog& catalog)
+{
+    HintedAccelerators found;
+    for (const JobMachine::Hint& given : machine.accelerators) {
+        std::vector<std::string> meant = accelerators_like(given.word, catalog);
+        if (!found.names.empty()) {
+            std::erase_if(meant, [&found](const std::string& name) {
+                return std::find(found.names.begin(), found.names.end(), name) == found.names.end();
+            });
+        }
+        const bool narrows = found.names.empty() || meant.size() < found.names.size();
+        if (!meant.empty() && narrows) {
+            found.names = std::move(meant);
+            found.by.push_back(given);
+        }
+    }
+    return found;
 }
 
 void take_accelerator(const JobSources& sources, const JobMachine& machine, ImportedJob& job,
@@ -72,12 +115,7 @@ void take_accelerator(const JobSources& sources, const JobMachine& machine, Impo
         job.accelerator = sources.request.accelerator;
         return;
     }
-    std::vector<std::string> names;
-    JobMachine::Hint hint;
-    for (const JobMachine::Hint& given : machine.accelerators) {
-        names = names.empty() ? accelerators_like(given.word, sources.catalog) : names;
-        hint = hint.word.empty() && !names.empty() ? given : hint;
-    }
+    const auto [names, hints] = hinted_accelerators(machine, sources.catalog);
     if (names.empty()) {
         job.accelerator = job.accelerator.empty() ? "h100-sxm" : job.accelerator;
         settings.assume(fmt::format(
@@ -86,8 +124,11 @@ void take_accelerator(const JobSources& sources, const JobMachine& machine, Impo
     }
     job.accelerator = names.front();
     std::vector<std::string> others(names.begin() + 1, names.end());
-    settings.assume(fmt::format("accelerator {} for \"{}\", {}{}; --accelerator gives another",
-                                job.accelerator, printable(hint.word), hint.from,
+    std::string by;
+    for (const JobMachine::Hint& hint : hints) {
+        by += fmt::format("{}\"{}\", {}", by.empty() ? "" : ", and ", printable(hint.word), hint.from);
+    }
+    settings.assume(fmt::format("accelerator {} for {}{}; --accelerator gives another", job.accelerator, by,
                                 others.empty() ? "" : fmt::format(" (also: {})", listed(others))));
 }
 

@@ -158,10 +158,9 @@ std::string job_scenario(const ImportedJob& job, const ImportRequest& request, c
     choice.sequence = job.sequence;
     choice.global_batch = job.global_batch;
     choice.tokens = 1.0;  // not written
-    constexpr double some_steps = 1000;
     choice.amount = job.steps > 0.0
                         ? fmt::format("steps = {:.0f}", job.steps)
-                        : fmt::format("steps = {:.0f}   # assumed: no file states it", some_steps);
+                        : fmt::format("steps = {:.0f}   # assumed: no file states it", assumed_steps);
     std::string text = starter_scenario(choice, catalog);
     const std::string by = "Written by prismopt init";
     if (const std::size_t at = text.find(by); at != std::string::npos) {

@@ -240,6 +240,24 @@ std::pair<int, std::string> gpus_of(std::string text)
     return {number.value_or(0), type};
 }
 
+/// Names of features in "a100&80g" or "[rack1*2]".
+std::vector<std::string> features_of(const std::string& constraint)
+{
+    std::vector<std::string> features;
+    std::string feature;
+    for (const char letter : constraint + '&') {
+        if (std::string_view("&|,()[]*").find(letter) == std::string_view::npos) {
+            feature += letter;
+            continue;
+        }
+        if (feature.find_first_not_of("0123456789") != std::string::npos) {  // numbers count nodes
+            features.push_back(feature);
+        }
+        feature.clear();
+    }
+    return features;
+}
+
 struct SlurmMachine {
     int nodes = 0;
     int node_gpus = 0;
@@ -424,9 +442,11 @@ JobMachine job_machine(const LaunchCommand& command, const std::vector<std::stri
         machine.notes.push_back(
             fmt::format("the launcher uses {} of the {} GPUs that Slurm allocates", machine.gpus, allocated));
     }
-    machine.accelerators = {{slurm.type, "the type of GPUs that Slurm allocates"},
-                            {slurm_value(directives, {"--constraint", "-C"}), "the constraint of Slurm"},
-                            {slurm_value(directives, {"--partition", "-p"}), "the partition"}};
+    machine.accelerators = {{slurm.type, "the type of GPUs that Slurm allocates"}};
+    for (std::string& feature : features_of(slurm_value(directives, {"--constraint", "-C"}))) {
+        machine.accelerators.push_back({std::move(feature), "the constraint of Slurm"});
+    }
+    machine.accelerators.push_back({slurm_value(directives, {"--partition", "-p"}), "the partition"});
     std::erase_if(machine.accelerators, [](const JobMachine::Hint& hint) { return hint.word.empty(); });
     return machine;
 }

@@ -36,6 +36,7 @@ Launch llama()
     launch.plan.schedule = Schedule::interleaved;
     launch.plan.split = LayerSplit::slots;
     launch.plan.recompute = Recompute::selective;
+    launch.plan.recompute_modules = ModuleSet{Module::mlp};
     launch.job.workload = workload_of(prismopt::llama(126, 16384, 128, 53248));
     launch.phase = {.tokens = 15.6e12, .sequence = 8192, .global_batch = 2048};
     NetworkTier node;

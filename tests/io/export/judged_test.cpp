@@ -83,25 +83,114 @@ TEST(Judged, DispatchersAreThoseOfTheStack)
     EXPECT_TRUE(std::holds_alternative<Refusals>(megatron_arguments(with_layers(launch))));
 }
 
+std::string first_refusal(const Exported& refused)
+{
+    const auto* why = std::get_if<Refusals>(&refused);
+    return why != nullptr ? why->front() : "";
+}
+
+Launch selective(Launch launch, const ModuleSet& modules)
+{
+    launch.plan.recompute = Recompute::selective;
+    launch.plan.recompute_modules = modules;
+    return with_layers(launch);
+}
+
 TEST(Judged, SelectiveRecomputeNamesItsModules)
 {
-    Launch launch = dense();
-    launch.plan.recompute = Recompute::selective;
-    EXPECT_THAT(judged_lines(megatron_arguments(with_layers(launch))),
-                Contains("--recompute-modules layernorm"));
-    EXPECT_THAT(judged_lines(bridge_overrides(with_layers(launch))),
-                Contains("model.recompute_modules='[layernorm]'"));
-    launch.job.workload.change<AttentionBlock>(
+    EXPECT_THAT(judged_lines(megatron_arguments(selective(dense(), {Module::mlp}))),
+                Contains("--recompute-modules mlp"));
+    EXPECT_THAT(judged_lines(bridge_overrides(selective(dense(), {Module::mlp}))),
+                Contains("model.recompute_modules='[mlp]'"));
+    Launch plain = dense();
+    plain.job.workload.change<AttentionBlock>(
         [](AttentionBlock& attention) { attention.kernel = AttentionKernel::plain; });
-    EXPECT_THAT(judged_lines(megatron_arguments(with_layers(launch))),
+    EXPECT_THAT(judged_lines(megatron_arguments(selective(plain, {}))),
                 Contains("--recompute-modules core_attn"));
-    launch = experts();
-    launch.plan.recompute = Recompute::selective;
-    EXPECT_THAT(judged_lines(megatron_arguments(with_layers(launch))),
+    EXPECT_THAT(judged_lines(megatron_arguments(selective(experts(), {Module::layernorm, Module::moe_act}))),
                 Contains("--recompute-modules layernorm moe_act"));
-    launch = dense();
-    launch.plan.recompute = Recompute::selective;  // by operators, other ones
-    EXPECT_TRUE(std::holds_alternative<Refusals>(torchtitan_config(with_layers(launch))));
+    Launch replicated = dense();
+    replicated.plan.sharding = Sharding::none;
+    const auto config = judged_lines(torchtitan_config(selective(replicated, {Module::alternate_products})));
+    EXPECT_THAT(config, Contains("mode = \"selective\""));
+    EXPECT_THAT(config, Contains("selective_ac_option = \"op\""));
+}
+
+/// A module that the trainer lacks is not replaced by another one, which needs other memory than predicted.
+TEST(Judged, SelectiveRecomputeIsNotSubstituted)
+{
+    for (const ModuleSet& modules :
+         {ModuleSet{}, ModuleSet{Module::elementwise}, ModuleSet{Module::layernorm},
+          ModuleSet{Module::mlp, Module::elementwise}, ModuleSet{Module::mlp, Module::gdn_norm_out},
+          ModuleSet{Module::alternate_products}}) {
+        EXPECT_THAT(first_refusal(megatron_arguments(selective(dense(), modules))),
+                    HasSubstr("search recompute_modules = [[\"mlp\"]]"))
+            << text_of(modules);
+        EXPECT_NE(first_refusal(bridge_overrides(selective(dense(), modules))), "") << text_of(modules);
+    }
+    for (const ModuleSet& modules : {ModuleSet{}, ModuleSet{Module::mlp}}) {
+        Launch launch = dense();
+        launch.plan.sharding = Sharding::none;
+        EXPECT_THAT(first_refusal(torchtitan_config(selective(launch, modules))),
+                    HasSubstr("search recompute_modules = [[\"alternate_products\"]]"));
+    }
+}
+
+/// What a trainer offers for recompute_modules is what its export takes.
+TEST(Judged, OfferedModulesAreExported)
+{
+    for (const Launch& base : {dense(), experts()}) {
+        for (const ModuleSet& modules : recomputed_sets("megatron", base.job.workload)) {
+            EXPECT_EQ(first_refusal(megatron_arguments(selective(base, modules))), "") << text_of(modules);
+        }
+    }
+    EXPECT_EQ(recomputed_sets("torchtitan", dense().job.workload),
+              std::vector<ModuleSet>{ModuleSet{Module::alternate_products}});
+    EXPECT_TRUE(recomputed_sets("", dense().job.workload).empty());
+}
+
+TEST(Judged, CompiledModulesAreThoseOfTheSoftware)
+{
+    Launch launch = dense();
+    launch.plan.sharding = Sharding::none;
+    launch.job.cluster.software = {.name = "torchtitan", .release = "eager"};
+    EXPECT_THAT(judged_lines(torchtitan_config(with_layers(launch))), Not(Contains("compile = true")));
+    launch.job.cluster.software.release = "compile";
+    EXPECT_THAT(judged_lines(torchtitan_config(with_layers(launch))), Contains("compile = true"));
+}
+
+/// Megatron asserts --use-precision-aware-optimizer, and with it the distributed optimizer.
+TEST(Judged, OffloadOfTheOptimizerHasWhatMegatronAsserts)
+{
+    Launch launch = dense();
+    launch.plan.offload = Offload::optimizer;
+    launch.plan.sharding = Sharding::zero1;
+    const auto arguments = judged_lines(megatron_arguments(with_layers(launch)));
+    EXPECT_THAT(arguments, Contains("--optimizer-cpu-offload"));
+    EXPECT_THAT(arguments, Contains("--use-precision-aware-optimizer"));
+    EXPECT_THAT(arguments, Contains("--use-distributed-optimizer"));
+    launch.plan.sharding = Sharding::none;
+    EXPECT_THAT(first_refusal(megatron_arguments(with_layers(launch))), HasSubstr("distributed optimizer"));
+}
+
+TEST(Judged, FlagsOfARunningJobAreToBeKept)
+{
+    EXPECT_THAT(judged_lines(megatron_arguments(with_layers(dense()))),
+                Contains(HasSubstr("keep the flags that are not below, as --rotary-base")));
+}
+
+TEST(Judged, LossIsThatOfTheWorkload)
+{
+    Launch launch = with_layers(dense());
+    launch.job.workload.loss = LossKernel::fused;
+    EXPECT_THAT(judged_lines(megatron_arguments(launch)), Contains("--cross-entropy-loss-fusion"));
+    EXPECT_THAT(judged_lines(megatron_arguments(launch)), Contains("--cross-entropy-fusion-impl te"));
+    EXPECT_THAT(judged_lines(bridge_overrides(launch)), Contains("model.cross_entropy_loss_fusion=true"));
+    launch.job.workload.loss = LossKernel::unfused;
+    EXPECT_THAT(judged_lines(megatron_arguments(launch)), Not(Contains("--cross-entropy-loss-fusion")));
+    EXPECT_THAT(judged_lines(bridge_overrides(launch)), Contains("model.cross_entropy_loss_fusion=false"));
+    launch.job.workload.loss = LossKernel::chunked;
+    EXPECT_THAT(first_refusal(megatron_arguments(launch)), HasSubstr("loss = \"chunked\""));
 }
 
 TEST(Judged, PositionsAreThoseOfTheNetwork)
@@ -334,10 +423,21 @@ TEST(Judged, NamesAreThoseOfTheirVersion)
             }
         }
         add(base, [](Launch& l) { l.plan.recompute = Recompute::full; });
-        add(base, [](Launch& l) { l.plan.recompute = Recompute::selective; });
+        for (const Module module : {Module::mlp, Module::alternate_products}) {
+            add(base, [module](Launch& l) {
+                l.plan.recompute = Recompute::selective;
+                l.plan.recompute_modules = ModuleSet{module};
+                l.plan.sharding = Sharding::none;
+                l.plan.ep = 1;
+            });
+        }
+        add(base, [](Launch& l) { l.job.workload.loss = LossKernel::fused; });
         add(base, [](Launch& l) { l.plan.order = PlacementOrder::tp_pp_dp; });
         add(base, [](Launch& l) { l.plan.tp_overlap = TensorParallelOverlap::on; });
-        add(base, [](Launch& l) { l.plan.offload = Offload::optimizer; });
+        add(base, [](Launch& l) {
+            l.plan.offload = Offload::optimizer;
+            l.plan.sharding = Sharding::zero1;
+        });
         add(base, [](Launch& l) { l.plan.shard_gpus = 4; });
         add(base, [](Launch& l) { l.job.workload.precision = Precision::fp8; });
         add(base, [](Launch& l) { l.job.workload.precision = Precision::nvfp4; });

@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include <set>
+#include <string>
 #include <utility>
 
 namespace prismopt {
@@ -19,6 +20,24 @@ const Scenario& tiny_space()
         tiny_scenario("gpus = [4, 8]\ntp = [1, 2]\npp = [1, 2]\nmicrobatch = [1, 3]\n",
                       "rungs = [{ fleets = 64, steps = 2 }]\nconfirm = { fleets = 64, steps = 2 }");
     return scenario;
+}
+
+/// Memory does not rest on sequence parallelism where the plan has none.
+TEST(Predict, AssumesSequenceParallelismOnlyOfPlansThatHaveIt)
+{
+    const Scenario scenario =
+        tiny_scenario("gpus = [8]\ntp = [2]\nsequence_parallel = [\"on\", \"off\"]\n",
+                      "rungs = [{ fleets = 64, steps = 2 }]\nconfirm = { fleets = 64, steps = 2 }");
+    const auto assumes = [&scenario](const char* design) {
+        PlanPredictor predictor(plan_with(scenario, design));
+        std::string all;
+        for (const std::string& one : predictor.predict(rung_of(scenario)).memory_assumes) {
+            all += one + "; ";
+        }
+        return all.find("sequence parallelism") != std::string::npos;
+    };
+    EXPECT_TRUE(assumes("gpus=8 tp=2 sequence_parallel=on"));
+    EXPECT_FALSE(assumes("gpus=8 tp=2 sequence_parallel=off"));
 }
 
 TEST(Predict, IsThePredictionOfTheModel)
