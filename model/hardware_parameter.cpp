@@ -137,9 +137,13 @@ void set_value(Hardware& hardware, const Cluster& before, const HardwareParamete
     set_energy_of_values(cluster, parameter);
 }
 
-/// A board with this limit runs at the clock that it allows.
+/// A board with this limit runs at the clock that it allows. None is above that of the declared peaks: a board draws no more than it needs
+/// for them.
 void set_board_limit(Accelerator& accelerator, double watts)
 {
+    if (watts >= accelerator.power.si) {
+        return;
+    }
     const double clock = clock_at(watts / accelerator.power.si);
     scale_peaks(accelerator, clock);
     scale_energies(accelerator.energy, clock * clock);

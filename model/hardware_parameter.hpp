@@ -18,7 +18,7 @@ namespace prismopt {
 
 /// What a hardware parameter sets. Of a tier: bandwidth, latency, oversubscription, aggregate (of a circuit), group, link_energy. Of
 /// the accelerator: memory, memory_bandwidth, compute (the peaks of all precisions, given by that of bf16, or one of them), power (the
-/// board limit, which the clock and with it the peaks follow), and energies. Of nodes: failure_rate.
+/// board limit; one below what the rates need lowers the clock and with it the peaks), and energies. Of nodes: failure_rate.
 enum class HardwareTarget {
     bandwidth,
     latency,
@@ -129,8 +129,8 @@ struct AddedPerGpu {
 /// parameters.
 ///
 /// A larger first tier is a larger node: its failure rate grows with its GPUs, so that the rate per GPU is unchanged. A board limit
-/// follows the rates and energies of its work, if these are known; links draw in proportion to their bandwidth. A given limit changes the
-/// clock: dynamic power is proportional to its cube (frequency times the square of the voltage, which follows it) above an
+/// follows the rates and energies of its work, if these are known; links draw in proportion to their bandwidth. A given limit below it
+/// lowers the clock: dynamic power is proportional to its cube (frequency times the square of the voltage, which follows it) above an
 /// idle share, the peaks to the clock, and the energy of an operation to its square; memory and network keep their speed. Source of the cube:
 /// Kim, Gupta, Wei, Brooks, HPCA 2008, section 2.
 Hardware with_values(const Hardware& hardware, std::span<const HardwareParameter> hardware_parameters,

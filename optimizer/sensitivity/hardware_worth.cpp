@@ -179,13 +179,44 @@ std::vector<AskedKnob> asked_knobs(const Scenario& scenario, const Cluster& clus
     return knobs;
 }
 
-void add_knobs(const std::vector<AskedKnob>& knobs, const DrawnPlan& drawn, HardwareWorth& worth)
+/// Whether a variant with `changed` depends on the value of `held`, which may be that of the base: a peak or an energy of one precision
+/// is not scaled with those of all, and a board limit is not that of the changed rates.
+bool holds(const HardwareParameter& held, const HardwareParameter& changed)
+{
+    if (held.target == HardwareTarget::power) {
+        return row_of(changed.target).changes_work;
+    }
+    return held.target == changed.target && held.precision && !changed.precision;
+}
+
+/// Knobs set to values, with what others hold at that of the cluster, as in a variant of the study.
+WhatIf variant_with(const std::vector<Turned>& set, const std::vector<StudyChoice>& choices,
+                    const Cluster& cluster)
+{
+    const auto has = [&](const HardwareParameter& parameter) {
+        return std::any_of(set.begin(), set.end(),
+                           [&](const Turned& turned) { return turned.parameter.name == parameter.name; });
+    };
+    WhatIf variant(set.begin(), set.end());
+    for (const StudyChoice& choice : choices) {
+        if (choice.hardware && !has(*choice.hardware) &&
+            std::any_of(set.begin(), set.end(),
+                        [&](const Turned& turned) { return holds(*choice.hardware, turned.parameter); })) {
+            variant.emplace_back(Turned{unpriced(*choice.hardware), value_of(*choice.hardware, cluster)});
+        }
+    }
+    return variant;
+}
+
+void add_knobs(const Scenario& scenario, const std::vector<AskedKnob>& knobs, const DrawnPlan& drawn,
+               HardwareWorth& worth)
 {
     std::vector<WhatIf> what_ifs;
     for (const AskedKnob& knob : knobs) {
         for (std::size_t i = 0; i < knob.values.size(); ++i) {
             if (i != knob.base) {
-                what_ifs.push_back({Turned{unpriced(knob.parameter), knob.values[i]}});
+                what_ifs.push_back(variant_with({{unpriced(knob.parameter), knob.values[i]}},
+                                                scenario.choices, drawn.problem.cluster));
             }
         }
     }
@@ -215,18 +246,18 @@ void add_steps(const std::vector<ParameterStep>& steps, const DrawnPlan& drawn, 
     }
 }
 
-PlanChange turned_to(const ParameterWorth& worth, std::size_t point)
+Turned turned_to(const ParameterWorth& worth, std::size_t point)
 {
-    return Turned{unpriced(worth.parameter),
-                  worth.curve.points[point].value * unit_of(worth.parameter.target).si};
+    return {unpriced(worth.parameter), worth.curve.points[point].value * unit_of(worth.parameter.target).si};
 }
 
-void evaluate_pairs(const DrawnPlan& drawn, HardwareWorth& worth)
+void evaluate_pairs(const Scenario& scenario, const DrawnPlan& drawn, HardwareWorth& worth)
 {
     std::vector<WhatIf> both;
     for (const WorthPair& pair : worth.pairs) {
-        both.push_back({turned_to(worth.parameters[pair.a], pair.point_a),
-                        turned_to(worth.parameters[pair.b], pair.point_b)});
+        both.push_back(variant_with({turned_to(worth.parameters[pair.a], pair.point_a),
+                                     turned_to(worth.parameters[pair.b], pair.point_b)},
+                                    scenario.choices, drawn.problem.cluster));
     }
     const std::vector<Consequence> joint = drawn.after(both);
     const MachineUse base = use_of(drawn.as_it_is, worth);
@@ -257,10 +288,10 @@ HardwareWorth hardware_worth(const Scenario& scenario, const Problem& problem, c
     }
     worth.held_gpus = held_gpus(problem, plan);
     const DrawnPlan drawn{problem, plan, plan_as_it_is, range, sampler};
-    add_knobs(asked_knobs(scenario, problem.cluster, settings.only), drawn, worth);
+    add_knobs(scenario, asked_knobs(scenario, problem.cluster, settings.only), drawn, worth);
     add_steps(settings.steps, drawn, worth);
     worth.pairs = pairs_among(worth, settings.most_paired);
-    evaluate_pairs(drawn, worth);
+    evaluate_pairs(scenario, drawn, worth);
     return worth;
 }
 

@@ -123,6 +123,20 @@ values = ["1 us", "5 us"]
         hours = 64 * result_of(there, "training_time_p99") / 3600
         self.assertAlmostEqual(at_50["gpu_hours"]["value"], hours, delta=0.005 * hours)  # smooth quantiles
 
+    def test_break_even_rows_are_variants_of_the_study(self):
+        """A knob of all peaks leaves the one that has a knob of its own, and the board limit."""
+        small = pathlib.Path(support.SMALL).read_text()
+        compute = "\n[[knob]]\nof = \"compute\"\nvalues = [\"312 TFLOP/s\", \"624 TFLOP/s\"]\n"
+        own_peak = "\n[[knob]]\nof = \"compute\"\nprecision = \"bf16\"\nvalues = [\"312 TFLOP/s\", \"624 TFLOP/s\"]\n"
+        limit = "\n[[knob]]\nof = \"power\"\nvalues = [\"400 W\", \"800 W\"]\n"
+        worth = []
+        for other in ("", own_peak, limit):
+            self.write(small + compute + other)
+            found = json.loads(self.output("sensitivity", "study.toml", "--design", DESIGN, "--draws", 4096, "--only", "compute", "--json"))
+            worth.append(found["break_even"]["parameters"][0]["points"][1]["worth"]["value"])
+        self.assertAlmostEqual(worth[1], 0)
+        self.assertTrue(0 < worth[2] < worth[0])
+
     def test_break_even_counts_electricity(self):
         call = self.knobs()
         scenario = (self.folder / "study.toml").read_text()

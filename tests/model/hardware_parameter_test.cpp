@@ -168,6 +168,46 @@ TEST(HardwareParameter, AreTurnedInAnyOrder)
     EXPECT_LT(one.energy.bf16.si, problem.cluster.accelerator.energy.bf16.si);  // at a lower voltage
 }
 
+/// Peaks are those of a board without a lower limit: a higher one has nothing to give.
+TEST(HardwareParameter, NoBoardLimitRaisesPeaksBeyondTheDeclaredOnes)
+{
+    for (const Problem& problem :
+         {example_problem(lively_variability(), 16, tensor_widths), problem_of_work()}) {
+        const Accelerator& base = problem.cluster.accelerator;
+        for (const double factor : {1.0, 1.5, 70.0}) {
+            EXPECT_EQ(turned_one(problem, parameter(HardwareTarget::power), factor * base.power.si)
+                          .cluster.accelerator,
+                      base)
+                << factor;
+        }
+        const Accelerator lower =
+            turned_one(problem, parameter(HardwareTarget::power), 0.6 * base.power.si).cluster.accelerator;
+        EXPECT_NEAR(lower.peak_bf16 / base.peak_bf16, std::cbrt(0.5), 1e-12);
+    }
+}
+
+/// A board of less energy per operation needs less power for its peaks; the limit of the base leaves it as fast.
+TEST(HardwareParameter, BaseValuesLeaveTheSpeedWithAnyEnergy)
+{
+    const Problem problem = problem_of_work();
+    const Accelerator& base = problem.cluster.accelerator;
+    HardwareParameter compute = parameter(HardwareTarget::compute);
+    compute.energy = 0.5 * base.energy.bf16.si;
+    const std::vector<HardwareParameter> both{compute, parameter(HardwareTarget::power)};
+    const auto with = [&](double peak, double watts) {
+        const std::vector<double> values{peak, watts};
+        return turned(hardware_of(problem), both, values)->cluster.accelerator;
+    };
+    const Accelerator same = with(base.peak_bf16.si, base.power.si);
+    EXPECT_EQ(same.peak_bf16, base.peak_bf16);
+    EXPECT_EQ(same.peak_fp8, base.peak_fp8);
+    EXPECT_LT(same.power, base.power);
+    // Three times the peaks at half the energy need more than the base has: the higher limit is of use.
+    const double thrice = 3.0 * base.peak_bf16.si;
+    EXPECT_LT(with(thrice, base.power.si).peak_bf16, with(thrice, 1.2 * base.power.si).peak_bf16);
+    EXPECT_EQ(with(thrice, 3.0 * base.power.si).peak_bf16.si, thrice);
+}
+
 TEST(HardwareParameter, LinksDrawPowerByTheirBandwidth)
 {
     const Problem problem = problem_of_work();

@@ -43,6 +43,10 @@ double si_of(HardwareTarget target, const Value& value)
 void read_tier(Table& table, const Cluster& cluster, HardwareParameter& parameter)
 {
     if (!row_of(parameter.target).of_tier) {
+        if (const auto unused = table.find("tier")) {
+            unused->fail({"has no effect", fmt::format("{} is not that of a tier", name(parameter.target)),
+                          "remove it, or write of = \"bandwidth\""});
+        }
         return;
     }
     std::vector<std::string> tiers;
@@ -138,6 +142,10 @@ void read_levels(Table& table, StudyChoice& choice)
         R"(values = ["450 GB/s", "900 GB/s"], or range = ["450 GB/s", "1800 GB/s"])";
     if (const auto range = table.find("range")) {
         const std::vector<Value> ends = range->list(R"(["450 GB/s", "1800 GB/s"])");
+        if (table.find("values")) {
+            range->fail({"is given together with values", "a knob has either a list of values or a range",
+                         "remove one of the two"});
+        }
         if (target == HardwareTarget::group) {
             range->fail({"cannot be a range", "group sizes are integers and must nest",
                          "list the values: values = [8, 72]"});

@@ -107,6 +107,17 @@ TEST(Variants, ChooseWhatAJobDoesWhenANodeFails)
                 HasSubstr("hot spares and fewer replicas only"));
 }
 
+TEST(Knobs, RefuseKeysThatWouldHaveNoEffect)
+{
+    const auto refused = [](const std::string& keys) {
+        return refusal_of([&] { parse_scenario(good + "\n[[knob]]\n" + keys + "\n", "x.toml"); });
+    };
+    EXPECT_THAT(refused("of = \"memory\"\nvalues = [\"80 GB\"]\nrange = [\"80 GB\", \"160 GB\"]"),
+                HasSubstr("is given together with values (a knob has either a list of values or a range)"));
+    EXPECT_THAT(refused("of = \"compute\"\ntier = \"cluster\"\nvalues = [\"312 TFLOP/s\"]"),
+                HasSubstr("has no effect (compute is not that of a tier)"));
+}
+
 TEST(Machines, AreChosenWhole)
 {
     const Scenario scenario = parse_scenario(with_clusters(), "two.toml");
