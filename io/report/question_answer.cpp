@@ -281,36 +281,53 @@ std::string sizes_text(const Results& results)
                        fmt::join(axis->labels, ", "));
 }
 
-/// Limits that a plan breaks: "power 1.88 MW instead of 1.4 MW".
-std::vector<std::string> broken_limits(const QuestionedPlan& plan, const Question& question)
+/// A limit that a plan breaks: "power 1.88 MW instead of 1.4 MW", and how far, from 0 to 1.
+struct BrokenLimit {
+    std::string text;
+    double excess = 0.0;
+};
+
+std::vector<BrokenLimit> broken_limits(const QuestionedPlan& plan, const Question& question)
 {
     const bool of_job = question.power_limit_of == PowerScope::job;
-    const double power_w = of_job ? plan.power_w : plan.cluster_power_w;
-    const double cost_usd = plan.plan->prediction.cost_usd.value;
-    const int gpus = held_gpus(plan.plan->prediction);
-    std::vector<std::string> broken;
-    if (question.power_limit.si > 0.0 && power_w > question.power_limit.si) {
-        broken.push_back(fmt::format("{} {} instead of {}", of_job ? "power" : "power of the cluster",
-                                     amount_text(power_w, "W"), amount_text(question.power_limit.si, "W")));
-    }
-    if (question.budget_usd > 0.0 && cost_usd > question.budget_usd) {
-        broken.push_back(fmt::format("cost {} instead of {}", amount_text(cost_usd, "USD"),
-                                     amount_text(question.budget_usd, "USD")));
-    }
-    if (question.gpus_at_most > 0 && gpus > question.gpus_at_most) {
-        broken.push_back(fmt::format("{} GPUs with spares instead of {}", gpus, question.gpus_at_most));
-    }
+    std::vector<BrokenLimit> broken;
+    const auto check = [&](const char* what, double value, double limit, const auto& words) {
+        if (limit > 0.0 && value > limit) {
+            broken.push_back(
+                {fmt::format("{} {} instead of {}", what, words(value), words(limit)), 1.0 - limit / value});
+        }
+    };
+    check(of_job ? "power" : "power of the cluster", of_job ? plan.power_w : plan.cluster_power_w,
+          question.power_limit.si, [](double value) { return amount_text(value, "W"); });
+    check("cost", plan.plan->prediction.cost_usd.value, question.budget_usd,
+          [](double value) { return amount_text(value, "USD"); });
+    check("number of GPUs with spares", held_gpus(plan.plan->prediction), question.gpus_at_most,
+          [](double value) { return grouped(static_cast<std::uint64_t>(value)); });
     return broken;
 }
 
-/// The plan that breaks the fewest limits of those that are in time; empty: there is none.
+/// The plan that breaks the fewest limits of those that are in time, by the least; empty: there is none.
 template <class Text>
 std::string beyond_limits_text(const Question& question, const QuestionAnswer& answer, const Text& text)
 {
     const auto found = least(
         answer.plans, [](const QuestionedPlan& p) { return p.in_time && !p.within_limits; },
-        [&](const QuestionedPlan& p) { return static_cast<double>(broken_limits(p, question).size()); });
-    return found ? fmt::format("{}: {}", fmt::join(broken_limits(*found, question), ", "), text(*found)) : "";
+        [&](const QuestionedPlan& p) {
+            const std::vector<BrokenLimit> broken = broken_limits(p, question);
+            double mean = 0.0;
+            for (const BrokenLimit& limit : broken) {
+                mean += limit.excess / static_cast<double>(broken.size());
+            }
+            return static_cast<double>(broken.size()) + mean;
+        });
+    if (!found) {
+        return "";
+    }
+    std::vector<std::string> texts;
+    for (const BrokenLimit& limit : broken_limits(*found, question)) {
+        texts.push_back(limit.text);
+    }
+    return fmt::format("{}: {}", fmt::join(texts, ", "), text(*found));
 }
 
 /// "no plan of the front keeps the limits: the least power is 4.674 MW, the limit 4 MW": those that no plan keeps.
