@@ -7,6 +7,7 @@
 #include "io/scenario/reading/energy_of_work.hpp"
 #include "io/scenario/scenario.hpp"
 #include "io/scenario/scenario_notes.hpp"
+#include "io/scenario/sections/software.hpp"
 #include "model/network/network.hpp"
 
 #include <fmt/format.h>
@@ -65,7 +66,7 @@ StudyNotes study_notes(const Results& results)
         notes.electricity = electricity_text(scenario);
         notes.power = power_text(scenario);
         notes.software = assumed_software(results) ? software_text(scenario) : "";
-        notes.omitted = omitted_text(scenario);
+        notes.omitted = omitted_text(clusters(scenario), catalog_of(scenario));
         notes.own_entries = own_entries_text(scenario);
         for (const Workload* network : networks(scenario)) {
             notes.model += (notes.model.empty() ? "" : serves ? " and " : " or ") + network->name;

@@ -3,7 +3,6 @@
 #include "io/scenario/batch_stability.hpp"
 #include "io/scenario/catalog_facts.hpp"
 #include "io/scenario/figure_origin.hpp"
-#include "io/scenario/sections/software.hpp"
 #include "model/plan/plan_axes.hpp"
 
 #include <fmt/format.h>
@@ -173,25 +172,6 @@ std::string software_text(const Scenario& scenario)
                : text + "; name yours in [software] (docs/software.md, prismopt init --list software)";
 }
 
-std::string omitted_text(const Scenario& scenario)
-{
-    const Catalog& catalog = catalog_of(scenario);
-    for (const Cluster* cluster : clusters(scenario)) {
-        const std::string& name = cluster->software.name;
-        const std::vector<std::string> known = catalog.names(software_kind);
-        if (std::find(known.begin(), known.end(), name) == known.end()) {
-            continue;
-        }
-        if (const std::string omits = catalog_software(name, catalog).omits; !omits.empty()) {
-            return fmt::format(
-                "jobs of {} also spend time on {}, which is not modelled: times, costs and "
-                "energy are those of training alone",
-                name, omits);
-        }
-    }
-    return "";
-}
-
 std::string placeholders_text(const Scenario& scenario)
 {
     const std::vector<std::string> keys = placeholders(scenario);
@@ -210,10 +190,10 @@ std::vector<std::string> scenario_notes(const Scenario& scenario)
 {
     std::vector<std::string> notes;
     for (std::string note :
-         {scenario.older_keys, scenario.units, placeholders_text(scenario), omitted_text(scenario),
-          software_text(scenario), lacking_text(scenario), idle_nodes_text(scenario),
-          batch_stability_text(scenario), learned_times_text(scenario), other_samples_text(scenario),
-          own_entries_text(scenario), failures_text(scenario), padding_text(scenario)}) {
+         {scenario.older_keys, scenario.units, placeholders_text(scenario), software_text(scenario),
+          lacking_text(scenario), idle_nodes_text(scenario), batch_stability_text(scenario),
+          learned_times_text(scenario), other_samples_text(scenario), own_entries_text(scenario),
+          failures_text(scenario), padding_text(scenario)}) {
         if (!note.empty()) {
             notes.push_back(std::move(note));
         }

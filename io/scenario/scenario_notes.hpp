@@ -17,8 +17,6 @@ std::string idle_nodes_text(const Scenario& scenario);
 
 /// "megatron-bridge 26.04", or "megatron-bridge 26.04 (assumed)".
 std::string software_words(const Cluster& cluster);
-/// What jobs of the software spend time on beside training, which is not modelled; empty: nothing.
-std::string omitted_text(const Scenario& scenario);
 
 /// Note on a scenario that does not name the training software; empty if it does.
 std::string software_text(const Scenario& scenario);

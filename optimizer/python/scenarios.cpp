@@ -3,6 +3,7 @@
 #include "io/toml/catalog_file.hpp"
 #include "optimizer/api/scenarios.hpp"
 #include "optimizer/python/without_lock.hpp"
+#include "optimizer/study/study_plan.hpp"
 
 #include <pybind11/stl.h>
 
@@ -113,7 +114,7 @@ void bind_scenarios(py::module_& module)
         .def_property_readonly("name", [](const SharedScenario& of) { return of.scenario().name; })
         .def("changed", &with_changes)
         .def("on_nodes", &on_these_nodes)
-        .def("notes", [](const SharedScenario& of) { return scenario_notes(of.scenario()); })
+        .def("notes", [](const SharedScenario& of) { return notes_of(of.scenario()); })
         .def("feasible_plans", &plans_in_space)
         .def("count_plans", &count)
         .def("axis_names", [](const SharedScenario& of) { return axis_names(of.scenario()); })

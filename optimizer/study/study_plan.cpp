@@ -4,6 +4,7 @@
 #include "io/report/space_counts.hpp"
 #include "io/scenario/figure_origin.hpp"
 #include "io/scenario/scenario_notes.hpp"
+#include "io/scenario/sections/software.hpp"
 #include "io/scenario/variants.hpp"
 #include "io/words/infeasible_text.hpp"
 #include "io/words/rejected_text.hpp"
@@ -19,6 +20,7 @@
 #include <cmath>
 #include <map>
 #include <set>
+#include <utility>
 
 namespace prismopt {
 
@@ -151,9 +153,18 @@ void refuse_incomparable_machines(const StudyModel& model)
 
 }  // namespace
 
+std::vector<std::string> notes_of(const Scenario& scenario)
+{
+    std::vector<std::string> notes = scenario_notes(scenario);
+    if (std::string omitted = omitted_text(clusters(scenario), catalog_of(scenario)); !omitted.empty()) {
+        notes.push_back(std::move(omitted));
+    }
+    return notes;
+}
+
 void log_notes(const Scenario& scenario)
 {
-    for (const std::string& note : scenario_notes(scenario)) {
+    for (const std::string& note : notes_of(scenario)) {
         log_warning(note);
     }
 }

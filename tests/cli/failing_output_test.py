@@ -66,13 +66,13 @@ class FailingOutput(CliTest):
             self.assertFalse((self.folder / name).exists())
 
     def test_a_full_disk_drops_the_draws_before_the_search_gives_up(self):
-        """A disk that holds the results and the journal (20 kB in whole pages), but not the draws in progress (10 kB) beside them."""
+        """A disk that holds the results and the journal (24 kB in whole pages), but not the draws in progress (10 kB) beside them."""
         toml = self.scenario(tp="[2]", pp="[2]", v="[1]", microbatch="[1]", schedule='["1f1b"]', recompute='["full"]', minimise='["training_time_p50"]',
                              rungs="[{ fleets = 64, steps = 8 }, { fleets = 25600, steps = 8 }]")
         self.write(toml.read_text().replace("gpus = [16, 32, 64]", "gpus = [64]"))
         self.output("search", "study.toml", "--out", "whole.h5")
         page = 4  # kilobytes: such a disk is allocated in pages
-        kilobytes = page * math.ceil((self.folder / "whole.h5").stat().st_size / 1024 / page) + 20
+        kilobytes = page * math.ceil((self.folder / "whole.h5").stat().st_size / 1024 / page) + 24
         disk = self.folder / "disk"
         disk.mkdir()
         if subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={kilobytes}k", "tmpfs", disk], capture_output=True, check=False).returncode != 0:

@@ -185,6 +185,24 @@ SoftwareEntry catalog_software(const std::string& name, const Catalog& catalog)
     return named_entry(software_kind, name, software_fields(), catalog);
 }
 
+std::string omitted_text(const std::vector<const Cluster*>& clusters, const Catalog& catalog)
+{
+    const std::vector<std::string> known = catalog.names(software_kind);
+    for (const Cluster* cluster : clusters) {
+        const std::string& name = cluster->software.name;
+        if (std::find(known.begin(), known.end(), name) == known.end()) {
+            continue;
+        }
+        if (const std::string omits = catalog_software(name, catalog).omits; !omits.empty()) {
+            return fmt::format(
+                "jobs of {} also spend time on {}, which is not modelled: times, costs and "
+                "energy are those of training alone",
+                name, omits);
+        }
+    }
+    return "";
+}
+
 const Fields<SoftwareChoice>& software_choice_fields()
 {
     static const auto fields =

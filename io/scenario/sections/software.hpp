@@ -42,6 +42,9 @@ struct SoftwareEntry {
 const Fields<SoftwareEntry>& software_fields();
 SoftwareEntry catalog_software(const std::string& name, const Catalog& catalog = Catalog::built_in());
 
+/// What jobs of the clusters' software spend time on beside training, which is not modelled, as a sentence; empty: nothing.
+std::string omitted_text(const std::vector<const Cluster*>& clusters, const Catalog& catalog);
+
 const Fields<SoftwareChoice>& software_choice_fields();
 /// Reads a section; throws InputError with the releases that there are.
 SoftwareChoice read_software_choice(Table table);

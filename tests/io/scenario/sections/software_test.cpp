@@ -186,5 +186,14 @@ TEST(Software, IsExchangedAsIfItHadBeenRead)
     }
 }
 
+TEST(Software, NamesWhatItsJobsDoBesideTraining)
+{
+    Cluster cluster;
+    cluster.software.name = "verl";
+    EXPECT_THAT(omitted_text({&cluster}, Catalog::built_in()), HasSubstr("generation of rollouts"));
+    cluster.software.name = "megatron-bridge";
+    EXPECT_EQ(omitted_text({&cluster}, Catalog::built_in()), "");
+}
+
 }  // namespace
 }  // namespace prismopt
