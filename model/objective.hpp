@@ -19,8 +19,7 @@ struct NoiseFree {
     double cost_usd = 0.0;    // GPUs * price * training_s, and electricity
     double memory_bytes = 0.0;
     double gpus = 0.0;
-    double held_gpus = 0.0;  // with those of spare nodes
-    double energy_j = 0.0;   // at training_s
+    double energy_j = 0.0;  // at training_s
     double carbon_kg = 0.0;
     // Of quantiles over fleets, where these are not below the mean:
     double training_p95_s = 0.0;
@@ -32,6 +31,7 @@ struct NoiseFree {
     double training_asked_s = 0.0;                // quantile at the least of Job::percents above the median
     double power_w = 0.0;                         // in training, with spares
     double cluster_power_w = 0.0;                 // with all other GPUs
+    double held_gpus = 0.0;                       // with those of spare nodes
     // the plan is known to be feasible; otherwise `memory_bytes` is a lower bound as well
     bool compiled = false;
 };

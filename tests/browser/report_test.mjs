@@ -276,7 +276,7 @@ const tests = {
             return { first: study.front.find((point) => point.id === study.subject.id), deadline: study.job.deadline_s };
         });
         const titles = await page.locator("#summary-text .fact h3").allTextContents();
-        assert.deepEqual(titles.map((title) => title.split(" ")[0]), ["Done", "Cost", "Power", "Risk", "Uncertainty"]);
+        assert.deepEqual(titles.map((title) => title.split(" ")[0]), ["Done", "Cost", "Power", "Risk", "Error"]);
         const text = await page.locator("#summary-text").textContent();
         for (const { quantile, with_error: { date } } of given.first.completion) assert.ok(date.startsWith("2027-01-") && text.includes(date), `${quantile}: ${date}`);
         assert.ok(given.deadline > 0 && given.first.estimates.miss_probability[0] !== null);

@@ -39,6 +39,7 @@ NoiseFree bound_of_it()
     bound.promised_s = 6500.0;
     bound.power_w = 6e4;
     bound.cluster_power_w = 9e4;
+    bound.held_gpus = 64.0;
     return bound;
 }
 

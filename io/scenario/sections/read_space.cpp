@@ -226,7 +226,9 @@ void refuse_value(const Choice<T>& choice, const PlanAxis<T>& axis, const Altern
             if (!problem) {
                 return;
             }
-            first = first ? std::move(first) : std::move(problem);
+            if (!first) {
+                first = std::move(problem);
+            }
         }
     }
     choice.fail({"is infeasible", infeasible_text(*first), remedy_text(*first)});

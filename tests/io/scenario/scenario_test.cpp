@@ -375,7 +375,7 @@ TEST(Scenario, ReadsPowerDeadlineAndAxesOfTheRun)
 TEST(Scenario, TakesTheListPriceWhereNoneIsGiven)
 {
     EXPECT_DOUBLE_EQ(parse_scenario(with("gpu_price = \"3.60 USD/h\"", ""), "x.toml").cluster.gpu_price.si,
-                     5.12 / 3600.0);
+                     3.43 / 3600.0);
 }
 
 }  // namespace

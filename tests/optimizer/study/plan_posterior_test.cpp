@@ -59,7 +59,10 @@ TEST(Contenders, KnowWhatARunWaitsForNodes)
     const Scenario scenario =
         changed(tiny_scenario("gpus = [8]\ntp = [1, 2]\npp = [1, 2]\nmicrobatch = [1, 2]\nspares = [0, 2]\n",
                               "rungs = [{ fleets = 256, steps = 2 }]\nconfirm = { fleets = 256, steps = 2 }"),
-                {{"reliability.node_failure_rate", "\"2 per node-day\""}, {"reliability.repair", "\"2 h\""}});
+                {{"reliability.node_failure_rate", "\"0 /day\""},
+                 {"reliability.cause",
+                  "[{ name = \"hardware\", rate = \"2 per node-day\", detection = \"1 min\", "
+                  "restart = \"5 min\", repair = \"2 h\" }]"}});
     StudyOptions options;
     options.out = folder.file("tiny.h5");
     options.posterior = false;

@@ -86,7 +86,7 @@ TEST(Catalog, LeavesOutWhatNoPublicSourceStates)
         }
         complete += changes.empty() ? 1 : 0;
     }
-    EXPECT_EQ(list_price("mi300x")->source, "assumption: half of an H100");
+    EXPECT_EQ(list_price("h100-sxm-96gb-hbm2e")->source, "assumption: as the 80 GB card");
     EXPECT_EQ(list_price("h20"), std::nullopt);
     EXPECT_GT(priced, 10);
     EXPECT_GT(complete, 15);
