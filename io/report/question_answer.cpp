@@ -168,7 +168,7 @@ std::string machine_words(const Results& results, const FrontPoint& plan, const 
     return notes.trained_with.empty() ? machine : fmt::format("{} with {}", machine, notes.trained_with);
 }
 
-/// " (11.3 to 16.3)", by the model error, and with which probability it stays within the budget. The cost is in proportion to the
+/// " (95 %: 11.3 to 16.3)", by the model error, and with which probability it stays within the budget. The cost is in proportion to the
 /// time.
 std::string cost_range_text(const QuestionedPlan& it, const Question& question)
 {
@@ -178,7 +178,7 @@ std::string cost_range_text(const QuestionedPlan& it, const Question& question)
         return "";
     }
     const double unit = reading_unit("USD", cost_usd).size;
-    std::string text = fmt::format(" ({:.3g} to {:.3g})", cost_usd * plan.model_low / unit,
+    std::string text = fmt::format(" (95 %: {:.3g} to {:.3g})", cost_usd * plan.model_low / unit,
                                    cost_usd * plan.model_high / unit);
     if (question.budget_usd > 0.0) {
         const Seconds paid{question.budget_usd * plan.prediction.training.p99.value / cost_usd};
@@ -188,7 +188,7 @@ std::string cost_range_text(const QuestionedPlan& it, const Question& question)
     return text;
 }
 
-/// "3,840 h100-sxm with megatron-bridge 26.04, 128 more as spares: 93 % by 2027-04-15, 17.6 M USD (14.1 to 21.9), 4.1 MW; point 516,
+/// "3,840 h100-sxm with megatron-bridge 26.04, 128 more as spares: 93 % by 2027-04-15, 17.6 M USD (95 %: 14.1 to 21.9), 4.1 MW; point 516,
 /// tp 4 pp 4".
 std::string plan_text(const QuestionedPlan& it, const Question& question, const QuestionAnswer& answer,
                       const Results& results, const StudyNotes& notes)

@@ -84,7 +84,7 @@ std::vector<std::string> accelerators_like(const std::string& word, const Catalo
     return names;
 }
 
-/// What hints leave of the accelerators: those of the first that names some, narrowed by each later one that names a few of these.
+/// Accelerators that the hints name: those of the first hint that names any, then narrowed by later hints that name fewer of them.
 struct HintedAccelerators {
     std::vector<std::string> names;
     std::vector<JobMachine::Hint> by;

@@ -213,8 +213,8 @@ TaskOrders orders_that_hold_least(const ScheduleShape& shape)
     return least;
 }
 
-/// The first forward for which a rank of these orders would hold more than it may, nothing kept for weight gradients: its rank,
-/// chunk and microbatch.
+/// Rank, chunk and microbatch of the first forward pass with which a rank of these orders exceeds its limit, even if it keeps nothing for
+/// weight gradients.
 Facts first_beyond(const TaskOrders& orders, int most)
 {
     Facts found;

@@ -178,7 +178,7 @@ TEST_F(Asked, StatesHowSurelyTheBudgetIsKept)
     const double score = std::log(1.1) / (std::log(1.2) / 1.959964);
     const double kept = 0.5 * std::erfc(-score / std::sqrt(2.0));
     const std::string text = question_lines(results_, notes_).at(1).text;
-    const std::string before = "8 M USD (6.67 to 9.6), within the budget with ";
+    const std::string before = "8 M USD (95 %: 6.67 to 9.6), within the budget with ";
     ASSERT_THAT(text, HasSubstr(before));
     const double stated = std::stod(text.substr(text.find(before) + before.size()));
     EXPECT_NEAR(stated, 100.0 * kept, 1.0);  // 200 points of equal probability, and a whole number
