@@ -53,8 +53,8 @@ Estimate scaled(const InverseSum& sum, double value, double low, double high)
 
 Estimate shifted(Estimate e, double by)
 {
-    for (double* part : {&e.value, &e.low, &e.high, &e.simultaneous_low, &e.simultaneous_high}) {
-        *part += by;
+    for (double* figure : {&e.value, &e.low, &e.high, &e.simultaneous_low, &e.simultaneous_high}) {
+        *figure += by;
     }
     return e;
 }

@@ -14,7 +14,7 @@ struct LevelCheck {
     double low_s = 0.0;        // 95 % prediction interval, with the model error
     double high_s = 0.0;
     double percentile = 0.0;           // of the measured time, with the model error
-    double percentile_of_draws = 0.0;  // as if the model were exact
+    double percentile_of_draws = 0.0;  // assuming the model is exact
     LevelVerdict verdict = LevelVerdict::compatible;
 };
 

@@ -44,7 +44,7 @@ std::int64_t context_gpus(const ParallelPlan& plan) { return static_cast<std::in
 
 /// Parts into which context parallelism cuts a sequence. Members that exchange keys have two parts each, for equal shares of a
 /// causal mask; those that exchange heads have all tokens in attention.
-int sequence_parts(const ParallelPlan& plan) { return (plan.ring_gpus() > 1 ? 2 : 1) * plan.cp; }
+int sequence_chunks(const ParallelPlan& plan) { return (plan.ring_gpus() > 1 ? 2 : 1) * plan.cp; }
 
 std::int64_t sequences_at_once(const ParallelPlan& plan)
 {
@@ -69,7 +69,7 @@ Infeasible undivided_batch(const Case& c)
 
 bool has_tables(const Case& c) { return c.job.workload.find<TablesBlock>() != nullptr; }
 
-int chunk_count(const ParallelPlan& plan) { return network_parts(plan.schedule, plan.pp, plan.chunks); }
+int chunk_count(const ParallelPlan& plan) { return network_chunks(plan.schedule, plan.pp, plan.chunks); }
 
 /// Whether each chunk has a layer or, where these count as one, the embedding or the head.
 bool fills_chunks(const Case& c)
@@ -191,7 +191,7 @@ Infeasible undivided_sequence(const Case& c)
         return {Conflict::cp_and_captured, {{FactKey::cp, c.plan.cp}}};
     }
     return {c.plan.ring_gpus() > 1 ? Conflict::ring_and_sequence : Conflict::cp_and_sequence,
-            {{FactKey::sequence_parts, sequence_parts(c.plan)}, {FactKey::sequence, c.phase.sequence}}};
+            {{FactKey::sequence_chunks, sequence_chunks(c.plan)}, {FactKey::sequence, c.phase.sequence}}};
 }
 
 Infeasible unshared_block(const Case& c)
@@ -246,7 +246,7 @@ const std::array rules{
              place_of(&ParallelPlan::ulysses),
              [](const Case& c) {
                  return c.plan.cp == 1 ||
-                        (!c.job.workload.captured && c.phase.sequence % sequence_parts(c.plan) == 0);
+                        (!c.job.workload.captured && c.phase.sequence % sequence_chunks(c.plan) == 0);
              },
              undivided_sequence},
     PlanRule{Reason::contexts_and_blocks, place_of(&ParallelPlan::ulysses), place_of(&ParallelPlan::ulysses),
@@ -264,7 +264,7 @@ const std::array rules{
              }},
     PlanRule{Reason::experts_and_gpus, place_of(&ParallelPlan::ep), place_of(&ParallelPlan::ep),
              [](const Case& c) {
-                 return c.job.workload.experts_divide(c.plan.ep) || !c.job.workload.mixture();
+                 return c.job.workload.experts_divide(c.plan.ep) || !c.job.workload.is_moe();
              },
              [](const Case& c) {
                  return with_block(Conflict::ep_and_experts, {{FactKey::ep, c.plan.ep}},
@@ -273,7 +273,7 @@ const std::array rules{
              true},
     PlanRule{
         Reason::no_experts, place_of(&ParallelPlan::etp), place_of(&ParallelPlan::etp),
-        [](const Case& c) { return c.job.workload.mixture() || (c.plan.ep == 1 && c.plan.etp == 1); },
+        [](const Case& c) { return c.job.workload.is_moe() || (c.plan.ep == 1 && c.plan.etp == 1); },
         [](const Case& c) {
             return Infeasible{Conflict::no_experts, {{FactKey::ep, c.plan.ep}, {FactKey::etp, c.plan.etp}}};
         },
@@ -286,7 +286,7 @@ const std::array rules{
              },
              true},
     PlanRule{Reason::experts_and_gpus, place_of(&ParallelPlan::etp), place_of(&ParallelPlan::etp),
-             [](const Case& c) { return !c.job.workload.mixture() || expert_groups_divide(c.plan); },
+             [](const Case& c) { return !c.job.workload.is_moe() || expert_groups_divide(c.plan); },
              [](const Case& c) {
                  return Infeasible{Conflict::experts_and_stage,
                                    {{FactKey::ep, c.plan.ep}, {FactKey::etp, c.plan.etp}, stage_gpus(c)}};

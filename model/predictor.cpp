@@ -195,26 +195,27 @@ FailureModel Predictor::failures(const ParallelPlan& plan) const
     return failure_model(problem_.reliability, job_size(plan, nodes_used(plan, problem_.cluster)));
 }
 
-std::vector<RunSegment> Predictor::parts(const ParallelPlan& plan, const std::vector<double>& productive_s,
-                                         const std::vector<double>& share) const
+std::vector<RunSegment> Predictor::run_segments(const ParallelPlan& plan,
+                                                const std::vector<double>& productive_s,
+                                                const std::vector<double>& share) const
 {
-    std::vector<RunSegment> parts;
+    std::vector<RunSegment> segments;
     std::vector<double> shares;
     for (std::size_t phase = 0; phase < share.size(); ++phase) {
         const ParallelPlan here = plan_in_phase(plan, problem_.phases[phase]);
-        if (parts.empty() || parts.back().gpus != here.gpus()) {
-            parts.push_back({failures(here), here.gpus(), {}});
+        if (segments.empty() || segments.back().gpus != here.gpus()) {
+            segments.push_back({failures(here), here.gpus(), {}});
             shares.push_back(0.0);
         }
         shares.back() += share[phase];
     }
-    for (std::size_t i = 0; i < parts.size(); ++i) {
-        parts[i].productive_s = productive_s;
-        for (double& seconds : parts[i].productive_s) {
-            seconds *= parts.size() > 1 ? shares[i] : 1.0;
+    for (std::size_t i = 0; i < segments.size(); ++i) {
+        segments[i].productive_s = productive_s;
+        for (double& seconds : segments[i].productive_s) {
+            seconds *= segments.size() > 1 ? shares[i] : 1.0;
         }
     }
-    return parts;
+    return segments;
 }
 
 int Predictor::most_gpus(const ParallelPlan& plan) const
@@ -289,7 +290,7 @@ std::vector<double> Predictor::training_times(const ParallelPlan& plan, const Ph
     const std::vector<Phase> phases = phases_of_plan(problem_, plan);
     ProductiveTimes productive = productive_times(phases, draws, steps);
     drift(productive, problem_, options);
-    const std::vector<RunSegment> run = parts(plan, productive.seconds, phase_shares(phases, draws));
+    const std::vector<RunSegment> run = run_segments(plan, productive.seconds, phase_shares(phases, draws));
     return sample_histories(run, all_causes(problem_.reliability).size(), failure_tables_, options.seed,
                             options.purpose)
         .seconds;
@@ -384,7 +385,7 @@ Prediction Predictor::summarise(const CompiledRun& compiled, const PhaseDraws& d
     ProductiveTimes productive = productive_times(phases, draws, steps);
     const std::vector<double> without_drift = productive.seconds;
     drift(productive, problem_, options);
-    const std::vector<RunSegment> run = parts(plan, productive.seconds, phase_shares(phases, draws));
+    const std::vector<RunSegment> run = run_segments(plan, productive.seconds, phase_shares(phases, draws));
     const Histories histories = sample_histories(run, all_causes(problem_.reliability).size(),
                                                  failure_tables_, options.seed, options.purpose);
     const std::vector<double>& training = histories.seconds;

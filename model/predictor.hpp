@@ -31,9 +31,9 @@ namespace prismopt {
 /// A job of a scenario, which may have several networks and hardware variants, with its distributions as tables.
 struct Problem : Job {
     NoiseTables noise{};
-    std::shared_ptr<const PartOrders> orders = nullptr;  // see Setting
+    std::shared_ptr<const ChunkOrders> orders = nullptr;  // see Setting
     double deviation = 1.0;  // of the results of operators in its precision, relative to a reference
-    LocalUpdates local{};    // price of training apart
+    LocalUpdates local{};    // price of local updates
     std::vector<double> promise_quantiles{};  // promise.hpp
     std::vector<double> promise_factors{};    // [promise quantile]: of any plan; empty: no bound is needed
 };
@@ -43,7 +43,7 @@ Setting setting_of(const Problem& problem, const Phase& phase);
 
 /// Returns the tokens that a phase needs with this plan, relative to those of synchronous training.
 double tokens_factor(const Problem& problem, const ParallelPlan& plan, const Phase& phase);
-/// Returns the phases with the tokens that the plan needs: more if its replicas train apart between two exchanges, in whole steps.
+/// Returns the phases with the tokens that the plan needs: more if its replicas train locally between two exchanges, in whole steps.
 std::vector<Phase> phases_of_plan(const Problem& problem, const ParallelPlan& plan);
 
 /// A plan, compiled for each phase: what draws, summaries, stages, timelines and intervals are made from.
@@ -61,7 +61,7 @@ std::vector<DistributionNode> common_step_distribution(const NoiseTables& noise)
 
 /// Which bounds are high enough; a tighter one is not needed then. Bounds nowhere lower than one that suffices must suffice.
 ///
-/// Remembers for each number of GPUs, checkpoint interval, number of spares and price of training apart the shortest steps that
+/// Remembers for each number of GPUs, checkpoint interval, number of spares and price of local updates the shortest steps that
 /// sufficed, with their memory and the energy of their work: a longer one with as much of both does, too, without the bounds of its run.
 class Cutoff {
 public:
@@ -151,7 +151,7 @@ public:
     Prediction summarise(const CompiledRun& compiled, const PhaseDraws& draws, int steps,
                          const SamplerOptions& options, const Confidence& confidence,
                          std::span<const double> model_error = {});
-    /// The same of a plan that is not compiled yet; only `infeasible` if it is that.
+    /// The same for a plan that is not compiled yet; only `infeasible` if it is that.
     Prediction summarise(const ParallelPlan& plan, const PhaseDraws& draws, int steps,
                          const SamplerOptions& options, const Confidence& confidence,
                          std::span<const double> model_error = {});
@@ -174,8 +174,8 @@ private:
                                        const Confidence& confidence) const;
     FailureModel failures(const ParallelPlan& plan) const;
     /// Joins consecutive phases on equally many GPUs to parts. `share[phase]`: fraction of the productive time.
-    std::vector<RunSegment> parts(const ParallelPlan& plan, const std::vector<double>& productive_s,
-                                  const std::vector<double>& share) const;
+    std::vector<RunSegment> run_segments(const ParallelPlan& plan, const std::vector<double>& productive_s,
+                                         const std::vector<double>& share) const;
     int most_gpus(const ParallelPlan& plan) const;
     /// Probabilities of the quantiles over fleets, of the mean step of a fleet, that have lower bounds; in runs of one phase.
     static constexpr std::array bounded_quantiles{0.95, 0.99};

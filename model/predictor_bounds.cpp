@@ -109,18 +109,18 @@ std::variant<NoiseFree, Infeasible> Predictor::bound_of_run(const ParallelPlan& 
     for (double& share : phase_s) {
         share /= productive_s;
     }
-    const std::vector<RunSegment> run = parts(plan, {productive_s}, phase_s);
-    for (const RunSegment& part : run) {
-        if (auto refusal = run_problem(part.model, productive_s)) {
+    const std::vector<RunSegment> run = run_segments(plan, {productive_s}, phase_s);
+    for (const RunSegment& segment : run) {
+        if (auto refusal = run_problem(segment.model, productive_s)) {
             return *refusal;
         }
-        const double own_s = part.productive_s.front();
+        const double own_s = segment.productive_s.front();
         const double share =
             own_s /
             productive_s;  // one of a single part: bounds then rise with each of their quantiles, exactly
-        bound.training_s += least_mean_training_time(own_s, part.model);
-        bound.training_p95_s += least_training_time_quantile(productive_p95_s * share, part.model, 0.95);
-        bound.training_p99_s += least_training_time_quantile(productive_p99_s * share, part.model, 0.99);
+        bound.training_s += least_mean_training_time(own_s, segment.model);
+        bound.training_p95_s += least_training_time_quantile(productive_p95_s * share, segment.model, 0.95);
+        bound.training_p99_s += least_training_time_quantile(productive_p99_s * share, segment.model, 0.99);
     }
     const auto least_quantile = [&](double probability) {
         double productive_quantile_s = productive_s;
@@ -128,10 +128,10 @@ std::variant<NoiseFree, Infeasible> Predictor::bound_of_run(const ParallelPlan& 
             productive_quantile_s = probability >= 0.99 ? productive_p99_s : productive_p95_s;
         }
         double quantile_s = 0.0;
-        for (const RunSegment& part : run) {
-            const double share = part.productive_s.front() / productive_s;
+        for (const RunSegment& segment : run) {
+            const double share = segment.productive_s.front() / productive_s;
             quantile_s +=
-                least_training_time_quantile(productive_quantile_s * share, part.model, probability);
+                least_training_time_quantile(productive_quantile_s * share, segment.model, probability);
         }
         return quantile_s;
     };
@@ -153,8 +153,8 @@ std::variant<NoiseFree, Infeasible> Predictor::bound_of_run(const ParallelPlan& 
     bound.power_w = power_in_training(problem_, bound.gpus, held - bound.gpus);
     bound.cluster_power_w = cluster_power_in_training(problem_, bound.gpus, held - bound.gpus);
     TrainedWork trained{0.0, work_j * (1.0 - single_precision)};
-    for (const RunSegment& part : run) {
-        trained.gpu_s += part.gpus * part.productive_s.front();
+    for (const RunSegment& segment : run) {
+        trained.gpu_s += segment.gpus * segment.productive_s.front();
     }
     const double price = held * problem_.cluster.gpu_price.si;
     bound.cost_usd = price * bound.training_s + electricity_usd(problem_, held, trained, bound.training_s);
@@ -389,7 +389,7 @@ std::variant<NoiseFree, Infeasible> Predictor::bound(const ParallelPlan& plan, s
     const auto group_of = [&](std::size_t phase) -> const GroupFactor& {
         return compilers_[phase].group_of(graphs[phase].placement.tp, graphs[phase].segment_cv);
     };
-    const auto take_groups = [&](std::size_t phase, const std::vector<StagePath>& paths) {
+    const auto add_groups = [&](std::size_t phase, const std::vector<StagePath>& paths) {
         const LeastStep found =
             slowest_group_bounds(graphs[phase], group_of(phase), paths, bounded_quantiles);
         LeastStep& least = from_groups[phase];
@@ -409,12 +409,12 @@ std::variant<NoiseFree, Infeasible> Predictor::bound(const ParallelPlan& plan, s
     }
     for (std::size_t phase = 0; phase < graphs.size(); ++phase) {
         const ProgramPaths& of_program = *paths_of(graphs[phase].program->shape);
-        take_groups(phase, stage_paths(graphs[phase], of_program.paths));
+        add_groups(phase, stage_paths(graphs[phase], of_program.paths));
     }
     auto bound = of_run();
     if (cutoff != nullptr && cutoff->tightest_ && !enough(bound)) {
         for (std::size_t phase = 0; phase < graphs.size(); ++phase) {
-            take_groups(phase, own_stage_paths(graphs[phase]));
+            add_groups(phase, own_stage_paths(graphs[phase]));
         }
         bound = of_run();
     }

@@ -239,11 +239,12 @@ ProductiveTimes productive_times(const std::vector<Phase>& phases, const PhaseDr
     // Both variances have relative errors sqrt(2 / degrees of freedom); shrink^2 = 1 - noise / total.
     const double share_error =
         noise_share * std::sqrt(2.0 / fleets + 2.0 / (fleets * std::max(1, steps - 1)));
-    const double seen = std::max(shrink, std::sqrt(share_error));  // at least what cannot be told from zero
+    const double seen =
+        std::max(shrink, std::sqrt(share_error));  // at least what cannot be distinguished from zero
     const double mean_deviation =
         result.seconds.size() > 1 ? mean_error(result.seconds, {1, block_fleets}) : 0.0;
     result.mean_variance = noise_share * square(mean_deviation);
-    // Of the root of a variance; limits reach down to none where that cannot be told from it.
+    // Of the root of a variance; limits reach down to none where that cannot be distinguished from it.
     constexpr double limits = 1.96;
     result.spread_deviation =
         (1.0 - std::sqrt(std::max(0.0, 1.0 - limits * share_error / square(seen)))) / limits;

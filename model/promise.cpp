@@ -9,10 +9,10 @@ namespace prismopt {
 namespace {
 
 /// At most the probability that the logarithm of a part is below x: above its mean that falls with the deviation, below it rises.
-double most_below(double x, const LeastModelError::Part& part)
+double most_below(double x, const LeastModelError::Component& component)
 {
-    const double distance = x - part.mean;
-    const double deviation = distance > 0.0 ? part.deviation : part.most;
+    const double distance = x - component.mean;
+    const double deviation = distance > 0.0 ? component.deviation : component.most;
     const bool surely = std::isinf(distance) || deviation <= 0.0;
     return surely ? 1.0 : normal_probability(distance / deviation);
 }
@@ -20,8 +20,8 @@ double most_below(double x, const LeastModelError::Part& part)
 double most_below(double x, const LeastModelError& error)
 {
     double sum = 0.0;
-    for (const LeastModelError::Part& part : error.parts) {
-        sum += part.weight * most_below(x, part);
+    for (const LeastModelError::Component& component : error.components) {
+        sum += component.weight * most_below(x, component);
     }
     return sum;
 }

@@ -21,13 +21,13 @@ inline constexpr double largest_model_deviation = 0.5;
 /// The least that is known of the logarithm of measured over predicted time, before the error of a plan is computed: a mixture of
 /// normal distributions, one for each software that the job may have.
 struct LeastModelError {
-    struct Part {
+    struct Component {
         double weight = 1.0;                    // probability; all sum to one
         double mean = 0.0;                      // minus infinity: the software may be as fast as it likes
         double deviation = 0.0;                 // at most that of each plan
         double most = largest_model_deviation;  // at least that of each plan
     };
-    std::vector<Part> parts{{}};
+    std::vector<Component> components{{}};
 };
 
 /// Probabilities of the quantiles of the training time whose bounds are used. `least`: the smallest one of which a quantile is not below

@@ -29,12 +29,12 @@ struct Outline {
     double seconds = 0.0;
     double failures = 0.0;
 };
-Outline outline_of(const std::vector<RunSegment>& parts, const std::vector<double>& part_s)
+Outline outline_of(const std::vector<RunSegment>& segments, const std::vector<double>& segment_s)
 {
     Outline outline;
-    for (std::size_t i = 0; i < parts.size(); ++i) {
-        const double seconds = expected_training_time(part_s[i], parts[i].model);
-        const auto& sources = parts[i].model.sources;
+    for (std::size_t i = 0; i < segments.size(); ++i) {
+        const double seconds = expected_training_time(segment_s[i], segments[i].model);
+        const auto& sources = segments[i].model.sources;
         const double rate =
             std::accumulate(sources.begin(), sources.end(), 0.0,
                             [](double sum, const FailureModel::Source& source) { return sum + source.rate; });
@@ -68,8 +68,8 @@ RemainingRun remaining_run(const Problem& problem, const ParallelPlan& plan,
         result.rate_factor = (prior_failures + *job.failures) / (prior_failures + result.expected_failures);
     }
 
-    std::vector<RunSegment> parts;
-    std::vector<double> part_s;
+    std::vector<RunSegment> segments;
+    std::vector<double> segment_s;
     double end = 0.0;
     for (std::size_t phase = 0; phase < phases.size(); ++phase) {
         end += phases[phase].steps();
@@ -79,44 +79,44 @@ RemainingRun remaining_run(const Problem& problem, const ParallelPlan& plan,
         }
         result.steps += steps;
         const ParallelPlan here = plan_in_phase(plan, phases[phase]);
-        if (parts.empty() || parts.back().gpus != here.gpus()) {
-            parts.push_back({failures_of(problem, here), here.gpus(), {}});
-            for (FailureModel::Source& source : parts.back().model.sources) {
+        if (segments.empty() || segments.back().gpus != here.gpus()) {
+            segments.push_back({failures_of(problem, here), here.gpus(), {}});
+            for (FailureModel::Source& source : segments.back().model.sources) {
                 source.rate *= source.planned ? 1.0 : result.rate_factor;
             }
-            part_s.push_back(0.0);
+            segment_s.push_back(0.0);
         }
-        part_s.back() += steps * phase_step_s[phase] * job.speed;
+        segment_s.back() += steps * phase_step_s[phase] * job.speed;
     }
-    if (parts.empty()) {
+    if (segments.empty()) {
         result.seconds.assign(histories, 0.0);
         return result;
     }
-    const double all_s = std::accumulate(part_s.begin(), part_s.end(), 0.0);
+    const double all_s = std::accumulate(segment_s.begin(), segment_s.end(), 0.0);
     const double cv = std::hypot(job.speed_error, mean_drift_cv(problem.reliability.drift, all_s));
-    for (std::size_t i = 0; i < parts.size(); ++i) {
-        if (run_problem(parts[i].model, part_s[i])) {
+    for (std::size_t i = 0; i < segments.size(); ++i) {
+        if (run_problem(segments[i].model, segment_s[i])) {
             return result;
         }
     }
-    const Outline outline = outline_of(parts, part_s);
+    const Outline outline = outline_of(segments, segment_s);
     const double affordable = std::floor(most_failures / std::max(1.0, outline.failures));
     if (!(affordable >= least_histories)) {
         result.about_s = outline.seconds;
         return result;
     }
     const auto count = static_cast<std::uint32_t>(std::min(static_cast<double>(histories), affordable));
-    for (std::size_t i = 0; i < parts.size(); ++i) {
+    for (std::size_t i = 0; i < segments.size(); ++i) {
         for (std::uint32_t history = 0; history < count; ++history) {
-            parts[i].productive_s.push_back(part_s[i] *
-                                            std::max(0.0, drift_factor(cv, problem.noise.scores, options.seed,
-                                                                       options.purpose, history)));
+            segments[i].productive_s.push_back(
+                segment_s[i] * std::max(0.0, drift_factor(cv, problem.noise.scores, options.seed,
+                                                          options.purpose, history)));
         }
     }
     FailureTables tables(problem.noise.exponential);
-    result.seconds =
-        sample_histories(parts, all_causes(problem.reliability).size(), tables, options.seed, options.purpose)
-            .seconds;
+    result.seconds = sample_histories(segments, all_causes(problem.reliability).size(), tables, options.seed,
+                                      options.purpose)
+                         .seconds;
     std::sort(result.seconds.begin(), result.seconds.end());
     return result;
 }

@@ -50,15 +50,15 @@ void share_out_losses(const Prediction& result, RunOutlook& run)
 }
 
 /// Means of the time in which GPUs compute and of what they do in it: the work once, of `work_j`, and what of it is done again.
-TrainedWork trained_work(std::span<const RunSegment> parts, const Histories& histories, double work_j)
+TrainedWork trained_work(std::span<const RunSegment> segments, const Histories& histories, double work_j)
 {
     double productive = 0.0;
-    for (const RunSegment& part : parts) {
+    for (const RunSegment& segment : segments) {
         double sum = 0.0;
-        for (const double productive : part.productive_s) {
+        for (const double productive : segment.productive_s) {
             sum += productive;
         }
-        productive += part.gpus * sum / static_cast<double>(part.productive_s.size());
+        productive += segment.gpus * sum / static_cast<double>(segment.productive_s.size());
     }
     double seconds = productive;
     for (const CauseLoss& loss : histories.cause) {
@@ -138,11 +138,11 @@ std::optional<Infeasible> run_problem(const FailureModel& model, double producti
     return std::nullopt;
 }
 
-RunOutlook outlook(const Problem& problem, std::span<const RunSegment> parts, const Histories& histories,
+RunOutlook outlook(const Problem& problem, std::span<const RunSegment> segments, const Histories& histories,
                    const Prediction& result, double work_j, const Confidence& confidence)
 {
     RunOutlook run;
-    const FailureModel& model = parts.front().model;
+    const FailureModel& model = segments.front().model;
     const std::vector<Cause> causes = all_causes(problem.reliability);
     for (std::size_t c = 0; c < causes.size(); ++c) {
         run.losses.push_back({causes[c].name, histories.cause[c]});
@@ -151,8 +151,9 @@ RunOutlook outlook(const Problem& problem, std::span<const RunSegment> parts, co
     const double rate = model.rate();
     run.mean_time_between_failures_s = rate > 0.0 ? 1.0 / rate : std::numeric_limits<double>::infinity();
     run.interval_s = model.interval_s;
-    run.writes_checkpoints = std::any_of(parts.begin(), parts.end(), [](const RunSegment& part) {
-        return *std::max_element(part.productive_s.begin(), part.productive_s.end()) > part.model.interval_s;
+    run.writes_checkpoints = std::any_of(segments.begin(), segments.end(), [](const RunSegment& segment) {
+        return *std::max_element(segment.productive_s.begin(), segment.productive_s.end()) >
+               segment.model.interval_s;
     });
     run.young_s = interval_by(IntervalRule::young, model);
     run.daly_s = interval_by(IntervalRule::daly, model);
@@ -167,7 +168,7 @@ RunOutlook outlook(const Problem& problem, std::span<const RunSegment> parts, co
     share_out_losses(result, run);
     const double held_gpus = result.gpus + run.spare_gpus;
     const double held_gpu_s = held_gpus * result.training.mean.value;
-    const TrainedWork trained = trained_work(parts, histories, work_j);
+    const TrainedWork trained = trained_work(segments, histories, work_j);
     run.power_w = power_in_training(problem, result.gpus, run.spare_gpus);
     run.cluster_power_w = cluster_power_in_training(problem, result.gpus, run.spare_gpus);
     run.mean_power_w = energy(problem, held_gpu_s, trained) / result.training.mean.value;

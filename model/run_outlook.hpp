@@ -40,7 +40,7 @@ std::optional<Infeasible> run_problem(const FailureModel& model, double producti
 
 /// Returns the outlook of a run. `result` must have GPUs, training time and ETTR. Rates and intervals are those of the run's
 /// first part. `work_j`: of the run without failures, see TrainedWork.
-RunOutlook outlook(const Problem& problem, std::span<const RunSegment> parts, const Histories& histories,
+RunOutlook outlook(const Problem& problem, std::span<const RunSegment> segments, const Histories& histories,
                    const Prediction& result, double work_j, const Confidence& confidence);
 
 }  // namespace prismopt

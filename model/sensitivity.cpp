@@ -20,12 +20,12 @@ namespace {
 constexpr std::array step_probabilities{0.50, 0.95, 0.99};
 constexpr std::array run_probabilities{0.99};
 
-template <class... Parts>
-struct Cases : Parts... {
-    using Parts::operator()...;
+template <class... Visitors>
+struct Cases : Visitors... {
+    using Visitors::operator()...;
 };
-template <class... Parts>
-Cases(Parts...) -> Cases<Parts...>;
+template <class... Visitors>
+Cases(Visitors...) -> Cases<Visitors...>;
 
 /// The problem with all changes made, or nothing where the tiers of the hardware would not nest.
 std::optional<Problem> changed(const Problem& problem, const WhatIf& what_if)
@@ -69,7 +69,7 @@ std::string drawn_without(const WhatIf& what_if)
     return key;
 }
 
-/// Draws of one plan in several problems whose sampled tables are alike.
+/// Draws of one plan in several problems whose sampled tables are equal.
 void sample(const std::vector<const Problem*>& problems, const ParallelPlan& plan, const DrawRange& range,
             const SamplerOptions& options, const std::vector<PhaseDraws*>& draws)
 {

@@ -18,17 +18,17 @@ std::vector<double> smooth_quantiles(std::vector<double> times, const SmoothQuan
 }  // namespace
 
 std::vector<double> training_without_section(const DrawnRun& run, const Sections& of_fleets,
-                                             std::size_t left_out)
+                                             std::size_t excluded)
 {
     const Sections of_steps{of_fleets.count, of_fleets.size * static_cast<std::size_t>(run.steps)};
     PhaseDraws others;
     for (const std::vector<double>& phase : run.draws) {
-        others.push_back(without_section(phase, of_steps, left_out));
+        others.push_back(without_section(phase, of_steps, excluded));
     }
     const std::vector<Phase> phases(run.phases.begin(), run.phases.end());
     std::vector<double> result = productive_times(phases, others, run.steps).seconds;
-    const std::vector<double> with_all = without_section(run.productive, of_fleets, left_out);
-    const std::vector<double> with_history = without_section(run.training, of_fleets, left_out);
+    const std::vector<double> with_all = without_section(run.productive, of_fleets, excluded);
+    const std::vector<double> with_history = without_section(run.training, of_fleets, excluded);
     for (std::size_t f = 0; f < result.size(); ++f) {
         result[f] *= with_history[f] / with_all[f];
     }

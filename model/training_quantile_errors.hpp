@@ -25,7 +25,7 @@ struct DrawnRun {
 /// Returns the training times of the fleets of all sections but one. The correction for few steps is made without that section;
 /// each fleet keeps its drift and its history, which are as many times its productive time.
 std::vector<double> training_without_section(const DrawnRun& run, const Sections& of_fleets,
-                                             std::size_t left_out);
+                                             std::size_t excluded);
 
 /// Smooth quantiles of so many fleets and of all but those of one section.
 struct SmoothTrainingQuantiles {

@@ -153,7 +153,7 @@ bool RunningFront::add(std::span<const double> point)
 void Archive::add(std::span<const Answer> answers)
 {
     for (const Answer& answer : answers) {
-        std::visit([this](const auto& told) { add(told); }, answer);
+        std::visit([this](const auto& given) { add(given); }, answer);
     }
 }
 
@@ -165,7 +165,7 @@ void Archive::add(const Sweep& sweep)
     }
     add(std::move(returned));
     if (sweep.range.again) return;
-    feasible_ += sweep.feasible.size() + sweep.excluded + sweep.left_out;
+    feasible_ += sweep.feasible.size() + sweep.excluded + sweep.unreturned;
     if (!near_ && !sweep.near.empty()) near_.emplace(NearRequest{.objective = sweep.range.near.objective});
     if (near_) near_->narrow(sweep.range.near.regions);
     for (const NearBound& point : sweep.near) near_->add(point);

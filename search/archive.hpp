@@ -73,7 +73,7 @@ public:
     std::uint64_t draws() const { return draws_; }
     /// Indices of the non-dominated evaluated points, ascending.
     std::vector<std::uint64_t> front() const;
-    /// The same of all points with draws, of those that are not evaluated by their draws for limits.
+    /// The same for all points with draws, of those that are not evaluated by their draws for limits.
     std::vector<std::uint64_t> provisional_front() const;
 
 private:

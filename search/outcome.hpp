@@ -23,7 +23,7 @@ enum class SweepPurpose {
     better,       // the whole space, for points that are better in some objective than all incumbents
     front,        // the whole space, for what no limit excludes
     tighter,      // single points, for tighter bounds
-    left_out,     // parts of ranges that returned only some of their points
+    incomplete,   // parts of ranges that returned only some of their points
 };
 struct SweepProgress {
     SweepPurpose purpose = SweepPurpose::front;

@@ -47,9 +47,9 @@ void add_directions(std::size_t objectives, std::size_t left, std::size_t divisi
         so_far.pop_back();
         return;
     }
-    for (std::size_t part = 0; part <= left; ++part) {
-        so_far.push_back(static_cast<double>(part) / static_cast<double>(divisions));
-        add_directions(objectives, left - part, divisions, so_far, all);
+    for (std::size_t own = 0; own <= left; ++own) {
+        so_far.push_back(static_cast<double>(own) / static_cast<double>(divisions));
+        add_directions(objectives, left - own, divisions, so_far, all);
         so_far.pop_back();
     }
 }
@@ -143,7 +143,7 @@ std::vector<double> crowding(std::span<const Values> points)
     return distance;
 }
 
-std::vector<std::size_t> best_first(std::span<const Values> points)
+std::vector<std::size_t> by_rank_and_crowding(std::span<const Values> points)
 {
     std::vector<std::size_t> ranked;
     for (const std::vector<std::size_t>& layer : by_layer(points)) {

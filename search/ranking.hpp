@@ -20,7 +20,7 @@ std::vector<std::size_t> layers(std::span<const Values> points);
 std::vector<double> crowding(std::span<const Values> points);
 
 /// Positions by front, and by decreasing crowding distance within a front.
-std::vector<std::size_t> best_first(std::span<const Values> points);
+std::vector<std::size_t> by_rank_and_crowding(std::span<const Values> points);
 
 /// Reference directions evenly spread over the simplex: at most `most`, at least one per objective.
 /// Source: Das, Dennis, SIAM J. Optim. 8 (1998) 631-657.

@@ -103,7 +103,7 @@ public:
         }
     }
 
-    Shortlist take() { return std::move(list_); }
+    Shortlist release() { return std::move(list_); }
 
 private:
     const JointDraws& draws_;
@@ -208,7 +208,7 @@ Shortlist covering(const JointDraws& draws, double cover)
         }
         list.add(static_cast<std::size_t>(next - chance.begin()));
     }
-    return list.take();
+    return list.release();
 }
 
 Shortlist least_regret(const JointDraws& draws, std::size_t most)
@@ -231,7 +231,7 @@ Shortlist least_regret(const JointDraws& draws, std::size_t most)
         chosen[next] = 1;
         list.add(next);
     }
-    return list.take();
+    return list.release();
 }
 
 }  // namespace prismopt

@@ -12,13 +12,13 @@ constexpr std::uint64_t most_ranges = 1 << 14;
 
 }  // namespace
 
-std::vector<SweepRange> split_space(std::uint64_t size, std::uint64_t parts)
+std::vector<SweepRange> split_space(std::uint64_t size, std::uint64_t range_count)
 {
-    parts = std::min(size, parts);
+    range_count = std::min(size, range_count);
     std::vector<SweepRange> ranges;
     std::uint64_t begin = 0;
-    for (std::uint64_t part = 0; part < parts; ++part) {
-        const std::uint64_t end = begin + size / parts + (part < size % parts ? 1 : 0);
+    for (std::uint64_t range_index = 0; range_index < range_count; ++range_index) {
+        const std::uint64_t end = begin + size / range_count + (range_index < size % range_count ? 1 : 0);
         ranges.push_back({.begin = begin, .end = end});
         begin = end;
     }
@@ -27,15 +27,15 @@ std::vector<SweepRange> split_space(std::uint64_t size, std::uint64_t parts)
 
 std::vector<SweepRange> ranges_of(const StudyGoal& goal, std::uint64_t size)
 {
-    const std::vector<SweepRange> parts = split_space(size, goal.parts);
-    if (goal.part > parts.size()) return {};
-    const SweepRange part = parts[goal.part - 1];
-    const std::uint64_t tuples = part.end - part.begin;
+    const std::vector<SweepRange> space_parts = split_space(size, goal.space_parts);
+    if (goal.space_part > space_parts.size()) return {};
+    const SweepRange own = space_parts[goal.space_part - 1];
+    const std::uint64_t tuples = own.end - own.begin;
     std::vector<SweepRange> within =
         split_space(tuples, std::clamp(tuples / most_in_range, fewest_ranges, most_ranges));
     for (SweepRange& range : within) {
-        range.begin += part.begin;
-        range.end += part.begin;
+        range.begin += own.begin;
+        range.end += own.begin;
         range.keep = most_kept_bounds / within.size();
     }
     return within;

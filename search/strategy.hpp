@@ -98,10 +98,10 @@ struct Sweep {
     std::vector<Rejected> rejected = {};
     // further feasible points, which a limit of the range or of the study excludes
     std::uint64_t excluded = 0;
-    std::uint64_t left_out = 0;  // further feasible points beyond `keep`
+    std::uint64_t unreturned = 0;  // further feasible points beyond `keep`
     // raw tuples that a limit excludes before it is known whether they are feasible
     std::uint64_t unchecked = 0;
-    // each point left out is dominated by or equal to one of these
+    // each point that is not returned is dominated by or equal to one of these
     std::vector<std::vector<double>> floor = {};
     std::vector<NearBound> near = {};  // of the excluded points, those near the best of their region
     CountByBound excluded_by = {};     // raw tuples that the limits of the range exclude
@@ -143,8 +143,8 @@ struct StudyGoal {
     double confidence = 0.95;           // of all limits simultaneously, of objectives and of what is limited
     std::uint64_t seed = 1;             // of the random choices of the strategy
     std::uint64_t max_evaluations = 0;  // maximum number of points drawn; 0: chosen by the strategy
-    std::uint64_t part = 1;             // part of the space to sweep
-    std::uint64_t parts = 1;
+    std::uint64_t space_part = 1;       // part of the space to sweep
+    std::uint64_t space_parts = 1;
     std::function<std::uint64_t(std::uint64_t)> region =
         {};                          // of a point, by its index; empty: excluded points are only counted
     std::size_t near_objective = 0;  // by whose bound points are near the best of their region
@@ -181,7 +181,7 @@ constexpr double bytes_of_bound = 1250.0;
 /// Together they keep at most `most_kept_bounds`.
 std::vector<SweepRange> ranges_of(const StudyGoal& goal, std::uint64_t size);
 /// Splits [0, size) into at most `parts` ranges that differ by at most one tuple.
-std::vector<SweepRange> split_space(std::uint64_t size, std::uint64_t parts);
+std::vector<SweepRange> split_space(std::uint64_t size, std::uint64_t range_count);
 /// 1234567 as "1,234,567".
 std::string grouped(std::uint64_t count);
 

@@ -1,15 +1,12 @@
 """Words of tests/words.txt in pages, and in string literals, comments and names of C++ sources.
 
-usage: words.py [--remaining] [FILE...]
+usage: words.py [FILE...]
 
 Prints the lines with such words, and what to write instead; ends with 1 if there are any. Without FILE: all pages except those that studies
 write (results/), and all product C++. Pages are read without code: fenced blocks, indented lines, and words between backquotes.
-
---remaining  prints instead, for each rule that does not hold for all of C++ yet, the number of comments and the names that break it
 """
 
 import bisect
-import collections
 import pathlib
 import re
 import sys
@@ -18,8 +15,8 @@ ROOT = pathlib.Path(__file__).resolve().parents[1]
 TOKENS = re.compile(r'(?P<comment>//[^\n]*|/\*.*?\*/)|(?P<literal>R"(?P<end>\w*)\(.*?\)(?P=end)"|"(?:\\.|[^"\\\n])*")'
                     r"|(?<![0-9a-fA-F])'(?:\\.|[^'\\\n])+'|(?P<name>[A-Za-z_]\w*)", re.DOTALL)
 WORD_END = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|_+")
-MESSAGES = ("optimizer/commands/", "io/report/", "io/compare/")  # C++ whose literals are text for users
-SCOPES = {"everywhere": {"page", "literal", "message", "comment", "name"}, "text only": {"page", "message"}, "names only": set()}
+SCOPES = {"everywhere": {"page", "literal", "comment", "name"}, "text": {"page", "literal", "comment"},
+          "names": {"name"}}
 
 
 def rules():
@@ -44,7 +41,7 @@ def page_texts(text):
             yield "page", number, re.sub(r"\]\([^)]*\)", "]", re.sub(r"`[^`]*`", "``", line))
 
 
-def source_texts(text, kind_of_literal):
+def source_texts(text):
     """Comments, literals and names of a C++ source with their line numbers; names as their words."""
     ends_of_lines = [place for place, character in enumerate(text) if character == "\n"]
     for token in TOKENS.finditer(text):
@@ -53,7 +50,7 @@ def source_texts(text, kind_of_literal):
             for offset, line in enumerate(token["comment"].split("\n")):
                 yield "comment", number + offset, line
         elif token["literal"]:
-            yield kind_of_literal, number, token["literal"].replace("\\n", " ")
+            yield "literal", number, token["literal"].replace("\\n", " ")
         elif token["name"]:
             yield "name", number, " ".join(WORD_END.sub(" ", token["name"]).lower().split())
 
@@ -61,7 +58,7 @@ def source_texts(text, kind_of_literal):
 def texts(file):
     text = (ROOT / file).read_text()
     if file.endswith((".cpp", ".hpp")):
-        return source_texts(text, "message" if file.startswith(MESSAGES) else "literal")
+        return source_texts(text)
     return page_texts(text)
 
 
@@ -72,18 +69,6 @@ def all_files():
         found += [file for file in (ROOT / folder).rglob("*") if file.suffix in (".md", ".cpp", ".hpp")]
     names = (str(file.relative_to(ROOT)) for file in sorted(found) if "node_modules" not in file.parts)
     return [name for name in names if not re.match(r"results/(?!README)", name)]
-
-
-def print_remaining(files):
-    """The comments and names that keep rules out of [everywhere]."""
-    entries = [(kind, text) for file in files if not file.endswith(".md") for kind, _, text in texts(file)]
-    for scope, pattern, instead in rules():
-        if scope == "everywhere":
-            continue
-        comments = sum(kind == "comment" and bool(pattern.search(text)) for kind, text in entries) if scope != "names only" else 0
-        names = collections.Counter(text.replace(" ", "_") for kind, text in entries if kind == "name" and pattern.search(text))
-        listed = ", ".join(f"{name} {count}" for name, count in names.most_common())
-        print(f"{pattern.pattern}  [write: {instead}]\n  {comments} comments, {names.total()} names: {listed}")
 
 
 def print_found(files):
@@ -101,10 +86,7 @@ def print_found(files):
 
 def main(arguments):
     root = str(ROOT) + "/"
-    files = [str(pathlib.Path(file).resolve()).removeprefix(root) for file in arguments if not file.startswith("--")] or all_files()
-    if "--remaining" in arguments:
-        print_remaining(files)
-        return 0
+    files = [str(pathlib.Path(file).resolve()).removeprefix(root) for file in arguments] or all_files()
     if print_found(files):
         return 1
     print(f"words.py: no word of words.txt in {len(files)} files")

@@ -6,7 +6,7 @@ import words
 
 
 def kinds(file, text):
-    entries = words.source_texts(text, "literal") if file.endswith(".cpp") else words.page_texts(text)
+    entries = words.source_texts(text) if file.endswith(".cpp") else words.page_texts(text)
     return [(kind, line, found.strip()) for kind, line, found in entries]
 
 

@@ -158,7 +158,7 @@ StarterMachine starter_machine(const StarterChoice& choice, const Catalog& catal
     return machine;
 }
 
-int odd_part(int number)
+int odd_factor(int number)
 {
     while (number % 2 == 0) {
         number /= 2;
@@ -169,7 +169,7 @@ int odd_part(int number)
 namespace {
 
 /// "2 nodes of 8 GPUs, and 4 GPUs of another".
-std::string in_part_text(int whole, int node, int rest)
+std::string partial_nodes_text(int whole, int node, int rest)
 {
     return fmt::format("{} of {} GPUs, and {} of another",
                        whole == 1 ? "a node" : fmt::format("{} nodes", whole), node, rest);
@@ -183,10 +183,10 @@ UnitsInUse units_in_use(const StarterChoice& choice, const UsualCluster& cluster
     const int even = static_cast<int>(std::bit_floor(static_cast<unsigned>(node)));
     if (choice.gpus <= node || cluster.topology == Topology::torus || even == node) {
         const int rest = choice.gpus % node;
-        const bool in_part = choice.gpus > node && rest != 0;
-        return {choice.gpus, node, in_part ? in_part_text(choice.gpus / node, node, rest) : ""};
+        const bool partial_nodes = choice.gpus > node && rest != 0;
+        return {choice.gpus, node, partial_nodes ? partial_nodes_text(choice.gpus / node, node, rest) : ""};
     }
-    const bool shared_evenly = choice.global_batch == 0 || choice.global_batch % odd_part(choice.gpus) == 0;
+    const bool shared_evenly = choice.global_batch == 0 || choice.global_batch % odd_factor(choice.gpus) == 0;
     if (choice.gpus % node == 0 && !shared_evenly) {
         const int domains = choice.gpus / node;
         return {domains * even, even,
@@ -200,22 +200,22 @@ UnitsInUse units_in_use(const StarterChoice& choice, const UsualCluster& cluster
                             even, node)};
     }
     const int rest = choice.gpus % node;
-    return {choice.gpus, node, rest == 0 ? "" : in_part_text(choice.gpus / node, node, rest)};
+    return {choice.gpus, node, rest == 0 ? "" : partial_nodes_text(choice.gpus / node, node, rest)};
 }
 
 std::vector<int> gpu_choices(const UnitsInUse& units, int global_batch)
 {
     const int unit = std::min(units.unit, units.gpus);
     std::vector<int> choices;
-    for (const int parts : {4, 2, 1}) {
-        if (units.gpus % (parts * unit) == 0) {
-            choices.push_back(units.gpus / parts);
+    for (const int divisor : {4, 2, 1}) {
+        if (units.gpus % (divisor * unit) == 0) {
+            choices.push_back(units.gpus / divisor);
         }
     }
     if (units.gpus % unit != 0) {
         const int whole = units.gpus / unit * unit;
         choices = {units.gpus};
-        if (global_batch % odd_part(whole) == 0) {
+        if (global_batch % odd_factor(whole) == 0) {
             choices.insert(choices.begin(), whole);
         }
     }
@@ -224,11 +224,11 @@ std::vector<int> gpu_choices(const UnitsInUse& units, int global_batch)
 
 std::vector<int> asked_gpu_choices(const UnitsInUse& units, int global_batch)
 {
-    constexpr int least_part = 8;
+    constexpr int most_divisor = 8;
     const int unit = std::min(units.unit, units.gpus);
     const auto counts = [&](int gpus) {
-        return gpus % unit == 0 && global_batch % odd_part(gpus) == 0 &&
-               static_cast<std::int64_t>(gpus) * least_part >= units.gpus;
+        return gpus % unit == 0 && global_batch % odd_factor(gpus) == 0 &&
+               static_cast<std::int64_t>(gpus) * most_divisor >= units.gpus;
     };
     std::set<int> choices;
     for (const int odd : {1, 3, 9}) {
@@ -238,13 +238,13 @@ std::vector<int> asked_gpu_choices(const UnitsInUse& units, int global_batch)
             }
         }
     }
-    for (int part = 1; part <= least_part; ++part) {
-        const std::int64_t gpus = static_cast<std::int64_t>(units.gpus) * part;
-        if (gpus % least_part == 0 && counts(static_cast<int>(gpus / least_part))) {
-            choices.insert(static_cast<int>(gpus / least_part));
+    for (int numerator = 1; numerator <= most_divisor; ++numerator) {
+        const std::int64_t gpus = static_cast<std::int64_t>(units.gpus) * numerator;
+        if (gpus % most_divisor == 0 && counts(static_cast<int>(gpus / most_divisor))) {
+            choices.insert(static_cast<int>(gpus / most_divisor));
         }
     }
-    if (global_batch % odd_part(units.gpus) == 0) {
+    if (global_batch % odd_factor(units.gpus) == 0) {
         choices.insert(units.gpus);
     }
     return choices.empty() ? gpu_choices(units, global_batch)
@@ -300,11 +300,11 @@ std::string chosen_name(const std::string& option, const std::string& asked,
     if (std::find(names.begin(), names.end(), asked) != names.end()) {
         return asked;
     }
-    std::vector<std::string> alike;
-    std::copy_if(names.begin(), names.end(), std::back_inserter(alike),
+    std::vector<std::string> matching;
+    std::copy_if(names.begin(), names.end(), std::back_inserter(matching),
                  [&](const std::string& name) { return same_name(asked, name); });
-    if (alike.size() == 1) {
-        return alike.front();
+    if (matching.size() == 1) {
+        return matching.front();
     }
     throw InputError(fmt::format("--{} {} is not in the catalog{}; choose from: {}", option, asked,
                                  guess_of(asked, names), listed(names)));

@@ -26,7 +26,7 @@ StarterMachine starter_machine(const StarterChoice& choice, const Catalog& catal
 struct UnitsInUse {
     int gpus = 0;
     int unit = 0;      // GPUs that jobs use of each; the last may hold fewer
-    std::string note;  // what is left idle, or filled in part; empty: nothing
+    std::string note;  // what stays idle, or filled in part; empty: nothing
 };
 /// Of domains of 72 GPUs, of which degrees that are powers of two divide 64, those where the GPUs or the batch ask for it.
 UnitsInUse units_in_use(const StarterChoice& choice, const UsualCluster& cluster);
@@ -42,7 +42,7 @@ std::vector<int> asked_gpu_choices(const UnitsInUse& units, int global_batch);
 std::vector<int> spare_choices(const UnitsInUse& units, const UsualCluster& cluster);
 
 /// What is left of a number without its factors of two.
-int odd_part(int number);
+int odd_factor(int number);
 
 /// Comment lines that show how to join pairs of cards by a bridge; empty for nodes that have none.
 std::string bridge_lines(const UsualCluster& cluster);

@@ -54,7 +54,7 @@ std::string topology_lines(const UsualCluster& usual, int gpus)
 /// Sequences that halves and quarters of the GPUs can share evenly: a power of two times what is odd in their number.
 int batch_near(double sequences, int gpus)
 {
-    const int odd = odd_part(gpus);
+    const int odd = odd_factor(gpus);
     return odd * static_cast<int>(std::exp2(std::max(0.0, std::round(std::log2(sequences / odd)))));
 }
 
@@ -64,7 +64,7 @@ int shared_batch(double sequences, int gpus)
 {
     constexpr int quarters = 3;
     constexpr int largest_odd = 15;
-    const int of_gpus = odd_part(gpus);
+    const int of_gpus = odd_factor(gpus);
     const int odd = of_gpus <= largest_odd ? std::lcm(of_gpus, quarters) : quarters;
     return odd * static_cast<int>(std::exp2(std::max(0.0, std::ceil(std::log2(sequences / odd)))));
 }
@@ -134,7 +134,7 @@ constexpr double usual_steps = 1e5;
 /// The choice, with what it leaves to the network.
 StarterChoice completed(StarterChoice choice, const Workload& workload, const UsualSample& usual)
 {
-    constexpr double tokens_a_step = 4.2e6;
+    constexpr double tokens_per_step = 4.2e6;
     constexpr double tokens_a_parameter = 20.0;  // Hoffmann et al., arXiv 2203.15556
     if (choice.sequence == 0) {
         const auto positions = static_cast<unsigned>(workload.positions);  // learned ones bound the sequence
@@ -143,7 +143,7 @@ StarterChoice completed(StarterChoice choice, const Workload& workload, const Us
     }
     if (choice.global_batch == 0) {
         const double samples =
-            usual.batch > 0 ? std::max(usual.batch, choice.gpus) : tokens_a_step / choice.sequence;
+            usual.batch > 0 ? std::max(usual.batch, choice.gpus) : tokens_per_step / choice.sequence;
         const bool shared = usual.batch == 0 && !choice.question.empty();
         choice.global_batch = shared ? shared_batch(samples, choice.gpus) : batch_near(samples, choice.gpus);
     }

@@ -68,7 +68,7 @@ std::vector<int> context_choices(int sequence, int gpus)
 std::vector<int> stage_choices(const StarterSpace& of, int most)
 {
     std::vector<int> stages = powers_of_two(most, [](int) { return true; });
-    const int odd = odd_part(of.units.gpus);
+    const int odd = odd_factor(of.units.gpus);
     if (of.choice.global_batch % odd != 0) {
         for (int value = odd; value <= most; value *= 2) {
             stages.push_back(value);
@@ -84,9 +84,9 @@ std::string space_of_tables(const StarterSpace& of)
     const std::vector<int> gpus = gpu_choices(of.units, of.choice.global_batch);
     std::vector<int> microbatches;
     for (auto count = gpus.rbegin(); count != gpus.rend(); ++count) {
-        for (const int parts : {2, 1}) {
-            const int share = of.choice.global_batch / *count / parts;
-            if (share > 0 && of.choice.global_batch % (*count * parts) == 0 &&
+        for (const int divisor : {2, 1}) {
+            const int share = of.choice.global_batch / *count / divisor;
+            if (share > 0 && of.choice.global_batch % (*count * divisor) == 0 &&
                 std::find(microbatches.begin(), microbatches.end(), share) == microbatches.end()) {
                 microbatches.push_back(share);
             }
@@ -176,16 +176,16 @@ std::string names_beside(const Values& listed)
     return fmt::format("also: {}", fmt::join(others, ", "));
 }
 
-std::string pipeline_lines(Levers& levers, bool mixture, bool vocabulary)
+std::string pipeline_lines(Levers& levers, bool moe, bool vocabulary)
 {
     std::string text = line_of("v", {"1", "2", "4"}, "model chunks per pipeline rank, for interleaved");
     const Values schedules = levers.on("schedule").value_or(Values{"\"1f1b\"", "\"interleaved\""});
     text += line_of("schedule", schedules, names_beside(schedules));
     const Values both{"\"tp-dp-pp\"", "\"tp-pp-dp\""};
-    text += mixture ? line_of("order", {"\"tp-dp-pp\""},
-                              "the only one that trainers run with expert groups over replicas")
-                    : line_of("order", levers.on("order").value_or(both),
-                              "order of the parallel dimensions over the GPUs, innermost first");
+    text += moe ? line_of("order", {"\"tp-dp-pp\""},
+                          "the only one that trainers run with expert groups over replicas")
+                : line_of("order", levers.on("order").value_or(both),
+                          "order of the parallel dimensions over the GPUs, innermost first");
     return text + (vocabulary ? line_of("split", {"\"layers\"", "\"slots\""},
                                         "slots: embedding and loss head count as a layer each")
                               : "");
@@ -202,7 +202,7 @@ std::string module_lines(const StarterSpace& of, const Values& recompute)
 }
 
 /// Lines of axes that only some software has, where their values can make a difference.
-std::string lever_lines(Levers& levers, bool mixture, bool tensor_groups)
+std::string lever_lines(Levers& levers, bool moe, bool tensor_groups)
 {
     std::string text;
     const auto add = [&](const char* axis, bool matters, const char* comment) {
@@ -210,9 +210,9 @@ std::string lever_lines(Levers& levers, bool mixture, bool tensor_groups)
         text += values && values->size() > 1 ? line_of(axis, *values, comment) : "";
     };
     add("tp_overlap", tensor_groups, "whether collectives of tensor parallelism run beside products");
-    add("expert_overlap", mixture, "what runs beside the exchange of tokens with experts");
-    add("dispatch", mixture, "how tokens are sent to experts");
-    add("cuda_graphs", mixture, "modules that no longer wait for the host");
+    add("expert_overlap", moe, "what runs beside the exchange of tokens with experts");
+    add("dispatch", moe, "how tokens are sent to experts");
+    add("cuda_graphs", moe, "modules that no longer wait for the host");
     add("offload", true, "what is kept in host memory");
     return text;
 }
@@ -255,7 +255,7 @@ std::string starter_space(const StarterSpace& of, const Catalog& catalog)
     text +=
         line_of("pp", texts_of(stage_choices(of, one_stage ? 1 : std::min({workload.layers(), gpus, 64}))),
                 "pipeline stages; data-parallel replicas follow: dp = gpus / (tp*cp*pp)");
-    if (workload.mixture() && levers.divides("ep")) {
+    if (workload.is_moe() && levers.divides("ep")) {
         constexpr int most_experts = 512;  // of the catalog's networks
         text += line_of("ep",
                         texts_of(powers_of_two(std::min(most_experts, gpus),
@@ -268,8 +268,8 @@ std::string starter_space(const StarterSpace& of, const Catalog& catalog)
     text += module_lines(of, recompute);
     text +=
         line_of("sharding", levers.on("sharding").value_or(Values{"\"zero1\""}), "none, zero1, zero2, zero3");
-    text += one_stage ? "" : pipeline_lines(levers, workload.mixture(), workload.vocabulary > 0);
-    return text + lever_lines(levers, workload.mixture(), tp.size() > 1);
+    text += one_stage ? "" : pipeline_lines(levers, workload.is_moe(), workload.vocabulary > 0);
+    return text + lever_lines(levers, workload.is_moe(), tp.size() > 1);
 }
 
 }  // namespace prismopt

@@ -35,12 +35,12 @@ std::uint32_t checksum_of(Seal seal)
 
 }  // namespace
 
-std::uint32_t crc32_of(const std::vector<std::span<const std::byte>>& parts)
+std::uint32_t crc32_of(const std::vector<std::span<const std::byte>>& spans)
 {
     uLong crc = ::crc32_z(0, nullptr, 0);
-    for (const std::span<const std::byte> part : parts) {
-        if (!part.empty()) {  // for which zlib starts anew
-            crc = ::crc32_z(crc, reinterpret_cast<const Bytef*>(part.data()), part.size());
+    for (const std::span<const std::byte> own : spans) {
+        if (!own.empty()) {  // for which zlib starts anew
+            crc = ::crc32_z(crc, reinterpret_cast<const Bytef*>(own.data()), own.size());
         }
     }
     return static_cast<std::uint32_t>(crc);

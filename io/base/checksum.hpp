@@ -12,7 +12,7 @@
 namespace prismopt {
 
 /// CRC-32 of zlib over all parts in order.
-std::uint32_t crc32_of(const std::vector<std::span<const std::byte>>& parts);
+std::uint32_t crc32_of(const std::vector<std::span<const std::byte>>& spans);
 
 /// CRC-64/XZ: polynomial of ECMA-182 (0x42F0E1EBA9EA3693), bits reflected, complemented before and after.
 std::uint64_t crc64_of(std::span<const std::byte> bytes);

@@ -71,7 +71,7 @@ public:
 private:
     static void on_field(void* bytes, std::size_t count, void* lines)
     {
-        static_cast<Lines*>(lines)->guarded(&Lines::take, {static_cast<const char*>(bytes), count});
+        static_cast<Lines*>(lines)->guarded(&Lines::add_field, {static_cast<const char*>(bytes), count});
     }
     static void on_end(int end, void* lines)
     {
@@ -101,7 +101,7 @@ private:
         }
     }
 
-    void take(std::string_view field)
+    void add_field(std::string_view field)
     {
         if (reader_.start && (field.size() > longest_field || binary(field))) {
             refuse("is not text; give a table of comma-separated values, or a JSON trace");

@@ -27,7 +27,7 @@ struct TableReader {
 /// `next`: the next bytes; empty at the end.
 void read_table(const std::function<std::string_view()>& next, const std::string& path,
                 const TableReader& reader);
-/// The same of a text in memory.
+/// The same for a text in memory.
 void read_table(std::string_view text, const std::string& path, const TableReader& reader);
 
 /// Position of the first of `names` in the header, or -1.

@@ -193,13 +193,13 @@ std::string prices_text(const std::vector<NamedResults>& studies)
     for (const NamedResults& study : studies) {
         notes.push_back(study_notes(study.results));
     }
-    const bool alike = std::all_of(notes.begin(), notes.end(), [&notes](const StudyNotes& one) {
+    const bool all_equal = std::all_of(notes.begin(), notes.end(), [&notes](const StudyNotes& one) {
         return one.price_origin == notes.front().price_origin &&
                one.price_origin != FigureOrigin::placeholder &&
                one.electricity_origin == notes.front().electricity_origin &&
                one.electricity_origin != FigureOrigin::placeholder;
     });
-    if (alike) {
+    if (all_equal) {
         return "";
     }
     const bool placeholders = std::all_of(notes.begin(), notes.end(), [](const StudyNotes& one) {

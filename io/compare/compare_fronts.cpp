@@ -82,12 +82,12 @@ Estimate with_model_error(const Results& results, std::size_t objective)
     return {value, value * point.model_low, value * point.model_high};
 }
 
-bool apart(const Estimate& a, const Estimate& b) { return a.high < b.low || b.high < a.low; }
+bool disjoint(const Estimate& a, const Estimate& b) { return a.high < b.low || b.high < a.low; }
 
 constexpr const char* another_job = "different workload";
 constexpr const char* provisional_front = "provisional";
 
-/// Why limits of the two say nothing of their plans; empty: they do.
+/// Why limits of the two carry no information about their plans; empty: they do.
 std::string unlike(const NamedResults& a, const NamedResults& b)
 {
     if (!same_job(a, b)) {
@@ -115,8 +115,8 @@ std::string gain(const Estimate& a, const Estimate& b, const std::string& why_un
     if (a.low == a.high && b.low == b.high) {
         return change;
     }
-    return change + (apart(a, b) ? ", confidence intervals disjoint"
-                                 : ", confidence intervals overlap: these draws cannot rank them");
+    return change + (disjoint(a, b) ? ", confidence intervals disjoint"
+                                    : ", confidence intervals overlap: these draws cannot rank them");
 }
 
 /// What the error of the model makes of the best value of a study, and whether it is apart from the first's; empty: unknown.
@@ -134,7 +134,7 @@ std::string with_model_text(const std::vector<NamedResults>& studies, std::size_
             : fmt::format("{:.4g} to {:.4g} {}", e.low / unit.size, e.high / unit.size, unit.name);
     const Estimate of_first = with_model_error(first.results, objective);
     if (study > 0 && std::isfinite(of_first.low) && unlike(first, studies[study]).empty()) {
-        text += apart(of_first, e) ? ", prediction intervals disjoint" : ", prediction intervals overlap";
+        text += disjoint(of_first, e) ? ", prediction intervals disjoint" : ", prediction intervals overlap";
     }
     return text;
 }
@@ -155,7 +155,7 @@ bool surely_dominates(const FrontPoint& one, const FrontPoint& other)
     return better;
 }
 
-/// Studies of which a point dominates this one of study `own`. Provisional points flatter, and other jobs and nodes say nothing.
+/// Studies of which a point dominates this one of study `own`. Provisional points are optimistic, and other jobs and nodes carry no information.
 std::string dominated_by(const std::vector<NamedResults>& studies, const std::vector<std::string>& names,
                          std::size_t own, const FrontPoint& point)
 {

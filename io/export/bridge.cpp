@@ -66,7 +66,7 @@ Exported bridge_overrides(const Launch& launch)
                   fmt::format("[{},{}]", plan.head_gpus(), plan.ring_gpus()));
         }
     }
-    if (launch.job.workload.mixture()) {
+    if (launch.job.workload.is_moe()) {
         s.set("model.expert_model_parallel_size", plan.ep);
         s.set("model.expert_tensor_parallel_size", plan.etp);
         s.set("model.moe_token_dispatcher_type", token_dispatcher(plan, launch.job.cluster));

@@ -20,7 +20,7 @@ namespace prismopt {
 namespace {
 
 /// Known nodes of the scenario that the job does not have, in order.
-std::vector<int> left_out(const std::vector<int>& in_job, const Cluster& cluster)
+std::vector<int> nodes_outside(const std::vector<int>& in_job, const Cluster& cluster)
 {
     std::vector<bool> taken(static_cast<std::size_t>(cluster.nodes()), false);
     for (const int node : in_job) {
@@ -117,7 +117,7 @@ std::string nodes_text(const Launch& launch)
     const std::vector<double>& factors = launch.job.cluster.node_factors;
     std::vector<int> in_job = nodes_in_order(launch.plan, launch.job.cluster);
     std::sort(in_job.begin(), in_job.end());
-    const std::vector<int> others = left_out(in_job, launch.job.cluster);
+    const std::vector<int> others = nodes_outside(in_job, launch.job.cluster);
     std::string text = fmt::format(
         "# Predicted times are for known nodes, numbered as in the scenario.\n#   In the job, in this order: "
         "nodes {} ({}).\n",
@@ -135,7 +135,7 @@ nlohmann::json nodes_json(const Launch& launch)
         return {};
     }
     const std::vector<int> in_job = nodes_in_order(launch.plan, launch.job.cluster);
-    return {{"in_job", in_job}, {"left_out", left_out(in_job, launch.job.cluster)}};
+    return {{"in_job", in_job}, {"left_out", nodes_outside(in_job, launch.job.cluster)}};
 }
 
 }  // namespace

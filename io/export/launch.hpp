@@ -37,7 +37,7 @@ struct Launch {
     ChosenValues chosen;                 // those of the plan
     std::string price;                   // per GPU-hour, with its source; empty: unknown
     std::vector<Chunk> chunks;           // layers of each, in the order of the network
-    PartOrders orders;                   // task order of each stage
+    ChunkOrders orders;                  // task order of each stage
     bool provisional = false;            // the search was stopped before it confirmed its front
     double step_s = 0.0;                 // median step time; 0: unknown
     double checkpoint_interval_s = 0.0;  // productive time between checkpoints; 0: unknown

@@ -1,7 +1,7 @@
 #include "io/export/launch.hpp"
 #include "io/export/megatron_plan.hpp"
 #include "io/export/target_names.hpp"
-#include "model/network/blocks/parts.hpp"
+#include "model/network/blocks/common_operators.hpp"
 #include "model/network/transformer.hpp"
 
 #include <fmt/format.h>
@@ -28,7 +28,7 @@ void set_parallelism(const Launch& launch, Settings& s)
                   fmt::format("{} {}", plan.head_gpus(), plan.ring_gpus()));
         }
     }
-    if (launch.job.workload.mixture()) {
+    if (launch.job.workload.is_moe()) {
         s.set("expert-model-parallel-size", plan.ep);
         s.set("expert-tensor-parallel-size", plan.etp);
     }
@@ -38,7 +38,7 @@ void set_parallelism(const Launch& launch, Settings& s)
     if (plan.tp_overlap == TensorParallelOverlap::on) {
         s.flag("tp-comm-overlap");
     }
-    if (launch.job.workload.mixture() && plan.exchanges_tokens()) {
+    if (launch.job.workload.is_moe() && plan.exchanges_tokens()) {
         if (plan.expert_overlap == ExpertOverlap::shared_experts) {
             s.flag("moe-shared-expert-overlap");
         } else if (plan.expert_overlap == ExpertOverlap::microbatches) {
@@ -308,7 +308,7 @@ Exported megatron_arguments(const Launch& launch)
         "| xargs -n1); python "
         "pretrain_gpt.py \"${{args[@]}}\"\n",
         launch.plan.gpus(), fill_in, fmt::join(missing, ", --"),
-        launch.job.workload.mixture() ? ", router" : "");
+        launch.job.workload.is_moe() ? ", router" : "");
     text += phase_lines(launch);
     text += fsdp ? "# In the environment: CUDA_DEVICE_MAX_CONNECTIONS unset or more than 1.\n"
                  : "# In the environment before Blackwell: CUDA_DEVICE_MAX_CONNECTIONS=1.\n";

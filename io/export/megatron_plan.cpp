@@ -48,7 +48,7 @@ std::string too_few_samples(const Launch& launch)
         launch.phase_number, steps_to_the_end(launch), launch.phase.global_batch);
 }
 
-// get_optimizer_param_scheduler in megatron/training/training.py: lr_decay_samples is train_samples unless given; and the scheduler
+// get_optimizer_param_scheduler in megatron/training/training.py: lr_decay_samples is train_samples by default; and the scheduler
 // asserts, on loading, that it is that of the checkpoint (megatron/core/optimizer_param_scheduler.py).
 std::string phase_lines(const Launch& launch)
 {

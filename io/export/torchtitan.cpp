@@ -31,7 +31,7 @@ std::string quoted(const std::string& text)
 
 bool pipelined(const ParallelPlan& plan) { return plan.pp > 1; }
 
-/// Layers of a stage, and how many fewer the first and the last have: the rest are alike.
+/// Layers of a stage, and how many fewer the first and the last have: the rest are equal.
 struct StageLayers {
     int each = 0;
     int first_less = 0;
@@ -53,9 +53,9 @@ std::optional<StageLayers> stage_layers(const std::vector<Chunk>& chunks)
 
 /// [["tok_embeddings", "layers.0"], ["layers.1", "norm", "output"]], in TOML as in Python. `head`: the name of the projection to
 /// the vocabulary.
-std::string modules_of_parts(const std::vector<Chunk>& chunks, std::string_view head)
+std::string modules_of_chunks(const std::vector<Chunk>& chunks, std::string_view head)
 {
-    std::string parts;
+    std::string lists;
     for (const Chunk& chunk : chunks) {
         std::string modules = chunk.embedding ? "\"tok_embeddings\"" : "";
         const auto add = [&modules](const std::string& module) {
@@ -68,9 +68,9 @@ std::string modules_of_parts(const std::vector<Chunk>& chunks, std::string_view 
             add("norm");
             add(std::string(head));
         }
-        parts += fmt::format("{}[{}]", parts.empty() ? "" : ", ", modules);
+        lists += fmt::format("{}[{}]", lists.empty() ? "" : ", ", modules);
     }
-    return fmt::format("[{}]", parts);
+    return fmt::format("[{}]", lists);
 }
 
 /// Layers of the model parts: by their number where that says it, else by the names of the modules. `modules`: the name of that
@@ -83,7 +83,7 @@ void set_layers(const std::vector<Chunk>& chunks, const std::string& modules, st
         s.set("parallelism.pipeline_parallel_first_stage_less_layers", layers->first_less);
         s.set("parallelism.pipeline_parallel_last_stage_less_layers", layers->last_less);
     } else {
-        s.set(modules, modules_of_parts(chunks, head));
+        s.set(modules, modules_of_chunks(chunks, head));
     }
 }
 
@@ -179,7 +179,7 @@ Exported torchtitan_config(const Launch& launch)
         s.set("parallelism.context_parallel_rotate_method",
               plan.context_exchange == ContextExchange::ring ? "\"alltoall\"" : "\"allgather\"");
     }
-    if (launch.job.workload.mixture()) {
+    if (launch.job.workload.is_moe()) {
         s.set("parallelism.expert_parallel_degree", plan.ep);
     }
     // Microbatches are those of the pipeline's schedule, or passes whose gradients are added up.
@@ -225,7 +225,7 @@ Refusals recipe_refusals(const Launch& launch)
             "context parallelism needs a transform of the model's attention; search cp = [1], or add the "
             "transform yourself");
     }
-    if (launch.job.workload.mixture() && launch.plan.ep > 1) {
+    if (launch.job.workload.is_moe() && launch.plan.ep > 1) {
         why.emplace_back(
             "expert parallelism needs a transform of the model's experts; search ep = [1], or add the "
             "transform yourself");

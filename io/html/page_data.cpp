@@ -12,9 +12,9 @@
 #include "io/report/front/front_ties.hpp"
 #include "io/report/front/named_points.hpp"
 #include "io/report/front/plan_words.hpp"
-#include "io/report/knob_worth.hpp"
 #include "io/report/machine_json.hpp"
 #include "io/report/machine_report.hpp"
+#include "io/report/parameter_worth.hpp"
 #include "io/report/question_answer.hpp"
 #include "io/report/report.hpp"
 #include "io/report/space_counts.hpp"
@@ -87,19 +87,19 @@ Json accuracy_json(const Results& results)
                   {"machine", of.machine},
                   {"accelerator", of.accelerator},
                   {"stack", of.stack},
-                  {"alike", Json::array()},
+                  {"on_machine", Json::array()},
                   {"others",
                    {{"rows", of.other_rows},
                     {"error", of.others.error},
                     {"inside", of.others.inside},
                     {"half_width", of.others.half_width}}}};
-        for (const LeftOutErrors& family : of.alike) {
-            json["alike"].push_back({{"name", fmt::format("{}: {}", family.source, family.line)},
-                                     {"rows", family.rows},
-                                     {"error", family.left_out.error},
-                                     {"bias", family.bias},
-                                     {"inside", family.left_out.inside},
-                                     {"half_width", family.left_out.half_width}});
+        for (const HeldOutErrors& family : of.on_machine) {
+            json["on_machine"].push_back({{"name", fmt::format("{}: {}", family.source, family.line)},
+                                          {"rows", family.rows},
+                                          {"error", family.held_out.error},
+                                          {"bias", family.bias},
+                                          {"inside", family.held_out.inside},
+                                          {"half_width", family.held_out.half_width}});
         }
         list.push_back(std::move(json));
     }
@@ -142,10 +142,10 @@ Json quantiles_with_error(const FrontPoint& point)
 }
 
 /// Break-evens of knobs: a table and its figure.
-Json knobs_json(const Results& results)
+Json varied_parameters_json(const Results& results)
 {
-    const KnobWorths found = knob_worths(results);
-    const auto cells = knob_worth_cells(found);
+    const ParameterWorths found = parameter_worths(results);
+    const auto cells = parameter_worth_cells(found);
     return {{"cells", cells},
             {"svg", cells.empty() ? "" : figures_svg(report_figures(results, {.figure = "break-even"}))}};
 }
@@ -410,7 +410,7 @@ Json study_json(const ReportedStudy& study)
     json["changes"] = lines_json(answer_changes(results, notes));
     json["sizes"] = sizes_json(results, notes);
     json["asked_probability"] = notes.question ? notes.question->probability : Question{}.probability;
-    json["mixtures_note"] = notes.mixtures;
+    json["mixtures_note"] = notes.moe_note;
     json["price"] = notes.price;
     json["placeholder_price"] = notes.price_origin == FigureOrigin::placeholder;
     json["price_given"] = name(notes.price_origin);
@@ -429,7 +429,7 @@ Json study_json(const ReportedStudy& study)
     json["batches"] = choices_json(notes.batch_table);
     json["numerics"] = choices_json(notes.numerics);
     json["apart"] = choices_json(notes.local_updates);
-    json["knobs"] = knobs_json(results);
+    json["knobs"] = varied_parameters_json(results);
     for (const ObjectiveInfo& objective : results.objectives) {
         json["objectives"].push_back(named(objective));
     }
@@ -463,10 +463,10 @@ Json study_json(const ReportedStudy& study)
     return json;
 }
 
-/// In order of the front while they fit; what is left of `most_bytes` shrinks.
+/// In order of the front while they fit; the remainder of `most_bytes` shrinks.
 void add_timelines(const ReportedStudy& study, Json& json, std::size_t& most_bytes)
 {
-    std::size_t left_out = 0;
+    std::size_t omitted_plans = 0;
     for (std::size_t i = 0; i < study.timelines.size(); ++i) {
         const StepTimeline& timeline = study.timelines[i];
         if (timeline.events.empty()) {
@@ -474,7 +474,7 @@ void add_timelines(const ReportedStudy& study, Json& json, std::size_t& most_byt
         }
         std::string packed = packed_timeline(timeline.events, timeline.step_s);
         if (packed.size() > most_bytes) {
-            ++left_out;
+            ++omitted_plans;
             continue;
         }
         most_bytes -= packed.size();
@@ -485,10 +485,10 @@ void add_timelines(const ReportedStudy& study, Json& json, std::size_t& most_byt
     json["levers"] = study.levers;
     json["host"] = study.host;
     std::string note = study.timeline_note;
-    if (left_out > 0) {
+    if (omitted_plans > 0) {
         note += fmt::format(
             "{}{} {} too many operations for this page; prismopt predict --timeline writes their steps.",
-            note.empty() ? "" : " ", counted(left_out, "plan"), left_out == 1 ? "has" : "have");
+            note.empty() ? "" : " ", counted(omitted_plans, "plan"), omitted_plans == 1 ? "has" : "have");
     }
     json["timeline_note"] = note;
 }

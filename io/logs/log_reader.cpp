@@ -308,7 +308,7 @@ void LogReader::finish(bool stopped)
     average_elapsed({.line = line_});
 }
 
-std::vector<LoggedStep> LogReader::take()
+std::vector<LoggedStep> LogReader::drain()
 {
     std::vector<LoggedStep> steps;
     steps.swap(steps_);

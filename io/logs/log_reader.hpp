@@ -50,7 +50,7 @@ public:
     void finish(bool stopped = false);
 
     /// The steps since the last call, in the order of the log.
-    std::vector<LoggedStep> take();
+    std::vector<LoggedStep> drain();
 
     /// The form that is read; empty if none is known yet.
     const std::string& trainer() const { return trainer_; }

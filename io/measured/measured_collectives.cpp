@@ -111,7 +111,7 @@ MeasuredCollectives read_measured_collectives(const std::string& folder)
         read.kind = *kind;
         read.message = Bytes{row.number("size_bytes")};
         read.measured_s = seconds_of(row, *kind);
-        read.apart = row.text("doubted") == "yes";
+        read.doubtful = row.text("doubted") == "yes";
     }
     return result;
 }

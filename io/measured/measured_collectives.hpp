@@ -20,7 +20,7 @@ struct MeasuredCollective {
     Collective kind = Collective::all_reduce;
     Bytes message;  // as collective_time() counts it
     double measured_s = 0.0;
-    bool apart = false;  // the source doubts its fabric, or it is unlike others with its links
+    bool doubtful = false;  // the source doubts its fabric, or it is unlike others with its links
 };
 
 /// Name of their table in a folder.

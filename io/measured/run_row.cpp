@@ -213,7 +213,7 @@ Workload catalog_network_of(const CsvRow& row)
     const int layers = count_in(row, "layers", w.layers());
     const int dense = count_in(row, "dense_layers", w.layers());
     auto t = transformer_of(w);
-    if (t && t->mixture()) {
+    if (t && t->is_moe()) {
         t->layers = layers > 0 ? layers : t->layers;
         t->experts.dense_layers = dense > 0 ? dense : std::min(t->experts.dense_layers, t->layers - 1);
         w = workload_of(*t);

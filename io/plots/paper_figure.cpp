@@ -35,7 +35,7 @@ constexpr double mark_radius = 2.3;
 constexpr double wide_range = 30.0;  // largest over least, from which a logarithmic axis reads better
 constexpr std::size_t most_decimals = 6;
 
-/// Okabe and Ito's without yellow, which colour-blind readers tell apart and white paper shows.
+/// Okabe and Ito's without yellow, which colour-blind readers distinguish and white paper shows.
 constexpr std::array<std::string_view, 7> figure_colours{"#0072b2", "#d55e00", "#009e73", "#cc79a7",
                                                          "#e69f00", "#56b4e9", "#000000"};
 enum class Mark { circle, square, triangle, diamond };

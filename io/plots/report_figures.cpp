@@ -2,7 +2,7 @@
 
 #include "io/base/input_error.hpp"
 #include "io/report/front/plan_words.hpp"
-#include "io/report/knob_worth.hpp"
+#include "io/report/parameter_worth.hpp"
 #include "io/results/plan_results.hpp"
 #include "io/toml/nearest.hpp"
 #include "io/toml/reading_units.hpp"
@@ -302,7 +302,7 @@ std::vector<std::pair<std::string, std::vector<const FrontPoint*>>> by_label(con
     }
     if (labels.size() > most_labels) {
         throw InputError(
-            fmt::format("--colour {}: plans of the front have {} values of it, and {} can be told apart; "
+            fmt::format("--colour {}: plans of the front have {} values of it, and {} can be distinguished; "
                         "choose another axis",
                         colour, labels.size(), most_labels));
     }
@@ -472,17 +472,18 @@ PaperFigure progress_figure(const Results& results)
 /// A panel per knob. Where the best plan is unknown, the mark is between the limits, or at the upper one if there is no other.
 std::vector<PaperFigure> break_even_figures(const Results& results)
 {
-    const KnobWorths found = knob_worths(results);
+    const ParameterWorths found = parameter_worths(results);
     if (found.curves.empty()) {
-        throw InputError(fmt::format(
-            "--figure break-even: {}",
-            !found.why.empty()    ? found.why
-            : found.knobs.empty() ? "the study has no [[knob]]; choose another figure"
-                                  : "no knob has two values with feasible plans; choose another figure"));
+        throw InputError(
+            fmt::format("--figure break-even: {}",
+                        !found.why.empty() ? found.why
+                        : found.parameters.empty()
+                            ? "the study has no [[knob]]; choose another figure"
+                            : "no knob has two values with feasible plans; choose another figure"));
     }
     std::vector<PaperFigure> figures;
-    for (const KnobWorth& worth : found.curves) {
-        const Knob& knob = found.knobs[worth.knob];
+    for (const ParameterWorth& worth : found.curves) {
+        const VariedParameter& parameter = found.parameters[worth.parameter];
         FigureSeries known{"worth", {}, SeriesStyle::line_with_marks};
         FigureSeries open{"best plan unknown", {}, SeriesStyle::marks};
         FigureSeries stated{"price", {}, SeriesStyle::dashed_line};
@@ -505,7 +506,7 @@ std::vector<PaperFigure> break_even_figures(const Results& results)
             (mark.hollow ? open : known).points.push_back(mark);
         }
         PaperFigure& figure = figures.emplace_back(
-            PaperFigure{.x = {.name = knob.name, .unit = knob.unit, .title = knob.name},
+            PaperFigure{.x = {.name = parameter.name, .unit = parameter.unit, .title = parameter.name},
                         .y = {.name = "break_even",
                               .unit = "USD/h",
                               .title = fmt::format("beyond {:.4g}", worth.curve.base_price)},

@@ -14,31 +14,32 @@ namespace prismopt {
 
 namespace {
 
-struct Look {
+struct Style {
     const char* name;
     const char* colour;
 };
-/// By Activity. Colours: Okabe and Ito's, which colour-blind readers tell apart.
-constexpr std::array<Look, 10> looks{{{"F", "#56b4e9"},
-                                      {"B+W", "#009e73"},
-                                      {"B", "#009e73"},
-                                      {"W", "#f0e442"},
-                                      {"F&B", "#0072b2"},
-                                      {"bubble", "#eeeeee"},
-                                      {"transfer", "#d55e00"},
-                                      {"all-gather", "#cc79a7"},
-                                      {"reduce-scatter", "#e69f00"},
-                                      {"optimizer", "#555555"}}};
+/// By Activity. Colours: Okabe and Ito's, which colour-blind readers distinguish.
+constexpr std::array<Style, 10> styles{{{"F", "#56b4e9"},
+                                        {"B+W", "#009e73"},
+                                        {"B", "#009e73"},
+                                        {"W", "#f0e442"},
+                                        {"F&B", "#0072b2"},
+                                        {"bubble", "#eeeeee"},
+                                        {"transfer", "#d55e00"},
+                                        {"all-gather", "#cc79a7"},
+                                        {"reduce-scatter", "#e69f00"},
+                                        {"optimizer", "#555555"}}};
 constexpr std::array streams{"compute", "receive activations", "receive gradients",
                              "exchange between replicas"};
 constexpr int threads_of_stream = 1000;  // numbers of threads that a stream may take
 
-const Look& look(Activity activity) { return looks.at(static_cast<std::size_t>(activity)); }
-const Look& look(const TimelineEvent& event) { return look(event.activity); }
+const Style& style_of(Activity activity) { return styles.at(static_cast<std::size_t>(activity)); }
+const Style& style_of(const TimelineEvent& event) { return style_of(event.activity); }
 
 std::string label(const TimelineEvent& event)
 {
-    return event.microbatch < 0 ? look(event).name : fmt::format("{} {}", look(event).name, event.microbatch);
+    return event.microbatch < 0 ? style_of(event).name
+                                : fmt::format("{} {}", style_of(event).name, event.microbatch);
 }
 
 nlohmann::json metadata(const char* kind, int stage, int thread, const std::string& name)
@@ -60,13 +61,13 @@ std::string rectangle(double x, double y, double width, double height, const Tim
     return fmt::format(
         "<rect x=\"{:.2f}\" y=\"{:.0f}\" width=\"{:.2f}\" height=\"{:.0f}\" fill=\"{}\" stroke=\"#ffffff\" "
         "stroke-width=\"0.3\"><title>stage {}: {}, {:.3f} .. {:.3f} ms</title></rect>\n",
-        x, y, width, height, look(event).colour, event.stage, escaped(label(event)), 1e3 * event.start_s,
+        x, y, width, height, style_of(event).colour, event.stage, escaped(label(event)), 1e3 * event.start_s,
         1e3 * event.end_s);
 }
 
 }  // namespace
 
-std::string_view activity_name(Activity activity) { return look(activity).name; }
+std::string_view activity_name(Activity activity) { return style_of(activity).name; }
 std::string_view stream_name(TimelineStream stream) { return streams.at(static_cast<std::size_t>(stream)); }
 
 std::string timeline_json(const std::vector<TimelineEvent>& events)
@@ -93,7 +94,7 @@ std::string timeline_json(const std::vector<TimelineEvent>& events)
         }
         nlohmann::json entry{{"ph", "X"},
                              {"name", label(event)},
-                             {"cat", look(event).name},
+                             {"cat", style_of(event).name},
                              {"pid", event.stage},
                              {"tid", thread},
                              {"ts", 1e6 * event.start_s},
@@ -119,7 +120,7 @@ std::string timeline_svg(const std::vector<TimelineEvent>& events)
     const int stages = events.empty() ? 0 : events.back().stage + 1;
     std::string text;
     double legend = left;
-    for (const Look& entry : looks) {
+    for (const Style& entry : styles) {
         text += fmt::format(
             "<rect x=\"{0:.0f}\" y=\"6\" width=\"12\" height=\"12\" fill=\"{1}\"/><text x=\"{2:.0f}\" "
             "y=\"16\">{3}</text>\n",

@@ -24,13 +24,13 @@ constexpr double plot_bottom = plot_top + plot_height;
 constexpr double legend_top = plot_bottom + 62.0;
 constexpr double legend_row = 17.0;
 
-/// Okabe and Ito's, which colour-blind readers tell apart.
+/// Okabe and Ito's, which colour-blind readers distinguish.
 constexpr std::array<std::string_view, 7> colours{"#0072b2", "#d55e00", "#009e73", "#cc79a7",
                                                   "#e69f00", "#56b4e9", "#000000"};
 
 bool finite(const PlotPoint& p) { return std::isfinite(p.x) && std::isfinite(p.y); }
 
-/// A limit that the draws cannot support is left out.
+/// A limit that the draws cannot support is omitted.
 double end_of(double limit, double value) { return std::isfinite(limit) ? limit : value; }
 
 struct Span {

@@ -77,20 +77,20 @@ std::string list_text(std::vector<Amount> amounts, double unit)
 }
 
 /// What a part of the step consists of: blocks, or for recompute classes of kernels; the kinds of collectives, and what is hidden.
-std::string made_of(StepPart part, const StageBreakdown& stage, double unit)
+std::string made_of(StepComponent component, const StageBreakdown& stage, double unit)
 {
     std::vector<Amount> kernels;
     std::vector<Amount> messages;
     double hidden_s = 0.0;
-    for (const KernelPart& kernel : stage.kernels) {
-        if (part == StepPart::recompute) {
-            add_amount(std::string(name(part_of(kernel.kind))), kernel.again_s, kernels);
-        } else if (part_of(kernel.kind) == part) {
+    for (const KernelTime& kernel : stage.kernels) {
+        if (component == StepComponent::recompute) {
+            add_amount(std::string(name(component_of(kernel.kind))), kernel.again_s, kernels);
+        } else if (component_of(kernel.kind) == component) {
             add_amount(kernel.block, kernel.seconds - kernel.again_s, kernels);
         }
     }
-    for (const MessagePart& message : stage.messages) {
-        if (part_of(message.kind) == part) {
+    for (const MessageTime& message : stage.messages) {
+        if (component_of(message.kind) == component) {
             hidden_s += message.hidden_s;
             const auto& kind = row_of(message.kind).kind;
             add_amount(kind ? std::string(name(*kind)) : "", message.exposed_s, messages);
@@ -107,16 +107,16 @@ std::string made_of(StepPart part, const StageBreakdown& stage, double unit)
 }
 
 /// Parts of the busiest stage, and the variation.
-std::vector<Amount> amounts_of(const TakenApart& plan)
+std::vector<Amount> amounts_of(const PlanBreakdown& plan)
 {
     std::vector<Amount> amounts;
     if (plan.stages.empty()) {
         return amounts;
     }
     const StageBreakdown& stage = plan.stages[busiest_stage(plan.stages)];
-    const StepParts parts = step_parts(stage);
-    for (std::size_t i = 0; i < parts.size(); ++i) {
-        amounts.push_back({std::string(names_of<StepPart>[i].name), parts[i]});
+    const StepComponents components = step_components(stage);
+    for (std::size_t i = 0; i < components.size(); ++i) {
+        amounts.push_back({std::string(names_of<StepComponent>[i].name), components[i]});
     }
     amounts.push_back({variation_name, plan.mean_step_s - stage.step_s()});
     return amounts;
@@ -130,12 +130,12 @@ const StageBreakdown& fullest_stage(std::span<const StageBreakdown> stages)
                              });
 }
 
-std::vector<Amount> memory_of(const TakenApart& plan)
+std::vector<Amount> memory_of(const PlanBreakdown& plan)
 {
     std::vector<Amount> amounts;
     const MemoryUse& use = fullest_stage(plan.stages).memory;
-    for (const NamedMemory& part : memory_parts) {
-        amounts.push_back({std::string(part.name), (use.*part.part).si});
+    for (const NamedMemory& component : memory_components) {
+        amounts.push_back({std::string(component.name), (use.*component.component).si});
     }
     return amounts;
 }
@@ -180,9 +180,9 @@ std::string signed_figure(double value)
     return std::abs(value) < three_digits ? fmt::format("{:+.3g}", value) : fmt::format("{:+.0f}", value);
 }
 
-std::string memory_note(const StageBreakdown& stage, std::string_view part)
+std::string memory_note(const StageBreakdown& stage, std::string_view component)
 {
-    if (part == "activations") {
+    if (component == "activations") {
         std::vector<Amount> blocks;
         for (const BlockBytes& block : stage.activations) {
             blocks.push_back({block.block, block.bytes});
@@ -190,7 +190,7 @@ std::string memory_note(const StageBreakdown& stage, std::string_view part)
         return list_text(blocks, gigabyte);
     }
     const std::string& of = stage.workspace_of;
-    if (part != "workspace" || of.empty()) {
+    if (component != "workspace" || of.empty()) {
         return "";
     }
     return of == "head" ? "temporaries of the loss" : "temporaries of layer " + of;
@@ -201,7 +201,7 @@ constexpr int time_digits = 3;
 
 }  // namespace
 
-std::string step_parts_text(std::span<const StageBreakdown> stages, double mean_step_s)
+std::string step_components_text(std::span<const StageBreakdown> stages, double mean_step_s)
 {
     const std::size_t busiest = busiest_stage(stages);
     const StageBreakdown& stage = stages[busiest];
@@ -218,9 +218,10 @@ std::string step_parts_text(std::span<const StageBreakdown> stages, double mean_
         if (std::abs(amount.value) < least_share * mean_step_s) {
             continue;
         }
-        const auto* known = std::find_if(names_of<StepPart>.begin(), names_of<StepPart>.end(),
+        const auto* known = std::find_if(names_of<StepComponent>.begin(), names_of<StepComponent>.end(),
                                          [&amount](const auto& row) { return row.name == amount.name; });
-        const std::string note = known == names_of<StepPart>.end() ? "" : made_of(known->value, stage, unit);
+        const std::string note =
+            known == names_of<StepComponent>.end() ? "" : made_of(known->value, stage, unit);
         rows.push_back({"  " + amount.name, fmt::format("{:.{}f}", amount.value / unit, time_digits),
                         percent_figure(amount.value / mean_step_s), note});
     }
@@ -228,7 +229,7 @@ std::string step_parts_text(std::span<const StageBreakdown> stages, double mean_
     return aligned(rows, {0, 3});
 }
 
-std::string memory_parts_text(std::span<const StageBreakdown> stages, Bytes of_accelerator)
+std::string memory_components_text(std::span<const StageBreakdown> stages, Bytes of_accelerator)
 {
     const StageBreakdown& stage = fullest_stage(stages);
     const std::string which =
@@ -253,7 +254,7 @@ std::string memory_parts_text(std::span<const StageBreakdown> stages, Bytes of_a
     return aligned(rows, {0, 3});
 }
 
-std::string stage_parts_text(std::span<const StageBreakdown> stages)
+std::string stage_components_text(std::span<const StageBreakdown> stages)
 {
     if (stages.size() < 2) {
         return "";
@@ -262,13 +263,16 @@ std::string stage_parts_text(std::span<const StageBreakdown> stages)
     Rows rows{{"stage", fmt::format("kernels, {}", unit_name), "recompute", "host", "exposed", "optimizer",
                "waiting", "GB", "activations"}};
     for (const StageBreakdown& stage : stages) {
-        const StepParts parts = step_parts(stage);
-        const auto part = [&parts](StepPart which) { return parts[static_cast<std::size_t>(which)]; };
-        const double kernels_s =
-            part(StepPart::products) + part(StepPart::attention) + part(StepPart::other_kernels);
+        const StepComponents components = step_components(stage);
+        const auto seconds_of = [&components](StepComponent which) {
+            return components[static_cast<std::size_t>(which)];
+        };
+        const double kernels_s = seconds_of(StepComponent::products) + seconds_of(StepComponent::attention) +
+                                 seconds_of(StepComponent::other_kernels);
         std::vector<std::string> row{std::to_string(stage.memory.stage)};
-        for (const double seconds : {kernels_s, part(StepPart::recompute), part(StepPart::host),
-                                     stage.exposed_s() + stage.outer_s, stage.optimizer_s, stage.waiting_s}) {
+        for (const double seconds :
+             {kernels_s, seconds_of(StepComponent::recompute), seconds_of(StepComponent::host),
+              stage.exposed_s() + stage.outer_s, stage.optimizer_s, stage.waiting_s}) {
             row.push_back(fmt::format("{:.{}f}", seconds / unit, time_digits));
         }
         row.push_back(fmt::format("{:.2f}", stage.memory.total().si / gigabyte));
@@ -278,7 +282,7 @@ std::string stage_parts_text(std::span<const StageBreakdown> stages)
     return aligned(rows, 0);
 }
 
-std::string difference_text(const TakenApart& first, const TakenApart& second)
+std::string difference_text(const PlanBreakdown& first, const PlanBreakdown& second)
 {
     const auto [unit_name, unit] = reading_unit("s", first.mean_step_s);
     const std::vector<Amount> times_of_first = amounts_of(first);
@@ -302,7 +306,7 @@ std::string difference_text(const TakenApart& first, const TakenApart& second)
     return aligned(rows, 0);
 }
 
-std::string reason_text(const TakenApart& first, const TakenApart& second)
+std::string reason_text(const PlanBreakdown& first, const PlanBreakdown& second)
 {
     constexpr double least_share = 0.005;  // of the step or of the memory
     constexpr std::size_t most = 2;
@@ -331,24 +335,24 @@ nlohmann::ordered_json breakdown_json(std::span<const StageBreakdown> stages)
     using Json = nlohmann::ordered_json;
     Json list = Json::array();
     for (const StageBreakdown& stage : stages) {
-        const StepParts parts = step_parts(stage);
+        const StepComponents components = step_components(stage);
         Json json{{"stage", stage.memory.stage}, {"step_s", stage.step_s()}, {"parts_s", Json::object()}};
-        for (std::size_t i = 0; i < parts.size(); ++i) {
-            json["parts_s"][std::string(names_of<StepPart>[i].name)] = parts[i];
+        for (std::size_t i = 0; i < components.size(); ++i) {
+            json["parts_s"][std::string(names_of<StepComponent>[i].name)] = components[i];
         }
-        for (const KernelPart& kernel : stage.kernels) {
+        for (const KernelTime& kernel : stage.kernels) {
             json["kernels"].push_back({{"block", kernel.block},
                                        {"class", name(kernel.kind)},
                                        {"time_s", kernel.seconds},
                                        {"recompute_s", kernel.again_s}});
         }
-        for (const MessagePart& message : stage.messages) {
+        for (const MessageTime& message : stage.messages) {
             json["messages"].push_back({{"class", name(message.kind)},
                                         {"exposed_s", message.exposed_s},
                                         {"hidden_s", message.hidden_s}});
         }
-        for (const NamedMemory& part : memory_parts) {
-            json["memory_bytes"][std::string(part.name)] = (stage.memory.*part.part).si;
+        for (const NamedMemory& component : memory_components) {
+            json["memory_bytes"][std::string(component.name)] = (stage.memory.*component.component).si;
         }
         json["host_memory_bytes"] = stage.memory.host.si;
         for (const BlockBytes& block : stage.activations) {

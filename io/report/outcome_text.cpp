@@ -11,15 +11,15 @@ namespace {
 std::string sweeps_text(const Outcome& outcome)
 {
     std::string text;
-    const auto parts = [](const SweepProgress& sweep) {
+    const auto ranges_done = [](const SweepProgress& sweep) {
         return fmt::format("{} of {} parts of the space checked", grouped(sweep.done), grouped(sweep.total));
     };
     if (outcome.sweep && outcome.sweep->purpose == SweepPurpose::better) {
-        text += parts(*outcome.sweep) + " for better plans than those drawn, ";
+        text += ranges_done(*outcome.sweep) + " for better plans than those drawn, ";
     }
     if (outcome.uncovered) {
-        text += parts(*outcome.uncovered) + ", ";
-    } else if (outcome.sweep && outcome.sweep->purpose == SweepPurpose::left_out) {
+        text += ranges_done(*outcome.uncovered) + ", ";
+    } else if (outcome.sweep && outcome.sweep->purpose == SweepPurpose::incomplete) {
         text += fmt::format("{} parts to check again, ", grouped(outcome.sweep->total - outcome.sweep->done));
     }
     return text;
@@ -121,8 +121,9 @@ std::string outcome_text(const Outcome& outcome, std::string_view strategy)
 std::string choice_text(const StrategyReason& why)
 {
     const std::string tuples = grouped(why.tuples) + " combinations of values";
-    const std::string checked = why.part ? "parts can be merged if all their combinations are checked"
-                                         : tuples + " can all be checked";
+    const std::string checked = why.of_space_part
+                                    ? "parts can be merged if all their combinations are checked"
+                                    : tuples + " can all be checked";
     const std::string too_many =
         fmt::format("{} are too many to check all feasible ones; {} objectives: ", tuples, why.objectives);
     switch (why.choice) {

@@ -11,8 +11,8 @@ std::optional<Performance> performance_of(const Results& results)
         sum.total_s += rank.wall_s;
         sum.busy_s += rank.busy_s;
         sum.idle_s += rank.idle_s;
-        for (std::size_t part = 0; part < rank_parts.size(); ++part) {
-            sum.part_s[part] += rank.part_s[part];
+        for (std::size_t activity = 0; activity < rank_activities.size(); ++activity) {
+            sum.activity_s[activity] += rank.activity_s[activity];
         }
     }
     if (!(sum.total_s > 0.0)) {
@@ -38,8 +38,8 @@ std::vector<std::string> performance_lines(const Results& results)
         lines.push_back(
             fmt::format("  {:<46} {:>9.1f} s {:>4.0f} %", what, seconds, 100.0 * seconds / known->total_s));
     };
-    for (std::size_t part = 0; part < rank_parts.size(); ++part) {
-        add(rank_parts[part].meaning, known->part_s[part]);
+    for (std::size_t activity = 0; activity < rank_activities.size(); ++activity) {
+        add(rank_activities[activity].meaning, known->activity_s[activity]);
     }
     add("waiting", known->idle_s);
     add("rank 0: strategy, posterior, messages, files", known->rank_0_s);

@@ -45,7 +45,7 @@ const Aim& row_of(QuestionAim aim)
     return *std::find_if(aims.begin(), aims.end(), [aim](const Aim& row) { return row.aim == aim; });
 }
 
-bool promises_alike(const Question& a, const Question& b)
+bool equal_promises(const Question& a, const Question& b)
 {
     return a.probability == b.probability && a.model_error == b.model_error;
 }
@@ -53,7 +53,7 @@ bool promises_alike(const Question& a, const Question& b)
 /// Whether a search with the question `own` has looked for the answer to `asked`.
 bool looked_for(const std::optional<Question>& own, const Question& asked, const StudyNotes& notes)
 {
-    return own && own->minimise == asked.minimise && promises_alike(*own, asked) &&
+    return own && own->minimise == asked.minimise && equal_promises(*own, asked) &&
            limits_of(*own, notes.start) == limits_of(asked, notes.start);
 }
 
@@ -447,7 +447,7 @@ std::optional<QuestionAnswer> answer_to(const Question& question, const Results&
     QuestionAnswer answer;
     answer.limit = time_limit(question, notes.start);
     answer.model_error = question.model_error && std::all_of(front.begin(), front.end(), has_model_error);
-    const bool promised = notes.searched && promises_alike(*notes.searched, question);
+    const bool promised = notes.searched && equal_promises(*notes.searched, question);
     const auto has_promise = [](const FrontPoint& plan) {
         return std::isfinite(plan.prediction.promised.value);
     };

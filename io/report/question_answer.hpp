@@ -22,7 +22,7 @@ struct QuestionedPlan {
     double cluster_power_w = 0.0;  // with all other GPUs of the cluster; NaN in files before schema 1.17
     bool within_limits = true;     // of power, budget and GPUs
     bool in_time = true;           // with the probability asked for
-    bool at_limit = false;         // the draws do not tell whether it is
+    bool at_limit = false;         // the draws do not show whether it is
 };
 
 /// Which doubt about the answer's time is the largest.

@@ -10,9 +10,9 @@
 #include "io/report/front/front_ties.hpp"
 #include "io/report/front/plan_words.hpp"
 #include "io/report/front/run_words.hpp"
-#include "io/report/knob_worth.hpp"
 #include "io/report/legs_text.hpp"
 #include "io/report/machine_report.hpp"
+#include "io/report/parameter_worth.hpp"
 #include "io/report/question_answer.hpp"
 #include "io/report/result_text.hpp"
 #include "io/report/space_counts.hpp"
@@ -399,7 +399,7 @@ std::string answer(const Results& results, const StudyNotes& notes)
                         cost.name, model_error_source(point.model_fitted > 0.0));
         const std::string others = other_software_text(point.software_low, point.software_high);
         text += others.empty() ? "" : fmt::format("  software        {}: {}\n", notes.trained_with, others);
-        text += notes.mixtures.empty() ? "" : fmt::format("                  {}\n", notes.mixtures);
+        text += notes.moe_note.empty() ? "" : fmt::format("                  {}\n", notes.moe_note);
     } else {
         text += "  model error     not in this file and not included above; it is usually 15 to 30 %\n";
     }
@@ -454,11 +454,11 @@ std::string question_text(const Results& results, const StudyNotes& notes)
 
 std::string front_section(const Results& results, const StudyNotes& notes)
 {
-    if (results.feasible == 0 && results.study.parts > 1 && !results.provisional) {
+    if (results.feasible == 0 && results.study.space_parts > 1 && !results.provisional) {
         return fmt::format(
             "No plan of part {} of {} is feasible: the front of the whole space consists of plans from the "
             "other parts.\n",
-            fmt::join(results.study.held, ","), results.study.parts);
+            fmt::join(results.study.held, ","), results.study.space_parts);
     }
     if (results.front.empty()) {
         return (results.subject ? answer(results, notes) : "") +
@@ -572,7 +572,7 @@ std::string search_section(const Results& results)
     return text;
 }
 
-/// Of the plans on the front, which differ where the batch, the precision or training apart changes what reaches the loss.
+/// Of the plans on the front, which differ where the batch, the precision or local updates changes what reaches the loss.
 std::string tokens_text(const Results& results, const StudyNotes& notes)
 {
     double least = std::numeric_limits<double>::infinity();
@@ -674,7 +674,7 @@ std::string text_report(const Results& results)
                            : fmt::format("Costs are at {}{}.\n", notes.price, electricity_price_words(notes)),
                        remark(notes.omitted) + remark(notes.software) + remark(notes.own_entries)) +
            front_section(results, notes) + "\n" + best_plan_section(results, notes.task) +
-           knob_worth_text(results) + space_section(results) + "\n" + search_section(results);
+           parameter_worth_text(results) + space_section(results) + "\n" + search_section(results);
 }
 
 std::string summary(const Results& results)

@@ -7,9 +7,9 @@
 #include "io/report/front/front_ties.hpp"
 #include "io/report/front/named_points.hpp"
 #include "io/report/front/plan_words.hpp"
-#include "io/report/knob_worth.hpp"
 #include "io/report/legs_text.hpp"
 #include "io/report/machine_json.hpp"
+#include "io/report/parameter_worth.hpp"
 #include "io/report/performance_text.hpp"
 #include "io/report/question_answer.hpp"
 #include "io/report/results_json.hpp"
@@ -75,7 +75,7 @@ Json search(const Results& results)
             {"excluded_by", excluded_by(study.outcome.excluded_by)},
             {"draws", study_effort(results).draws},
             {"part", study.held},
-            {"parts", study.parts}};
+            {"parts", study.space_parts}};
 }
 
 Json objectives(const Results& results)
@@ -262,8 +262,8 @@ Json performance(const Results& results)
     Json json{{"ranks", results.ranks.size()}, {"threads", results.threads},       {"wall_s", known->wall_s},
               {"rank_0_s", known->rank_0_s},   {"total_s", known->total_s},        {"busy_s", known->busy_s},
               {"idle_s", known->idle_s},       {"efficiency", known->efficiency()}};
-    for (std::size_t part = 0; part < rank_parts.size(); ++part) {
-        json["parts_s"][rank_parts[part].name] = known->part_s[part];
+    for (std::size_t activity = 0; activity < rank_activities.size(); ++activity) {
+        json["parts_s"][rank_activities[activity].name] = known->activity_s[activity];
     }
     return json;
 }
@@ -285,7 +285,7 @@ std::string report_json(const Results& results, const std::string& file)
     json["software_note"] = json_text<Json>(notes.software);
     json["omitted_note"] = json_text<Json>(notes.omitted);
     json["own_entries_note"] = json_text<Json>(notes.own_entries);
-    json["model_error_note"] = json_text<Json>(notes.mixtures);
+    json["model_error_note"] = json_text<Json>(notes.moe_note);
     json["idle_nodes_note"] = json_text<Json>(notes.idle_nodes);
     json["energy_note"] = json_text<Json>(notes.energy);
     json["global_batches"] = batches(results, notes);
@@ -293,7 +293,7 @@ std::string report_json(const Results& results, const std::string& file)
     json["local_updates_note"] = json_text<Json>(notes.local_updates.title);
     const auto asked = notes.question ? answer_to(*notes.question, results, notes) : std::nullopt;
     json["question"] = question_json(results, notes, asked);
-    json["knobs"] = knob_worth_json(knob_worths(results));
+    json["knobs"] = parameter_worth_json(parameter_worths(results));
     json["columns"] = columns_json();
     json["probabilities"] = reported_probabilities;
     json["named"] = named(results);

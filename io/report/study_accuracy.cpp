@@ -12,7 +12,7 @@ namespace prismopt {
 
 namespace {
 
-bool has_machine(const LeftOutErrors& family, const std::string& accelerator, const std::string& stack)
+bool has_machine(const HeldOutErrors& family, const std::string& accelerator, const std::string& stack)
 {
     const std::string begin = accelerator + " ";
     return std::any_of(family.machines.begin(), family.machines.end(), [&](const std::string& machine) {
@@ -30,18 +30,18 @@ KindAccuracy kind_accuracy(const FittedModel& model, RunKind kind, const std::st
     accuracy.machine = fmt::format("{} with {}", accelerator, stack.empty() ? "any software" : stack);
     accuracy.accelerator = accelerator;
     accuracy.stack = stack;
-    for (const LeftOutErrors& family : model.left_out) {
+    for (const HeldOutErrors& family : model.held_out) {
         if (family.kind != kind) {
             continue;
         }
         if (has_machine(family, accelerator, stack)) {
-            accuracy.alike.push_back(family);
+            accuracy.on_machine.push_back(family);
             continue;
         }
         accuracy.other_rows += family.rows;
-        accuracy.others.error += family.rows * family.left_out.error;
-        accuracy.others.inside += family.rows * family.left_out.inside;
-        accuracy.others.half_width += family.rows * family.left_out.half_width;
+        accuracy.others.error += family.rows * family.held_out.error;
+        accuracy.others.inside += family.rows * family.held_out.inside;
+        accuracy.others.half_width += family.rows * family.held_out.half_width;
     }
     if (accuracy.other_rows > 0) {
         accuracy.others.error /= accuracy.other_rows;

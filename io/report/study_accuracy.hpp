@@ -12,13 +12,13 @@ namespace prismopt {
 
 /// Measured runs of one kind of network.
 struct KindAccuracy {
-    std::string kind;                  // "mixtures of experts"
-    std::string machine;               // of the study: "h100-sxm with megatron-bridge"
-    std::string accelerator;           // "h100-sxm"
-    std::string stack;                 // "megatron-bridge"; empty: none in particular
-    std::vector<LeftOutErrors> alike;  // families with runs on this machine
-    int other_rows = 0;                // of the other families
-    FamilyErrors others;               // their means, by rows
+    std::string kind;                       // "mixtures of experts"
+    std::string machine;                    // of the study: "h100-sxm with megatron-bridge"
+    std::string accelerator;                // "h100-sxm"
+    std::string stack;                      // "megatron-bridge"; empty: none in particular
+    std::vector<HeldOutErrors> on_machine;  // families with runs on this machine
+    int other_rows = 0;                     // of the other families
+    FamilyErrors others;                    // their means, by rows
 };
 
 /// One entry for each kind of network that the study trains; empty where this program cannot read its scenario.

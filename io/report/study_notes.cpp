@@ -57,7 +57,7 @@ StudyNotes study_notes(const Results& results)
         }
         const FittedModel model = has_intervals ? fitted_model() : FittedModel{};
         if (has_intervals) {
-            notes.mixtures = mixtures_text(model, networks(scenario), clusters(scenario));
+            notes.moe_note = moe_text(model, networks(scenario), clusters(scenario));
         }
         notes.price = gpu_price_text(scenario);
         notes.price_origin = price_origin(scenario);

@@ -17,7 +17,7 @@ namespace prismopt {
 
 struct StudyNotes {
     int phases = 0;        // of the training run; 0: unknown, because this program cannot read the scenario
-    std::string mixtures;  // note on the model interval of a mixture of experts; empty: none
+    std::string moe_note;  // note on the model interval of a mixture of experts; empty: none
     std::string price;     // per GPU-hour, with its source; empty: unknown
     // as the power's, where this program cannot read the scenario
     FigureOrigin price_origin = FigureOrigin::unknown;
@@ -48,7 +48,7 @@ struct StudyNotes {
     // What choices that change learning cost, with the best plan of each; empty: none.
     ChoiceTable batch_table;
     ChoiceTable numerics;       // precision and attention kernel
-    ChoiceTable local_updates;  // training apart between two exchanges
+    ChoiceTable local_updates;  // local updates between two exchanges
 };
 StudyNotes study_notes(const Results& results);
 

@@ -42,8 +42,8 @@ void refuse_another_study(const Results& a, const Results& b)
     if (a.study.build != b.study.build) {
         refuse(fmt::format("program ({} and {})", build_text(b.study.build), build_text(a.study.build)));
     }
-    if (a.study.parts != b.study.parts) {
-        refuse(fmt::format("number of parts ({} and {})", b.study.parts, a.study.parts));
+    if (a.study.space_parts != b.study.space_parts) {
+        refuse(fmt::format("number of parts ({} and {})", b.study.space_parts, a.study.space_parts));
     }
     if (a.raw_tuples != b.raw_tuples || a.study.strategy != b.study.strategy) {
         refuse("space or strategy");
@@ -60,33 +60,33 @@ std::uint64_t covered(const Results& results)
 }
 
 /// Throws InputError where a part is there twice; also where one is missing or was stopped, unless that is wanted.
-void check_parts(const std::vector<Results>& parts, const StudyInfo& merged, Missing missing)
+void check_all_given(const std::vector<Results>& one_each, const StudyInfo& merged, Missing missing)
 {
     for (std::size_t i = 1; i < merged.held.size(); ++i) {
         if (merged.held[i] == merged.held[i - 1]) {
             throw InputError(fmt::format(
                 "two of the files contain part {} of {}: parts must not overlap; give each part once",
-                merged.held[i], merged.parts));
+                merged.held[i], merged.space_parts));
         }
     }
     std::vector<std::string> lacking;
-    for (int part = 1; part <= merged.parts; ++part) {
-        if (!std::binary_search(merged.held.begin(), merged.held.end(), part)) {
-            lacking.push_back(fmt::format("part {} is missing: prismopt search ... --part {}/{}", part, part,
-                                          merged.parts));
+    for (int space_part = 1; space_part <= merged.space_parts; ++space_part) {
+        if (!std::binary_search(merged.held.begin(), merged.held.end(), space_part)) {
+            lacking.push_back(fmt::format("part {} is missing: prismopt search ... --part {}/{}", space_part,
+                                          space_part, merged.space_parts));
         }
     }
-    for (const Results& part : parts) {
-        if (part.provisional) {
+    for (const Results& own : one_each) {
+        if (own.provisional) {
             lacking.push_back(
                 fmt::format("part {} was stopped before its end ({}): run prismopt resume on its file",
-                            fmt::join(part.study.held, ","), part.study.command_line));
+                            fmt::join(own.study.held, ","), own.study.command_line));
         }
     }
     if (!lacking.empty() && missing == Missing::refused) {
         throw InputError(fmt::format(
             "these are not all {} parts of the search:\n  {}\nor merge the parts that exist with --partial",
-            merged.parts, fmt::join(lacking, "\n  ")));
+            merged.space_parts, fmt::join(lacking, "\n  ")));
     }
 }
 
@@ -147,39 +147,39 @@ void sift_front(Results& merged)
 
 }  // namespace
 
-Results merge_results(const std::vector<Results>& parts, Missing missing)
+Results merge_results(const std::vector<Results>& one_each, Missing missing)
 {
-    Results merged = parts.front();
+    Results merged = one_each.front();
     Outcome& outcome = merged.study.outcome;
     double doubt = 1.0 - outcome.confidence;
-    for (std::size_t p = 1; p < parts.size(); ++p) {
-        const Results& part = parts[p];
-        refuse_another_study(merged, part);
-        merged.study.held.insert(merged.study.held.end(), part.study.held.begin(), part.study.held.end());
-        merged.provisional = merged.provisional || part.provisional;
-        merged.evaluations.insert(merged.evaluations.end(), part.evaluations.begin(), part.evaluations.end());
-        merged.front.insert(merged.front.end(), part.front.begin(), part.front.end());
+    for (std::size_t p = 1; p < one_each.size(); ++p) {
+        const Results& own = one_each[p];
+        refuse_another_study(merged, own);
+        merged.study.held.insert(merged.study.held.end(), own.study.held.begin(), own.study.held.end());
+        merged.provisional = merged.provisional || own.provisional;
+        merged.evaluations.insert(merged.evaluations.end(), own.evaluations.begin(), own.evaluations.end());
+        merged.front.insert(merged.front.end(), own.front.begin(), own.front.end());
         MayNotFit& list = merged.may_not_fit;
-        list.plans.insert(list.plans.end(), part.may_not_fit.plans.begin(), part.may_not_fit.plans.end());
-        list.proved = list.proved && part.may_not_fit.proved;
-        list.evaluated += part.may_not_fit.evaluated;
-        merged.ranks.insert(merged.ranks.end(), part.ranks.begin(), part.ranks.end());
-        merged.legs.insert(merged.legs.end(), part.legs.begin(), part.legs.end());
-        merged.feasible += part.feasible;
-        add(part.rejected, merged.rejected);
-        outcome.proved = outcome.proved && part.study.outcome.proved;
-        outcome.complete = outcome.complete && part.study.outcome.complete;
-        outcome.pruned += part.study.outcome.pruned;
-        outcome.evaluated += part.study.outcome.evaluated;
-        outcome.open += part.study.outcome.open;
-        outcome.unchecked += part.study.outcome.unchecked;
+        list.plans.insert(list.plans.end(), own.may_not_fit.plans.begin(), own.may_not_fit.plans.end());
+        list.proved = list.proved && own.may_not_fit.proved;
+        list.evaluated += own.may_not_fit.evaluated;
+        merged.ranks.insert(merged.ranks.end(), own.ranks.begin(), own.ranks.end());
+        merged.legs.insert(merged.legs.end(), own.legs.begin(), own.legs.end());
+        merged.feasible += own.feasible;
+        add(own.rejected, merged.rejected);
+        outcome.proved = outcome.proved && own.study.outcome.proved;
+        outcome.complete = outcome.complete && own.study.outcome.complete;
+        outcome.pruned += own.study.outcome.pruned;
+        outcome.evaluated += own.study.outcome.evaluated;
+        outcome.open += own.study.outcome.open;
+        outcome.unchecked += own.study.outcome.unchecked;
         for (std::size_t bound = 0; bound < bound_kinds; ++bound) {
-            outcome.excluded_by[bound] += part.study.outcome.excluded_by[bound];
+            outcome.excluded_by[bound] += own.study.outcome.excluded_by[bound];
         }
-        doubt += 1.0 - part.study.outcome.confidence;
+        doubt += 1.0 - own.study.outcome.confidence;
     }
     std::sort(merged.study.held.begin(), merged.study.held.end());
-    check_parts(parts, merged.study, missing);
+    check_all_given(one_each, merged.study, missing);
     std::stable_sort(merged.evaluations.begin(), merged.evaluations.end(),
                      [](const EvaluatedPoint& a, const EvaluatedPoint& b) { return a.index < b.index; });
     for (std::size_t i = 1; i < merged.evaluations.size(); ++i) {
@@ -213,7 +213,7 @@ Results merge_results(const std::vector<Results>& parts, Missing missing)
         "lower bounds, {} open "
         "(confidence {:.6g} %)",
         outcome.proved ? "proved complete" : (whole ? "merged" : "incomplete"),
-        fmt::join(merged.study.held, ","), merged.study.parts, covered(merged), merged.raw_tuples,
+        fmt::join(merged.study.held, ","), merged.study.space_parts, covered(merged), merged.raw_tuples,
         merged.feasible, outcome.pruned, outcome.open, 100.0 * outcome.confidence);
     return merged;
 }

@@ -109,10 +109,10 @@ void remove_stale_temporaries(const std::string& folder)
     }
 }
 
-void write_parts(PosixFile& file, const std::vector<std::span<const std::byte>>& parts)
+void write_spans(PosixFile& file, const std::vector<std::span<const std::byte>>& spans)
 {
-    for (const std::span<const std::byte> part : parts) {
-        file.write(part);
+    for (const std::span<const std::byte> own : spans) {
+        file.write(own);
     }
 }
 
@@ -187,11 +187,11 @@ void PosixFile::sync()
     }
 }
 
-void replace_file(const std::string& path, const std::vector<std::span<const std::byte>>& parts)
+void replace_file(const std::string& path, const std::vector<std::span<const std::byte>>& spans)
 {
     if (!replaceable(path)) {
         PosixFile file(path, PosixFile::Open::create);
-        write_parts(file, parts);
+        write_spans(file, spans);
         return;
     }
     if (is_protected(path)) {
@@ -200,7 +200,7 @@ void replace_file(const std::string& path, const std::vector<std::span<const std
     const std::string folder = folder_of(path);
     TemporaryFile fresh = create_temporary(folder, path);
     try {
-        write_parts(fresh.file, parts);
+        write_spans(fresh.file, spans);
         fresh.file.sync();
         if (std::rename(fresh.path.c_str(), path.c_str()) != 0) {
             fail_at(path, errno);

@@ -60,7 +60,7 @@ private:
 /// processes may write to one path, and the last one wins. Such files of a killed process are removed a day later, by the next
 /// write to the folder. A symbolic link at `path` is replaced, and the file that it names stays: a name that others may foresee
 /// must not lead elsewhere. Devices and pipes are written to directly. Throws FileError.
-void replace_file(const std::string& path, const std::vector<std::span<const std::byte>>& parts);
+void replace_file(const std::string& path, const std::vector<std::span<const std::byte>>& spans);
 void replace_file(const std::string& path, const std::string& text);
 
 /// Turns failing writes into errors with a message; call it once, first of all. Ignores the signal of a file size limit, and

@@ -40,7 +40,7 @@ struct StudyInfo {
     std::string strategy;
     std::uint64_t seed = 0;
     std::vector<int> held{1};  // parts of the space that these results cover, from 1 to `parts`
-    int parts = 1;
+    int space_parts = 1;
     Outcome outcome;           // of a results file: its counts only
     std::string outcome_text;  // in words, with what stopped the search
 };
@@ -184,15 +184,15 @@ struct RankWork {
     double busy_s = 0.0;
     double idle_s = 0.0;
     double wall_s = 0.0;
-    std::array<double, 4> part_s{};  // of `busy_s`, [rank_parts]
+    std::array<double, 4> activity_s{};  // of `busy_s`, [rank_parts]
 };
 
 /// What ranks are busy with.
-struct RankPart {
+struct RankActivity {
     const char* name;
     const char* meaning;
 };
-inline constexpr std::array<RankPart, 4> rank_parts{
+inline constexpr std::array<RankActivity, 4> rank_activities{
     {{"sweep", "bounds of plans"},
      {"draw", "draws of steps"},
      {"estimate", "estimates from draws, histories of failures"},

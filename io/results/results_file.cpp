@@ -143,7 +143,7 @@ void write_study(const Hdf5Object& group, const StudyInfo& study)
     group.set_list<std::uint64_t>("excluded_by",
                                   {study.outcome.excluded_by.begin(), study.outcome.excluded_by.end()});
     group.set_list<std::int32_t>("part", study.held);
-    group.set<std::int32_t>("parts", study.parts);
+    group.set<std::int32_t>("parts", study.space_parts);
 }
 
 void write_space(const Hdf5Object& group, const Results& results)
@@ -431,10 +431,11 @@ void write_ranks(const Hdf5Object& group, const Results& results)
                          {"s", "wall-clock time waiting for work"});
     table.column<double>("wall", results.ranks, [](const RankWork& w) { return w.wall_s; },
                          {"s", "wall-clock time in all"});
-    for (std::size_t part = 0; part < rank_parts.size(); ++part) {
-        table.column<double>(rank_parts[part].name, results.ranks,
-                             [part](const RankWork& w) { return w.part_s[part]; },
-                             {"s", std::string("wall-clock time at work on: ") + rank_parts[part].meaning});
+    for (std::size_t activity = 0; activity < rank_activities.size(); ++activity) {
+        table.column<double>(
+            rank_activities[activity].name, results.ranks,
+            [activity](const RankWork& w) { return w.activity_s[activity]; },
+            {"s", std::string("wall-clock time at work on: ") + rank_activities[activity].meaning});
     }
 }
 

@@ -97,10 +97,10 @@ void read_study(const Hdf5Object& group, StudyInfo& study)
     }
     if (group.has("evaluated")) {  // since schema 1.1
         study.outcome.evaluated = group.get<std::uint64_t>("evaluated");
-        study.parts = number_attribute<std::int32_t>(group, "parts", {.least = 1.0});
+        study.space_parts = number_attribute<std::int32_t>(group, "parts", {.least = 1.0});
         study.held = group.get_list<std::int32_t>("part");
-        for (const int part : study.held) {
-            check_allowed("attribute part", part, {1.0, static_cast<double>(study.parts)});
+        for (const int space_part : study.held) {
+            check_allowed("attribute part", space_part, {1.0, static_cast<double>(study.space_parts)});
         }
     }
 }
@@ -492,9 +492,9 @@ void read_ranks(const Hdf5Object& root, Results& results)
         return;
     }
     rows.column<double>("wall", not_negative, [](RankWork& w, double wall) { w.wall_s = wall; });
-    for (std::size_t part = 0; part < rank_parts.size(); ++part) {
-        rows.column<double>(rank_parts[part].name, not_negative,
-                            [part](RankWork& w, double seconds) { w.part_s[part] = seconds; });
+    for (std::size_t activity = 0; activity < rank_activities.size(); ++activity) {
+        rows.column<double>(rank_activities[activity].name, not_negative,
+                            [activity](RankWork& w, double seconds) { w.activity_s[activity] = seconds; });
     }
 }
 

@@ -97,7 +97,7 @@ Instance catalog_instance(const std::string& name, const Catalog& catalog = Cata
 const Fields<int>& host_fields();
 /// GPUs per host with this accelerator.
 int host_gpus(const std::string& accelerator, const Catalog& catalog = Catalog::built_in());
-/// The same of an accelerator that may be changed; 0: the catalog does not say.
+/// The same for an accelerator that may be changed; 0: the catalog does not say.
 int gpus_of_host(const Accelerator& accelerator, const Catalog& catalog);
 
 }  // namespace prismopt

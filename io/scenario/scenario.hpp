@@ -37,8 +37,8 @@ struct SearchSettings {
         {2048, 2}};         // rung 1, 2, ...; equal steps, growing fleets. The last: p99 limits of 1e5 plans
     Rung confirm{2048, 4};  // of the front, on an independent random stream
     double confidence = 0.95;  // simultaneous, of the exclusions of the whole study
-    int part = 1;              // of the space, searched by this job
-    int parts = 1;
+    int space_part = 1;        // of the space, searched by this job
+    int space_parts = 1;
     int replicas_simulated = 4;        // data-parallel replicas simulated in full per draw
     DollarsPerSecond gpu_price_limit;  // more expensive hardware variants are excluded; zero: no limit
     std::string runnable_by;           // the trainer whose plans are searched; empty: all plans
@@ -83,7 +83,7 @@ struct Scenario : Job {
     std::string older_keys;  // warnings about deprecated keys; empty: none
     std::string units;       // warnings about quantities that are easily written in another unit; empty: none
     Numerics numerics;       // what number formats do to learning
-    LocalUpdatesPrice local_updates;   // what training apart between two exchanges costs
+    LocalUpdatesPrice local_updates;   // what local updates cost
     std::optional<Learning> learning;  // what the global batch of a phase costs
     Learned learned;  // of steps measured on the cluster, and applied to its constants; empty: nothing
     Variability variability;

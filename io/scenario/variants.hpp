@@ -14,7 +14,7 @@ namespace prismopt {
 
 /// The job of one combination of choices.
 struct Variant : Job {
-    LocalUpdates local{};    // its price of training apart
+    LocalUpdates local{};    // its price of local updates
     double deviation = 1.0;  // of its precision and attention kernel: deviation_from()
     double longer = 1.0;     // the phases, than in the precision of the workload
 };

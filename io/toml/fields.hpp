@@ -289,16 +289,16 @@ public:
     }
 
 private:
-    template <class Of, class Take>
+    template <class Of, class Convert>
     Fields& plain(std::string_view key, Of of, std::string_view help, std::string example, ValueShape shape,
-                  Take take)
+                  Convert convert)
     {
         T fresh{};
         KeyInfo info{std::string(key), std::string(help), std::move(example), {std::move(shape)}};
         info.usual = usual_text(std::invoke(of, fresh), info.shapes.front());
-        return custom(std::move(info), [of, take](const Value& value, T& target, Keys) {
+        return custom(std::move(info), [of, convert](const Value& value, T& target, Keys) {
             auto& member = std::invoke(of, target);
-            member = static_cast<std::decay_t<decltype(member)>>(take(value));
+            member = static_cast<std::decay_t<decltype(member)>>(convert(value));
         });
     }
 

@@ -150,7 +150,7 @@ bool same_name(std::string_view a, std::string_view b)
 
 std::vector<std::string> nearest_names(std::string_view text, const std::vector<std::string>& candidates)
 {
-    constexpr std::size_t shortest_beginning = 3;  // less is too little to tell
+    constexpr std::size_t shortest_beginning = 3;  // less is too little to decide
     const Runs written = runs(text);
     const std::vector<Runs> words = words_of(text);
     const std::string word = folded(written);
@@ -178,8 +178,9 @@ std::vector<std::string> nearest_names(std::string_view text, const std::vector<
     if (found
             .empty()) {  // "NVIDIA H100 80GB HBM3" for "h100-sxm", "h100-pcie" and others of that letter and number
         found = select(candidates, [&](const std::string& candidate) {
-            const Runs parts = runs(candidate);
-            return parts.size() > 2 && has_in_order(written, {{parts[0], parts[1]}});
+            const Runs runs_of_candidate = runs(candidate);
+            return runs_of_candidate.size() > 2 &&
+                   has_in_order(written, {{runs_of_candidate[0], runs_of_candidate[1]}});
         });
     }
     constexpr std::size_t most = 6;

@@ -121,7 +121,7 @@ std::string calibration_json(const Calibration& c, const std::vector<double>& co
         json["kinds"].push_back(kind);
     }
     json["slow"] = Json::array();
-    for (const SlowPart& slow : c.slow) {
+    for (const SlowUnit& slow : c.slow) {
         json["slow"].push_back({{"name", slow.name}, {"excess", slow.excess}, {"p", slow.probability}});
     }
     json["slow_shares"] = rows(c.slow_shares);

@@ -59,17 +59,18 @@ struct FamilyText {
     std::string operator()(const Mixture& f) const
     {
         std::string text = "family = \"mixture\", parts = [";
-        for (std::size_t i = 0; i < f.parts.size(); ++i) {
-            const MixtureComponent& part = f.parts[i];
-            text += fmt::format("{}{{ weight = {:.9g}, at = {:.6g}, {} }}", i == 0 ? "" : ", ", part.weight,
-                                part.at, std::visit(*this, part.family));
+        for (std::size_t i = 0; i < f.components.size(); ++i) {
+            const MixtureComponent& component = f.components[i];
+            text += fmt::format("{}{{ weight = {:.9g}, at = {:.6g}, {} }}", i == 0 ? "" : ", ",
+                                component.weight, component.at, std::visit(*this, component.family));
         }
         return text + "]";
     }
     std::string operator()(const ParetoTail& f) const
     {
-        const std::string core =
-            f.core.parts.size() == 1 ? std::visit(*this, f.core.parts.front().family) : (*this)(f.core);
+        const std::string core = f.core.components.size() == 1
+                                     ? std::visit(*this, f.core.components.front().family)
+                                     : (*this)(f.core);
         return fmt::format(
             "family = \"pareto-tail\", core = {{ {} }}, tail_probability = {:.6g}, shape = {:.6g}, "
             "tail_scale = {:.6g}",
@@ -216,7 +217,7 @@ std::string variability_toml(const Calibration& c, const std::string& profile)
     if (!c.communication.empty()) {
         text += component_lines(c.communication, "transfers and collectives");
     }
-    for (const SlowPart& slow : c.slow) {
+    for (const SlowUnit& slow : c.slow) {
         text += fmt::format("# Slow: {} takes {} longer than its peers' median{}\n", quoted(slow.name),
                             relative_text(slow.excess),
                             slow.probability > 0.0 ? fmt::format(" (p = {:.1g})", slow.probability) : "");
@@ -245,24 +246,24 @@ std::string variability_toml(const Calibration& c, const std::string& profile)
     std::string residual;
     for (const CalibratedDistribution& distribution : c.distributions) {
         const bool inner = distribution.key.starts_with("residual.");
-        std::string& part = inner ? residual : text;
+        std::string& section = inner ? residual : text;
         const std::string tried = tried_line(distribution.fit);
-        part += tried.empty() ? "" : "# KS of the families, best first: " + tried + "\n";
-        part += (inner ? distribution.key.substr(9) : distribution.key) + " = " +
-                distribution_toml(distribution.fit.distribution) + "  " + claim(distribution.fit);
-        while (part.back() == ' ') {
-            part.pop_back();
+        section += tried.empty() ? "" : "# KS of the families, best first: " + tried + "\n";
+        section += (inner ? distribution.key.substr(9) : distribution.key) + " = " +
+                   distribution_toml(distribution.fit.distribution) + "  " + claim(distribution.fit);
+        while (section.back() == ' ') {
+            section.pop_back();
         }
-        part += '\n';
+        section += '\n';
         if (distribution.key == "microbatch" && !c.microbatch_exponent.none()) {
-            part += exponents_line(c.microbatch_exponent);
+            section += exponents_line(c.microbatch_exponent);
         }
         if (distribution.key == residual_key(KernelClass::dp_collective)) {
-            part +=
+            section +=
                 "# If layers gather their parameters one by one (FSDP, ZeRO-2 and 3), this holds for those "
                 "collectives, too:\n";
-            part += fmt::format("# {} = {}\n", name(KernelClass::sharded_collective),
-                                distribution_toml(distribution.fit.distribution));
+            section += fmt::format("# {} = {}\n", name(KernelClass::sharded_collective),
+                                   distribution_toml(distribution.fit.distribution));
         }
     }
     return text + (residual.empty() ? "" : "\n[variability.residual]\n" + residual);

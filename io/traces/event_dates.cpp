@@ -65,15 +65,15 @@ bool is_day(double year, double month, double day)
 
 double seconds_of_date(std::string_view text)
 {
-    const auto part = [&](std::size_t at, std::size_t length) {
+    const auto number_at = [&](std::size_t at, std::size_t length) {
         return text.size() < at + length ? 0.0 : number_in(text.substr(at, length));
     };
     const bool dashes = text.size() >= 10 && text[4] == '-' && text[7] == '-';
     const bool clock = text.size() < 11 || (text.size() >= 19 && text[13] == ':' && text[16] == ':');
-    const double year = part(0, 4);
-    const double month = part(5, 2);
-    const double day = part(8, 2);
-    const double time = part(11, 2) * 3600.0 + part(14, 2) * 60.0 + part(17, 2);
+    const double year = number_at(0, 4);
+    const double month = number_at(5, 2);
+    const double day = number_at(8, 2);
+    const double time = number_at(11, 2) * 3600.0 + number_at(14, 2) * 60.0 + number_at(17, 2);
     if (!dashes || !clock || !is_day(year, month, day) || !(time >= 0.0)) {
         return no_date;
     }
@@ -81,7 +81,7 @@ double seconds_of_date(std::string_view text)
            time;
 }
 
-bool looks_like_date(std::string_view text)
+bool may_be_date(std::string_view text)
 {
     constexpr std::string_view pattern = "0000-00-00";
     if (text.size() < pattern.size()) {

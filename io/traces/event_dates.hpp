@@ -10,7 +10,7 @@ namespace prismopt {
 /// "2024-03-01T12:30:00", with a blank instead of the T, or the date alone; since 1970.
 double seconds_of_date(std::string_view text);
 /// "2024-02-31": meant as a date, whether there is such a day or not.
-bool looks_like_date(std::string_view text);
+bool may_be_date(std::string_view text);
 /// "01/25/2004 13:40" or "1/25/04 13:40", month first; since 1970. Years below 70 are of this century.
 double seconds_of_us_date(std::string_view text);
 

@@ -45,7 +45,7 @@ void add_rows(const TomlFile& file, KernelNames& names)
         row.at("source", R"(source = "where these names come from")").text("...");
         for (const Value& pattern : row.at("names", R"(names = ["my_gemm"])").list(R"(["my_gemm"])")) {
             names.push_back(kernel_name(pattern.text("my_gemm"), kernel, role));
-            if (names.back().parts.empty()) {
+            if (names.back().fragments.empty()) {
                 pattern.fail({"matches every name", "it has no letters beside *",
                               R"(write a part of the name, such as "my_gemm")"});
             }

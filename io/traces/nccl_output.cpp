@@ -76,7 +76,7 @@ public:
         widest_ = 0.0;
     }
     bool any() const { return any_; }
-    std::vector<CollectiveTable> take() { return std::move(tables_); }
+    std::vector<CollectiveTable> release() { return std::move(tables_); }
 
 private:
     void forget_ranks()
@@ -200,7 +200,7 @@ std::vector<CollectiveTable> read_nccl_tables(TraceStream& stream, const std::st
     for (const std::string& label : labels) {
         NcclOutput& output = outputs.at(label);
         output.finish();
-        for (CollectiveTable& table : output.take()) {
+        for (CollectiveTable& table : output.release()) {
             tables.push_back(std::move(table));
         }
     }

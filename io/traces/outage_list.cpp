@@ -134,7 +134,7 @@ private:
 
     static bool is_meant_as_date(std::string_view text)
     {
-        return looks_like_date(text) || std::count(text.begin(), text.end(), '/') == 2;
+        return may_be_date(text) || std::count(text.begin(), text.end(), '/') == 2;
     }
 
     static double time(const TableLine& line, const OutageTimeColumn& column)

@@ -34,7 +34,7 @@ std::vector<std::string> plain_words(const std::string& line)
         std::size_t end = std::min(line.find_first_of(between, at), line.size());
         const std::string word = line.substr(at, end - at);
         const bool clock = word.size() >= 8 && word[2] == ':' && word[5] == ':';
-        if (clock && !words.empty() && looks_like_date(words.back()) && words.back().size() == date_length) {
+        if (clock && !words.empty() && may_be_date(words.back()) && words.back().size() == date_length) {
             words.back() += " " + word;  // a date with a blank before its time
         } else {
             end = words.size() + 1 == fields ? line.find_last_not_of(between) + 1 : end;
@@ -88,7 +88,7 @@ public:
     double seconds(const XidMessage& message)
     {
         const std::string_view date = last_word(message.time);
-        if (looks_like_date(date)) {
+        if (may_be_date(date)) {
             return seconds_of_date(date);
         }
         constexpr std::size_t syslog_length = 15;
@@ -128,7 +128,7 @@ bool is_plain_outage_list(std::string_view beginning)
     for (std::string line; std::getline(lines, line);) {
         const std::vector<std::string> words = plain_words(line);
         if (!words.empty() && words.front().front() != '#') {
-            return words.size() > 1 && looks_like_date(words[1]);
+            return words.size() > 1 && may_be_date(words[1]);
         }
     }
     return false;
@@ -145,7 +145,7 @@ void read_plain_outage_list(TraceStream& stream, const std::string& path, Outage
         if (!std::isfinite(start_s)) {
             refuse_outage_date(path, number, words.size() > 1 ? words[1] : line);
         }
-        const bool ends = words.size() > 2 && looks_like_date(words[2]);
+        const bool ends = words.size() > 2 && may_be_date(words[2]);
         const double end_s = ends ? seconds_of_date(words[2]) : not_known;
         if (ends && !std::isfinite(end_s)) {
             refuse_outage_date(path, number, words[2]);

@@ -41,8 +41,9 @@ template <class Phrases>
 bool any_of(const std::vector<std::string>& words, const Phrases& phrases)
 {
     return std::any_of(phrases.begin(), phrases.end(), [&](const char* phrase) {
-        const std::vector<std::string> parts = letter_words(phrase);
-        return std::search(words.begin(), words.end(), parts.begin(), parts.end()) != words.end();
+        const std::vector<std::string> phrase_words = letter_words(phrase);
+        return std::search(words.begin(), words.end(), phrase_words.begin(), phrase_words.end()) !=
+               words.end();
     });
 }
 

@@ -41,7 +41,7 @@ std::vector<int> columns_around_nodes(const std::vector<std::string>& header)
 int latency_column(const std::vector<std::string>& header) { return column(header, {"lat_us", "time_us"}); }
 int size_column(const std::vector<std::string>& header) { return column(header, {"bytes", "size"}); }
 
-/// A column that the kind of the table was told by: a first look does not part names as the reader of the table does.
+/// A column that the kind of the table was recognised by: a first look does not part names as the reader of the table does.
 int present(int place, const std::string& path, const char* name, const std::vector<std::string>& header)
 {
     if (place < 0) {
@@ -52,7 +52,7 @@ int present(int place, const std::string& path, const char* name, const std::vec
     return place;
 }
 
-/// Above zero, or negative, which is told.
+/// Above zero, or negative, which is reported.
 double measured_in(const TableLine& line, int place, const std::string& path, const char* name)
 {
     const std::string_view field = line.fields[static_cast<std::size_t>(place)];

@@ -18,7 +18,7 @@ struct TraceFiles {
     Trace trace;
     std::vector<std::string> notes;  // on what limits the use of the trace
     std::vector<Outage> outages;
-    std::vector<Fault> excluded_events;  // of lists of outages: events that are no failures
+    std::vector<Fault> excluded_events;  // of lists of outages: events that are not failures
     std::string outage_source;
     std::vector<GpuRun> gpu_runs;
     std::string gpu_source;

@@ -68,7 +68,7 @@ private:
             fmt::format("{}: {} after {} bytes of content; copy the file again", path_, what, delivered_));
     }
 
-    /// Reads on, behind what is left to take.
+    /// Reads on, behind the bytes not yet consumed.
     void refill()
     {
         if (state_.avail_in > 0) {
@@ -133,7 +133,7 @@ private:
     const std::string path_;
     const std::unique_ptr<std::FILE, Close> file_;
     std::vector<unsigned char> packed_;
-    z_stream state_{};  // its input is what is left of packed_
+    z_stream state_{};  // its input is the remainder of packed_
     bool is_gzip_ = false;
     bool ended_ = false;
     std::size_t delivered_ = 0;

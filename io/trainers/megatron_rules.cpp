@@ -18,10 +18,10 @@ bool pipelined(const ParallelPlan& plan) { return plan.pp > 1; }
 int expert_replicas(const PlannedPhase& of)
 {
     const ParallelPlan& plan = of.plan;
-    return of.job.workload.mixture() ? plan.gpus() / (plan.etp * plan.ep * plan.pp) : plan.dp * plan.cp;
+    return of.job.workload.is_moe() ? plan.gpus() / (plan.etp * plan.ep * plan.pp) : plan.dp * plan.cp;
 }
 
-/// GPUs of a node are alike, so that there the order of ranks makes no difference.
+/// GPUs of a node are equivalent, so that there the order of ranks makes no difference.
 bool order_matters(const PlannedPhase& of)
 {
     return of.plan.order == PlacementOrder::tp_pp_dp && pipelined(of.plan) && of.plan.dp > 1 &&
@@ -260,7 +260,7 @@ bool drops_tokens(const Workload& workload)
 
 std::string dispatcher(const PlannedPhase& of)
 {
-    return of.job.workload.mixture() && drops_tokens(of.job.workload) && uses_deepep(of.plan, of.job.cluster)
+    return of.job.workload.is_moe() && drops_tokens(of.job.workload) && uses_deepep(of.plan, of.job.cluster)
                ? fmt::format(
                      "{}, whose dispatcher cannot drop tokens, but the experts have a capacity; remove the "
                      "capacity, or search "
@@ -425,17 +425,17 @@ HeadCounts head_counts(const Workload& w)
 std::string head_exchange(const PlannedPhase& of)
 {
     const ParallelPlan& plan = of.plan;
-    const int parts = plan.tp * plan.head_gpus();
+    const int divisor = plan.tp * plan.head_gpus();
     const HeadCounts heads = head_counts(of.job.workload);
     if (plan.head_gpus() == 1) {
         return "";
     }
-    if (heads.keys % parts != 0) {
+    if (heads.keys % divisor != 0) {
         return fmt::format(
             "its all-to-all does not replicate key/value heads, and tp*ulysses = {} does not divide {}; "
             "search ulysses of at "
             "most {}",
-            parts, heads.keys, std::max(1, heads.keys / plan.tp));
+            divisor, heads.keys, std::max(1, heads.keys / plan.tp));
     }
     return of.phase.sequence % (2 * plan.cp) == 0
                ? ""
@@ -561,7 +561,7 @@ std::vector<ModuleSet> megatron_module_sets(const Workload& workload)
             sets.push_back(set);
         }
     };
-    const bool experts = workload.mixture();
+    const bool experts = workload.is_moe();
     const bool latent = workload.find<LatentAttentionBlock>() != nullptr;
     add(plain_attention(workload), {Module::core_attn});
     add(workload.find<MlpBlock>() != nullptr, {Module::mlp});

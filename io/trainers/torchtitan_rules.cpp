@@ -26,7 +26,7 @@ std::string expert_tensor_parallelism(const PlannedPhase& of)
 
 std::string order(const PlannedPhase& of)
 {
-    const bool matters = of.plan.gpus() > of.job.cluster.gpus_per_node();  // GPUs of a node are alike
+    const bool matters = of.plan.gpus() > of.job.cluster.gpus_per_node();  // GPUs of a node are equivalent
     return of.plan.order == PlacementOrder::tp_pp_dp && pipelined(of.plan) && of.plan.dp > 1 && matters
                ? "its device mesh has pipeline stages outermost; search order = [\"tp-dp-pp\"]"
                : "";
@@ -85,7 +85,7 @@ std::string expert_parallelism(const PlannedPhase& of)
 {
     const ParallelPlan& plan = of.plan;
     const int most = plan.sharding == Sharding::none ? plan.cp : plan.sharding_gpus();
-    return of.job.workload.mixture() && plan.ep > 1 && (plan.ep < plan.cp || plan.ep > most)
+    return of.job.workload.is_moe() && plan.ep > 1 && (plan.ep < plan.cp || plan.ep > most)
                ? fmt::format(
                      "it needs an ep between cp and the number of GPUs that shard parameters, {} to {}, but "
                      "ep is {}; search "
@@ -96,7 +96,7 @@ std::string expert_parallelism(const PlannedPhase& of)
 
 std::string dispatcher(const PlannedPhase& of)
 {
-    if (!of.job.workload.mixture() || of.plan.ep == 1 || of.plan.dispatch == Dispatch::all_to_all) {
+    if (!of.job.workload.is_moe() || of.plan.ep == 1 || of.plan.dispatch == Dispatch::all_to_all) {
         return "";
     }
     if (of.plan.dispatch != Dispatch::of_stack) {

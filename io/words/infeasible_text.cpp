@@ -344,7 +344,7 @@ void add_derived(const Infeasible& why, Arguments& arguments)
             add("places", places_of(why));
             add("odds", odds_text(why));
             break;
-        case Conflict::task_of_no_stage: add("last_part", whole(why, FactKey::parts) - 1); break;
+        case Conflict::task_of_no_stage: add("last_part", whole(why, FactKey::network_chunks) - 1); break;
         case Conflict::task_of_no_microbatch:
             add("last_microbatch", whole(why, FactKey::microbatches) - 1);
             break;

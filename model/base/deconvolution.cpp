@@ -40,9 +40,9 @@ std::array<double, Size> shares(std::span<const double> values, double first)
     for (const double value : values) {
         const double place = std::clamp((value - first) / width, 0.0, last);
         const auto below = static_cast<std::size_t>(place);
-        const double part = place - static_cast<double>(below);
-        result[below] += each * (1.0 - part);
-        result[below + 1] += each * part;
+        const double fraction = place - static_cast<double>(below);
+        result[below] += each * (1.0 - fraction);
+        result[below + 1] += each * fraction;
     }
     return result;
 }
@@ -78,9 +78,9 @@ std::vector<double> quantiles_of(const Bins& distribution, std::size_t count)
             below += distribution[bin];
             ++bin;
         }
-        const double part =
+        const double fraction =
             distribution[bin] > 0.0 ? std::min(1.0, (wanted - below) / distribution[bin]) : 0.5;
-        result.push_back(-reach + width * (static_cast<double>(bin) + part));
+        result.push_back(-reach + width * (static_cast<double>(bin) + fraction));
     }
     return result;
 }

@@ -58,7 +58,7 @@ ClusterMean cluster_mean(std::span<const double> values, std::size_t size)
     return result;
 }
 
-bool blocks_tell(std::size_t draws, const Clusters& clusters)
+bool blocks_suffice(std::size_t draws, const Clusters& clusters)
 {
     return clusters.block > 0 && draws / clusters.block >= least_blocks;
 }
@@ -66,11 +66,11 @@ bool blocks_tell(std::size_t draws, const Clusters& clusters)
 /// By blocks where there are enough, else by fleets.
 ClusterMean closest_mean(std::span<const double> draws, const Clusters& clusters)
 {
-    return cluster_mean(draws, blocks_tell(draws.size(), clusters) ? clusters.block : clusters.size);
+    return cluster_mean(draws, blocks_suffice(draws.size(), clusters) ? clusters.block : clusters.size);
 }
 
 /// How much fewer independent draws the clusters are worth: variance of the cluster means of 1{draw <= x} over that of
-/// independent draws. Nothing where too few draws lie on one side of x to tell.
+/// independent draws. Nothing where too few draws lie on one side of x to estimate it.
 std::optional<double> measured_effect(std::span<const double> draws, std::size_t size, double x,
                                       double probability, double least_beyond)
 {
@@ -99,12 +99,12 @@ double fleet_effect(std::span<const double> draws, std::size_t size, double x, d
                                   1.0, worst);
 }
 
-/// Design effect of the blocks, or of the fleets where the blocks cannot tell: a draw beyond x for each randomisation.
+/// Design effect of the blocks, or of the fleets where the blocks are too few: a draw beyond x for each randomisation.
 double block_effect(std::span<const double> draws, const Clusters& clusters, double x, double probability,
                     double level)
 {
     const double fleets = fleet_effect(draws, clusters.size, x, probability);
-    if (!blocks_tell(draws.size(), clusters)) {
+    if (!blocks_suffice(draws.size(), clusters)) {
         return fleets;
     }
     const auto effect =

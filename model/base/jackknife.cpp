@@ -62,9 +62,9 @@ Sections sections_of(std::size_t draws, const Clusters& clusters)
 }
 
 std::vector<double> without_section(std::span<const double> draws, const Sections& sections,
-                                    std::size_t left_out)
+                                    std::size_t excluded)
 {
-    const auto first = draws.begin() + static_cast<std::ptrdiff_t>(left_out * sections.size);
+    const auto first = draws.begin() + static_cast<std::ptrdiff_t>(excluded * sections.size);
     std::vector<double> others(draws.begin(), first);
     others.insert(others.end(), first + static_cast<std::ptrdiff_t>(sections.size), draws.end());
     return others;

@@ -40,7 +40,7 @@ Sections sections_of(std::size_t draws, const Clusters& clusters);
 
 /// Returns all draws except those of one section.
 std::vector<double> without_section(std::span<const double> draws, const Sections& sections,
-                                    std::size_t left_out);
+                                    std::size_t excluded);
 
 /// Returns the pseudo-value of a section from a statistic of all draws and that of all draws but the section.
 double pseudo_value(double of_all, double of_others, std::size_t draws, const Sections& sections);

@@ -133,9 +133,9 @@ Matrix<T> product(const Matrix<T>& a, const Matrix<T>& b)
     assert(a.columns() == b.columns());
     Matrix<T> result(a.rows(), b.rows());
     const std::vector<T> panels = packed(b);
-    const std::size_t parts = (a.rows() + panel_rows - 1) / panel_rows;
-    parallel_for(static_cast<std::int64_t>(parts), [&](int, std::int64_t part) {
-        const std::size_t first = static_cast<std::size_t>(part) * panel_rows;
+    const std::size_t panel_count = (a.rows() + panel_rows - 1) / panel_rows;
+    parallel_for(static_cast<std::int64_t>(panel_count), [&](int, std::int64_t panel_index) {
+        const std::size_t first = static_cast<std::size_t>(panel_index) * panel_rows;
         multiply_rows(a, panels, first, std::min(first + panel_rows, a.rows()), result);
     });
     return result;

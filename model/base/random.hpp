@@ -102,7 +102,7 @@ public:
 
 private:
     std::uint64_t seed_ = 0;
-    Lanes<std::uint64_t> high_{};  // halves of the fleet times the first multiplier
+    Lanes<std::uint64_t> high_{};  // halves of a fleet's number times the first multiplier
     Lanes<std::uint64_t> low_{};
 };
 

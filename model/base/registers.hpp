@@ -90,17 +90,17 @@ struct Registers {
                                             Float& out)
     {
 #if defined(__GNUC__) && !defined(__clang__)
-        const auto* part = reinterpret_cast<const Float*>(entries.data());
+        const auto* vectors = reinterpret_cast<const Float*>(entries.data());
         if constexpr (Width == 16) {
-            out = __builtin_shuffle(part[0], part[1], index);
+            out = __builtin_shuffle(vectors[0], vectors[1], index);
             return;
         } else if constexpr (Width == 8) {
             const Int second = index << 28;  // bits 3 and 4 as signs
             const Int third = index << 27;
             const Float low =
-                second < 0 ? __builtin_shuffle(part[1], index) : __builtin_shuffle(part[0], index);
+                second < 0 ? __builtin_shuffle(vectors[1], index) : __builtin_shuffle(vectors[0], index);
             const Float high =
-                second < 0 ? __builtin_shuffle(part[3], index) : __builtin_shuffle(part[2], index);
+                second < 0 ? __builtin_shuffle(vectors[3], index) : __builtin_shuffle(vectors[2], index);
             out = third < 0 ? high : low;
             return;
         }
@@ -148,9 +148,9 @@ struct Registers {
     {
 #if PRISMOPT_PICKS_FEWER
         if constexpr (Width == 8) {
-            const auto* part = reinterpret_cast<const Float*>(entries.data());
+            const auto* vectors = reinterpret_cast<const Float*>(entries.data());
             const Int negative = index << 27;
-            out = negative < 0 ? __builtin_shuffle(part[3], index) : __builtin_shuffle(part[0], index);
+            out = negative < 0 ? __builtin_shuffle(vectors[3], index) : __builtin_shuffle(vectors[0], index);
             return;
         }
 #endif

@@ -85,11 +85,11 @@ Trace without_compute_of(const std::vector<std::int32_t>& workers, const Trace& 
     return result;
 }
 
-/// Whether workers are stages of replicas: some are, or microbatches tell.
-bool have_stages(const std::vector<TraceWorker>& workers, const ComputeParts& parts)
+/// Whether workers are stages of replicas: some are, or microbatches show it.
+bool have_stages(const std::vector<TraceWorker>& workers, const ComputeEffects& of_compute)
 {
     const auto is_later_stage = [](const TraceWorker& worker) { return worker.stage > 0; };
-    return !parts.slots.empty() || std::any_of(workers.begin(), workers.end(), is_later_stage);
+    return !of_compute.slots.empty() || std::any_of(workers.begin(), workers.end(), is_later_stage);
 }
 
 /// Components of kernels without microbatches: step, gpu, a GPU in a step, residual.
@@ -115,7 +115,7 @@ void add_operation_distributions(OperationDistributions found, Calibration& resu
             result);
     }
     const std::string source =
-        source_of(found.positions_alike
+        source_of(found.equal_positions
                       ? "durations over the mean of their kind and stage in a single step: an upper limit "
                         "if these operations do unequal work"
                       : "durations over the mean of their position, without the per-step component",
@@ -184,21 +184,21 @@ Calibration calibrate(const Trace& all)
     }
 
     const StepGraph graph = step_graph(trace);
-    const ComputeParts parts = compute_parts(trace, graph);
-    const bool microbatches = !parts.slots.empty();
+    const ComputeEffects of_compute = compute_effects(trace, graph);
+    const bool microbatches = !of_compute.slots.empty();
     const StepEffects steps = step_effects(trace);
     const GpuEffects gpus = microbatches ? GpuEffects{} : gpu_effects(trace);
-    const WorkerTimes times = microbatches ? WorkerTimes{parts.worker_effects, parts.worker_errors}
+    const WorkerTimes times = microbatches ? WorkerTimes{of_compute.worker_effects, of_compute.worker_errors}
                                            : WorkerTimes{gpus.effects, gpus.errors};
     const WorkerComparison workers =
-        compare_workers(times, steps, {trace.workers, have_stages(trace.workers, parts)});
+        compare_workers(times, steps, {trace.workers, have_stages(trace.workers, of_compute)});
     result.others = graph.others;
     result.slow_workers = workers.excluded;
     result.notes.insert(result.notes.end(), workers.throttling.gpus.begin(), workers.throttling.gpus.end());
 
     const bool all_count = workers.excluded.empty();
     if (microbatches) {
-        const ComputeParts usual = all_count ? parts : compute_parts(trace, graph, workers.excluded);
+        const ComputeEffects usual = all_count ? of_compute : compute_effects(trace, graph, workers.excluded);
         add_microbatch_distributions(usual, graph.steps, steady.step_s, workers, trace.kinds, result);
         add_operation_distributions(operation_distributions(trace, true), result);
     } else {
@@ -210,7 +210,7 @@ Calibration calibrate(const Trace& all)
         add_kernel_steps(usual_steps, steady.step_s, workers.throttling.steps, result);
         add_operation_distributions(operation_distributions(usual, false), result);
     }
-    const std::vector<SlowPart> stages = long_stages(trace);
+    const std::vector<SlowUnit> stages = long_stages(trace);
     result.slow.insert(result.slow.end(), stages.begin(), stages.end());
     return result;
 }
@@ -219,8 +219,8 @@ std::vector<double> composed_steps(const Trace& trace, const Calibration& calibr
 {
     const Trace used = thin_trace(trace, calibration.steps, most_operations);
     const StepGraph graph = step_graph(used);
-    const ComputeParts parts = compute_parts(used, graph, calibration.slow_workers);
-    return parts.slots.empty() ? std::vector<double>{} : predicted_steps(used, graph, parts);
+    const ComputeEffects of_compute = compute_effects(used, graph, calibration.slow_workers);
+    return of_compute.slots.empty() ? std::vector<double>{} : predicted_steps(used, graph, of_compute);
 }
 
 }  // namespace prismopt

@@ -80,7 +80,7 @@ struct Calibration {
     std::vector<FittedExponent> exponents;    // of the microbatch factor; empty: all one
     MicrobatchExponents microbatch_exponent;  // the same as [variability] has them
     std::vector<Signature> signatures;
-    std::vector<SlowPart> slow;
+    std::vector<SlowUnit> slow;
     std::vector<SlowShare> slow_shares;
     // of the trace: named above, and excluded from everything but "gpu"; ascending
     std::vector<std::int32_t> slow_workers;

@@ -87,22 +87,23 @@ WorkerComparison compare_workers(const WorkerTimes& times, const StepEffects& st
     return result;
 }
 
-void add_microbatch_distributions(const ComputeParts& parts, const std::vector<std::int32_t>& steps,
+void add_microbatch_distributions(const ComputeEffects& of_compute, const std::vector<std::int32_t>& steps,
                                   double step_s, const WorkerComparison& workers,
                                   const std::vector<OpKind>& kinds, Calibration& result)
 {
-    const Component& step = parts.components[0];
-    const Component& gpu = parts.components[1];
-    const Component& stage = parts.components[2];
-    const Component& microbatch = parts.components[3];
-    const Component& residual = parts.components[4];
-    result.components = parts.components;
-    result.drift = fit_drift(parts.step_means, steps, step_s);
+    const Component& step = of_compute.components[0];
+    const Component& gpu = of_compute.components[1];
+    const Component& stage = of_compute.components[2];
+    const Component& microbatch = of_compute.components[3];
+    const Component& residual = of_compute.components[4];
+    result.components = of_compute.components;
+    result.drift = fit_drift(of_compute.step_means, steps, step_s);
     // With the drift, as a step's quantiles need; over a run all but the drift's part averages out.
     add_component(
         {"common_compute", "steps"}, step,
         [&] {
-            const std::vector<double> factors = exponentials(with_variance(parts.step_means, step.variance));
+            const std::vector<double> factors =
+                exponentials(with_variance(of_compute.step_means, step.variance));
             return fit_distribution(factors, source_of("compute time of a step over its mean", result));
         },
         result);
@@ -112,7 +113,7 @@ void add_microbatch_distributions(const ComputeParts& parts, const std::vector<s
             {"gpu", "workers"}, gpu,
             [&] {
                 const std::vector<double> effects =
-                    with_variance(finite_ones(parts.worker_effects), gpu.variance);
+                    with_variance(finite_ones(of_compute.worker_effects), gpu.variance);
                 return fit_distribution(exponentials(effects), from_stage);
             },
             result);
@@ -125,18 +126,19 @@ void add_microbatch_distributions(const ComputeParts& parts, const std::vector<s
     add_component(
         {"microbatch", "microbatches"}, microbatch,
         [&] {
-            return fit_distribution(exponentials(parts.microbatch_effects),
+            return fit_distribution(exponentials(of_compute.microbatch_effects),
                                     source_of("compute time of a microbatch", result));
         },
         result);
-    result.exponents = fitted_exponents(parts.exponents, kinds);
+    result.exponents = fitted_exponents(of_compute.exponents, kinds);
     result.microbatch_exponent = exponents_by_pass(result.exponents);
     if (!residual.unknown.empty()) {
         result.left.push_back({"operation", residual.unknown});
         return;
     }
     const std::string from_operations = source_of("residual of a forward or backward operation", result);
-    add_distribution(result, {"operation", fit_distribution(exponentials(parts.residuals), from_operations)});
+    add_distribution(result,
+                     {"operation", fit_distribution(exponentials(of_compute.residuals), from_operations)});
     result.left.push_back(
         {"residual.gemm", "the trace has one duration per operation, not per kernel; see operation"});
 }
@@ -150,7 +152,7 @@ void add_kernel_gpus(const GpuEffects& gpus, const WorkerComparison& workers, Ca
     if (add_slow_gpus(workers.peers, workers.named, source, result)) {
         return;
     }
-    constexpr std::size_t least = 4;  // fewer equal ones say little of others
+    constexpr std::size_t least = 4;  // fewer equal ones carry little information about others
     const std::vector<double> logs = finite_ones(gpus.effects);
     if (gpus.component.present) {
         const std::vector<double> factors = exponentials(with_variance(logs, gpus.component.variance));

@@ -23,7 +23,7 @@ WorkerComparison compare_workers(const WorkerTimes& times, const StepEffects& st
                                  const NamedWorkers& named);
 
 /// Adds the distributions of compute of a trace with microbatches.
-void add_microbatch_distributions(const ComputeParts& parts, const std::vector<std::int32_t>& steps,
+void add_microbatch_distributions(const ComputeEffects& of_compute, const std::vector<std::int32_t>& steps,
                                   double step_s, const WorkerComparison& workers,
                                   const std::vector<OpKind>& kinds, Calibration& result);
 

@@ -24,7 +24,7 @@ namespace {
 /// A GPU's runs of one benchmark.
 struct Gpu {
     std::string name;
-    std::string node;  // empty: not told
+    std::string node;  // empty: not known
     std::vector<double> seconds;
     double log_median = 0.0;  // over the median of all GPUs
     double error = 0.0;
@@ -70,7 +70,7 @@ using Nodes = std::map<std::string, std::vector<std::size_t>>;
 
 /// Probability that nodes without a spread of their own differ as much. Kruskal and Wallis, J. Am. Stat. Assoc. 47 (1952)
 /// 583-621: on ranks, so that one broken GPU does not hide nodes, nor pass for one.
-double alike(const Nodes& nodes, const std::vector<double>& values)
+double probability_of_equal_nodes(const Nodes& nodes, const std::vector<double>& values)
 {
     std::vector<double> rising;
     for (const auto& [node, members] : nodes) {
@@ -147,11 +147,11 @@ double median_deviation(std::size_t values)
     return std::sqrt(of_many / (static_cast<double>(values) + more));
 }
 
-std::vector<double> without(const std::vector<double>& values, const std::vector<Outlier>& left_out)
+std::vector<double> without(const std::vector<double>& values, const std::vector<Outlier>& excluded)
 {
     std::vector<double> result;
     for (std::size_t i = 0; i < values.size(); ++i) {
-        if (std::none_of(left_out.begin(), left_out.end(), [i](const Outlier& o) { return o.index == i; })) {
+        if (std::none_of(excluded.begin(), excluded.end(), [i](const Outlier& o) { return o.index == i; })) {
             result.push_back(values[i]);
         }
     }
@@ -159,47 +159,48 @@ std::vector<double> without(const std::vector<double>& values, const std::vector
 }
 
 /// Splits the GPUs' effects into nodes' and their own, where nodes differ.
-class NodeParts {
+class NodeEffects {
 public:
-    explicit NodeParts(const std::vector<Gpu>& gpus)
+    explicit NodeEffects(const std::vector<Gpu>& gpus)
     {
-        std::vector<double> apart;  // successive runs of a GPU, from each other
+        std::vector<double> ratios;  // successive runs of a GPU, from each other
         for (std::size_t i = 0; i < gpus.size(); ++i) {
             own_.push_back(gpus[i].log_median);
             const std::vector<double>& seconds = gpus[i].seconds;
             for (std::size_t run = 1; run < seconds.size(); ++run) {
-                apart.push_back(std::abs(std::log(seconds[run] / seconds[run - 1])));
+                ratios.push_back(std::abs(std::log(seconds[run] / seconds[run - 1])));
             }
             if (!gpus[i].node.empty()) {
                 nodes_[gpus[i].node].push_back(i);
             }
         }
         // Runs that went wrong move no median: its error is that of the bulk of runs.
-        const double of_run = apart.empty() ? 0.0 : 1.4826 * median_of(apart) / std::numbers::sqrt2;
+        const double of_run = ratios.empty() ? 0.0 : 1.4826 * median_of(ratios) / std::numbers::sqrt2;
         for (const Gpu& gpu : gpus) {
             median_errors_.push_back(of_run * median_deviation(gpu.seconds.size()));
-            errors_.push_back(std::max(gpu.error, median_errors_.back()));  // few runs may be alike by chance
+            errors_.push_back(std::max(gpu.error, median_errors_.back()));  // few runs may be equal by chance
         }
         for (auto node = nodes_.begin(); node != nodes_.end();) {
             node = node->second.size() < 2 ? nodes_.erase(node)
                                            : std::next(node);  // of one GPU nobody knows whose the effect is
         }
         constexpr double level = 0.01;
-        apart_ = alike(nodes_, own_) < level || slow_together(nodes_, outliers(own_, errors_)) < level;
-        if (apart_) {
+        nodes_differ_ = probability_of_equal_nodes(nodes_, own_) < level ||
+                        slow_together(nodes_, outliers(own_, errors_)) < level;
+        if (nodes_differ_) {
             split();
         }
     }
 
-    bool apart() const { return apart_; }
+    bool nodes_differ() const { return nodes_differ_; }
     /// Whether a spread between nodes would have shown.
-    bool told() const
+    bool separates_nodes() const
     {
         constexpr std::size_t least = 10;
         return nodes_.size() >= least;
     }
     const std::vector<double>& own() const { return own_; }
-    const std::vector<double>& gpu_effects() const { return apart_ ? gpu_effects_ : own_; }
+    const std::vector<double>& gpu_effects() const { return nodes_differ_ ? gpu_effects_ : own_; }
     const std::vector<double>& node_effects() const { return node_effects_; }
     std::vector<Outlier> slow_gpus() const { return outliers(own_, errors_); }
     std::vector<Outlier> fast_gpus() const
@@ -214,12 +215,12 @@ public:
     {
         const std::vector<double> gpus = without(gpu_effects(), slow_gpus());
         const std::vector<double> errors = without(median_errors_, slow_gpus());
-        const double draws = apart_ ? gpu_freedom_ + 1.0 : static_cast<double>(gpus.size());
+        const double draws = nodes_differ_ ? gpu_freedom_ + 1.0 : static_cast<double>(gpus.size());
         std::vector<Component> result;
         if (gpus.size() > 1) {
             result.push_back(spread_of_effects("gpu", gpus, errors, static_cast<double>(gpus.size()), draws));
         }
-        if (apart_) {
+        if (nodes_differ_) {
             const std::vector<double> nodes = without(node_means_, slow_nodes_);
             result.push_back(spread_of_effects("node", nodes, without(node_errors_, slow_nodes_),
                                                gpu_freedom_, static_cast<double>(nodes.size())));
@@ -235,7 +236,7 @@ public:
 private:
     void split()
     {
-        // A slow GPU is left out of its node's mean, and is then taken relative to it. It is recognised by its difference from the
+        // A slow GPU is excluded from its node's mean, and is then taken relative to it. It is recognised by its difference from the
         // median of the others, which is nearly normal; the median of few GPUs that it is one of is often its own value.
         std::vector<double> within = own_;
         for (const auto& [node, members] : nodes_) {
@@ -299,16 +300,16 @@ private:
     Nodes nodes_;
     std::vector<double> own_, errors_;  // by GPU: of all, or of the node where nodes are apart
     std::vector<double> median_errors_;
-    bool apart_ = false;
+    bool nodes_differ_ = false;
     std::vector<double> gpu_effects_, node_effects_, node_means_, node_errors_;
     std::vector<Outlier> slow_nodes_;
     double gpu_freedom_ = 0.0;  // of the usual GPUs about the means of their nodes
 };
 
-std::string percent(double part)
+std::string percent(double ratio)
 {
     char text[32];
-    std::snprintf(text, sizeof text, "%.3g %%", 100.0 * part);
+    std::snprintf(text, sizeof text, "%.3g %%", 100.0 * ratio);
     return text;
 }
 
@@ -371,23 +372,23 @@ Calibration calibrate_gpu_runs(const std::vector<GpuRun>& runs, const std::strin
         std::max_element(benchmarks.begin(), benchmarks.end(),
                          [](const auto& a, const auto& b) { return a.second.size() < b.second.size(); });
     const std::vector<Gpu>& gpus = widest->second;
-    const NodeParts parts(gpus);
+    const NodeEffects of_nodes(gpus);
     const std::string from =
         "; prismopt calibrate, " + source + (widest->first.empty() ? "" : ", " + widest->first);
     const std::string of = widest->first.empty() ? "" : ", " + widest->first;
-    const std::string over = parts.apart() ? "medians of the GPUs over the mean of their node"
-                                           : "medians of the GPUs over their median";
-    add_distribution_of(result, "gpu", parts.gpu_effects(), parts.slow_gpus(), over + from);
-    if (parts.apart()) {
-        add_distribution_of(result, "node", parts.node_effects(), parts.slow_nodes(),
+    const std::string over = of_nodes.nodes_differ() ? "medians of the GPUs over the mean of their node"
+                                                     : "medians of the GPUs over their median";
+    add_distribution_of(result, "gpu", of_nodes.gpu_effects(), of_nodes.slow_gpus(), over + from);
+    if (of_nodes.nodes_differ()) {
+        add_distribution_of(result, "node", of_nodes.node_effects(), of_nodes.slow_nodes(),
                             "nodes over their median" + from);
-    } else if (parts.told()) {
+    } else if (of_nodes.separates_nodes()) {
         result.distributions.push_back(
             {"node",
              constant_distribution(
                  "no significant differences between nodes; gpu includes the remaining ones" + from)});
     }
-    result.components = parts.components();
+    result.components = of_nodes.components();
     std::vector<double> rests;
     for (const Gpu& gpu : gpus) {
         const double median = median_of(gpu.seconds);
@@ -404,18 +405,19 @@ Calibration calibrate_gpu_runs(const std::vector<GpuRun>& runs, const std::strin
                                "their GPU, runs vary by " +
                                    percent(std::sqrt(variance_of(rests))) + from});
     }
-    for (const Outlier& outlier : parts.slow_gpus()) {
+    for (const Outlier& outlier : of_nodes.slow_gpus()) {
         result.slow.push_back(
-            {gpus[outlier.index].name + of, std::expm1(parts.own()[outlier.index]), outlier.probability});
+            {gpus[outlier.index].name + of, std::expm1(of_nodes.own()[outlier.index]), outlier.probability});
     }
-    for (const Outlier& outlier : parts.slow_nodes()) {
-        result.slow.push_back({"node " + parts.node_name(outlier.index) + of,
-                               std::expm1(parts.node_mean(outlier.index)), outlier.probability});
+    for (const Outlier& outlier : of_nodes.slow_nodes()) {
+        result.slow.push_back({"node " + of_nodes.node_name(outlier.index) + of,
+                               std::expm1(of_nodes.node_mean(outlier.index)), outlier.probability});
     }
-    if (const std::vector<Outlier> fast = parts.fast_gpus(); !fast.empty()) {
+    if (const std::vector<Outlier> fast = of_nodes.fast_gpus(); !fast.empty()) {
         const std::size_t first = fast.front().index;
-        result.notes.emplace_back(FastNote{
-            .gpu = gpus[first].name + of, .less = -std::expm1(parts.own()[first]), .more = fast.size() - 1});
+        result.notes.emplace_back(FastNote{.gpu = gpus[first].name + of,
+                                           .less = -std::expm1(of_nodes.own()[first]),
+                                           .more = fast.size() - 1});
     }
     for (const auto& [name, members] : benchmarks) {
         Signature signature{name.empty() ? "runs" : name, 0.0, {}};

@@ -14,11 +14,11 @@ namespace {
 
 using Series = std::map<std::string, std::vector<double>>;
 
-constexpr std::size_t least_times = 5;  // of a series; fewer say nothing of a spread
+constexpr std::size_t least_times = 5;  // of a series; fewer carry no information about a spread
 
 /// `kind`: the member that must be equal for times to compare.
 template <class Row>
-void leave_out(std::vector<Row>& rows, std::string Row::*kind, std::vector<Fault>& faults)
+void exclude(std::vector<Row>& rows, std::string Row::*kind, std::vector<Fault>& faults)
 {
     Series series;
     for (const Row& row : rows) {
@@ -86,7 +86,7 @@ std::vector<RareTimes> rare_times(const std::vector<CollectiveRun>& times)
 }
 
 /// Likeliest exponent of a Poisson process with rate ~ members^exponent, without those of one series.
-double likeliest_growth(const std::vector<RareTimes>& series, std::size_t left_out)
+double likeliest_growth(const std::vector<RareTimes>& series, std::size_t excluded)
 {
     double low = -3.0;
     double high = 4.0;
@@ -97,7 +97,7 @@ double likeliest_growth(const std::vector<RareTimes>& series, std::size_t left_o
         double weight = 0.0;
         double weighted_logs = 0.0;
         for (std::size_t s = 0; s < series.size(); ++s) {
-            if (s != left_out) {
+            if (s != excluded) {
                 const double log = std::log(series[s].members);
                 const double expected = series[s].count * std::exp(exponent * log);
                 rare += series[s].rare;
@@ -183,13 +183,13 @@ TailGrowth tail_growth(const std::vector<CollectiveRun>& times)
     return growth;
 }
 
-void leave_out_absurd(std::vector<GpuRun>& runs, std::vector<Fault>& faults)
+void exclude_absurd(std::vector<GpuRun>& runs, std::vector<Fault>& faults)
 {
-    leave_out(runs, &GpuRun::benchmark, faults);
+    exclude(runs, &GpuRun::benchmark, faults);
 }
-void leave_out_absurd(std::vector<CollectiveRun>& times, std::vector<Fault>& faults)
+void exclude_absurd(std::vector<CollectiveRun>& times, std::vector<Fault>& faults)
 {
-    leave_out(times, &CollectiveRun::series, faults);
+    exclude(times, &CollectiveRun::series, faults);
 }
 
 Calibration calibrate_collectives(const std::vector<CollectiveRun>& times, const std::string& source,

@@ -51,7 +51,7 @@ struct CollectiveRun {
     double seconds = 0.0;
     int iterations = 1;      // number of iterations that the time is the mean of
     std::uint32_t line = 0;  // of the file
-    double members = 0.0;    // nodes or ranks, as the file counts them; zero: not told
+    double members = 0.0;    // nodes or ranks, as the file counts them; zero: not known
 };
 
 /// Law by which rare long times of collectives grow with their members: a share of times beyond a limit in proportion to
@@ -63,14 +63,14 @@ struct TailGrowth {
     double members = 0.0;   // for which the distribution of all times holds
     bool measured = false;  // with several numbers of members; otherwise what is believed before
 };
-/// Estimates the law by Poisson regression of the times beyond a limit, each over the median of its series: the limit that a hundredth
+/// Estimates the distribution by Poisson regression of the times beyond a limit, each over the median of its series: the limit that a hundredth
 /// of all exceed, or six robust deviations above the median if that is more; errors by the jackknife over series. Before the measurement, the exponent is 0.5 +- 0.5. docs/methods/calibration.md.
 TailGrowth tail_growth(const std::vector<CollectiveRun>& times);
 
 /// Removes and counts times longer than credible for their benchmark or series: 100 times its median, and 10 times the longest
 /// median of those with five times.
-void leave_out_absurd(std::vector<GpuRun>& runs, std::vector<Fault>& faults);
-void leave_out_absurd(std::vector<CollectiveRun>& times, std::vector<Fault>& faults);
+void exclude_absurd(std::vector<GpuRun>& runs, std::vector<Fault>& faults);
+void exclude_absurd(std::vector<CollectiveRun>& times, std::vector<Fault>& faults);
 
 /// Calibrates "residual.dp_collective", and tp_collective or p2p for series that op_kind() recognises as such (all-to-all,
 /// sendrecv): times over the median of their series, all series with at least five times together; a narrower class if

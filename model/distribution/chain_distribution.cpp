@@ -28,12 +28,12 @@ Meeting end_of(const PassCost& pass, std::size_t segment)
 double sum_of_deviations(const PassCost& pass, const ResidualDistributions& residual,
                          const BarrierWidths& widths)
 {
-    const std::array<bool, 3> meet{widths.tensor > 1, widths.tensor * widths.context > 1,
-                                   widths.tensor * widths.context * widths.experts > 1};
+    const std::array<bool, 3> synchronises{widths.tensor > 1, widths.tensor * widths.context > 1,
+                                           widths.tensor * widths.context * widths.experts > 1};
     std::vector<double> variances{0.0};
     for (std::size_t i = 0; i < pass.segments.size(); ++i) {
         variances.back() += variance_of(pass.segments[i], residual);
-        if (meet[static_cast<std::size_t>(end_of(pass, i))]) {
+        if (synchronises[static_cast<std::size_t>(end_of(pass, i))]) {
             variances.push_back(0.0);
         }
     }
@@ -106,20 +106,21 @@ SurplusTime surplus_of(const PassCost& cost)
 
 }  // namespace
 
-double segment_cv(const PartCost& part, const ResidualDistributions& residual, const BarrierWidths& widths)
+double segment_cv(const LayerCost& layer_cost, const ResidualDistributions& residual,
+                  const BarrierWidths& widths)
 {
     double deviations = 0.0;
-    for (const PassCost* pass : {&part.forward, &part.backward}) {
+    for (const PassCost* pass : {&layer_cost.forward, &layer_cost.backward}) {
         deviations += sum_of_deviations(*pass, residual, widths);
     }
-    const double compute_s = part.forward.compute_s + part.backward.compute_s;
+    const double compute_s = layer_cost.forward.compute_s + layer_cost.backward.compute_s;
     return compute_s > 0.0 ? deviations / compute_s : 0.0;
 }
 
 const ComposedPass& ChainDistributions::compose(const ChunkPass& pass, const BarrierWidths& widths)
 {
     PassKey key{{}, widths};
-    pass.for_parts([&key](int count, const PassCost& cost) { key.first.emplace_back(&cost, count); });
+    pass.for_each_pass([&key](int count, const PassCost& cost) { key.first.emplace_back(&cost, count); });
     const auto found = passes_.find(key);
     if (found != passes_.end()) {
         return found->second;
@@ -127,10 +128,10 @@ const ComposedPass& ChainDistributions::compose(const ChunkPass& pass, const Bar
     std::vector<GridDistribution> compute;
     std::vector<GridDistribution> communication;
     SurplusTime surplus;
-    pass.for_parts([&](int count, const PassCost& cost) {
+    pass.for_each_pass([&](int count, const PassCost& cost) {
         const SurplusTime own = surplus_of(cost);
         surplus = {surplus.seconds + count * own.seconds, std::max(surplus.most, own.most)};
-        PartDistributions& distributions = part(cost, widths);
+        PassDistributions& distributions = distributions_of(cost, widths);
         add_repetitions(distributions.compute, count, compute);
         add_repetitions(distributions.communication, count, communication);
     });
@@ -183,13 +184,13 @@ ComposedDuration ChainDistributions::composed(const GridDistribution& sum)
     return {sum.mean, cv, *known};
 }
 
-ChainDistributions::PartDistributions& ChainDistributions::part(const PassCost& cost,
-                                                                const BarrierWidths& widths)
+ChainDistributions::PassDistributions& ChainDistributions::distributions_of(const PassCost& cost,
+                                                                            const BarrierWidths& widths)
 {
     BarrierWidths inside = widths;
     inside.pass = 1;
-    const auto [at, missing] = parts_.try_emplace(std::make_tuple(&cost, inside));
-    PartDistributions& distributions = at->second;
+    const auto [at, missing] = by_pass_.try_emplace(std::make_tuple(&cost, inside));
+    PassDistributions& distributions = at->second;
     if (missing) {
         const GridDistribution own = with_surplus(sum_of(between_barriers(cost, widths)), surplus_of(cost),
                                                   1.0 - imbalance_.correlation, 1);
@@ -207,12 +208,12 @@ bool ChainDistributions::varies_by_load(const PassCost& cost) const
 double ChainDistributions::mean_compute(const ChunkPass& pass, const BarrierWidths& widths)
 {
     bool by_kernels = operation_.cv() == 0.0 && widths.layer == 1 && widths.pass == 1;
-    pass.for_parts([&](int, const PassCost& cost) { by_kernels = by_kernels && !varies_by_load(cost); });
+    pass.for_each_pass([&](int, const PassCost& cost) { by_kernels = by_kernels && !varies_by_load(cost); });
     if (!by_kernels) {
         return compose(pass, widths).compute.mean_s;
     }
     double mean = 0.0;
-    pass.for_parts([&](int count, const PassCost& cost) {
+    pass.for_each_pass([&](int count, const PassCost& cost) {
         const auto [at, missing] = means_.try_emplace(std::make_tuple(&cost, widths), 0.0);
         if (missing) {
             at->second = mean_of_kernels(cost, widths);
@@ -234,8 +235,8 @@ double ChainDistributions::mean_of_kernels(const PassCost& cost, const BarrierWi
     }
     const auto [at, missing] = means_of_kernels_.try_emplace(std::pair(std::move(kernels), widths), 0.0);
     if (missing) {
-        for (const GridDistribution& part : between_barriers(cost, widths)) {
-            at->second += part.mean;
+        for (const GridDistribution& between : between_barriers(cost, widths)) {
+            at->second += between.mean;
         }
     }
     return at->second;
@@ -289,15 +290,15 @@ GridDistribution ChainDistributions::messages(const std::vector<Exposed>& expose
     std::deque<KernelDistribution> together;
     std::vector<Term> terms;
     for (const Exposed& message : exposed) {
-        const KernelDistribution& first = distribution_of(message.parts.front().kind);
-        const auto as_first = [&](const Exposed::Share& part) { return distribution_of(part.kind) == first; };
-        if (std::all_of(message.parts.begin() + 1, message.parts.end(), as_first)) {
+        const KernelDistribution& first = distribution_of(message.shares.front().kind);
+        const auto as_first = [&](const Exposed::Share& one) { return distribution_of(one.kind) == first; };
+        if (std::all_of(message.shares.begin() + 1, message.shares.end(), as_first)) {
             terms.push_back({&first, message.seconds});
             continue;
         }
         std::vector<KernelDistribution::Share> shares;
-        for (const Exposed::Share& part : message.parts) {
-            shares.push_back({part.share, &distribution_of(part.kind)});
+        for (const Exposed::Share& one : message.shares) {
+            shares.push_back({one.share, &distribution_of(one.kind)});
         }
         terms.push_back({&together.emplace_back(KernelDistribution::of_one_draw(shares)), message.seconds});
     }

@@ -21,7 +21,8 @@ inline constexpr double farthest_cap_of_ops = 1000.0;
 
 /// Returns the typical coefficient of variation of the compute between two barriers of a part, over forward and backward pass,
 /// weighted by time. Barriers with one member do not count.
-double segment_cv(const PartCost& part, const ResidualDistributions& residual, const BarrierWidths& widths);
+double segment_cv(const LayerCost& layer_cost, const ResidualDistributions& residual,
+                  const BarrierWidths& widths);
 
 /// Composed duration mean_s * (1 + cv Z). Z has the distribution `shape`, with mean 0 and deviation 1 (always 0 if cv is zero).
 struct ComposedDuration {
@@ -79,14 +80,14 @@ public:
     /// Forgets what is known of the passes so far, whose costs need not live any longer.
     void forget_passes()
     {
-        parts_.clear();
+        by_pass_.clear();
         passes_.clear();
         means_.clear();
     }
 
 private:
     /// Distributions of a part repeated 1, 2, 4, ... times.
-    struct PartDistributions {
+    struct PassDistributions {
         std::vector<GridDistribution> compute;
         std::vector<GridDistribution> communication;
     };
@@ -94,7 +95,7 @@ private:
     // parts and their counts
     using PassKey = std::pair<std::vector<std::pair<const PassCost*, int>>, BarrierWidths>;
 
-    PartDistributions& part(const PassCost& cost, const BarrierWidths& widths);
+    PassDistributions& distributions_of(const PassCost& cost, const BarrierWidths& widths);
     std::vector<GridDistribution> between_barriers(const PassCost& cost, const BarrierWidths& widths) const;
     double mean_of_kernels(const PassCost& cost, const BarrierWidths& widths);
     bool varies_by_load(const PassCost& cost) const;
@@ -116,7 +117,7 @@ private:
     ExpertImbalance imbalance_;
     StandardDistribution::NodeProbabilities node_probability_;
     std::vector<std::shared_ptr<const StandardDistribution>> shapes_;  // all different
-    std::map<std::tuple<const PassCost*, BarrierWidths>, PartDistributions> parts_;
+    std::map<std::tuple<const PassCost*, BarrierWidths>, PassDistributions> by_pass_;
     std::map<PassKey, ComposedPass> passes_;
     // of the compute of one repetition of a part
     std::map<std::tuple<const PassCost*, BarrierWidths>, double> means_;

@@ -52,7 +52,7 @@ struct Empirical {
 struct MixtureComponent;
 /// Mixture distribution. The weights of the parts sum to one.
 struct Mixture {
-    std::vector<MixtureComponent> parts;
+    std::vector<MixtureComponent> components;
 };
 /// `core` up to its quantile with `probability` above it, and a generalized Pareto distribution from there on (peaks over
 /// threshold): shape as of extreme values, scale in the core's unit. A core of one part is that family.

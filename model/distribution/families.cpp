@@ -220,34 +220,34 @@ FamilyFunctions of(const Mixture& distribution)
         double at;
         FamilyFunctions functions;
     };
-    require(!distribution.parts.empty(), "at least one component of a mixture");
-    auto parts = std::make_shared<std::vector<Component>>();
+    require(!distribution.components.empty(), "at least one component of a mixture");
+    auto components = std::make_shared<std::vector<Component>>();
     std::vector<double> knots;
     double total = 0.0;
-    for (const MixtureComponent& part : distribution.parts) {
-        require(part.weight >= 0.0 && part.at > 0.0,
+    for (const MixtureComponent& component : distribution.components) {
+        require(component.weight >= 0.0 && component.at > 0.0,
                 "mixture components with a nonnegative weight and a positive location");
-        total += part.weight;
-        if (part.weight > 0.0) {
-            parts->push_back({part.weight, part.at, functions_of(part.family)});
-            for (const double knot : parts->back().functions.knots) {
-                knots.push_back(part.at * knot);
+        total += component.weight;
+        if (component.weight > 0.0) {
+            components->push_back({component.weight, component.at, functions_of(component.family)});
+            for (const double knot : components->back().functions.knots) {
+                knots.push_back(component.at * knot);
             }
         }
     }
     require(std::abs(total - 1.0) < 1e-9, "mixture weights that sum to one");
-    const auto probability = [parts](double x, bool upper) {
+    const auto probability = [components](double x, bool upper) {
         double sum = 0.0;
-        for (const Component& part : *parts) {
-            sum += part.weight * part.functions.probability(x / part.at, upper);
+        for (const Component& component : *components) {
+            sum += component.weight * component.functions.probability(x / component.at, upper);
         }
         return sum;
     };
-    const auto quantile = [parts, probability](double p, bool upper) {
+    const auto quantile = [components, probability](double p, bool upper) {
         double low = infinite;
         double high = -infinite;
-        for (const Component& part : *parts) {
-            const double value = part.at * part.functions.quantile(p, upper);
+        for (const Component& component : *components) {
+            const double value = component.at * component.functions.quantile(p, upper);
             low = std::min(low, value);
             high = std::max(high, value);
         }

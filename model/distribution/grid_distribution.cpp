@@ -314,10 +314,10 @@ GridDistribution product_of(const GridDistribution& a, const GridDistribution& b
     product.shortest = a.shortest * b.shortest;
     product.longest = a.longest * b.longest;
     // Nodes of both at most half a cell apart, at the mean of the other: masses lie evenly.
-    const double apart =
+    const double spacing =
         std::max(a.mass.size() > 1 ? a.step * b.mean : 0.0, b.mass.size() > 1 ? b.step * a.mean : 0.0);
     product.step = std::max({std::sqrt(product.core) / cells_a_deviation,
-                             (product.longest - product.shortest) / most_cells, 2.0 * apart});
+                             (product.longest - product.shortest) / most_cells, 2.0 * spacing});
     if (product.step == 0.0) {
         product.origin = product.mean;
         return product;

@@ -171,16 +171,17 @@ void visit(NoiseTables& tables, Visit&& number)
 
 }  // namespace
 
-std::uint32_t MicrobatchPowers::index(bool forward, int part, int parts) const
+std::uint32_t MicrobatchPowers::index(bool forward, int chunk, int chunks) const
 {
-    const double exponent = exponent_of_part(forward ? exponents.forward : exponents.backward, part, parts);
+    const double exponent =
+        exponent_of_chunk(forward ? exponents.forward : exponents.backward, chunk, chunks);
     return static_cast<std::uint32_t>(nearest_step(exponent) - first);
 }
 
-std::uint32_t MicrobatchPowers::index_of_both(int part, int parts) const
+std::uint32_t MicrobatchPowers::index_of_both(int chunk, int chunks) const
 {
-    const double sum =
-        exponent_of_part(exponents.forward, part, parts) + exponent_of_part(exponents.backward, part, parts);
+    const double sum = exponent_of_chunk(exponents.forward, chunk, chunks) +
+                       exponent_of_chunk(exponents.backward, chunk, chunks);
     return static_cast<std::uint32_t>(nearest_step(0.5 * sum) - first);
 }
 

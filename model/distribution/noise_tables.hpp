@@ -34,9 +34,9 @@ struct MicrobatchPowers {
     std::vector<QuantileTable> tables;
 
     /// Returns the table's index for a pass of a part of the pipeline.
-    std::uint32_t index(bool forward, int part, int parts) const;
+    std::uint32_t index(bool forward, int chunk, int chunks) const;
     /// ... for the mean of the forward and the backward pass.
-    std::uint32_t index_of_both(int part, int parts) const;
+    std::uint32_t index_of_both(int chunk, int chunks) const;
 };
 
 /// Tables of all distributions of a scenario.

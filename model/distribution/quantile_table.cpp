@@ -54,7 +54,7 @@ QuantileTable::QuantileTable(const Quantile& quantile)
             const double mean = last ? start : mean_between(at, knot(s), knot(s + 1), start, end, halvings);
             double rise = end - start;
             if (std::abs(mean - 0.5 * (start + end)) > smooth * std::abs(rise)) {
-                // A jump near one end: flatter, so that no value is outside the function's.
+                // A jump near one end: less steep, so that no value is outside the function's.
                 rise = std::copysign(2.0 * std::min(std::abs(mean - start), std::abs(end - mean)), rise);
             }
             pieces_[side * segments + s] =
@@ -67,7 +67,7 @@ QuantileTable::QuantileTable(const Quantile& quantile)
 QuantileTable::QuantileTable(const QuantileTable& a, const QuantileTable& b, double weight)
     : pieces_(a.pieces_.size())
 {
-    // base and rise alike: plain floats in a row, which the compiler vectorises
+    // base and rise equally: plain floats in a row, which the compiler vectorises
     using Floats2 = std::array<float, 2>;
     const auto w = static_cast<float>(weight);
     for (std::size_t i = 0; i < pieces_.size(); ++i) {

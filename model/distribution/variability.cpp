@@ -43,14 +43,14 @@ double uniform(std::uint32_t word) { return (static_cast<double>(word) + 0.5) / 
 
 }  // namespace
 
-double exponent_of_part(const std::vector<double>& exponents, int part, int parts)
+double exponent_of_chunk(const std::vector<double>& exponents, int chunk, int chunks)
 {
     if (exponents.empty()) {
         return 1.0;
     }
-    const double width = static_cast<double>(exponents.size()) / parts;
-    const double begin = width * part;
-    const double end = width * (part + 1);
+    const double width = static_cast<double>(exponents.size()) / chunks;
+    const double begin = width * chunk;
+    const double end = width * (chunk + 1);
     double sum = 0.0;
     for (std::size_t i = 0; i < exponents.size(); ++i) {
         const auto place = static_cast<double>(i);

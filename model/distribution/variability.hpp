@@ -24,7 +24,7 @@ struct MicrobatchExponents {
 };
 
 /// Returns the exponent of a part of a pipeline of `parts` parts: the mean of the list over the part's share of the pipeline.
-double exponent_of_part(const std::vector<double>& exponents, int part, int parts);
+double exponent_of_chunk(const std::vector<double>& exponents, int chunk, int chunks);
 
 /// Returns the quantile function of a distribution's factor to this power, of mean one.
 Quantile power_of(const Distribution& distribution, double exponent);

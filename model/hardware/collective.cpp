@@ -39,9 +39,9 @@ double share_of_links(const NetworkTier& tier, int members)
 struct Level {
     const NetworkTier& tier;
     bool between_nodes;
-    Group::OnTier parts;  // on the tier below: members in a unit, and units
-    Group::OnTier units;  // on this one
-    int part_gpus;        // of a unit of the tier below
+    Group::OnTier subunits;  // on the tier below: members in a unit, and units
+    Group::OnTier units;     // on this one
+    int below_gpus;          // of a unit of the tier below
 };
 
 /// Calls visit(level), innermost first.
@@ -65,13 +65,13 @@ BytesPerSecond bandwidth_of(const Level& level, double members)
     const NetworkTier& tier = level.tier;
     const double links = share_of_links(tier, level.units.fewest);
     const BytesPerSecond own = tier.bandwidth * (links * tier.efficiency / tier.oversubscription);
-    const BytesPerSecond shared = tier.aggregate * (tier.efficiency / level.part_gpus);
+    const BytesPerSecond shared = tier.aggregate * (tier.efficiency / level.below_gpus);
     return tier.goodput(tier.circuit() ? std::min(own, shared) : own) * members;
 }
 
 /// Of a ring through the members in order of placement. It leaves a part once, and NCCL spreads it over the links of all its
 /// members inside: with c members in a unit, unit / c groups share the unit's links, so each gets c links' worth.
-BytesPerSecond ring_bandwidth(const Level& level) { return bandwidth_of(level, level.parts.fewest); }
+BytesPerSecond ring_bandwidth(const Level& level) { return bandwidth_of(level, level.subunits.fewest); }
 
 /// Latencies by what a protocol makes of them.
 struct Hops {
@@ -131,7 +131,7 @@ Seconds ring_time(Collective kind, Bytes message, const Group& group, const Clus
     for_levels(group, cluster, [&](const Level& level) {
         course.transfer = std::max(course.transfer, message * (steps / group.size) / ring_bandwidth(level));
         // The ring leaves each part once; where it leaves this tier's unit too, the hop is of a tier above.
-        const double hops = level.parts.units - (level.units.units > 1 ? level.units.units : 0);
+        const double hops = level.subunits.units - (level.units.units > 1 ? level.units.units : 0);
         course.hops.add(level, steps * hops / group.size);
         course.chunk.add(level, 2.0 * hops / group.size);
     });
@@ -143,8 +143,8 @@ Seconds tree_transfer(Bytes message, const Level& level, const CollectiveLibrary
 {
     const double faster =
         std::clamp(1.0 / level.tier.efficiency, 1.0, std::max(1.0, library.trees_between_nodes));
-    const double parts = level.parts.units;
-    return message * (2.0 * (parts - 1.0) / parts) / (ring_bandwidth(level) * faster);
+    const double nodes = level.nodes.units;
+    return message * (2.0 * (nodes - 1.0) / nodes) / (ring_bandwidth(level) * faster);
 }
 
 /// Trees over nodes, and inside them chains, or sums in their switches: levels at once, or one after the other; circuits always
@@ -158,7 +158,7 @@ Course tree_course(Bytes message, const Group& group, const Cluster& cluster, bo
     Seconds between{0.0};
     Seconds circuits{0.0};
     for_levels(group, cluster, [&](const Level& level) {
-        const double joined = static_cast<double>(level.parts.units) / level.units.units;
+        const double joined = static_cast<double>(level.subunits.units) / level.units.units;
         course.chunk = {};  // of the outermost level
         course.chunk.add(level, 2.0);
         if (level.between_nodes) {
@@ -167,7 +167,7 @@ Course tree_course(Bytes message, const Group& group, const Cluster& cluster, bo
             between = level.tier.circuit() ? between : std::max(between, transfer);
             course.hops.add(level, 2.0 * depth_of(joined));
         } else {
-            const double links = level.parts.units - level.units.units;
+            const double links = level.subunits.units - level.units.units;
             within =
                 std::max(within, message * (2.0 * (group.size - 1.0) / group.size) / ring_bandwidth(level));
             course.hops.add(level, in_network ? 0.0 : 2.0 * links / nodes);
@@ -231,8 +231,8 @@ CollectiveTime all_to_all_time(Bytes message, const TokenCopies& copies, const G
         if (once && !level.between_nodes) {
             bandwidth = std::min(bandwidth, library.token_kernels);
         }
-        course.transfer =
-            std::max(course.transfer, share_leaving(copies, level.parts, group.size) * message / bandwidth);
+        course.transfer = std::max(course.transfer,
+                                   share_leaving(copies, level.subunits, group.size) * message / bandwidth);
         course.hops = {};  // of the outermost level
         course.hops.add(level, 1.0);
         leaves_node = leaves_node || level.between_nodes;
@@ -258,7 +258,7 @@ bool adds_in_switches(const Group& group, const Cluster& cluster)
 }
 
 /// Whether the group has equal parts in several units of the tier.
-bool in_equal_parts(const Group& group, std::size_t tier)
+bool divides_equally(const Group& group, std::size_t tier)
 {
     const auto [fewest, units] = group.tiers[tier];
     return fewest > 1 && units > 1 && group.even();
@@ -267,8 +267,8 @@ bool in_equal_parts(const Group& group, std::size_t tier)
 /// The fastest inside what a circuit joins, then one member of each with the shards over the circuit.
 Seconds circuit_time(Collective kind, Bytes message, const GroupLevels& level, const Cluster& cluster)
 {
-    const auto time = [&](Collective part, Bytes bytes, const Group& group) {
-        return collective_time(part, bytes, group, cluster).time;
+    const auto time = [&](Collective phase, Bytes bytes, const Group& group) {
+        return collective_time(phase, bytes, group, cluster).time;
     };
     const Seconds across = time(kind, message / level.local.size, level.across);
     if (kind == Collective::all_reduce) {
@@ -307,7 +307,7 @@ CollectiveTime collective_time(Collective kind, Bytes message, const Group& grou
             consider(time_by({library.in_network_start}, course, library), Algorithm::in_network);
         }
     }
-    if (torus && in_equal_parts(group, 0)) {
+    if (torus && divides_equally(group, 0)) {
         const auto [local, across] = split(group, group.tiers.front().fewest);
         consider(torus_time(kind, message, local, innermost) +
                      ring_time(kind, message / local.size, across, cluster),
@@ -316,7 +316,7 @@ CollectiveTime collective_time(Collective kind, Bytes message, const Group& grou
     for (std::size_t t = 1; t < cluster.tiers.size() && !cluster.flat_collectives; ++t) {
         const Group::OnTier& below = group.tiers[t - 1];
         if (cluster.tiers[t].circuit() && group.tiers[t].units < below.units &&
-            in_equal_parts(group, t - 1)) {
+            divides_equally(group, t - 1)) {
             consider(circuit_time(kind, message, split(group, below.fewest), cluster),
                      Algorithm::hierarchical);
         }
@@ -354,11 +354,11 @@ std::size_t tier_between(int from, int to, const Cluster& cluster)
 int widest_message(int from, int to, int count, const Cluster& cluster)
 {
     const int first = std::min(from, to);
-    const int apart = std::abs(from - to);
-    for (std::size_t tier = cluster.tiers.size() - 1; apart > 0 && tier-- > 0;) {
+    const int rank_distance = std::abs(from - to);
+    for (std::size_t tier = cluster.tiers.size() - 1; rank_distance > 0 && tier-- > 0;) {
         const int unit = cluster.tiers[tier].group_gpus;
         // the first that leaves its unit
-        const int leaves = apart >= unit ? 0 : std::max(0, unit - apart - first % unit);
+        const int leaves = rank_distance >= unit ? 0 : std::max(0, unit - rank_distance - first % unit);
         if (leaves < count) {
             return leaves;
         }

@@ -77,7 +77,7 @@ OnTier counted(int size, int unit, NextGpu&& gpu)
     return result;
 }
 
-/// The same of evenly spaced members, unit by unit.
+/// The same for evenly spaced members, unit by unit.
 OnTier counted(const Spacing& spacing, int first, int unit)
 {
     OnTier result{std::numeric_limits<int>::max(), 0};
@@ -119,17 +119,17 @@ int member(std::span<const Spacing> dimensions, int index)
 }
 
 /// The innermost dimensions, `count` members in all.
-std::vector<Spacing> inner_part(std::span<const Spacing> dimensions, int count)
+std::vector<Spacing> inner_dimensions(std::span<const Spacing> dimensions, int count)
 {
-    std::vector<Spacing> part;
+    std::vector<Spacing> inner;
     for (const Spacing& dimension : dimensions) {
         const int own = std::min(dimension.count, count);
         if (own > 1) {
-            part.push_back({own, dimension.stride});
+            inner.push_back({own, dimension.stride});
         }
         count /= own;
     }
-    return part;
+    return inner;
 }
 
 const NetworkTier* torus_of(const Cluster& cluster)
@@ -186,7 +186,7 @@ Group group_of(std::span<const Spacing> dimensions, int first, const Cluster& cl
     // The last tier joins the cluster, whatever the number of its GPUs.
     group.tiers.back() = {group.size, 1};
     if (const NetworkTier* torus = torus_of(cluster)) {
-        group.in_torus = inner_part(several, group.tiers[torus - cluster.tiers.data()].fewest);
+        group.in_torus = inner_dimensions(several, group.tiers[torus - cluster.tiers.data()].fewest);
     }
     return group;
 }
@@ -221,11 +221,11 @@ GroupLevels split(const Group& group, int inside)
     levels.across.size = group.size / inside;
     for (const OnTier& tier : group.tiers) {
         const int own = std::min(tier.fewest, inside);
-        const int parts = std::max(1, tier.fewest / inside);
+        const int units_across = std::max(1, tier.fewest / inside);
         levels.local.tiers.push_back({own, inside / own});
-        levels.across.tiers.push_back({parts, levels.across.size / parts});
+        levels.across.tiers.push_back({units_across, levels.across.size / units_across});
     }
-    levels.local.in_torus = inner_part(group.in_torus, inside);
+    levels.local.in_torus = inner_dimensions(group.in_torus, inside);
     return levels;
 }
 

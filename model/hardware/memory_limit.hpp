@@ -5,7 +5,7 @@
 ///     log(measured / predicted) ~ N(bias, deviation^2),   P(fits) = Phi((log(usable / predicted) - bias) / deviation)
 ///
 /// with `usable` the memory of the accelerator without the headroom. The deviation is that of measured runs of the software
-/// (Discrepancy::memory_on), the law that of the prediction interval of the peak. P falls as the predicted peak rises, so a limit
+/// (Discrepancy::memory_on); the distribution is that of the prediction interval of the peak. P falls as the predicted peak rises, so a limit
 /// on it is a limit on the predicted peak: usable memory times a factor. What limits the peak (bounds of sub-spaces, layers
 /// balanced within it, the nearest miss) needs nothing else. docs/methods/memory.md.
 

@@ -40,33 +40,30 @@ std::vector<double> products_of(const LayerKind& kind, std::size_t i)
     return gated ? std::vector<double>{columns / 2.0, columns / 2.0} : std::vector<double>{columns};
 }
 
-double result_numbers(const Linear& part, const Extent& e)
+double result_numbers(const Linear& op, const Extent& e)
 {
-    const Extent own = e.beside(part.rows_each);
-    switch (part.split) {
-        case Linear::Split::columns: return own.numbers(Place::columns, part.out);
-        case Linear::Split::rows: return own.numbers(Place::sequence, part.out);
+    const Extent own = e.beside(op.rows_each);
+    switch (op.split) {
+        case Linear::Split::columns: return own.numbers(Place::columns, op.out);
+        case Linear::Split::rows: return own.numbers(Place::sequence, op.out);
         case Linear::Split::none: break;
     }
-    return own.numbers(part.tokens, part.out);
+    return own.numbers(op.tokens, op.out);
 }
 
-double result_numbers(const Attention& part, const Extent& e)
-{
-    return e.numbers(Place::columns, part.output());
-}
+double result_numbers(const Attention& op, const Extent& e) { return e.numbers(Place::columns, op.output()); }
 
-double result_numbers(const TokenExchange& part, const Extent& e)
+double result_numbers(const TokenExchange& op, const Extent& e)
 {
     // of the experts here
-    const double load = part.way == TokenExchange::Way::there ? e.load(part.routing) : 1.0;
-    return e.shape.ep > 1 ? e.copies(part.routing) * load * part.width : 0.0;
+    const double load = op.way == TokenExchange::Way::there ? e.load(op.routing) : 1.0;
+    return e.shape.ep > 1 ? e.copies(op.routing) * load * op.width : 0.0;
 }
 
 /// The logarithm of a sum of exponentials per head and query, in 32 bits.
-double sums_bytes(const Operator& part, const Extent& e)
+double sums_bytes(const Operator& op, const Extent& e)
 {
-    const auto* attention = std::get_if<Attention>(&part);
+    const auto* attention = std::get_if<Attention>(&op);
     return attention != nullptr ? 4.0 * e.tokens * attention->heads / e.tp : 0.0;
 }
 
@@ -77,10 +74,10 @@ std::vector<double> alternately_saved(const LayerKind& kind)
     std::vector<double> shares(kind.operators.size(), 0.0);
     bool saves = true;  // the first one
     for (std::size_t i = 0; i < shares.size(); ++i) {
-        const Operator& part = kind.operators[i];
-        if (std::holds_alternative<Attention>(part) || std::holds_alternative<TokenExchange>(part)) {
+        const Operator& op = kind.operators[i];
+        if (std::holds_alternative<Attention>(op) || std::holds_alternative<TokenExchange>(op)) {
             shares[i] = 1.0;
-        } else if (std::holds_alternative<Linear>(part)) {
+        } else if (std::holds_alternative<Linear>(op)) {
             double all = 0.0;
             double saved = 0.0;
             for (const double columns : products_of(kind, i)) {
@@ -101,9 +98,9 @@ Kept alternately_kept(const LayerKind& kind, const LayerShape& shape)
     Kept all{.numbers = extent.numbers(Place::sequence, kind.width)};
     for (std::size_t i = 0; i < shares.size(); ++i) {
         const double numbers = std::visit(
-            [&extent]<class Part>(const Part& part) {
-                if constexpr (requires { result_numbers(part, extent); }) {
-                    return result_numbers(part, extent);
+            [&extent]<class Op>(const Op& op) {
+                if constexpr (requires { result_numbers(op, extent); }) {
+                    return result_numbers(op, extent);
                 } else {
                     return 0.0;
                 }
@@ -124,11 +121,11 @@ Calls alternate_calls(const LayerKind& kind, const LayerShape& shape)
         if (shares[i] == 1.0) {
             continue;
         }
-        Operator part = kind.operators[i];
-        if (auto* linear = std::get_if<Linear>(&part); linear != nullptr && shares[i] > 0.0) {
+        Operator op = kind.operators[i];
+        if (auto* linear = std::get_if<Linear>(&op); linear != nullptr && shares[i] > 0.0) {
             linear->out = (1.0 - shares[i]) * linear->out.whole();
         }
-        again.operators.push_back(part);
+        again.operators.push_back(op);
     }
     return forward_calls(again, shape);
 }

@@ -102,9 +102,9 @@ inline std::optional<Obstacle> unshared_attention(AttentionKernel kernel, int he
     if (kernel == AttentionKernel::plain && plan.ring_gpus() > 1) {
         return Obstacle{Undivided::whole_sequences};
     }
-    const int parts = plan.tp * plan.head_gpus();
-    return undivided_of(parts, {{Undivided::heads, heads},
-                                {Undivided::key_value_heads, parts % key_heads == 0 ? 0 : key_heads}});
+    const int divisor = plan.tp * plan.head_gpus();
+    return undivided_of(divisor, {{Undivided::heads, heads},
+                                  {Undivided::key_value_heads, divisor % key_heads == 0 ? 0 : key_heads}});
 }
 /// Returns the obstacle to tensor parallelism in convolutions over positions.
 inline std::optional<Obstacle> undivided_convolution(int tp)

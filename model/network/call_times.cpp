@@ -234,13 +234,13 @@ void CallTimes::add(const Calls& calls, PassBuilder& pass) const
     Seconds before{0.0};
     const TokenCover cover = beside_tokens(list);
     // Kernels whose compute hides exchanges of tokens hide nothing else.
-    const auto free_part = [&cover](const KernelCall& kernel, Seconds time) {
+    const auto uncovered = [&cover](const KernelCall& kernel, Seconds time) {
         return kernel.hides_tokens && cover.exchanges > 0 ? Seconds{0.0} : time;
     };
     for (std::size_t i = 0; i < list.size(); ++i) {
         if (const auto* kernel = std::get_if<KernelCall>(&list[i])) {
             const Seconds time = of(*kernel);
-            before = free_part(*kernel, time);
+            before = uncovered(*kernel, time);
             pass.kernel(kernel->kind, time, launches_of(*kernel), kernel->surplus);
             continue;
         }
@@ -250,7 +250,7 @@ void CallTimes::add(const Calls& calls, PassBuilder& pass) const
             beside = message.share * before;
         } else if (message.beside == CollectiveCall::Beside::kernel_after) {
             const KernelCall& after = std::get<KernelCall>(list[i + 1]);
-            beside = message.share * free_part(after, of(after));
+            beside = message.share * uncovered(after, of(after));
         } else if (message.beside == CollectiveCall::Beside::shared_experts) {
             beside = cover.each;
         }

@@ -33,7 +33,7 @@ public:
     Seconds of(const CollectiveCall& message) const;
     /// Returns what casts of the operands of a pass move, zero in 16 bits and more.
     Bytes cast_bytes(const Calls& calls) const;
-    /// Returns how the host launches a kernel, and the casts for it: not at all in a CUDA graph.
+    /// Returns how the host launches each kernel, and the casts for it: not at all in a CUDA graph.
     Launches launches_of(const KernelCall& call) const;
     /// Returns the energy of the kernels of a pass beyond waiting, by their operations and their memory traffic.
     Joules energy(const Calls& calls) const;

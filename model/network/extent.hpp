@@ -38,11 +38,11 @@ LayerShape layer_shape(const ParallelPlan& plan, int sequence, int batch);
 class Width {
 public:
     Width() = default;
-    Width(double columns) : parts_{{{columns, 1.0}}} {}
+    Width(double columns) : groups_of_columns_{{{columns, 1.0}}} {}
     static Width heads(double count, double size)
     {
         Width width;
-        width.parts_[0] = {count, size};
+        width.groups_of_columns_[0] = {count, size};
         return width;
     }
     /// Returns a width padded to a multiple of `step` on each of several members.
@@ -54,10 +54,10 @@ public:
     }
     friend Width operator+(Width a, const Width& b)
     {
-        for (const ColumnGroups& part : b.parts_) {
-            if (part.groups > 0.0) {
-                *std::find_if(a.parts_.begin(), a.parts_.end(),
-                              [](const ColumnGroups& own) { return own.groups == 0.0; }) = part;
+        for (const ColumnGroups& own_groups : b.groups_of_columns_) {
+            if (own_groups.groups > 0.0) {
+                *std::find_if(a.groups_of_columns_.begin(), a.groups_of_columns_.end(),
+                              [](const ColumnGroups& own) { return own.groups == 0.0; }) = own_groups;
             }
         }
         return a;
@@ -68,8 +68,9 @@ public:
     double local(double members) const
     {
         double columns = 0.0;
-        for (const ColumnGroups& part : parts_) {
-            columns += part.groups > 0.0 ? std::max(1.0, part.groups / members) * part.size : 0.0;
+        for (const ColumnGroups& own_groups : groups_of_columns_) {
+            columns +=
+                own_groups.groups > 0.0 ? std::max(1.0, own_groups.groups / members) * own_groups.size : 0.0;
         }
         return step_ > 0.0 && members > 1.0 ? step_ * std::ceil(columns / step_) : columns;
     }
@@ -79,7 +80,7 @@ private:
         double groups = 0.0;
         double size = 1.0;
     };
-    std::array<ColumnGroups, 4> parts_{};
+    std::array<ColumnGroups, 4> groups_of_columns_{};
     double step_ = 0.0;
 };
 

@@ -123,10 +123,10 @@ double saved_less(ActivationStorage storage, Precision precision, const Cluster&
 }
 
 /// Costs of one part under one way of recompute.
-class PartCosts {
+class LayerCostBuilder {
 public:
-    PartCosts(const Network& network, Precision precision, const LayerShape& shape, const LayerGroups& groups,
-              const Cluster& cluster)
+    LayerCostBuilder(const Network& network, Precision precision, const LayerShape& shape,
+                     const LayerGroups& groups, const Cluster& cluster)
         : optimizer_(network.optimizer), shape_(shape), full_(shape.with_full_sequences()), cluster_(cluster),
           times_(precision, cluster, groups),
           loss_(loss_bytes(network.loss, cluster.stack.holds, shape.tp > 1)),
@@ -135,82 +135,82 @@ public:
     {
     }
 
-    PartCost layer(const LayerKind& kind, Recompute recompute) const
+    LayerCost layer(const LayerKind& kind, Recompute recompute) const
     {
-        PartCost part = part_of(kind, recompute, shape_.offload == Offload::activations);
-        part.orthogonal_s = optimizer_.kind == Optimizer::muon ? orthogonal_s(kind) : 0.0;
-        return part;
+        LayerCost cost = cost_of(kind, recompute, shape_.offload == Offload::activations);
+        cost.orthogonal_s = optimizer_.kind == Optimizer::muon ? orthogonal_s(kind) : 0.0;
+        return cost;
     }
-    PartCost head(const LayerKind& kind) const { return at_the_end(part_of(kind, Recompute::none, false)); }
+    LayerCost head(const LayerKind& kind) const { return at_the_end(cost_of(kind, Recompute::none, false)); }
 
     /// A table is not sharded, and waits for no launches.
-    PartCost embedding(const LayerKind& kind) const
+    LayerCost embedding(const LayerKind& kind) const
     {
-        PartCost part;
-        part.parameters = parameters_of(kind, shape_);
-        set_memory(kind, Recompute::none, part);
-        part.workspace_bytes = 0.0;
-        part.forward = pass(forward_calls(kind, shape_)).done();
-        part.backward = pass(backward_calls(kind, shape_, Gradients::both)).done();
-        part.input_gradient = part.backward;
-        pair(part);
-        return at_the_end(part);
+        LayerCost cost;
+        cost.parameters = parameters_of(kind, shape_);
+        set_memory(kind, Recompute::none, cost);
+        cost.workspace_bytes = 0.0;
+        cost.forward = pass(forward_calls(kind, shape_)).done();
+        cost.backward = pass(backward_calls(kind, shape_, Gradients::both)).done();
+        cost.input_gradient = cost.backward;
+        pair(cost);
+        return at_the_end(cost);
     }
 
 private:
-    PartCost part_of(const LayerKind& kind, Recompute recompute, bool offload) const
+    LayerCost cost_of(const LayerKind& kind, Recompute recompute, bool offload) const
     {
-        PartCost part;
-        part.parameters = parameters_of(kind, shape_);
+        LayerCost cost;
+        cost.parameters = parameters_of(kind, shape_);
         const Sharded sharded =
-            sharded_messages(part.parameters, kind.backward, shape_, times_, optimizer_, cluster_.stack);
+            sharded_messages(cost.parameters, kind.backward, shape_, times_, optimizer_, cluster_.stack);
         PassBuilder forward = pass(forward_calls(kind, shape_));
         PassBuilder backward = pass(recompute_calls(kind, shape_, recompute));
         PassBuilder input_gradient = backward;
         times_.add(backward_calls(kind, shape_, Gradients::both), backward);
         times_.add(backward_calls(kind, shape_, Gradients::input), input_gradient);
         PassBuilder weight_gradient = pass(weight_gradient_calls(kind, shape_));
-        set_memory(kind, recompute, part);
+        set_memory(kind, recompute, cost);
         Seconds move{0.0};
         if (offload) {
             // A layer's tensors leave while the next ones are computed, and return before their backward pass: two layers' are
             // there at a time.
-            move = host_time(part.saved_bytes);
-            part.workspace_bytes += 2.0 * part.saved_bytes;
-            part.saved_bytes = 0.0;
+            move = host_time(cost.saved_bytes);
+            cost.workspace_bytes += 2.0 * cost.saved_bytes;
+            cost.saved_bytes = 0.0;
         }
         if (shape_.offload == Offload::parameters) {
             // Its share comes before each pass, and its gradients leave after the backward pass, about as many bytes.
             const double shards = shards_gradients(shape_.sharding) ? shape_.shard_gpus : 1.0;
-            move = move + host_time(stored_bytes(part.parameters, optimizer_) / shards);
+            move = move + host_time(stored_bytes(cost.parameters, optimizer_) / shards);
         }
         const double host = cluster_.speed.of(KernelClass::host_wait);
-        part.backward =
+        cost.backward =
             backward.wait_for_host(host)
                 .beside_all(sharded.backward(), {sharded.gather_again(), sharded.scatter(), sharded.sum()},
                             sharded.hidden)
                 .copied_beside(move)
                 .done();
-        part.input_gradient =
+        cost.input_gradient =
             input_gradient.wait_for_host(host)
                 .beside_all(sharded.backward() - sharded.reduced(), {sharded.gather_again()}, sharded.hidden)
                 .copied_beside(move)
                 .done();
-        part.weight_gradient =
+        cost.weight_gradient =
             weight_gradient.wait_for_host(host)
                 .beside_all(sharded.reduced(), {sharded.scatter(), sharded.sum()}, sharded.hidden)
                 .done();
-        part.forward = forward.wait_for_host(host)
+        cost.forward = forward.wait_for_host(host)
                            .beside_all(sharded.gathered, {sharded.gather()}, sharded.hidden)
                            .copied_beside(move)
                            .done();
-        pair(part);
+        pair(cost);
         if (shape_.pairs_microbatches()) {
-            const PassCost forward_alone = part.forward;
-            part.forward = tokens_beside(part.forward, part.backward);
-            part.backward = tokens_beside(part.backward, forward_alone);
+            const PassCost forward_alone = cost.forward;
+            cost.forward = tokens_beside(cost.forward, cost.backward);
+            cost.backward = tokens_beside(cost.backward, forward_alone);
         }
-        return part;
+        return cost;
     }
 
     /// Its exchanges of tokens run beside the compute of the other, which is of another microbatch.
@@ -220,15 +220,15 @@ private:
                             {KernelClass::expert_collective, paired_passes(shape_)});
     }
 
-    static PartCost at_the_end(PartCost part)
+    static LayerCost at_the_end(LayerCost cost)
     {
-        part.parameters.ends = part.parameters.all;
-        return part;
+        cost.parameters.ends = cost.parameters.all;
+        return cost;
     }
 
     /// Of whole matrices r x c, r <= c: each iteration has products of r x c x r, r x r x r and r x r x c (arXiv 2502.16982,
     /// section 2.1). Tensor parallel members each compute the whole matrix (Megatron-Core, emerging_optimizers.py, duplicated
-    /// mode). Leaves out the gathers of their parts, and the splitting of joint projections.
+    /// mode). Omits the gathers of their parts, and the splitting of joint projections.
     double orthogonal_s(const LayerKind& kind) const
     {
         const auto time = [&](double count, double in, double out) {
@@ -240,10 +240,10 @@ private:
             return newton_schulz_steps * (product(r, r, c) + product(r, r, r) + product(r, c, r));
         };
         double sum = 0.0;
-        for (const Operator& part : kind.operators) {
-            if (const auto* linear = std::get_if<Linear>(&part); linear != nullptr && !linear->frozen) {
+        for (const Operator& op : kind.operators) {
+            if (const auto* linear = std::get_if<Linear>(&op); linear != nullptr && !linear->frozen) {
                 sum += time(1.0, linear->in.whole(), linear->out.whole());
-            } else if (const auto* experts = std::get_if<GroupedLinear>(&part);
+            } else if (const auto* experts = std::get_if<GroupedLinear>(&op);
                        experts != nullptr && !experts->frozen) {
                 sum += time(Extent(shape_).local_experts(experts->routing), experts->in.whole(),
                             experts->out.whole());
@@ -279,13 +279,13 @@ private:
                 shapes.emplace_back(in, out);
             }
         };
-        for (const Operator& part : kind.operators) {
-            if (const auto* linear = std::get_if<Linear>(&part);
+        for (const Operator& op : kind.operators) {
+            if (const auto* linear = std::get_if<Linear>(&op);
                 linear != nullptr && !linear->frozen && linear->counted) {
                 using Split = Linear::Split;
                 add(linear->split == Split::rows ? linear->in.local(shape_.tp) : linear->in.whole(),
                     linear->split == Split::columns ? linear->out.local(shape_.tp) : linear->out.whole());
-            } else if (const auto* experts = std::get_if<GroupedLinear>(&part);
+            } else if (const auto* experts = std::get_if<GroupedLinear>(&op);
                        experts != nullptr && !experts->frozen) {
                 add(experts->in.local(shape_.etp), experts->out.whole());
             }
@@ -304,13 +304,13 @@ private:
         return builder;
     }
 
-    void set_memory(const LayerKind& kind, Recompute recompute, PartCost& part) const
+    void set_memory(const LayerKind& kind, Recompute recompute, LayerCost& cost) const
     {
         // With sequence parallelism each member sends its part; without, the tensor is split for the transfer and gathered again
         // (Narayanan et al., SC21, section 4.1), so that the slow link carries it once.
-        part.input_bytes =
+        cost.input_bytes =
             stream_bytes(kind) / shape_.tp * (shape_.lengths != nullptr ? shape_.lengths->tokens : 1.0);
-        part.needs_gradient = kind.backward;
+        cost.needs_gradient = kind.backward;
         const double number = 2.0 * times_.width();
         const auto bytes = [&](const Kept& kept) {
             return number * kept.numbers - saved_less_ * kept.products + kept.bytes +
@@ -321,25 +321,25 @@ private:
         trained.backward = true;
         const Kept all = kept_of(trained, full_, Recompute::none);
         const double whole = bytes(all);
-        part.saved_bytes = !kind.backward                      ? 0.0
+        cost.saved_bytes = !kind.backward                      ? 0.0
                            : recompute == Recompute::full      ? saved_stream_bytes(kind)
                            : recompute == Recompute::selective ? bytes(kept_of(kind, full_, recompute))
                                                                : whole;
-        part.held_bytes = kind.backward ? number * all.held_numbers - saved_less_ * all.held_products : 0.0;
+        cost.held_bytes = kind.backward ? number * all.held_numbers - saved_less_ * all.held_products : 0.0;
         // What recompute brings back, and the gathered input and its gradient.
         const double of_loss = loss_.of_stream && all.logits > 0.0 ? loss_.peak * stream_bytes(kind) / number
                                                                    : (loss_.peak - loss_.saved) * all.logits;
-        part.workspace_bytes = (recompute == Recompute::full ? whole : whole - part.saved_bytes) +
+        cost.workspace_bytes = (recompute == Recompute::full ? whole : whole - cost.saved_bytes) +
                                all.workspace + of_loss + 2.0 * stream_bytes(kind);
-        part.cached_bytes = loss_.cached * all.logits;
-        part.dummy_bytes = cluster_.stack.holds.dummy_gradients && kind.backward ? dummy_bytes(kind) : 0.0;
+        cost.cached_bytes = loss_.cached * all.logits;
+        cost.dummy_bytes = cluster_.stack.holds.dummy_gradients && kind.backward ? dummy_bytes(kind) : 0.0;
     }
 
     /// Its passes beside those of another microbatch.
-    void pair(PartCost& part) const
+    void pair(LayerCost& cost) const
     {
-        part.paired_forward = side_by_side(part.forward, part.backward, cluster_.stack);
-        part.paired_backward = side_by_side(part.backward, part.forward, cluster_.stack);
+        cost.paired_forward = side_by_side(cost.forward, cost.backward, cluster_.stack);
+        cost.paired_backward = side_by_side(cost.backward, cost.forward, cluster_.stack);
     }
 
     const OptimizerSettings& optimizer_;
@@ -407,34 +407,34 @@ Seconds update_time(double matrices, double others, const OptimizerSettings& opt
 double ChunkPass::compute_s() const
 {
     double sum = 0.0;
-    for_parts([&sum](int count, const PassCost& part) { sum += count * part.compute_s; });
+    for_each_pass([&sum](int count, const PassCost& pass_cost) { sum += count * pass_cost.compute_s; });
     return sum;
 }
 
 double ChunkPass::communication_s() const
 {
     double sum = 0.0;
-    for_parts([&sum](int count, const PassCost& part) { sum += count * part.communication_s; });
+    for_each_pass([&sum](int count, const PassCost& pass_cost) { sum += count * pass_cost.communication_s; });
     return sum;
 }
 
 double ChunkPass::host_s() const
 {
     double sum = 0.0;
-    for_parts([&sum](int count, const PassCost& part) { sum += count * part.host_s; });
+    for_each_pass([&sum](int count, const PassCost& pass_cost) { sum += count * pass_cost.host_s; });
     return sum;
 }
 
 double ChunkPass::messages_s(bool between_nodes) const
 {
     double sum = 0.0;
-    for_parts([&](int count, const PassCost& part) {
-        sum += count * (between_nodes ? part.between_nodes_s : part.in_nodes_s);
+    for_each_pass([&](int count, const PassCost& pass_cost) {
+        sum += count * (between_nodes ? pass_cost.between_nodes_s : pass_cost.in_nodes_s);
     });
     return sum;
 }
 
-const PartCost& LayerCosts::typical() const
+const LayerCost& LayerCosts::typical() const
 {
     std::vector<int> count(kinds.size(), 0);
     for (const int kind : layers) {
@@ -446,7 +446,7 @@ const PartCost& LayerCosts::typical() const
 LayerCosts layer_costs(const Network& network, Precision precision, const LayerShape& shape,
                        const LayerGroups& groups, const Cluster& cluster)
 {
-    const PartCosts costs(network, precision, shape, groups, cluster);
+    const LayerCostBuilder costs(network, precision, shape, groups, cluster);
     const int layers = static_cast<int>(network.layers.size());
     const bool some =
         shape.recompute == Recompute::full && shape.recomputed_layers > 0 && shape.recomputed_layers < layers;

@@ -32,10 +32,10 @@ struct Exposed {
         KernelClass kind;
         double share;  // of the time; shares sum to one
     };
-    using Parts = boost::container::static_vector<Share, 3>;
+    using Shares = boost::container::static_vector<Share, 3>;
 
     double seconds = 0.0;
-    Parts parts;
+    Shares shares;
     Surplus surplus{};  // of routed tokens
     // part of `seconds`: compute that takes longer because the collective runs beside it
     double slowed_s = 0.0;
@@ -67,7 +67,7 @@ struct PassCost {
 /// input and that of the weights, each a GEMM of its own (Qi et al., arXiv 2401.10241, section 2.1; Korthikanti et al.). Paired:
 /// a forward and a backward pass side by side, each one's collectives hidden behind what the other's compute does not hide of its own
 /// (DeepSeek-AI, arXiv 2412.19437, section 3.2.1).
-struct PartCost {
+struct LayerCost {
     PassCost forward;
     PassCost backward;
     PassCost input_gradient;
@@ -92,12 +92,12 @@ struct ChunkPass {
         const PassCost* cost;
         int count;
     };
-    boost::container::small_vector<CountedPass, 4> parts;
+    boost::container::small_vector<CountedPass, 4> passes;
     const ChunkPass* beside = nullptr;  // pass of another chunk that runs as one with this
 
     ChunkPass() = default;
-    ChunkPass(const PassCost& cost, int count) : parts{{&cost, count}} {}
-    ChunkPass(std::initializer_list<CountedPass> list) : parts(list) {}
+    ChunkPass(const PassCost& cost, int count) : passes{{&cost, count}} {}
+    ChunkPass(std::initializer_list<CountedPass> list) : passes(list) {}
 
     double compute_s() const;
     double communication_s() const;
@@ -108,13 +108,13 @@ struct ChunkPass {
 
     /// Calls visit(count, cost) for each part.
     template <class Visit>
-    void for_parts(Visit&& visit) const
+    void for_each_pass(Visit&& visit) const
     {
-        for (const CountedPass& part : parts) {
-            visit(part.count, *part.cost);
+        for (const CountedPass& pass : passes) {
+            visit(pass.count, *pass.cost);
         }
         if (beside != nullptr) {
-            beside->for_parts(visit);
+            beside->for_each_pass(visit);
         }
     }
 };
@@ -122,13 +122,13 @@ struct ChunkPass {
 /// Costs of the parts of pipeline chunks.
 struct LayerCosts {
     // of layers; if full recompute covers some layers, each kind without and with it
-    std::vector<PartCost> kinds;
+    std::vector<LayerCost> kinds;
     std::vector<int> layers;  // [layer]: index in kinds
-    PartCost embedding;
-    PartCost head;  // final norm, logits, loss
+    LayerCost embedding;
+    LayerCost head;  // final norm, logits, loss
 
     /// Returns the most frequent kind of layer.
-    const PartCost& typical() const;
+    const LayerCost& typical() const;
 };
 
 /// Returns the costs of a network's parts. Sharded parameters are gathered beside the compute of the layer before (Zhao et al.,

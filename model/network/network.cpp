@@ -29,13 +29,13 @@ std::vector<Operator> side_by_side(const std::vector<Block>& blocks, std::size_t
         const bool first = b == leading;
         const bool last = b + 1 == blocks.size();
         for (std::size_t i = first ? 0 : 1; i + (last ? 0 : 1) < blocks[b].size(); ++i) {
-            Operator part = blocks[b][i];
-            if (auto* linear = std::get_if<Linear>(&part)) {
+            Operator op = blocks[b][i];
+            if (auto* linear = std::get_if<Linear>(&op)) {
                 const bool enters = linear->split == Linear::Split::columns;
                 linear->alone = enters ? first : last;
                 linear->keeps_input = linear->keeps_input && (first || !enters);
             }
-            operators.push_back(part);
+            operators.push_back(op);
         }
     }
     return operators;
@@ -47,18 +47,18 @@ std::vector<Operator> with_second_stream(const std::vector<Operator>& operators,
 {
     std::vector<Operator> result;
     const auto add = [&result, second](auto from, auto to, LayerStream::Of stream) {
-        std::transform(from, to, std::back_inserter(result), [stream, second](Operator part) {
+        std::transform(from, to, std::back_inserter(result), [stream, second](Operator op) {
             std::visit(
                 [stream, second](auto& own) {
                     if constexpr (requires { own.stream; }) {
                         own.stream = {stream, second};
                     }
                 },
-                part);
-            return part;
+                op);
+            return op;
         });
     };
-    const auto joins = [](const Operator& part) { return std::holds_alternative<Attention>(part); };
+    const auto joins = [](const Operator& op) { return std::holds_alternative<Attention>(op); };
     for (auto from = operators.begin(); from != operators.end();) {
         const auto to = std::find_if(from, operators.end(), joins);
         add(from, to, LayerStream::Of::first);
@@ -74,7 +74,7 @@ std::vector<Operator> with_second_stream(const std::vector<Operator>& operators,
 
 void freeze(std::vector<Operator>& operators, FrozenStorage storage)
 {
-    for (Operator& part : operators) {
+    for (Operator& op : operators) {
         std::visit(
             [storage](auto& own) {
                 if constexpr (requires { own.frozen; }) {
@@ -84,14 +84,14 @@ void freeze(std::vector<Operator>& operators, FrozenStorage storage)
                     own.stored_bytes = storage == FrozenStorage::bf16 ? 0.0 : bytes_of(storage);
                 }
             },
-            part);
+            op);
     }
 }
 
 /// Gives all products 16 bits, and what is saved or sent for them.
 void widen(std::vector<Operator>& operators)
 {
-    for (Operator& part : operators) {
+    for (Operator& op : operators) {
         std::visit(
             [](auto& own) {
                 if constexpr (requires { own.wide; }) {
@@ -105,14 +105,14 @@ void widen(std::vector<Operator>& operators)
                     own.low = false;
                 }
             },
-            part);
+            op);
     }
 }
 
 void attend_in_8_bits(std::vector<Operator>& operators)
 {
-    for (Operator& part : operators) {
-        if (auto* attention = std::get_if<Attention>(&part)) {
+    for (Operator& op : operators) {
+        if (auto* attention = std::get_if<Attention>(&op)) {
             attention->low = attention->kernel == AttentionKernel::flash;
         }
     }
@@ -134,9 +134,9 @@ std::vector<Operator> with_adapters(const std::vector<Operator>& operators, doub
                                     AdapterTargets targets)
 {
     std::vector<Operator> result;
-    for (const Operator& part : operators) {
-        result.push_back(part);
-        const auto* linear = std::get_if<Linear>(&part);
+    for (const Operator& op : operators) {
+        result.push_back(op);
+        const auto* linear = std::get_if<Linear>(&op);
         if (linear == nullptr ||
             (targets == AdapterTargets::attention && !linear->modules.has(Module::attn))) {
             continue;
@@ -214,7 +214,7 @@ LayerKind layer_kind(const LayerDescription& layer, const Workload& w)
 namespace {
 
 /// Layers before the first that is trained need no gradients, and so no backward pass.
-void leave_out_backward(const Workload& w, Network& network)
+void omit_backward(const Workload& w, Network& network)
 {
     const bool adapted = w.adapter_rank > 0;
     const bool embeds = w.trains() && !w.frozen_ends && !network.embedding.operators.empty();
@@ -313,7 +313,7 @@ Network described_network(const Workload& w)
         freeze(network.embedding.operators, FrozenStorage::bf16);
         freeze(network.head.operators, FrozenStorage::bf16);
     }
-    leave_out_backward(w, network);
+    omit_backward(w, network);
     widen_ends(w.wide, network);
     return network;
 }
@@ -326,8 +326,8 @@ Network network_of(const Workload& w)
     network.optimizer = w.optimizer;
     network.activation_storage = w.activation_storage;
     network.loss = w.loss;
-    for (Operator& part : network.head.operators) {
-        if (auto* loss = std::get_if<Loss>(&part)) {
+    for (Operator& op : network.head.operators) {
+        if (auto* loss = std::get_if<Loss>(&op)) {
             loss->bytes = loss_traffic(w.loss);
         }
     }
@@ -349,7 +349,7 @@ std::vector<std::string> wide_block_names()
 
 bool has_narrow_products(const Network& network)
 {
-    const auto narrow = [](const Operator& part) {
+    const auto narrow = [](const Operator& op) {
         return std::visit(
             [](const auto& own) {
                 if constexpr (requires { own.wide, own.in; }) {
@@ -358,7 +358,7 @@ bool has_narrow_products(const Network& network)
                     return false;
                 }
             },
-            part);
+            op);
     };
     return std::any_of(network.layers.begin(), network.layers.end(), [&](int layer) {
         const std::vector<Operator>& operators = network.kinds[layer].operators;
@@ -370,8 +370,8 @@ Parameters parameters_of(const LayerKind& kind, const LayerShape& shape)
 {
     const Extent extent(shape, kind.tokens);
     Parameters sum;
-    for (const Operator& part : kind.operators) {
-        sum += parameters_of(part, extent);
+    for (const Operator& op : kind.operators) {
+        sum += parameters_of(op, extent);
     }
     if (!kind.backward) {
         sum.frozen = sum.all - sum.expert - sum.rows;
@@ -396,11 +396,11 @@ double active_parameters_of(const Network& network)
     const Extent extent(shape);
     double idle = 0.0;
     network.for_kinds([&](const LayerKind& kind, int count) {
-        for (const Operator& part : kind.operators) {
-            if (const auto* experts = std::get_if<GroupedLinear>(&part)) {
+        for (const Operator& op : kind.operators) {
+            if (const auto* experts = std::get_if<GroupedLinear>(&op)) {
                 const Routing& routing = experts->routing;
                 idle += count * (1.0 - routing.active / routing.experts) * experts->parameters(extent).all;
-            } else if (const auto* tables = std::get_if<Tables>(&part)) {
+            } else if (const auto* tables = std::get_if<Tables>(&op)) {
                 idle += count * (tables->rows - tables->lookups) * tables->columns;
             }
         }

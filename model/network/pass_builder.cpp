@@ -11,11 +11,11 @@ namespace {
 /// other now and then. Infinity: only the sums count; 1: each kernel waits for its launch. Assumption, chosen by the fit.
 constexpr double run_ahead = 3.0;
 
-void add_hidden(double seconds, const Exposed::Parts& parts, PassCost& cost)
+void add_hidden(double seconds, const Exposed::Shares& shares, PassCost& cost)
 {
-    for (const Exposed::Share& part : parts) {
+    for (const Exposed::Share& share_of : shares) {
         if (seconds > 0.0) {
-            cost.hidden.push_back({part.kind, part.share * seconds});
+            cost.hidden.push_back({share_of.kind, share_of.share * seconds});
         }
     }
 }
@@ -65,13 +65,13 @@ PassBuilder& PassBuilder::beside_all(Seconds time, std::initializer_list<Kernel>
     for (const Kernel& message : messages) {
         sum += message.seconds;
     }
-    Exposed::Parts parts;
+    Exposed::Shares shares;
     for (const Kernel& message : messages) {
         if (message.seconds > 0.0) {
-            parts.push_back({message.kind, message.seconds / sum});
+            shares.push_back({message.kind, message.seconds / sum});
         }
     }
-    expose(time.si, std::min(hidden * time.si, cost_.free_s()), parts);
+    expose(time.si, std::min(hidden * time.si, cost_.free_s()), shares);
     return *this;
 }
 
@@ -103,14 +103,14 @@ PassCost PassBuilder::done()
     return cost_;
 }
 
-void PassBuilder::expose(double seconds, double hidden, const Exposed::Parts& parts, const Surplus& surplus)
+void PassBuilder::expose(double seconds, double hidden, const Exposed::Shares& shares, const Surplus& surplus)
 {
     const double slowed_s = share_ * hidden;
     const double exposed_s = seconds - hidden + slowed_s;
     cost_.hiding_s += hidden;
-    add_hidden(hidden, parts, cost_);
+    add_hidden(hidden, shares, cost_);
     if (exposed_s > 0.0) {
-        cost_.exposed.push_back({exposed_s, parts, surplus, slowed_s});
+        cost_.exposed.push_back({exposed_s, shares, surplus, slowed_s});
         cost_.communication_s += exposed_s;
     }
 }
@@ -131,7 +131,7 @@ PassCost side_by_side(const PassCost& pass, const PassCost& other, const Softwar
     std::vector<Exposed*> messages;
     double open_s = 0.0;  // what no compute hides yet
     for (Exposed& message : result.exposed) {
-        if (!beside.only || is_within(message.parts.front().kind, *beside.only)) {
+        if (!beside.only || is_within(message.shares.front().kind, *beside.only)) {
             messages.push_back(&message);
             open_s += message.seconds - message.slowed_s;
         }
@@ -143,7 +143,7 @@ PassCost side_by_side(const PassCost& pass, const PassCost& other, const Softwar
     const double saved = (1.0 - stack.communication_share) * hidden_s / open_s;
     for (Exposed* message : messages) {
         const double open = message->seconds - message->slowed_s;
-        add_hidden(hidden_s / open_s * open, message->parts, result);
+        add_hidden(hidden_s / open_s * open, message->shares, result);
         const double saved_s = saved * open;
         message->seconds -= saved_s;
         result.communication_s -= saved_s;

@@ -78,7 +78,7 @@ public:
 
 private:
     /// Adds collectives of `seconds` in all, of which compute hides `hidden`, but is slowed.
-    void expose(double seconds, double hidden, const Exposed::Parts& parts, const Surplus& surplus = {});
+    void expose(double seconds, double hidden, const Exposed::Shares& shares, const Surplus& surplus = {});
     void close_segment();
 
     double share_;  // share of compute lost while a collective runs beside it

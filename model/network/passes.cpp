@@ -9,61 +9,61 @@ namespace prismopt {
 
 namespace {
 
-ModuleSet modules_of(const Operator& part)
+ModuleSet modules_of(const Operator& op)
 {
     return std::visit(
-        []<class Part>(const Part& p) {
+        []<class Op>(const Op& p) {
             if constexpr (requires { p.modules; }) {
                 return p.modules;
             } else {
                 return ModuleSet{};
             }
         },
-        part);
+        op);
 }
 
-template <class Part>
-bool frozen(const Part& part)
+template <class Op>
+bool frozen(const Op& op)
 {
-    if constexpr (requires { part.frozen; }) {
-        return part.frozen;
+    if constexpr (requires { op.frozen; }) {
+        return op.frozen;
     } else {
         return false;
     }
 }
 
 /// Whether it is of an expert that sees every token: it needs none of those on their way to others.
-template <class Part>
-bool of_shared_expert(const Part& part)
+template <class Op>
+bool of_shared_expert(const Op& op)
 {
-    if constexpr (requires { part.shared_expert; }) {
-        return part.shared_expert;
+    if constexpr (requires { op.shared_expert; }) {
+        return op.shared_expert;
     } else {
         return false;
     }
 }
 
 /// What a layer's operator works on: all its tokens, or those of one of its streams.
-template <class Part>
-Extent extent_of(const Part& part, const Extent& layer)
+template <class Op>
+Extent extent_of(const Op& op, const Extent& layer)
 {
-    if constexpr (requires { part.stream; }) {
-        return layer.of(part.stream);
+    if constexpr (requires { op.stream; }) {
+        return layer.of(op.stream);
     } else {
         return layer;
     }
 }
 
 /// Calls add() for an operator's calls.
-template <class Part, class Add>
-void add_calls(const Part& part, const LayerShape& shape, Calls& calls, Add&& add)
+template <class Op, class Add>
+void add_calls(const Op& op, const LayerShape& shape, Calls& calls, Add&& add)
 {
     const std::size_t first = calls.list().size();
     add();
-    if (of_shared_expert(part)) {
+    if (of_shared_expert(op)) {
         calls.hide_tokens(first);
     }
-    if (shape.cuda_graphs.has(Module::full_iteration) || shape.cuda_graphs.meets(modules_of(part))) {
+    if (shape.cuda_graphs.has(Module::full_iteration) || shape.cuda_graphs.intersects(modules_of(op))) {
         calls.in_graph(first);
     }
 }
@@ -72,25 +72,24 @@ void add_calls(const Part& part, const LayerShape& shape, Calls& calls, Add&& ad
 /// member of a tensor-parallel group projects its part of a matrix.
 double projected_numbers(double in, double out) { return std::min(in, out) + 2.0 * std::max(in, out); }
 
-template <class Part>
-double projected_numbers(const Part& part, const Extent& extent)
+template <class Op>
+double projected_numbers(const Op& op, const Extent& extent)
 {
-    if constexpr (std::same_as<Part, Linear>) {
-        const double in = part.split == Linear::Split::rows ? part.in.local(extent.tp) : part.in.whole();
-        const double out =
-            part.split == Linear::Split::columns ? part.out.local(extent.tp) : part.out.whole();
-        return part.counted && !part.tied ? projected_numbers(in, out) : 0.0;
-    } else if constexpr (std::same_as<Part, GroupedLinear>) {
-        return extent.local_experts(part.routing) * projected_numbers(part.in.whole(), part.out.whole());
+    if constexpr (std::same_as<Op, Linear>) {
+        const double in = op.split == Linear::Split::rows ? op.in.local(extent.tp) : op.in.whole();
+        const double out = op.split == Linear::Split::columns ? op.out.local(extent.tp) : op.out.whole();
+        return op.counted && !op.tied ? projected_numbers(in, out) : 0.0;
+    } else if constexpr (std::same_as<Op, GroupedLinear>) {
+        return extent.local_experts(op.routing) * projected_numbers(op.in.whole(), op.out.whole());
     } else {
         return 0.0;
     }
 }
 
 /// A product whose weights have no gradient needs its input no more.
-Operator as_kept(const Operator& part)
+Operator as_kept(const Operator& op)
 {
-    Operator result = part;
+    Operator result = op;
     std::visit(
         [](auto& p) {
             if constexpr (requires { p.keeps_input; }) {
@@ -103,16 +102,16 @@ Operator as_kept(const Operator& part)
 
 Kept kept_by(const Operator& any, const Extent& extent)
 {
-    const Operator part = as_kept(any);
+    const Operator op = as_kept(any);
     return std::visit(
-        [&]<class Part>(const Part& p) -> Kept {
+        [&]<class Op>(const Op& p) -> Kept {
             if constexpr (requires { p.kept(extent); }) {
                 return p.kept(extent_of(p, extent));
             } else {
                 return {};
             }
         },
-        part);
+        op);
 }
 
 }  // namespace
@@ -122,9 +121,8 @@ ModuleSet modules_run_again(const LayerKind& kind, const ModuleSet& modules)
     if (!modules.empty()) {
         return modules;
     }
-    const bool scores = std::any_of(kind.operators.begin(), kind.operators.end(), [](const Operator& part) {
-        return modules_of(part).has(Module::core_attn);
-    });
+    const bool scores = std::any_of(kind.operators.begin(), kind.operators.end(),
+                                    [](const Operator& op) { return modules_of(op).has(Module::core_attn); });
     return scores ? ModuleSet{Module::core_attn} : ModuleSet{Module::elementwise};
 }
 
@@ -156,12 +154,12 @@ Calls forward_calls(const LayerKind& kind, const LayerShape& shape)
 {
     const Extent extent(shape, kind.tokens);
     Calls calls;
-    for (const Operator& part : kind.operators) {
+    for (const Operator& op : kind.operators) {
         std::visit(
             [&](const auto& p) {
                 add_calls(p, shape, calls, [&] { p.forward(extent_of(p, extent), calls); });
             },
-            part);
+            op);
     }
     return calls;
 }
@@ -170,14 +168,14 @@ Calls backward_calls(const LayerKind& kind, const LayerShape& shape, Gradients g
 {
     const Extent extent(shape, kind.tokens);
     Calls calls;
-    for (auto part = kind.operators.rbegin(); kind.backward && part != kind.operators.rend(); ++part) {
+    for (auto op = kind.operators.rbegin(); kind.backward && op != kind.operators.rend(); ++op) {
         std::visit(
             [&](const auto& p) {
                 add_calls(p, shape, calls, [&] {
                     p.backward(extent_of(p, extent), frozen(p) ? Gradients::input : gradients, calls);
                 });
             },
-            *part);
+            *op);
     }
     return calls;
 }
@@ -186,7 +184,7 @@ Calls weight_gradient_calls(const LayerKind& kind, const LayerShape& shape)
 {
     const Extent extent(shape, kind.tokens);
     Calls calls;
-    for (auto part = kind.operators.rbegin(); kind.backward && part != kind.operators.rend(); ++part) {
+    for (auto op = kind.operators.rbegin(); kind.backward && op != kind.operators.rend(); ++op) {
         std::visit(
             [&](const auto& p) {
                 if constexpr (requires { p.weight_gradient(extent, calls); }) {
@@ -195,7 +193,7 @@ Calls weight_gradient_calls(const LayerKind& kind, const LayerShape& shape)
                     }
                 }
             },
-            *part);
+            *op);
     }
     return calls;
 }
@@ -217,8 +215,8 @@ Calls recompute_calls(const LayerKind& kind, const LayerShape& shape, Recompute 
     for (std::size_t i = 0; i < kind.operators.size(); ++i) {
         if (again[i]) {
             std::visit(
-                [&](const auto& part) {
-                    add_calls(part, shape, calls, [&] { part.forward(extent_of(part, extent), calls); });
+                [&](const auto& op) {
+                    add_calls(op, shape, calls, [&] { op.forward(extent_of(op, extent), calls); });
                 },
                 kind.operators[i]);
         }
@@ -235,7 +233,7 @@ std::vector<bool> recomputed_operators(const LayerKind& kind, const ModuleSet& m
     std::vector<bool> again;
     for (std::size_t i = 0; i < kind.operators.size(); ++i) {
         const bool last = i + 1 == kind.operators.size();
-        const bool runs = alternates ? saved[i] < 1.0 : chosen.meets(modules_of(kind.operators[i]));
+        const bool runs = alternates ? saved[i] < 1.0 : chosen.intersects(modules_of(kind.operators[i]));
         again.push_back(runs && !last);
     }
     return again;
@@ -259,7 +257,8 @@ Kept kept_of(const LayerKind& kind, const LayerShape& shape, Recompute recompute
         Kept own = kept_by(kind.operators[i], extent);
         if (recompute == Recompute::selective) {
             own.bytes -= again[i] ? own.recomputable : 0.0;
-            if (i > 0 && again[i - 1] && (again[i] || dropped.meets(modules_of(kind.operators[i - 1])))) {
+            if (i > 0 && again[i - 1] &&
+                (again[i] || dropped.intersects(modules_of(kind.operators[i - 1])))) {
                 own.numbers = 0.0;
                 own.products = 0.0;
             }
@@ -269,10 +268,10 @@ Kept kept_of(const LayerKind& kind, const LayerShape& shape, Recompute recompute
     return all;
 }
 
-Parameters parameters_of(const Operator& part, const Extent& extent)
+Parameters parameters_of(const Operator& op, const Extent& extent)
 {
     return std::visit(
-        [&]<class Part>(const Part& p) -> Parameters {
+        [&]<class Op>(const Op& p) -> Parameters {
             if constexpr (requires { p.parameters(extent); }) {
                 Parameters own = p.parameters(extent);
                 if constexpr (requires { p.wide, p.in; }) {
@@ -292,7 +291,7 @@ Parameters parameters_of(const Operator& part, const Extent& extent)
                 return {};
             }
         },
-        part);
+        op);
 }
 
 }  // namespace prismopt

@@ -25,6 +25,6 @@ std::vector<bool> recomputed_operators(const LayerKind& kind, const ModuleSet& m
 Kept kept_of(const LayerKind& kind, const LayerShape& shape, Recompute recompute);
 
 /// Returns the parameters of one operator on one GPU.
-Parameters parameters_of(const Operator& part, const Extent& extent);
+Parameters parameters_of(const Operator& op, const Extent& extent);
 
 }  // namespace prismopt

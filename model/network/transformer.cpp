@@ -83,7 +83,7 @@ std::optional<Decoder> decoder_of(const Workload& w)
         if (!(set(d.attention, 0) || set(d.latent, 0)) || !(set(d.mlp, 1) || set(d.experts, 1))) {
             return std::nullopt;
         }
-        d.alike = d.alike && kind.blocks[0] == w.kinds[0].blocks[0];
+        d.equal_layers = d.equal_layers && kind.blocks[0] == w.kinds[0].blocks[0];
     }
     for (const LayerRun& run : w.sequence) {
         d.has_experts.insert(d.has_experts.end(), run.count,
@@ -103,7 +103,7 @@ std::pair<int, int> Decoder::pattern() const
 std::optional<Transformer> transformer_of(const Workload& w)
 {
     const auto d = decoder_of(w);
-    if (!d || !d->alike) {
+    if (!d || !d->equal_layers) {
         return std::nullopt;
     }
     Transformer t;

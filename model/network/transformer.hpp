@@ -55,10 +55,10 @@ struct Transformer {
     Experts experts;
     LatentAttention latent;
 
-    bool mixture() const { return experts.count > 0; }
+    bool is_moe() const { return experts.count > 0; }
     bool has_experts(int layer) const
     {
-        return mixture() && layer >= experts.dense_layers &&
+        return is_moe() && layer >= experts.dense_layers &&
                (layer - experts.dense_layers + 1) % experts.every == 0;
     }
 };
@@ -70,7 +70,7 @@ struct Decoder {
     const MlpBlock* mlp = nullptr;
     const ExpertsBlock* experts = nullptr;
     std::vector<bool> has_experts;  // [layer]
-    bool alike = true;              // attention is equal in all layers
+    bool equal_layers = true;       // attention is equal in all layers
 
     Activation activation() const { return mlp != nullptr ? mlp->activation : experts->activation; }
     AttentionKernel kernel() const { return latent != nullptr ? latent->kernel : attention->kernel; }

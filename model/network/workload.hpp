@@ -216,7 +216,7 @@ struct Workload {
         std::erase_if(sequence, [](const LayerRun& run) { return run.count == 0; });
     }
     /// Returns whether the network has experts or sharded tables, which expert parallelism divides.
-    bool mixture() const { return find<ExpertsBlock>() != nullptr || find<TablesBlock>() != nullptr; }
+    bool is_moe() const { return find<ExpertsBlock>() != nullptr || find<TablesBlock>() != nullptr; }
     /// Returns whether some block has a scan over its tokens.
     bool scans() const { return find<Mamba2Block>() != nullptr || find<GatedDeltaBlock>() != nullptr; }
     /// Returns whether `ep` divides the number of experts of every block.

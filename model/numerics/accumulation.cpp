@@ -65,8 +65,8 @@ Matrix<float> accumulated_product(const Matrix<float>& a, const Matrix<float>& b
     Matrix<float> result(a.rows(), b.rows());
     const Rounder rounder(accumulator.format);
     const bool nearest = accumulator.rounding == Rounding::nearest_even;
-    parallel_for(static_cast<std::int64_t>(a.rows()), [&](int, std::int64_t part) {
-        const auto i = static_cast<std::size_t>(part);
+    parallel_for(static_cast<std::int64_t>(a.rows()), [&](int, std::int64_t row) {
+        const auto i = static_cast<std::size_t>(row);
         on_registers([&](auto) PRISMOPT_INLINE {
             for (std::size_t j = 0; j < result.columns(); j += columns_together) {
                 const auto out = result.row(i).subspan(j, std::min(columns_together, result.columns() - j));

@@ -2,7 +2,7 @@
 
 /// Tiles of flash attention: their places, operands and roundings, and the steps that both passes compute.
 
-#include "model/numerics/attention_parts.hpp"
+#include "model/numerics/attention_tensors.hpp"
 
 #include <cstddef>
 #include <vector>

@@ -23,17 +23,17 @@ public:
           dimensions_(job_dimensions(shape_, plan, placement))
     {
         if (shape_.size * shape_.copies == 1) {
-            alike_ = true;
+            is_equal_ = true;
         } else if (dimensions_ && fit_units(*dimensions_, plan, placement, cluster)) {
-            alike_ = true;
+            is_equal_ = true;
             groups_.push_back(group_of(members_in(*dimensions_), 0, cluster));
         } else {
             period_ = period_of_units();
         }
     }
 
-    /// Whether all groups lie alike; they then have the number 0, if they have several members.
-    bool alike() const { return alike_; }
+    /// Whether all groups have equivalent places; they then have the number 0, if they have several members.
+    bool is_equal() const { return is_equal_; }
     Groups groups(const std::vector<int>& numbers) const
     {
         Groups result;
@@ -59,10 +59,10 @@ public:
     /// The distinct groups of a stage.
     Groups of_stage(int stage)
     {
-        if (alike_) {
+        if (is_equal_) {
             return groups_;
         }
-        if (neighbours_lie_alike()) {
+        if (has_equal_neighbours()) {
             return groups({number_at(0, 0, stage)});
         }
         std::set<int> numbers;
@@ -72,7 +72,7 @@ public:
 
 private:
     /// Whether the groups of a stage are moved against each other inside units only.
-    bool neighbours_lie_alike() const
+    bool has_equal_neighbours() const
     {
         const int step = shape_.step;
         return number_of_groups(shape_, plan_) == step && plan_.tp * plan_.cp % step == 0 &&
@@ -89,7 +89,7 @@ private:
         return found->second;
     }
 
-    /// Groups whose first members lie at the same place of a unit of every tier lie alike.
+    /// Groups whose first members lie at the same place of a unit of every tier have equivalent places.
     int number_at(int index, int first, int stage)
     {
         if (!dimensions_) {
@@ -128,7 +128,7 @@ private:
     const Cluster& cluster_;
     GroupShape shape_;
     std::optional<JobDimensions> dimensions_;
-    bool alike_ = false;
+    bool is_equal_ = false;
     std::vector<Group> groups_;     // by number
     std::map<Group, int> numbers_;  // of groups
     std::map<int, int> at_places_;  // number by the first member's place
@@ -136,7 +136,7 @@ private:
 };
 
 /// Whether a message from a stage to the next crosses the same tiers in all replicas.
-bool links_lie_alike(const ParallelPlan& plan, const Placement& placement, const Cluster& cluster)
+bool has_equal_links(const ParallelPlan& plan, const Placement& placement, const Cluster& cluster)
 {
     if (plan.pp == 1 || plan.dp == 1) {
         return true;
@@ -212,7 +212,7 @@ std::vector<Numbers> groups_of_sets(int stage, int sets, std::vector<KindPlaces>
 {
     std::vector<Numbers> of_sets(sets);
     for (std::size_t kind = 0; kind < kinds.size(); ++kind) {
-        if (kinds[kind].alike()) {
+        if (kinds[kind].is_equal()) {
             continue;  // one list, of all groups
         }
         std::vector<std::vector<int>> members(sets);
@@ -237,12 +237,12 @@ LayerGroups layer_groups(const Numbers& numbers, const std::vector<KindPlaces>& 
     for (std::size_t kind = 0; kind < kinds.size(); ++kind) {
         const KindPlaces& places = kinds[kind];
         groups.of(static_cast<GroupKind>(kind)) =
-            places.alike() ? places.groups() : places.groups(lists[kind].list(numbers[kind]));
+            places.is_equal() ? places.groups() : places.groups(lists[kind].list(numbers[kind]));
     }
     return groups;
 }
 
-/// What tells kinds of replicas apart.
+/// What distinguishes kinds of replicas.
 struct Signature {
     std::vector<int> layers;         // [stage]
     std::vector<std::size_t> tiers;  // [stage]: that a message to the next stage crosses
@@ -254,11 +254,11 @@ void place_replicas(const ParallelPlan& plan, const Placement& placement, const 
                     GroupPlaces& places)
 {
     std::vector<KindPlaces> kinds = kinds_inside_layers(plan, placement, cluster);
-    const bool alike =
-        links_lie_alike(plan, placement, cluster) &&
-        std::all_of(kinds.begin(), kinds.end(), [](const KindPlaces& kind) { return kind.alike(); });
+    const bool all_equal =
+        has_equal_links(plan, placement, cluster) &&
+        std::all_of(kinds.begin(), kinds.end(), [](const KindPlaces& kind) { return kind.is_equal(); });
     const int all_sets = placement.replicas / placement.coupled;
-    if (alike) {
+    if (all_equal) {
         places.layers.push_back(layer_groups({}, kinds, {}));
         places.replicas = {
             {all_sets, std::vector<int>(placement.stages, 0), widest_links(0, 0, placement, cluster)}};
@@ -306,8 +306,9 @@ void place_exchanges(const ParallelPlan& plan, const Placement& placement, const
     sharding.sharding = Sharding::zero3;
     KindPlaces sharded(GroupKind::sharded, sharding, placement, cluster);
     KindPlaces between(GroupKind::between_shards, sharding, placement, cluster);
-    const bool alike = data.alike() && expert_data.alike() && sharded.alike() && between.alike();
-    for (int stage = 0; stage < (alike ? 1 : placement.stages); ++stage) {
+    const bool is_equal =
+        data.is_equal() && expert_data.is_equal() && sharded.is_equal() && between.is_equal();
+    for (int stage = 0; stage < (all_equal ? 1 : placement.stages); ++stage) {
         places.exchanges.push_back({data.of_stage(stage), sharded.of_stage(stage), between.of_stage(stage),
                                     expert_data.of_stage(stage)});
     }

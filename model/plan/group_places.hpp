@@ -34,7 +34,7 @@ struct ExchangeGroups {
     Groups expert_data;
 };
 
-/// Replicas, or sets of coupled replicas, whose groups and neighbours lie alike.
+/// Replicas, or sets of coupled replicas, whose groups and neighbours have equivalent places.
 struct ReplicaKind {
     /// Two GPUs whose message crosses the outermost tier of all messages between two stages.
     struct Link {

@@ -11,18 +11,18 @@ namespace {
 bool split_at(int cell, JobDimensions& dimensions)
 {
     JobDimensions result;
-    for (const JobDimension& part : dimensions) {
-        const auto [count, stride] = part.dimension;
+    for (const JobDimension& entry : dimensions) {
+        const auto [count, stride] = entry.dimension;
         if (stride >= cell || stride * count <= cell) {
-            result.push_back(part);
+            result.push_back(entry);
             continue;
         }
         const int inside = cell / stride;
         if (cell % stride != 0 || count % inside != 0) {
             return false;
         }
-        result.push_back({{inside, stride}, part.member});
-        result.push_back({{count / inside, cell}, part.member});
+        result.push_back({{inside, stride}, entry.member});
+        result.push_back({{count / inside, cell}, entry.member});
     }
     dimensions = std::move(result);
     return true;
@@ -31,8 +31,8 @@ bool split_at(int cell, JobDimensions& dimensions)
 /// Whether units of so many GPUs cut the dimensions into equal parts.
 bool fits(int unit, const JobDimensions& dimensions)
 {
-    return std::all_of(dimensions.begin(), dimensions.end(), [unit](const JobDimension& part) {
-        const auto [count, stride] = part.dimension;
+    return std::all_of(dimensions.begin(), dimensions.end(), [unit](const JobDimension& entry) {
+        const auto [count, stride] = entry.dimension;
         if (stride >= unit) {
             return stride % unit == 0;
         }
@@ -58,8 +58,8 @@ std::optional<JobDimensions> job_dimensions(const GroupShape& shape, const Paral
     if (!split_at(width, dimensions) || !split_at(building_numbers, dimensions)) {
         return std::nullopt;
     }
-    for (JobDimension& part : dimensions) {
-        int& stride = part.dimension.stride;
+    for (JobDimension& entry : dimensions) {
+        int& stride = entry.dimension.stride;
         if (stride >= building_numbers && placement.crossing == Crossing::dp) {
             stride = stride / building_numbers * placement.building_gpus;
         } else if (stride >= width) {
@@ -70,7 +70,7 @@ std::optional<JobDimensions> job_dimensions(const GroupShape& shape, const Paral
     if (placement.stages_cross()) {
         dimensions.push_back({{placement.buildings, placement.building_gpus}, false});
     }
-    std::erase_if(dimensions, [](const JobDimension& part) { return part.dimension.count == 1; });
+    std::erase_if(dimensions, [](const JobDimension& entry) { return entry.dimension.count == 1; });
     std::stable_sort(dimensions.begin(), dimensions.end(), [](const JobDimension& a, const JobDimension& b) {
         return a.dimension.stride < b.dimension.stride;
     });
@@ -80,9 +80,9 @@ std::optional<JobDimensions> job_dimensions(const GroupShape& shape, const Paral
 std::vector<Spacing> members_in(const JobDimensions& dimensions)
 {
     std::vector<Spacing> members;
-    for (const JobDimension& part : dimensions) {
-        if (part.member) {
-            members.push_back(part.dimension);
+    for (const JobDimension& entry : dimensions) {
+        if (entry.member) {
+            members.push_back(entry.dimension);
         }
     }
     return members;

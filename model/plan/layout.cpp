@@ -52,7 +52,7 @@ const std::vector<Chunk>* given_layout(std::size_t chunks, std::span<const std::
 std::variant<std::vector<Chunk>, Infeasible> layout(int layers, const ParallelPlan& plan,
                                                     std::span<const std::vector<Chunk>> given)
 {
-    const int count = network_parts(plan.schedule, plan.pp, plan.chunks);
+    const int count = network_chunks(plan.schedule, plan.pp, plan.chunks);
     if (count == 1) {
         return even_layout(layers, 1, false);
     }

@@ -67,7 +67,7 @@ public:
     constexpr bool empty() const { return bits_ == 0; }
     constexpr bool has(Module module) const { return (bits_ & bit(module)) != 0; }
     /// Whether a module is in both sets.
-    constexpr bool meets(const ModuleSet& other) const { return (bits_ & other.bits_) != 0; }
+    constexpr bool intersects(const ModuleSet& other) const { return (bits_ & other.bits_) != 0; }
     constexpr ModuleSet& operator|=(const ModuleSet& other)
     {
         bits_ |= other.bits_;

@@ -7,7 +7,7 @@ namespace prismopt {
 
 namespace {
 
-void take_schedule(ParallelPlan& plan, Schedule schedule)
+void set_schedule(ParallelPlan& plan, Schedule schedule)
 {
     plan.schedule = schedule;
     plan.group = 0;
@@ -16,10 +16,10 @@ void take_schedule(ParallelPlan& plan, Schedule schedule)
     plan.chunks = chunks > 0 ? chunks : std::max(2, plan.chunks);
 }
 
-void take_chunks(ParallelPlan& plan, int chunks)
+void set_chunks(ParallelPlan& plan, int chunks)
 {
     if (!runs_chunks(plan.schedule, chunks)) {
-        take_schedule(plan, chunks > 1 ? usual_schedule_of_chunks : usual_schedule);
+        set_schedule(plan, chunks > 1 ? usual_schedule_of_chunks : usual_schedule);
     }
     plan.chunks = chunks;
 }
@@ -57,23 +57,23 @@ ParallelPlan plan_in_phase(ParallelPlan plan, const Phase& phase)
 {
     const PhasePlan& own = phase.own;
     const int gpus = own.gpus > 0 ? own.gpus : plan.gpus();
-    const auto take = [](int& choice, int of_phase) { choice = of_phase > 0 ? of_phase : choice; };
-    take(plan.tp, own.tp);
-    take(plan.cp, own.cp);
-    take(plan.pp, own.pp);
-    take(plan.microbatch, own.microbatch);
+    const auto replace_given = [](int& choice, int of_phase) { choice = of_phase > 0 ? of_phase : choice; };
+    replace_given(plan.tp, own.tp);
+    replace_given(plan.cp, own.cp);
+    replace_given(plan.pp, own.pp);
+    replace_given(plan.microbatch, own.microbatch);
     if (own.pp == 1 && !facts_of(plan.schedule).one_stage) {
-        take_schedule(plan, usual_schedule);
+        set_schedule(plan, usual_schedule);
     }
     if (own.schedule) {
-        take_schedule(plan, *own.schedule);
+        set_schedule(plan, *own.schedule);
     }
     if (own.chunks > 0) {
-        take_chunks(plan, own.chunks);
+        set_chunks(plan, own.chunks);
     }
     // What the phase says of pipelines is of plans that have one there.
     if (plan.pp == 1 && (own.schedule || own.chunks > 0) && !facts_of(plan.schedule).one_stage) {
-        take_schedule(plan, usual_schedule);
+        set_schedule(plan, usual_schedule);
     }
     plan.recompute = own.recompute.value_or(plan.recompute);
     const int replica = plan.tp * plan.cp * plan.pp;

@@ -51,11 +51,11 @@ Placement place(const ParallelPlan& plan, const Cluster& cluster);
 /// Returns the number of buildings that the plan uses; one if no dimension crosses.
 int buildings_of(const ParallelPlan& plan, const Cluster& cluster);
 
-/// Returns the plan of one building, with its share of the replicas, if replicas in different buildings train apart between two
+/// Returns the plan of one building, with its share of the replicas, if replicas in different buildings train locally between two
 /// exchanges (local_steps); else the plan.
 ParallelPlan plan_of_building(ParallelPlan plan, const Cluster& cluster);
 
-/// Returns the reason why the plan has no replicas that could train apart, or nothing.
+/// Returns the reason why the plan has no replicas that could use local updates, or nothing.
 std::optional<Infeasible> local_updates_problem(const ParallelPlan& plan, const Cluster& cluster);
 
 /// Returns the reason why the plan cannot cross buildings as it specifies, or nothing.

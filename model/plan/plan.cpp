@@ -8,7 +8,7 @@ bool runs_chunks(Schedule schedule, int chunks)
     return own > 0 ? chunks == own : chunks > 1;
 }
 
-int network_parts(Schedule schedule, int stages, int chunks)
+int network_chunks(Schedule schedule, int stages, int chunks)
 {
     return stages * chunks / facts_of(schedule).model_copies;
 }

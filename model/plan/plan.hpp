@@ -69,7 +69,7 @@ constexpr const ScheduleFacts& facts_of(Schedule schedule)
 /// Returns whether the schedule is defined for this number of chunks per pipeline rank.
 bool runs_chunks(Schedule schedule, int chunks);
 /// Returns the number of parts into which the network is divided over `stages` of `chunks` each.
-int network_parts(Schedule schedule, int stages, int chunks);
+int network_chunks(Schedule schedule, int stages, int chunks);
 
 enum class Recompute { none, selective, full };
 template <>

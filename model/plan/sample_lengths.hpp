@@ -60,7 +60,7 @@ struct LengthMix {
 };
 /// Returns the mean of microbatches of `microbatch` sequences (padded and flattened: samples). `filled`: filled_share().
 LengthMix length_mix(const SampleLengths& lengths, int sequence, int microbatch, double filled);
-/// Returns the same of the tokens that are trained on, without padding.
+/// Returns the same for the tokens that are trained on, without padding.
 LengthMix trained_mix(const SampleLengths& lengths, int sequence, double filled);
 
 /// Work on a sample, in one unit: on each token, and in attention between so many tokens.

@@ -9,7 +9,7 @@
 
 namespace prismopt {
 
-/// Groups of one kind that do not lie alike in the units of a tier: some are in more units than others, or unevenly.
+/// Groups of one kind that do not have equivalent places in the units of a tier: some are in more units than others, or unevenly.
 struct Straddling {
     GroupKind kind = GroupKind::tensor;
     std::size_t tier = 0;

@@ -66,7 +66,7 @@ double critical_batch_after(const Learning& learning, double tokens)
 double tokens_between(const Learning& learning, double from, double to, double batch)
 {
     // The integral of (C + B) / (C + B0) = 1 + (B - B0) / (C + B0) over a part in which C + B0 goes linearly from `a` to `b`.
-    const auto of_part = [&](double begin, double end) {
+    const auto of_range = [&](double begin, double end) {
         const double a = critical_batch_after(learning, begin) + learning.reference_batch;
         const double b = critical_batch_after(learning, end) + learning.reference_batch;
         const double rise = (b - a) / a;
@@ -76,11 +76,11 @@ double tokens_between(const Learning& learning, double from, double to, double b
     double sum = 0.0;
     for (const CriticalBatch& at : learning.critical) {
         if (at.tokens > from && at.tokens < to) {
-            sum += of_part(from, at.tokens);
+            sum += of_range(from, at.tokens);
             from = at.tokens;
         }
     }
-    return sum + of_part(from, to);
+    return sum + of_range(from, to);
 }
 
 /// The point that a run reaches from `from` with this number of tokens in batches of `batch`.

@@ -91,8 +91,8 @@ GapDistribution gaps_of_job(const Cause& cause, const JobSize& job)
 {
     GapDistribution gaps = cause.gaps;
     if (gaps.nodes > job.nodes) {
-        const double part = static_cast<double>(job.nodes) / gaps.nodes;
-        gaps.cv = std::sqrt(1.0 + part * (gaps.cv * gaps.cv - 1.0));
+        const double share = static_cast<double>(job.nodes) / gaps.nodes;
+        gaps.cv = std::sqrt(1.0 + share * (gaps.cv * gaps.cv - 1.0));
     }
     return gaps;
 }
@@ -263,11 +263,11 @@ double young_interval(double rate, double stall_s) { return std::sqrt(2.0 * stal
 
 double daly_interval(double rate, double stall_s)
 {
-    const double part = 0.5 * stall_s * rate;  // of the mean time between failures
-    if (part >= 1.0) {
+    const double share = 0.5 * stall_s * rate;  // of the mean time between failures
+    if (share >= 1.0) {
         return 1.0 / rate;
     }
-    return std::sqrt(2.0 * stall_s / rate) * (1.0 + std::sqrt(part) / 3.0 + part / 9.0) - stall_s;
+    return std::sqrt(2.0 * stall_s / rate) * (1.0 + std::sqrt(share) / 3.0 + share / 9.0) - stall_s;
 }
 
 double optimal_interval(double rate, double stall_s)

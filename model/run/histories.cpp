@@ -171,7 +171,7 @@ private:
     void fail(const TabledSegment& segment, std::uint32_t round, const Words& next)
     {
         for (std::size_t table = 0; table < gaps_.size(); ++table) {
-            look_up(*segment.tables.gap_tables[table], next, gaps_[table]);
+            lookup(*segment.tables.gap_tables[table], next, gaps_[table]);
         }
         const FailureModel& model = segment.run.model;
         std::array<Words, 4> extra{};

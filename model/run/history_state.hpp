@@ -68,7 +68,7 @@ class CauseClocks {
 public:
     explicit CauseClocks(std::size_t causes) : due_(causes), last_rate_(causes), has_due_(causes, false) {}
 
-    /// Begins a segment: what is left of gaps goes on at its rates. A cause that begins here draws its first gap; that of the first
+    /// Begins a segment: the remainder of gaps goes on at its rates. A cause that begins here draws its first gap; that of the first
     /// clock in the first segment is set afterwards.
     void begin(const SegmentTables& tables, const RateFactors& rates, const HistoryDraws& draws,
                bool first_segment);

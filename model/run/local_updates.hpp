@@ -8,7 +8,7 @@
 
 namespace prismopt {
 
-/// Steps between two exchanges, and groups of replicas that train apart, of the runs of published_local_gap().
+/// Steps between two exchanges, and groups of replicas that use local updates, of the runs of published_local_gap().
 inline constexpr int most_published_local_steps = 300;
 inline constexpr int most_published_groups = 8;
 /// Parameters of the largest network among them with more than four groups, and with up to four.
@@ -30,7 +30,7 @@ struct LocalUpdates {
     std::vector<double> by_groups{};    // from a loss gap: [groups]; empty: not from one
 
     bool stated() const { return any_steps || !by_steps.empty() || !by_groups.empty(); }
-    /// The plan has replicas that train apart.
+    /// The plan has replicas that use local updates.
     double tokens_factor(int local_steps, int groups) const;
 };
 

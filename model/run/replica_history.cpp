@@ -98,8 +98,8 @@ private:
     /// Replicas that have a part in so many neighbouring nodes.
     int broken_by(int nodes) const
     {
-        const std::int64_t parts = static_cast<std::int64_t>(nodes) * model_.replicas;
-        return static_cast<int>((parts + model_.nodes - 1) / model_.nodes);
+        const std::int64_t replica_nodes = static_cast<std::int64_t>(nodes) * model_.replicas;
+        return static_cast<int>((replica_nodes + model_.nodes - 1) / model_.nodes);
     }
 
     double next_back(double when_s) const

@@ -30,9 +30,10 @@ struct Place {
 
 class Checker {
 public:
-    Checker(const ScheduleShape& shape, const PartOrders& orders)
-        : shape_(shape), orders_(orders), parts_(network_parts(shape.schedule, shape.stages, shape.chunks)),
-          made_(results.size() * parts_ * shape.microbatches)
+    Checker(const ScheduleShape& shape, const ChunkOrders& orders)
+        : shape_(shape), orders_(orders),
+          chunk_count_(network_chunks(shape.schedule, shape.stages, shape.chunks)),
+          made_(results.size() * chunk_count_ * shape.microbatches)
     {
     }
 
@@ -46,7 +47,7 @@ public:
         for (std::size_t rank = 0; rank < orders_.size(); ++rank) {
             on_stages[rank].reserve(orders_[rank].size());
             for (std::size_t at = 0; at < orders_[rank].size(); ++at) {
-                if (auto why = take(rank, at, on_stages[rank])) {
+                if (auto why = add_task(rank, at, on_stages[rank])) {
                     return *std::move(why);
                 }
             }
@@ -61,9 +62,10 @@ public:
     }
 
 private:
-    Place& maker(Result result, int part, int microbatch)
+    Place& maker(Result result, int network_chunk, int microbatch)
     {
-        return made_[(static_cast<std::size_t>(result) * parts_ + part) * shape_.microbatches + microbatch];
+        return made_[(static_cast<std::size_t>(result) * chunk_count_ + network_chunk) * shape_.microbatches +
+                     microbatch];
     }
 
     /// A conflict of the task at a place of the orders, with more facts.
@@ -77,7 +79,7 @@ private:
     std::string task_at(const Place& place) const { return task_name(orders_[place.rank][place.at]); }
 
     /// The position of a task, by the stage that is to hold it.
-    std::optional<StageChunk> position_of(int part, int microbatch) const
+    std::optional<StageChunk> position_of(int network_chunk, int microbatch) const
     {
         for (int chunk = 0; chunk < shape_.chunks; ++chunk) {
             const MicrobatchRange range = microbatches_of(shape_, chunk);
@@ -85,7 +87,7 @@ private:
                 continue;
             }
             for (int stage = 0; stage < shape_.stages; ++stage) {
-                if (part_of_network(shape_, {stage, chunk}) == part) {
+                if (network_chunk_of(shape_, {stage, chunk}) == network_chunk) {
                     return StageChunk{stage, chunk};
                 }
             }
@@ -94,16 +96,20 @@ private:
     }
 
     /// Notes a task; returns why it cannot be there.
-    std::optional<Infeasible> take(std::size_t rank, std::size_t at, std::vector<Task>& order)
+    std::optional<Infeasible> add_task(std::size_t rank, std::size_t at, std::vector<Task>& order)
     {
-        const PartTask& task = orders_[rank][at];
+        const ChunkTask& task = orders_[rank][at];
         const Place here{static_cast<int>(rank), at};
         const Fact schedule(FactKey::schedule, shape_.schedule);
         const Fact stages(FactKey::pp, shape_.stages);
         const Fact chunks(FactKey::chunks, shape_.chunks);
-        if (task.part < 0 || task.part >= parts_) {
+        if (task.network_chunk < 0 || task.network_chunk >= chunk_count_) {
             return refused(Conflict::task_of_no_stage, here,
-                           {{FactKey::stage, task.part}, schedule, stages, chunks, {FactKey::parts, parts_}});
+                           {{FactKey::stage, task.network_chunk},
+                            schedule,
+                            stages,
+                            chunks,
+                            {FactKey::chunk_count, chunk_count_}});
         }
         if (task.microbatch < 0 || task.microbatch >= shape_.microbatches) {
             return refused(Conflict::task_of_no_microbatch, here,
@@ -113,14 +119,14 @@ private:
         int chunk = 0;
         const auto held = [&] {
             const MicrobatchRange range = microbatches_of(shape_, chunk);
-            return part_of_network(shape_, {static_cast<int>(rank), chunk}) == task.part &&
+            return network_chunk_of(shape_, {static_cast<int>(rank), chunk}) == task.network_chunk &&
                    task.microbatch >= range.first && task.microbatch < range.first + range.count;
         };
         while (chunk < shape_.chunks && !held()) {
             ++chunk;
         }
         if (chunk == shape_.chunks) {
-            const int owner = position_of(task.part, task.microbatch)->stage;
+            const int owner = position_of(task.network_chunk, task.microbatch)->stage;
             return refused(Conflict::task_of_other_rank, here,
                            {{FactKey::owner, owner}, schedule, stages, chunks});
         }
@@ -129,7 +135,7 @@ private:
              order.back().chunk == chunk)) {
             return refused(Conflict::pair_of_one_chunk, here);
         }
-        const std::vector<PartTask>& row = orders_[rank];
+        const std::vector<ChunkTask>& row = orders_[rank];
         if (task.pass == Pass::paired_forward &&
             (at + 1 == row.size() || row[at + 1].pass != Pass::paired_backward)) {
             return refused(Conflict::pair_without_backward, here);
@@ -138,7 +144,7 @@ private:
             if (!makes(task.pass, result)) {
                 continue;
             }
-            Place& place = maker(result, task.part, task.microbatch);
+            Place& place = maker(result, task.network_chunk, task.microbatch);
             if (place.rank >= 0) {
                 return orders_[place.rank][place.at].pass == task.pass
                            ? refused(Conflict::task_twice, here)
@@ -155,11 +161,12 @@ private:
     {
         constexpr std::array passes{Pass::forward, Pass::input_gradient, Pass::weight_gradient};
         for (const Result result : results) {
-            for (int part = 0; part < parts_; ++part) {
+            for (int network_chunk = 0; network_chunk < chunk_count_; ++network_chunk) {
                 for (int microbatch = 0; microbatch < shape_.microbatches; ++microbatch) {
-                    if (maker(result, part, microbatch).rank < 0) {
-                        const PartTask task{passes[static_cast<std::size_t>(result)], part, microbatch};
-                        const int rank = position_of(part, microbatch)->stage;
+                    if (maker(result, network_chunk, microbatch).rank < 0) {
+                        const ChunkTask task{passes[static_cast<std::size_t>(result)], network_chunk,
+                                             microbatch};
+                        const int rank = position_of(network_chunk, microbatch)->stage;
                         return Infeasible{result == Result::activations ? Conflict::forward_missing
                                                                         : Conflict::gradient_missing,
                                           {{FactKey::rank, rank},
@@ -173,19 +180,19 @@ private:
     }
 
     /// The tasks whose results a task needs.
-    std::vector<Place> inputs(const PartTask& task)
+    std::vector<Place> inputs(const ChunkTask& task)
     {
-        const auto [pass, part, microbatch] = task;
+        const auto [pass, network_chunk, microbatch] = task;
         if (is_forward(pass)) {
-            return part > 0 ? std::vector{maker(Result::activations, part - 1, microbatch)}
-                            : std::vector<Place>{};
+            return network_chunk > 0 ? std::vector{maker(Result::activations, network_chunk - 1, microbatch)}
+                                     : std::vector<Place>{};
         }
         if (pass == Pass::weight_gradient) {
-            return {maker(Result::input_gradient, part, microbatch)};
+            return {maker(Result::input_gradient, network_chunk, microbatch)};
         }
-        std::vector<Place> needs{maker(Result::activations, part, microbatch)};
-        if (part + 1 < parts_) {
-            needs.push_back(maker(Result::input_gradient, part + 1, microbatch));
+        std::vector<Place> needs{maker(Result::activations, network_chunk, microbatch)};
+        if (network_chunk + 1 < chunk_count_) {
+            needs.push_back(maker(Result::input_gradient, network_chunk + 1, microbatch));
         }
         return needs;
     }
@@ -244,31 +251,31 @@ private:
     }
 
     const ScheduleShape& shape_;
-    const PartOrders& orders_;
-    int parts_;
+    const ChunkOrders& orders_;
+    int chunk_count_;
     std::vector<Place> made_;  // [(result * parts + part) * m + microbatch]
 };
 
 }  // namespace
 
-std::string task_name(const PartTask& task)
+std::string task_name(const ChunkTask& task)
 {
     constexpr std::array letters{"F", "B", "I", "W", "F", "B"};
-    return std::to_string(task.part) + letters[static_cast<std::size_t>(task.pass)] +
+    return std::to_string(task.network_chunk) + letters[static_cast<std::size_t>(task.pass)] +
            std::to_string(task.microbatch);
 }
 
-PartOrders part_orders(const Program& program)
+ChunkOrders chunk_orders(const Program& program)
 {
-    PartOrders orders(program.shape.stages);
+    ChunkOrders orders(program.shape.stages);
     for (const ProgramOp& op : program.ops) {
         orders[op.stage].push_back(
-            {op.pass, part_of_network(program.shape, {op.stage, op.chunk}), op.microbatch});
+            {op.pass, network_chunk_of(program.shape, {op.stage, op.chunk}), op.microbatch});
     }
     return orders;
 }
 
-std::variant<TaskOrders, Infeasible> orders_on_stages(const ScheduleShape& shape, const PartOrders& orders)
+std::variant<TaskOrders, Infeasible> orders_on_stages(const ScheduleShape& shape, const ChunkOrders& orders)
 {
     if (auto refusal = undefined(shape)) {
         return *refusal;

@@ -12,25 +12,25 @@
 namespace prismopt {
 
 /// One pass of one microbatch over one part of the network.
-struct PartTask {
+struct ChunkTask {
     Pass pass = Pass::forward;  // a paired backward comes right after its forward
-    int part = 0;               // of the network, numbered as by part_of_network()
+    int network_chunk = 0;      // of the network, numbered as by part_of_network()
     int microbatch = 0;
 
-    bool operator==(const PartTask&) const = default;
+    bool operator==(const ChunkTask&) const = default;
 };
 
-using PartOrders = std::vector<std::vector<PartTask>>;  // [stage], each in execution order
+using ChunkOrders = std::vector<std::vector<ChunkTask>>;  // [stage], each in execution order
 
 /// Returns the name of a task in the notation of PyTorch's pipelining: part, then F, B (both gradients), I (gradient of the
 /// input) or W (gradient of the weights), then microbatch, for example 3F0.
-std::string task_name(const PartTask& task);
+std::string task_name(const ChunkTask& task);
 
 /// Returns the orders that a program runs.
-PartOrders part_orders(const Program& program);
+ChunkOrders chunk_orders(const Program& program);
 
 /// Returns the orders on the chunks that the shape's schedule gives each stage, or the reason why they cannot run: a task that is
 /// missing, duplicate or of another stage, or tasks that deadlock.
-std::variant<TaskOrders, Infeasible> orders_on_stages(const ScheduleShape& shape, const PartOrders& orders);
+std::variant<TaskOrders, Infeasible> orders_on_stages(const ScheduleShape& shape, const ChunkOrders& orders);
 
 }  // namespace prismopt

@@ -13,7 +13,7 @@ namespace {
 class Slots {
 public:
     /// For an end that is read so often.
-    std::int32_t take(int readers)
+    std::int32_t allocate(int readers)
     {
         if (free_.empty()) {
             readers_.push_back(readers);
@@ -186,8 +186,8 @@ private:
         op.chunk = t.chunk;
         op.microbatch = t.microbatch;
         op.pass = t.pass;
-        op.part = static_cast<std::uint32_t>(able.stage * shape_.chunks + t.chunk);
-        op.distribution = op.part * passes_ + static_cast<std::uint32_t>(op.pass);
+        op.stage_chunk = static_cast<std::uint32_t>(able.stage * shape_.chunks + t.chunk);
+        op.distribution = op.stage_chunk * passes_ + static_cast<std::uint32_t>(op.pass);
         op.first_of_chunk = is_forward(t.pass) && forwards_[able.position]++ == 0;
         op.last_of_chunk =
             gives_weight_gradient(t.pass) && ++weights_[able.position] == microbatches_[t.chunk];
@@ -216,7 +216,7 @@ private:
             forward_of_pair_[able.stage] = t;
         }
         if (t.pass == Pass::paired_forward || t.pass == Pass::weight_gradient) {
-            op.out = slots_.take(1);
+            op.out = slots_.allocate(1);
             return;
         }
         const auto readers = [&](bool forward, int position) {
@@ -224,13 +224,13 @@ private:
         };
         const bool forward = is_forward(t.pass);
         if (t.pass != Pass::paired_backward) {
-            op.out = slots_.take(1 + readers(forward, able.position));
+            op.out = slots_.allocate(1 + readers(forward, able.position));
             slot_of(forward, able.position, t.microbatch) = op.out;
             return;
         }
         const Task& beside = forward_of_pair_[able.stage];
         const int position = position_of(able.stage, beside.chunk);
-        op.out = slots_.take(1 + readers(false, able.position) + readers(true, position));
+        op.out = slots_.allocate(1 + readers(false, able.position) + readers(true, position));
         slot_of(false, able.position, t.microbatch) = op.out;
         slot_of(true, position, beside.microbatch) = op.out;
     }
@@ -317,7 +317,7 @@ Program shortened(const Program& whole)
 {
     Program program = without_ops(whole);
     std::size_t taken = 0;
-    const auto take = [&](std::size_t end) {
+    const auto copy_until = [&](std::size_t end) {
         for (; taken < end; ++taken) {
             program.ops.push_back(without_slots(whole.ops[taken]));
             program.fed_by.push_back(whole.fed_by[taken]);
@@ -325,15 +325,15 @@ Program shortened(const Program& whole)
     };
     for (const Repeats& repeats : whole.repeats) {
         const std::size_t spare = whole.spare(repeats);
-        take(repeats.first);
+        copy_until(repeats.first);
         Repeats& kept = program.repeats.emplace_back(Repeats{program.ops.size(), 0, repeats.period, spare});
-        take(repeats.first + repeats.period);
+        copy_until(repeats.first + repeats.period);
         taken += spare * repeats.period;
-        take(repeats.end);
+        copy_until(repeats.end);
         kept.end = program.ops.size();
-        program.left_out += spare * repeats.period;
+        program.omitted += spare * repeats.period;
     }
-    take(whole.ops.size());
+    copy_until(whole.ops.size());
     return program;
 }
 
@@ -343,7 +343,7 @@ public:
     explicit PackedProgram(const Program& program) : rest_(without_ops(program)), fed_by_(program.fed_by)
     {
         rest_.repeats = program.repeats;
-        rest_.left_out = program.left_out;
+        rest_.omitted = program.omitted;
         ops_.reserve(program.ops.size());
         for (const ProgramOp& op : program.ops) {
             ops_.push_back(op.distribution << 2 | (op.first_of_chunk ? 2U : 0U) |
@@ -361,10 +361,10 @@ public:
         for (std::size_t i = 0; i < ops_.size(); ++i) {
             ProgramOp& op = program.ops[i];
             op.distribution = ops_[i] >> 2;
-            op.part = op.distribution / passes;
+            op.stage_chunk = op.distribution / passes;
             op.pass = static_cast<Pass>(op.distribution % passes);
-            op.stage = static_cast<std::uint16_t>(op.part / chunks);
-            op.chunk = static_cast<std::uint16_t>(op.part % chunks);
+            op.stage = static_cast<std::uint16_t>(op.stage_chunk / chunks);
+            op.chunk = static_cast<std::uint16_t>(op.stage_chunk % chunks);
             op.first_of_chunk = (ops_[i] & 2U) != 0;
             op.last_of_chunk = (ops_[i] & 1U) != 0;
         }
@@ -384,7 +384,7 @@ std::size_t Program::spare(const Repeats& repeated) const
     constexpr std::size_t pipelines = 4;
     const std::size_t kept =
         std::max<std::size_t>(2 * longest_wait, pipelines * ops_of_pipeline()) / repeated.period + 3;
-    const std::size_t count = repeated.count() + repeated.left_out;
+    const std::size_t count = repeated.count() + repeated.omitted;
     return count - std::min(count, kept);
 }
 

@@ -21,7 +21,7 @@ struct ProgramOp {
     Pass pass = Pass::forward;
     bool first_of_chunk = false;     // first forward of the chunk: waits for the chunk's parameters
     bool last_of_chunk = false;      // last weight gradient of the chunk: its gradients are complete
-    std::uint32_t part = 0;          // stage * v + chunk
+    std::uint32_t stage_chunk = 0;   // stage * v + chunk
     std::uint32_t distribution = 0;  // index of its duration: part * Program::passes + pass
     // Slots of end times; `Program::start` if there is no such op:
     std::int32_t in = 0;      // of the op on the neighbouring chunk that feeds this one
@@ -41,7 +41,7 @@ struct Repeats {
     std::size_t first = 0;
     std::size_t end = 0;
     std::size_t period = 0;
-    std::size_t left_out = 0;  // further repetitions, which a shortened program lacks
+    std::size_t omitted = 0;  // further repetitions, which a shortened program lacks
 
     std::size_t count() const { return (end - first) / period; }
 };
@@ -62,13 +62,10 @@ struct Program {
     std::int32_t slots = 0;  // number of slots, reused as soon as all readers are done; shortened: zero
     std::vector<std::int32_t> last;                  // [stage]: slot with the end of its last op
     std::vector<std::vector<HeldPasses>> most_held;  // [stage]: maxima over time, without dominated ones
-    std::size_t left_out = 0;                        // ops that a shortened program lacks
+    std::size_t omitted = 0;                         // ops that a shortened program lacks
 
     /// Returns the number of ops of one microbatch per stage, which fill the pipeline.
-    std::size_t ops_of_pipeline() const
-    {
-        return (ops.size() + left_out) / shape.microbatches * shape.stages;
-    }
+    std::size_t ops_of_pipeline() const { return (ops.size() + omitted) / shape.microbatches * shape.stages; }
 
     /// Returns the number of repetitions that a shortened program lacks: as many others stay as fill the pipeline four times, and all
     /// that an op behind them may wait for.

@@ -17,10 +17,10 @@ constexpr std::uint32_t none = std::numeric_limits<std::uint32_t>::max();
 constexpr float never = -std::numeric_limits<float>::infinity();
 
 /// The ops of a program without most of what repeats. A path through them becomes one through the program if a repetition of it takes
-/// the place of each that was left out (docs/methods/step-graph.md).
+/// the place of each that was omitted (docs/methods/step-graph.md).
 struct Excerpt {
     struct Cut {
-        Repeats repeats;            // what is left of them
+        Repeats repeats;            // their remainder
         std::uint32_t removed = 0;  // repetitions
     };
     std::vector<ProgramOp> ops;
@@ -32,13 +32,13 @@ struct Excerpt {
     std::uint32_t feeder(std::uint32_t op) const { return fed_by[op] == 0 ? none : op - fed_by[op]; }
 };
 
-/// Leaves out the spare repetitions of `shortened`: among the others, paths choose where to stay.
+/// Omits the spare repetitions of `shortened`: among the others, paths choose where to stay.
 Excerpt excerpt_of(const Program& program, std::span<const Repeats> shortened)
 {
     Excerpt result{
         .ops = {}, .fed_by = {}, .cuts = {}, .stages = program.shape.stages, .chunks = program.shape.chunks};
     std::size_t taken = 0;
-    const auto take = [&](std::size_t end) {
+    const auto copy_until = [&](std::size_t end) {
         result.ops.insert(result.ops.end(), program.ops.begin() + static_cast<std::ptrdiff_t>(taken),
                           program.ops.begin() + static_cast<std::ptrdiff_t>(end));
         result.fed_by.insert(result.fed_by.end(), program.fed_by.begin() + static_cast<std::ptrdiff_t>(taken),
@@ -50,15 +50,15 @@ Excerpt excerpt_of(const Program& program, std::span<const Repeats> shortened)
         if (spare == 0) {
             continue;
         }
-        take(repeats.first);
+        copy_until(repeats.first);
         const std::size_t first = result.ops.size();
         taken = repeats.first +
-                (spare - repeats.left_out) * repeats.period;  // of ops that are alike, the last ones stay
-        take(repeats.end);
+                (spare - repeats.omitted) * repeats.period;  // of ops that are equal, the last ones stay
+        copy_until(repeats.end);
         result.cuts.push_back(
             {{first, result.ops.size(), repeats.period}, static_cast<std::uint32_t>(spare)});
     }
-    take(program.ops.size());
+    copy_until(program.ops.size());
     return result;
 }
 
@@ -101,7 +101,7 @@ Neighbours neighbours_of(const Excerpt& program, const PathTimes& times)
         const ProgramOp& op = ops[i];
         Successor best = following[op.stage];
         if (best.op == none) {  // the stage's step ends
-            best.length = times.after[op.part];
+            best.length = times.after[op.stage_chunk];
         }
         if (reader[i].length > best.length) {
             best = reader[i];
@@ -249,14 +249,14 @@ PathTimes usual_times(const Program& program)
 {
     constexpr std::array<float, 6> units{1.0F, 2.0F, 1.0F, 1.0F, 0.0F, 3.0F};
     constexpr float slowness = 1.1F;
-    const std::size_t parts = static_cast<std::size_t>(program.shape.stages) * program.shape.chunks;
+    const std::size_t stage_chunks = static_cast<std::size_t>(program.shape.stages) * program.shape.chunks;
     PathTimes times;
-    for (std::size_t i = 0; i < parts * program.passes; ++i) {
+    for (std::size_t i = 0; i < stage_chunks * program.passes; ++i) {
         times.seconds.push_back(units[i % program.passes]);
         times.slowed.push_back(slowness * times.seconds.back());
     }
     times.transfer.assign(times.seconds.size(), 0.0F);
-    times.after.assign(parts, 0.0F);
+    times.after.assign(stage_chunks, 0.0F);
     return times;
 }
 
@@ -275,7 +275,7 @@ public:
         counts_[place].ops += times;
         counts_[place].transfers += transferred ? times : 0;
     }
-    std::vector<ProgramPath::Count> take()
+    std::vector<ProgramPath::Count> release()
     {
         for (const ProgramPath::Count& count : counts_) {
             place_[count.distribution] = none;
@@ -317,10 +317,10 @@ std::optional<ProgramPaths> paths_through(const Excerpt& excerpt, const PathTime
             const ProgramOp& op = ops[on_path[k]];
             (op.stage == path.stage ? own : others).add(op, repeated[k], transferred);
         }
-        path.own = own.take();
-        path.others = others.take();
-        path.first_part = ops[on_path.front()].part;
-        path.last_part = ops[on_path.back()].part;
+        path.own = own.release();
+        path.others = others.release();
+        path.first_chunk = ops[on_path.front()].stage_chunk;
+        path.last_chunk = ops[on_path.back()].stage_chunk;
     }
     return result;
 }
@@ -337,7 +337,7 @@ ProgramPaths program_paths(const Program& program, const PathTimes& times, int m
     if (auto found = paths_through(excerpt_of(program, program.repeats), times, program.passes, most)) {
         return *std::move(found);
     }
-    if (program.left_out > 0) {
+    if (program.omitted > 0) {
         return program_paths(*std::get<std::shared_ptr<const Program>>(compiled_program(program.shape)),
                              times, most);
     }

@@ -18,11 +18,11 @@ struct ProgramPath {
         std::uint32_t ops = 0;
         std::uint32_t transfers = 0;
     };
-    int stage = 0;                 // in which it stays as long as it can
-    std::vector<Count> own;        // ops there
-    std::vector<Count> others;     // ops of other stages
-    std::uint32_t first_part = 0;  // of its first op, which waits for the part's parameters
-    std::uint32_t last_part = 0;   // of its last op, the last one of its stage
+    int stage = 0;                  // in which it stays as long as it can
+    std::vector<Count> own;         // ops there
+    std::vector<Count> others;      // ops of other stages
+    std::uint32_t first_chunk = 0;  // of its first op, which waits for the part's parameters
+    std::uint32_t last_chunk = 0;   // of its last op, the last one of its stage
 };
 
 struct ProgramPaths {

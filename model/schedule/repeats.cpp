@@ -20,13 +20,13 @@ public:
     {
         const std::size_t longest = (ops_.size() - at) / 2;
         for (std::size_t period = 1; period <= longest; ++period) {
-            std::size_t alike = 0;
-            while (alike < period && same(at + alike, period)) {
-                ++alike;
+            std::size_t equal_ops = 0;
+            while (equal_ops < period && same(at + equal_ops, period)) {
+                ++equal_ops;
             }
-            if (alike == period && has_all_stages(at, period)) {
+            if (equal_ops == period && has_all_stages(at, period)) {
                 const Repeats found = extended({at, at + 2 * period, period});
-                if (found.count() >= fewest_repeats) {  // else part of a longer period, by chance alike
+                if (found.count() >= fewest_repeats) {  // else part of a longer period, equal by chance
                     return found;
                 }
             }

@@ -89,7 +89,7 @@ bool splits_backward(Schedule schedule) { return rule(schedule).splits_backward;
 
 ChunkMap chunk_map(Schedule schedule) { return rule(schedule).map; }
 
-int part_of_network(const ScheduleShape& shape, StageChunk position)
+int network_chunk_of(const ScheduleShape& shape, StageChunk position)
 {
     if (position.chunk == 0 || chunk_map(shape.schedule) == ChunkMap::loops) {
         return position.chunk * shape.stages + position.stage;
@@ -100,17 +100,19 @@ int part_of_network(const ScheduleShape& shape, StageChunk position)
 
 std::optional<StageChunk> neighbour(const ScheduleShape& shape, StageChunk position, int step)
 {
-    const int part = part_of_network(shape, position) + step;
+    const int network_chunk = network_chunk_of(shape, position) + step;
     const int p = shape.stages;
-    if (part < 0 || part >= network_parts(shape.schedule, p, shape.chunks)) {
+    if (network_chunk < 0 || network_chunk >= network_chunks(shape.schedule, p, shape.chunks)) {
         return std::nullopt;
     }
     switch (chunk_map(shape.schedule)) {
-        case ChunkMap::loops: return StageChunk{part % p, part / p};
-        case ChunkMap::vee: return part < p ? StageChunk{part, 0} : StageChunk{2 * p - 1 - part, 1};
+        case ChunkMap::loops: return StageChunk{network_chunk % p, network_chunk / p};
+        case ChunkMap::vee:
+            return network_chunk < p ? StageChunk{network_chunk, 0}
+                                     : StageChunk{2 * p - 1 - network_chunk, 1};
         case ChunkMap::both_ways: break;
     }
-    return position.chunk == 0 ? StageChunk{part, 0} : StageChunk{p - 1 - part, 1};
+    return position.chunk == 0 ? StageChunk{network_chunk, 0} : StageChunk{p - 1 - network_chunk, 1};
 }
 
 MicrobatchRange microbatches_of(const ScheduleShape& shape, int chunk)

@@ -41,7 +41,7 @@ struct StageChunk {
 ChunkMap chunk_map(Schedule schedule);
 
 /// Returns the part of the network at a place.
-int part_of_network(const ScheduleShape& shape, StageChunk position);
+int network_chunk_of(const ScheduleShape& shape, StageChunk position);
 /// Returns the place of the part before (`step` -1) or after (1) on the way of the same microbatches; nothing beyond the ends.
 std::optional<StageChunk> neighbour(const ScheduleShape& shape, StageChunk position, int step);
 /// Range of microbatches, [first, first + count).

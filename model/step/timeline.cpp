@@ -49,18 +49,18 @@ public:
         busy_until_[op.stage] = end;
         slot_end_[op.out] = end;
     }
-    void gather(int part, double start, double end)
+    void gather(int stage_chunk, double start, double end)
     {
-        add({part / graph_.chunks(), TimelineStream::exchange, Activity::gather, part % graph_.chunks(), -1,
-             start, end});
+        add({stage_chunk / graph_.chunks(), TimelineStream::exchange, Activity::gather,
+             stage_chunk % graph_.chunks(), -1, start, end});
     }
     /// `end`: where it runs beside ops. Others run after the stage's last op, one after the other.
-    void reduction(int part, double seconds, double end)
+    void reduction(int stage_chunk, double seconds, double end)
     {
         if (graph_.dp_overlap == DataParallelOverlap::on) {
-            add_reduction(part, end - seconds, end);
+            add_reduction(stage_chunk, end - seconds, end);
         } else {
-            after_ops_[part / graph_.chunks()].emplace_back(part, seconds);
+            after_ops_[stage_chunk / graph_.chunks()].emplace_back(stage_chunk, seconds);
         }
     }
     void optimizer(int stage, double start, double seconds)
@@ -71,8 +71,8 @@ public:
     std::vector<TimelineEvent> done(double step_s)
     {
         for (int stage = 0; stage < graph_.stages(); ++stage) {
-            for (const auto& [part, seconds] : after_ops_[stage]) {
-                add_reduction(part, busy_until_[stage], busy_until_[stage] + seconds);
+            for (const auto& [stage_chunk, seconds] : after_ops_[stage]) {
+                add_reduction(stage_chunk, busy_until_[stage], busy_until_[stage] + seconds);
                 busy_until_[stage] += seconds;
             }
         }
@@ -94,10 +94,10 @@ private:
             events_.push_back(event);
         }
     }
-    void add_reduction(int part, double start, double end)
+    void add_reduction(int stage_chunk, double start, double end)
     {
-        add({part / graph_.chunks(), TimelineStream::exchange, Activity::reduction, part % graph_.chunks(),
-             -1, start, end});
+        add({stage_chunk / graph_.chunks(), TimelineStream::exchange, Activity::reduction,
+             stage_chunk % graph_.chunks(), -1, start, end});
     }
 
     /// Steps follow each other while stages are still at work: what a stage does after the step's length is shown at its
@@ -150,12 +150,12 @@ float record_replica(const BlockStep& at, const DrawKeys& keys, PlanStep& step, 
         const float transfer = graph.distribution_of(op).transfer_s * draws.transfer.at[lane] * regime;
         float start = std::max(run.slot[op.before].at[lane], run.slot[op.in].at[lane] + transfer);
         if (op.first_of_chunk && run.gathered != nullptr) {
-            start = std::max(start, run.gathered[op.part].at[lane]);
+            start = std::max(start, run.gathered[op.stage_chunk].at[lane]);
         }
         run_window({&op, 1}, &draws, each_its_own, {&running, 1});
         recorder.op(op, start, run.slot[op.out].at[lane], transfer);
         if (op.last_of_chunk && run.reduce != nullptr) {
-            recorder.reduction(static_cast<int>(op.part), run.reduce[op.part].at[lane],
+            recorder.reduction(static_cast<int>(op.stage_chunk), run.reduce[op.stage_chunk].at[lane],
                                run.gradients_end[op.stage].at[lane]);
         }
     }
@@ -178,9 +178,10 @@ void record_gathers(const ExecutionGraph& graph, Seconds&& seconds, Recorder& re
 {
     for (int stage = 0; stage < graph.stages(); ++stage) {
         double gathered = 0.0;
-        for (int part = stage * graph.chunks(); part < (stage + 1) * graph.chunks(); ++part) {
-            recorder.gather(part, gathered, gathered + seconds(part));
-            gathered += seconds(part);
+        for (int stage_chunk = stage * graph.chunks(); stage_chunk < (stage + 1) * graph.chunks();
+             ++stage_chunk) {
+            recorder.gather(stage_chunk, gathered, gathered + seconds(stage_chunk));
+            gathered += seconds(stage_chunk);
         }
     }
 }
@@ -194,13 +195,14 @@ std::vector<TimelineEvent> mean_timeline(const ExecutionGraph& graph)
     run.run([&](std::size_t, const ProgramOp& op, double start, double end, bool) {
         recorder.op(op, start, end, static_cast<double>(graph.distribution_of(op).transfer_s));
         if (op.last_of_chunk) {
-            recorder.reduction(static_cast<int>(op.part),
-                               static_cast<double>(graph.reduction[op.part].exposed()),
+            recorder.reduction(static_cast<int>(op.stage_chunk),
+                               static_cast<double>(graph.reduction[op.stage_chunk].exposed()),
                                run.gradients_end(op.stage));
         }
     });
     record_gathers(
-        graph, [&](int part) { return static_cast<double>(graph.gathering[part].exposed()); }, recorder);
+        graph, [&](int stage_chunk) { return static_cast<double>(graph.gathering[stage_chunk].exposed()); },
+        recorder);
     double last = 0.0;
     for (int stage = 0; stage < graph.stages(); ++stage) {
         last = std::max(last, run.gradients_end(stage));
@@ -243,11 +245,11 @@ std::vector<TimelineEvent> draw_timeline(const ExecutionGraph& graph, const Nois
         }
     }
     const Floats* gathers = step.pipeline().gathered;
-    const auto seconds = [&](int part) {
+    const auto seconds = [&](int stage_chunk) {
         const auto until = [&](int p) { return static_cast<double>(gathers[p].at[lane]); };
-        return gathers == nullptr           ? 0.0
-               : part % graph.chunks() == 0 ? until(part)
-                                            : until(part) - until(part - 1);
+        return gathers == nullptr                  ? 0.0
+               : stage_chunk % graph.chunks() == 0 ? until(stage_chunk)
+                                                   : until(stage_chunk) - until(stage_chunk - 1);
     };
     record_gathers(graph, seconds, *slowest);
     const double end = step.end(at).at[lane] - graph.outer_s;

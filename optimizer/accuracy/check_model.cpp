@@ -28,7 +28,7 @@ namespace {
 /// Op-draws spent on a run. The mean of 256 steps is good to some 0.1 %, of 16 to 0.5 %: long pipelines get fewer.
 constexpr double most_op_draws = 2e7;
 constexpr int most_fleets = 128;
-constexpr int steps_a_fleet = 2;
+constexpr int steps_per_fleet = 2;
 constexpr int replicas_simulated = 4;
 
 MeasuredRun planned(const RunRow& row)
@@ -127,9 +127,9 @@ std::variant<CheckedRun, Infeasible> check(const MeasuredRun& run, const NoiseTa
     const NoiseFreeStep noise_free = noise_free_step(plan.graph);
     const double ops =
         static_cast<double>(plan.graph.program->ops.size()) * std::min(run.plan.dp, replicas_simulated);
-    const int blocks = static_cast<int>(most_op_draws / (ops * steps_a_fleet * block_fleets));
+    const int blocks = static_cast<int>(most_op_draws / (ops * steps_per_fleet * block_fleets));
     const int fleets = block_fleets * std::clamp(blocks, 1, std::max(1, most_fleets / block_fleets));
-    const auto draws = sample_steps(plan.graph, noise, DrawRange{0, fleets, steps_a_fleet},
+    const auto draws = sample_steps(plan.graph, noise, DrawRange{0, fleets, steps_per_fleet},
                                     SamplerOptions{1, Purpose::confirm, replicas_simulated});
     checked.noise_free_s = noise_free.step_s;
     checked.predicted_s =

@@ -43,7 +43,7 @@ std::vector<RegionErrors> errors_by_region(const std::vector<MeasuredCollective>
 {
     std::map<std::pair<Collective, std::size_t>, std::map<std::string, Sums>> by_region;
     for (std::size_t i = 0; i < rows.size(); ++i) {
-        if (rows[i].apart) {
+        if (rows[i].doubtful) {
             continue;
         }
         const double error = predicted_s[i] / rows[i].measured_s - 1.0;

@@ -20,7 +20,7 @@ struct RegionErrors {
 };
 
 /// By kind, then by size: below 64 KiB, to 1 MiB, to 64 MiB, and from there on. `predicted_s`: [row]. Rows of systems that stand
-/// apart do not count; kinds and regions without rows are left out.
+/// apart do not count; kinds and regions without rows are omitted.
 std::vector<RegionErrors> errors_by_region(const std::vector<MeasuredCollective>& rows,
                                            const std::vector<double>& predicted_s);
 

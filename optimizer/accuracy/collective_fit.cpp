@@ -81,7 +81,7 @@ std::vector<CollectiveConstant> fit_collectives(const std::vector<MeasuredCollec
 {
     std::vector<MeasuredCollective> counted;
     std::copy_if(rows.begin(), rows.end(), std::back_inserter(counted),
-                 [](const MeasuredCollective& row) { return !row.apart; });
+                 [](const MeasuredCollective& row) { return !row.doubtful; });
     if (counted.empty()) {
         return constants;
     }

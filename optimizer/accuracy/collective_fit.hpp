@@ -10,7 +10,7 @@
 
 namespace prismopt {
 
-/// A constant that measured collectives tell.
+/// A constant that measured collectives determine.
 struct CollectiveConstant {
     std::string name;
     double value = 0.0;      // SI

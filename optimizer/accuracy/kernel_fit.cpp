@@ -144,7 +144,7 @@ std::vector<double> predicted_kernels(const std::vector<MeasuredKernel>& rows,
     return times;
 }
 
-std::vector<double> kernels_left_out(const std::vector<MeasuredKernel>& rows)
+std::vector<double> kernels_held_out(const std::vector<MeasuredKernel>& rows)
 {
     std::set<std::string> families;
     for (const MeasuredKernel& row : rows) {

@@ -28,7 +28,7 @@ std::vector<double> predicted_kernels(const std::vector<MeasuredKernel>& rows,
                                       const std::vector<KernelShare>& shares);
 
 /// Predicted times [row] where the shares are fitted without the row's family of shapes.
-std::vector<double> kernels_left_out(const std::vector<MeasuredKernel>& rows);
+std::vector<double> kernels_held_out(const std::vector<MeasuredKernel>& rows);
 
 struct KernelErrors {
     KernelTable table = KernelTable::product;

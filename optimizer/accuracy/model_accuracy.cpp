@@ -295,7 +295,7 @@ struct SourceErrors {
 };
 
 /// Mean errors of sources: their median, and the largest of those with rows enough.
-void summarise_sources(const std::map<std::string, SourceErrors>& sources, LeftOutAccuracy& result)
+void summarise_sources(const std::map<std::string, SourceErrors>& sources, HeldOutAccuracy& result)
 {
     constexpr int enough = 5;
     std::vector<double> means;
@@ -312,22 +312,22 @@ void summarise_sources(const std::map<std::string, SourceErrors>& sources, LeftO
 
 }  // namespace
 
-std::vector<LeftOutAccuracy> left_out_by_kind(const std::vector<LeftOutErrors>& families)
+std::vector<HeldOutAccuracy> held_out_by_kind(const std::vector<HeldOutErrors>& families)
 {
-    std::vector<LeftOutAccuracy> result;
+    std::vector<HeldOutAccuracy> result;
     for (int kind = 0; kind < run_kinds; ++kind) {
-        LeftOutAccuracy accuracy;
+        HeldOutAccuracy accuracy;
         accuracy.kind = static_cast<RunKind>(kind);
         std::map<std::string, SourceErrors> sources;
-        for (const LeftOutErrors& family : families) {
+        for (const HeldOutErrors& family : families) {
             if (family.kind != accuracy.kind) {
                 continue;
             }
             add(accuracy.fitted, accuracy.rows, family.fitted, family.rows);
-            add(accuracy.left_out, accuracy.rows, family.left_out, family.rows);
+            add(accuracy.held_out, accuracy.rows, family.held_out, family.rows);
             accuracy.rows += family.rows;
             if (family.known) {
-                sources[family.source].sum += family.rows * family.left_out.error;
+                sources[family.source].sum += family.rows * family.held_out.error;
                 sources[family.source].rows += family.rows;
             }
         }

@@ -72,11 +72,11 @@ bool judged(const MeasuredRun& run);
 std::vector<SourceAccuracy> accuracy_by_kind(const CheckedModel& checked);
 
 /// Families of one kind that were left out of the fit, beside the fit of all rows.
-struct LeftOutAccuracy {
+struct HeldOutAccuracy {
     RunKind kind = RunKind::dense;
     int rows = 0;
     FamilyErrors fitted;    // means over rows
-    FamilyErrors left_out;  // the same
+    FamilyErrors held_out;  // the same
     // Of the families whose accelerators and stacks occur in others: mean left-out errors of sources.
     int sources = 0;
     double median_source = 0.0;
@@ -84,7 +84,7 @@ struct LeftOutAccuracy {
     std::string worst_name;
 };
 
-/// By kind, in the order of RunKind; kinds without rows are left out.
-std::vector<LeftOutAccuracy> left_out_by_kind(const std::vector<LeftOutErrors>& families);
+/// By kind, in the order of RunKind; kinds without rows are omitted.
+std::vector<HeldOutAccuracy> held_out_by_kind(const std::vector<HeldOutErrors>& families);
 
 }  // namespace prismopt

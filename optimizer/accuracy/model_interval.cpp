@@ -94,7 +94,7 @@ std::vector<double> ModelInterval::quantiles() const
 {
     std::vector<double> result;
     for (const double probability : reported_probabilities) {
-        result.push_back(std::exp(mixture_quantile(parts, probability)));
+        result.push_back(std::exp(mixture_quantile(components, probability)));
     }
     return result;
 }
@@ -248,17 +248,17 @@ bool software_is_open(const Cluster& cluster)
 LeastModelError least_error(const Setting& setting, const FittedModel& model)
 {
     const SoftwareIntervals assumed(setting, model);
-    LeastModelError::Part part{1.0, 0.0, assumed.least_deviation(), assumed.most_deviation()};
+    LeastModelError::Component component{1.0, 0.0, assumed.least_deviation(), assumed.most_deviation()};
     if (!software_is_open(setting.cluster)) {
-        return {{part}};
+        return {{component}};
     }
     double weights = 0.0;
     for (const PossibleSoftware& software : setting.cluster.possible) {
         weights += software.weight;
     }
-    part.weight = setting.cluster.possible.front().weight / weights;
-    const LeastModelError::Part others{1.0 - part.weight, -std::numeric_limits<double>::infinity()};
-    return {{part, others}};
+    component.weight = setting.cluster.possible.front().weight / weights;
+    const LeastModelError::Component others{1.0 - component.weight, -std::numeric_limits<double>::infinity()};
+    return {{component, others}};
 }
 
 ModelIntervals::ModelIntervals(const Setting& setting, const FittedModel& model) : own_(setting, model)
@@ -282,18 +282,18 @@ LeastModelError ModelIntervals::least(const ParallelPlan& plan)
     }
     const std::vector<std::optional<double>> ratios = steps_->log_ratios(plan);
     LeastModelError error;
-    error.parts.clear();
+    error.components.clear();
     double weights = 0.0;
     for (std::size_t k = 0; k < possible_.size(); ++k) {
         if (ratios[k]) {
             const SoftwareIntervals& its = possible_[k].intervals;
-            error.parts.push_back(
+            error.components.push_back(
                 {possible_[k].weight, *ratios[k], its.least_deviation(), its.most_deviation()});
             weights += possible_[k].weight;
         }
     }
-    for (LeastModelError::Part& part : error.parts) {
-        part.weight /= weights;
+    for (LeastModelError::Component& component : error.components) {
+        component.weight /= weights;
     }
     return error;
 }
@@ -311,27 +311,28 @@ ModelInterval ModelIntervals::of(const ParallelPlan& plan, const CompiledPlan* c
         return own;
     }
     const std::vector<std::optional<double>> ratios = steps_->log_ratios(plan);
-    std::vector<NormalPart> parts;
+    std::vector<NormalComponent> components;
     for (std::size_t k = 0; k < possible_.size(); ++k) {
         if (ratios[k]) {
             SoftwareIntervals& intervals = possible_[k].intervals;
             const auto of_it = intervals.compiled(plan);
             const ModelInterval interval = intervals.of(plan, of_it ? &*of_it : nullptr);
-            parts.push_back({possible_[k].weight, *ratios[k], interval.parts.front().deviation});
+            components.push_back({possible_[k].weight, *ratios[k], interval.components.front().deviation});
         }
     }
-    if (parts.empty()) {
+    if (components.empty()) {
         return own;
     }
     constexpr double tail = 0.025;
     const auto [fastest, slowest] = std::minmax_element(
-        parts.begin(), parts.end(), [](const NormalPart& a, const NormalPart& b) { return a.mean < b.mean; });
-    return {std::exp(mixture_quantile(parts, tail)),
-            std::exp(mixture_quantile(parts, 1.0 - tail)),
+        components.begin(), components.end(),
+        [](const NormalComponent& a, const NormalComponent& b) { return a.mean < b.mean; });
+    return {std::exp(mixture_quantile(components, tail)),
+            std::exp(mixture_quantile(components, 1.0 - tail)),
             own.fitted,
             std::exp(fastest->mean),
             std::exp(slowest->mean),
-            parts};
+            components};
 }
 
 ModelInterval model_interval(const Setting& setting, const ParallelPlan& plan, const FittedModel& model)

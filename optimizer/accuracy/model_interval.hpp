@@ -43,7 +43,7 @@ struct ModelInterval {
     double software_low = 1.0;
     double software_high = 1.0;
     /// Distribution of the logarithm of measured over predicted, of which the interval holds 95 %.
-    std::vector<NormalPart> parts = {{1.0, 0.0, 0.0}};
+    std::vector<NormalComponent> components = {{1.0, 0.0, 0.0}};
 
     /// Quantiles of measured over predicted, at reported_probabilities.
     std::vector<double> quantiles() const;

@@ -7,16 +7,16 @@
 namespace prismopt {
 
 /// A part of a mixture of normal distributions.
-struct NormalPart {
+struct NormalComponent {
     double weight = 1.0;  // the sum of all need not be one
     double mean = 0.0;
     double deviation = 0.0;  // positive
 };
 
 /// Probability of a mixture below a value. `parts`: at least one.
-double mixture_probability(std::span<const NormalPart> parts, double below);
+double mixture_probability(std::span<const NormalComponent> components, double below);
 
 /// Quantile of a mixture, by bisection of its distribution function. `parts`: at least one.
-double mixture_quantile(std::span<const NormalPart> parts, double probability);
+double mixture_quantile(std::span<const NormalComponent> components, double probability);
 
 }  // namespace prismopt

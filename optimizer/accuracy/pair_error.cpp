@@ -135,7 +135,7 @@ PlanOfPosterior widened(const StepError& of, const FittedModel& model)
 }
 
 /// Differences of log(step) by software that was not given: one program runs both plans where both may have it.
-std::vector<NormalPart> software_parts(const StepError& first, const StepError& second)
+std::vector<NormalComponent> software_components(const StepError& first, const StepError& second)
 {
     using All = std::vector<StepError::WithSoftware>;
     const All given{{"", 1.0, 0.0}};
@@ -146,17 +146,17 @@ std::vector<NormalPart> software_parts(const StepError& first, const StepError& 
                           std::equal(a.begin(), a.end(), b.begin(), [&](const auto& one, const auto& other) {
                               return name_of(one) == name_of(other);
                           });
-    std::vector<NormalPart> parts;
+    std::vector<NormalComponent> components;
     for (std::size_t i = 0; i < a.size(); ++i) {
         for (std::size_t j = 0; j < b.size(); ++j) {
             if ((together && i != j) || !a[i].log_ratio || !b[j].log_ratio) {
                 continue;
             }
             const double weight = together ? a[i].weight : a[i].weight * b[j].weight;
-            parts.push_back({weight, *b[j].log_ratio - *a[i].log_ratio, 0.0});
+            components.push_back({weight, *b[j].log_ratio - *a[i].log_ratio, 0.0});
         }
     }
-    return parts.empty() ? std::vector<NormalPart>{{1.0, 0.0, 0.0}} : parts;
+    return components.empty() ? std::vector<NormalComponent>{{1.0, 0.0, 0.0}} : components;
 }
 
 double normal_below(double value, double mean, double deviation)
@@ -192,11 +192,12 @@ StepError step_error(const Setting& setting, const ParallelPlan& plan, const Fit
 
 double PairError::quantile(double probability) const
 {
-    if (std::all_of(parts.begin(), parts.end(),
-                    [](const NormalPart& part) { return part.mean == 0.0 && part.deviation == 0.0; })) {
+    if (std::all_of(components.begin(), components.end(), [](const NormalComponent& component) {
+            return component.mean == 0.0 && component.deviation == 0.0;
+        })) {
         return 1.0;
     }
-    return std::exp(mixture_quantile(parts, probability));
+    return std::exp(mixture_quantile(components, probability));
 }
 
 PairError pair_error(const StepError& first, const StepError& second, const FittedModel& model,
@@ -220,9 +221,9 @@ PairError pair_error(const StepError& first, const StepError& second, const Fitt
         const double least = square(std::max(declared(first), declared(second)));
         result.variance.hardware += std::max(0.0, least - result.variance.sum());
     }
-    result.parts = software_parts(first, second);
-    for (NormalPart& part : result.parts) {
-        part.deviation = std::sqrt(result.variance.sum());
+    result.components = software_components(first, second);
+    for (NormalComponent& component : result.components) {
+        component.deviation = std::sqrt(result.variance.sum());
     }
     result.same_plan = one_machine && !result.differ.network && first.design == second.design &&
                        result.variance.sum() == 0.0;
@@ -255,12 +256,13 @@ double chance_less(const PairError& error, double log_ratio, std::span<const dou
 {
     double sum = 0.0;
     double weights = 0.0;
-    for (const NormalPart& part : error.parts) {
-        const double deviation = std::hypot(part.deviation, std::sqrt(2.0) * repeat);
+    for (const NormalComponent& component : error.components) {
+        const double deviation = std::hypot(component.deviation, std::sqrt(2.0) * repeat);
         for (const double one : first_run) {
             for (const double other : second_run) {
-                sum += part.weight * normal_below(0.0, log_ratio + part.mean + other - one, deviation);
-                weights += part.weight;
+                sum +=
+                    component.weight * normal_below(0.0, log_ratio + component.mean + other - one, deviation);
+                weights += component.weight;
             }
         }
     }

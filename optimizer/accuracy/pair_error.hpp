@@ -48,7 +48,7 @@ struct PairError {
     bool same_plan = false;    // on the same machine: nothing is uncertain
     double correlation = 1.0;  // of the errors beyond those of the constants
     PairVariance variance;     // without software that was not given
-    std::vector<NormalPart> parts{{1.0, 0.0, 0.0}};
+    std::vector<NormalComponent> components{{1.0, 0.0, 0.0}};
 
     /// Quantile of actual over predicted ratio.
     double quantile(double probability) const;

@@ -38,7 +38,7 @@ public:
     std::optional<double> log_step(const ParallelPlan& plan);
     /// Its gradient by the logarithms of the constants, by finite differences; zeros for infeasible plans.
     std::vector<double> of(const ParallelPlan& plan);
-    /// The same of a plan that is compiled: with its schedule and its layers.
+    /// The same for a plan that is compiled: with its schedule and its layers.
     std::vector<double> of(const CompiledPlan& compiled, const ParallelPlan& plan);
 
 private:

@@ -112,7 +112,7 @@ GroupMembers members_in(std::optional<int> asked, const CollectiveTable& table, 
     return members;
 }
 
-/// What the file may tell of the tiers that the group uses.
+/// What the file may state about the tiers that the group uses.
 std::vector<CollectiveConstant> constants_of_tiers(const Group& group, const Cluster& cluster)
 {
     constexpr double spread = 0.5;  // far beyond what tables of one link differ by

@@ -80,7 +80,7 @@ std::vector<Candidate> settings_to_try(const ChosenPlan& chosen)
     return candidates;
 }
 
-Explanation taken_apart(PlanPredictor& predictor, int draws)
+Explanation explained(PlanPredictor& predictor, int draws)
 {
     const Scenario& scenario = predictor.chosen().scenario;
     Explanation of;
@@ -90,9 +90,7 @@ Explanation taken_apart(PlanPredictor& predictor, int draws)
     return of;
 }
 
-TakenApart parts_of(const Explanation& of) { return {of.stages, of.prediction.prediction.step.mean.value}; }
-
-/// A plan, predicted and taken apart.
+/// A plan with its prediction and breakdown.
 struct Today {
     const PlanPredictor& predictor;
     const Explanation& of;
@@ -103,7 +101,7 @@ std::optional<ExplainedChange> tried(const Candidate& candidate, const Today& to
                                      const ScenarioPredictor& plans, const PlanPairs& pairs)
 {
     PlanPredictor predictor = plans.plan(candidate.chosen);
-    const Explanation with = taken_apart(predictor, tried_draws);
+    const Explanation with = explained(predictor, tried_draws);
     const Prediction& prediction = with.prediction.prediction;
     if (prediction.infeasible) {
         return std::nullopt;
@@ -116,7 +114,7 @@ std::optional<ExplainedChange> tried(const Candidate& candidate, const Today& to
     change.step_s = prediction.step.mean.value;
     change.fits = prediction.fit_probability;
     change.memory_bytes = prediction.memory.total().si;
-    change.reason = reason_text(parts_of(today.of), parts_of(with));
+    change.reason = reason_text(breakdown_of(today.of), breakdown_of(with));
     const ComparedPair pair =
         pairs.compared(today.predictor, today.of.prediction, predictor, with.prediction);
     change.ratio = change.step_s / today.of.prediction.prediction.step.mean.value;
@@ -140,7 +138,7 @@ bool is_known(const ExplainedChange& change, const std::vector<ExplainedChange>&
 Explanation explain(const ChosenPlan& chosen, bool changes)
 {
     PlanPredictor predictor(chosen);
-    Explanation of = taken_apart(predictor, 0);
+    Explanation of = explained(predictor, 0);
     if (!changes || of.stages.empty()) {
         return of;
     }
@@ -157,7 +155,7 @@ Explanation explain(const ChosenPlan& chosen, bool changes)
     }
     const ScenarioPredictor predictors(chosen.scenario, plans);
     const PlanPairs pairs;
-    const Explanation by_as_many_draws = taken_apart(predictor, tried_draws);
+    const Explanation by_as_many_draws = explained(predictor, tried_draws);
     for (const Candidate& candidate : candidates) {
         auto change = tried(candidate, {predictor, by_as_many_draws}, predictors, pairs);
         const bool helps = change && (to_fit || change->ratio < 1.0) && change->fits >= least_chance;
@@ -195,7 +193,7 @@ Versus explain_against(const ChosenPlan& first, const ChosenPlan& second)
 {
     PlanPredictor of_first(first);
     PlanPredictor of_second(second);
-    Versus versus{taken_apart(of_first, 0), taken_apart(of_second, 0), std::nullopt};
+    Versus versus{explained(of_first, 0), explained(of_second, 0), std::nullopt};
     if (!versus.first.stages.empty() && !versus.second.stages.empty()) {
         versus.pair =
             PlanPairs().compared(of_first, versus.first.prediction, of_second, versus.second.prediction);

@@ -3,7 +3,7 @@
 /// Why a plan takes its time and its memory, what would change that, and why another plan is better.
 
 #include "io/compare/pairs.hpp"
-#include "model/step/step_parts.hpp"
+#include "model/step/step_components.hpp"
 #include "optimizer/api/plans.hpp"
 #include "optimizer/api/predict.hpp"
 
@@ -12,6 +12,8 @@
 #include <vector>
 
 namespace prismopt {
+
+struct PlanBreakdown;
 
 /// A change of a plan, or of a setting of the job, verified by a prediction.
 struct ExplainedChange {
@@ -41,6 +43,9 @@ struct Explanation {
     /// It does not fit, or may not.
     bool lacks_memory() const { return prediction.prediction.infeasible || prediction.may_not_fit; }
 };
+
+/// The stages and the mean step. Refers to `of`.
+PlanBreakdown breakdown_of(const Explanation& of);
 
 /// `changes`: whether to look for some.
 Explanation explain(const ChosenPlan& chosen, bool changes = true);

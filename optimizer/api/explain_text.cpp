@@ -23,8 +23,6 @@ constexpr double gigabyte = (1_GB).si;
 
 using Json = nlohmann::ordered_json;
 
-TakenApart apart(const Explanation& of) { return {of.stages, of.prediction.prediction.step.mean.value}; }
-
 std::string values_text(const ExplainedChange& change)
 {
     const std::string price = change.price.empty() ? "" : fmt::format(" ({})", change.price);
@@ -137,14 +135,19 @@ std::string plan_text(const Explanation& of)
 
 }  // namespace
 
+PlanBreakdown breakdown_of(const Explanation& of)
+{
+    return {of.stages, of.prediction.prediction.step.mean.value};
+}
+
 std::string explanation_text(const Explanation& of)
 {
     std::string text = plan_text(of);
     if (of.stages.empty()) {
         return text + "\n" + feasible_text(of.prediction.changes);
     }
-    text += "\n" + step_parts_text(of.stages, of.prediction.prediction.step.mean.value) + "\n" +
-            memory_parts_text(of.stages, of.memory);
+    text += "\n" + step_components_text(of.stages, of.prediction.prediction.step.mean.value) + "\n" +
+            memory_components_text(of.stages, of.memory);
     if (!of.prediction.memory_assumes.empty()) {
         text += fmt::format("  assumes {}\n", fmt::join(of.prediction.memory_assumes, "; "));
     }
@@ -157,7 +160,7 @@ std::string explanation_text(const Explanation& of)
             of.prediction.gpus_per_node * of.prediction.prediction.memory.host.si / gigabyte,
             of.prediction.gpus_per_node);
     }
-    if (const std::string stages = stage_parts_text(of.stages); !stages.empty()) {
+    if (const std::string stages = stage_components_text(of.stages); !stages.empty()) {
         text += "\n" + stages;
     }
     return text + "\n" + changes_text(of);
@@ -176,8 +179,8 @@ std::string versus_text(const Versus& of)
         "the second takes {:.3f} times as long (95 % {:.3f} to {:.3f}), less with a probability of {}: "
         "{}\n\n",
         pair.ratio, pair.low, pair.high, chance_text(pair.chance_less),
-        reason_text(apart(of.first), apart(of.second)));
-    return text + difference_text(apart(of.first), apart(of.second));
+        reason_text(breakdown_of(of.first), breakdown_of(of.second)));
+    return text + difference_text(breakdown_of(of.first), breakdown_of(of.second));
 }
 
 std::string versus_json(const Versus& of)
@@ -190,7 +193,7 @@ std::string versus_json(const Versus& of)
         json["ratio"] = of.pair->ratio;
         json["ratio_interval"] = {of.pair->low, of.pair->high};
         json["less_probability"] = of.pair->chance_less;
-        json["because"] = reason_text(apart(of.first), apart(of.second));
+        json["because"] = reason_text(breakdown_of(of.first), breakdown_of(of.second));
     }
     return json.dump(2) + "\n";
 }

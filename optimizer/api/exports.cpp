@@ -111,7 +111,7 @@ std::variant<Launch, Infeasible> StudyLaunches::launch(std::uint64_t number, int
         return *refusal;
     }
     launch.chunks = std::get<CompiledPlan>(compiled).chunks;
-    launch.orders = part_orders(*std::get<CompiledPlan>(compiled).graph.program);
+    launch.orders = chunk_orders(*std::get<CompiledPlan>(compiled).graph.program);
     launch.checkpoint_interval_s = checkpoint_interval(problem, launch.plan);
     for (const auto* list : {&results.front, &results.may_not_fit.plans}) {
         const auto member = std::find_if(list->begin(), list->end(),

@@ -245,7 +245,7 @@ void refuse_wrong(const ImproveRequest& request)
 {
     if (!(request.measured_step_s >= 0.0 && request.measured_memory_bytes >= 0.0)) {
         throw InputError(
-            "--measured-step and --measured-memory cannot be negative; leave out what was not measured");
+            "--measured-step and --measured-memory cannot be negative; omit what was not measured");
     }
     if (request.most_changes < 1 || request.most_changes > 3) {
         throw InputError(fmt::format("--changes {} is out of range; give 1, 2 or 3", request.most_changes));

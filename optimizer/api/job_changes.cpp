@@ -108,7 +108,7 @@ std::optional<Launch> launch_of(const ChosenPlan& today, const ParallelPlan& pla
         return std::nullopt;
     }
     launch.chunks = std::get<CompiledPlan>(compiled).chunks;
-    launch.orders = part_orders(*std::get<CompiledPlan>(compiled).graph.program);
+    launch.orders = chunk_orders(*std::get<CompiledPlan>(compiled).graph.program);
     return launch;
 }
 
@@ -294,7 +294,8 @@ JobChange changed_job(const ImportRequest& request, const JobImport& job, const 
     const std::vector<ImportedValue>& read = job.job.report.read;
     const std::vector<std::set<std::string>> keys = widening_keys(today.plan, plan);
     auto [exported, refused] = exported_settings(job.job.format, today, plan);
-    const auto take = [&](const std::vector<WantedSetting>& wanted, const std::set<std::string>& of) {
+    const auto apply_settings = [&](const std::vector<WantedSetting>& wanted,
+                                    const std::set<std::string>& of) {
         const auto files = with_settings(request.files, read, wanted, of);
         const auto got = files ? imported(request, *files, catalogs) : std::nullopt;
         if (!got || !is_plan(*got, job, plan, today)) {
@@ -308,13 +309,13 @@ JobChange changed_job(const ImportRequest& request, const JobImport& job, const 
         return true;
     };
     for (const std::set<std::string>& of : exported.empty() ? std::vector<std::set<std::string>>{} : keys) {
-        if (take(exported, of)) {
+        if (apply_settings(exported, of)) {
             return change;
         }
     }
     std::set<std::string> own_keys = keys.front();
     own_keys.insert("phase.global_batch");
-    if (take(own_settings(job, today.plan, plan), own_keys)) {
+    if (apply_settings(own_settings(job, today.plan, plan), own_keys)) {
         return change;
     }
     change.settings =

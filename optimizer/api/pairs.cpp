@@ -131,12 +131,13 @@ ComparedPair compared_values(const PairedValues& values, const PairError& of_mod
     pair.deviations = {std::sqrt(variance.constants), std::sqrt(variance.source), std::sqrt(variance.plans),
                        std::sqrt(variance.hardware), draws};
     PairError error = of_model;
-    for (NormalPart& part : error.parts) {
-        part.deviation = std::hypot(part.deviation, draws);
+    for (NormalComponent& component : error.components) {
+        component.deviation = std::hypot(component.deviation, draws);
     }
     pair.low = pair.ratio * error.quantile(tail_of_interval);
     pair.high = pair.ratio * error.quantile(1.0 - tail_of_interval);
-    pair.chance_expected_less = same_draws ? 0.5 : mixture_probability(error.parts, -std::log(pair.ratio));
+    pair.chance_expected_less =
+        same_draws ? 0.5 : mixture_probability(error.components, -std::log(pair.ratio));
     pair.chance_less = chance_less(error, std::log(pair.ratio), values.first_run, values.second_run, repeat);
     return pair;
 }

@@ -40,7 +40,7 @@ bool pairs_machines(const Results& results);
 
 /// The best plan of each study against that of the first, in each objective that is proportional to the step time, and the answers to
 /// their questions; then those of the machines of studies with several [[cluster]]s, against the best machine. Studies of other jobs
-/// than the first's, and those that this version cannot read, are left out.
+/// than the first's, and those that this version cannot read, are omitted.
 std::vector<ComparedPair> compared_pairs(const std::vector<NamedResults>& studies);
 
 }  // namespace prismopt

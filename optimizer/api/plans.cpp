@@ -21,7 +21,7 @@ namespace {
 
 constexpr std::uint64_t most_counted = 100'000'000;  // some ten seconds; a larger space is estimated
 constexpr std::size_t kept_bounds = 1024;            // not read here
-constexpr std::uint64_t looks = 64;                  // for a first feasible plan
+constexpr std::uint64_t first_ranges = 64;           // for a first feasible plan
 
 /// The scenario whose only variant is that of these values.
 Scenario with_variant(Scenario scenario, const ChosenValues& values, Variant variant)
@@ -34,7 +34,7 @@ Scenario with_variant(Scenario scenario, const ChosenValues& values, Variant var
 }
 
 /// Takes the words that name choices out of a design, in the order of the choices: "variant node.bandwidth=900GB/s".
-std::string take_variant_words(std::string& design, const Scenario& scenario)
+std::string extract_variant_words(std::string& design, const Scenario& scenario)
 {
     std::vector<std::string> chosen_words(scenario.choices.size());
     std::string rest;
@@ -66,7 +66,7 @@ ChosenPlan plan_with(const Scenario& as_written, const std::string& words)
     std::string design = words;
     ChosenPlan chosen{.scenario = as_written, .plan = {}, .variant = {}, .price = gpu_price_text(as_written)};
     const std::string first = variant_text(as_written.choices, as_written.variants.front());
-    chosen.variant = take_variant_words(design, as_written);
+    chosen.variant = extract_variant_words(design, as_written);
     if (chosen.variant.empty() && as_written.variants.size() == 1) {
         chosen.variant = first;
     }
@@ -197,12 +197,12 @@ int fleets_for(int draws, int steps)
     return (draws + block - 1) / block * block_fleets;
 }
 
-std::string first_look(const Scenario& scenario)
+std::string first_check(const Scenario& scenario)
 {
     const StudyModel model(scenario);
     Archive archive;
     Worker worker(model, [] {});
-    for (const SweepRange& range : split_space(model.designs.space().size(), looks)) {
+    for (const SweepRange& range : split_space(model.designs.space().size(), first_ranges)) {
         archive.add(std::vector<Answer>{worker.sweep(range)});
         if (archive.feasible() > 0) {
             return "";

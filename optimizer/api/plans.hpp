@@ -90,6 +90,6 @@ PlanCount count_plans(
 int fleets_for(int draws, int steps);
 
 /// Message that no plan of the first combinations is feasible, with reasons; empty: some are.
-std::string first_look(const Scenario& scenario);
+std::string first_check(const Scenario& scenario);
 
 }  // namespace prismopt

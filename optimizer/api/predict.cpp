@@ -37,10 +37,10 @@ namespace prismopt {
 namespace {
 
 /// Task orders from a file, which must be valid in every phase.
-std::shared_ptr<const PartOrders> given_orders(const std::string& path, const ParallelPlan& plan,
-                                               const std::vector<Phase>& phases)
+std::shared_ptr<const ChunkOrders> given_orders(const std::string& path, const ParallelPlan& plan,
+                                                const std::vector<Phase>& phases)
 {
-    const auto orders = std::make_shared<const PartOrders>(read_orders(path));
+    const auto orders = std::make_shared<const ChunkOrders>(read_orders(path));
     for (const Phase& phase : phases) {
         const auto on_stages =
             orders_on_stages(schedule_shape(plan_in_phase(plan, phase), phase.global_batch), *orders);
@@ -155,9 +155,8 @@ std::vector<StageUse> stages_of(const CompiledPlan& compiled)
             use.forward_s += seconds(Pass::forward);
             use.backward_s += splits ? seconds(Pass::input_gradient) + seconds(Pass::weight_gradient)
                                      : seconds(Pass::backward);
-            use.chunks.push_back(
-                compiled
-                    .chunks[static_cast<std::size_t>(part_of_network(graph.program->shape, {stage, chunk}))]);
+            use.chunks.push_back(compiled.chunks[static_cast<std::size_t>(
+                network_chunk_of(graph.program->shape, {stage, chunk}))]);
         }
     }
     return stages;
@@ -257,7 +256,7 @@ struct PlanPredictor::State {
         if (const auto* refusal = std::get_if<Infeasible>(&orders)) {
             throw InputError(fmt::format("--search-order {}: {}", most_held, detail_text(*refusal)));
         }
-        model.problem.orders = std::make_shared<const PartOrders>(std::get<PartOrders>(std::move(orders)));
+        model.problem.orders = std::make_shared<const ChunkOrders>(std::get<ChunkOrders>(std::move(orders)));
         return std::nullopt;
     }
 
@@ -320,7 +319,7 @@ struct PlanPredictor::State {
         }
         of.tokens = tokens_text(chosen, model.problem);
         of.memory_interval = interval_of_memory(of.prediction.memory, model.problem);
-        of.mixtures = mixtures_text(fitted, {&model.problem.workload}, {&model.problem.cluster});
+        of.moe_note = moe_text(fitted, {&model.problem.workload}, {&model.problem.cluster});
         const CompiledPlan& first = run->phases.front();
         of.stages = stages_of(first);
         of.layout = layout_text(first.chunks, model.problem.workload.predictions);
@@ -434,7 +433,7 @@ StepError PlanPredictor::step_error(const FittedModel& model) const
 
 std::string PlanPredictor::orders_csv() const
 {
-    return prismopt::orders_csv(part_orders(*state_->feasible_run().phases.front().graph.program));
+    return prismopt::orders_csv(chunk_orders(*state_->feasible_run().phases.front().graph.program));
 }
 
 Rung rung_of(const Scenario& scenario, int draws)

@@ -57,7 +57,7 @@ struct PlanPrediction {
     std::optional<WrittenAssignment> positions;
     std::string tokens = {};  // of the run, and its steps
     // measured runs behind the model interval of a mixture of experts; empty: not applicable
-    std::string mixtures = {};
+    std::string moe_note = {};
     std::string price = {};  // of a GPU-hour, with its source
     FigureOrigin price_origin = FigureOrigin::unknown;
     FigureOrigin power_origin = FigureOrigin::unknown;

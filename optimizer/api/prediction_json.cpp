@@ -165,7 +165,7 @@ std::string prediction_json(const PlanPrediction& of)
                      {"gpu_price", of.price},
                      {"price_given", name(of.price_origin)},
                      {"power_given", name(of.power_origin)},
-                     {"model_error_note", json_text<Json>(of.mixtures)},
+                     {"model_error_note", json_text<Json>(of.moe_note)},
                      {"energy_note", json_text<Json>(of.energy_note)},
                      {"placement_note", json_text<Json>(of.placement)},
                      {"host_note", json_text<Json>(of.host)},

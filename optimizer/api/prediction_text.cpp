@@ -280,8 +280,8 @@ std::string times_text(const PlanPrediction& of)
     printed += distribution_text(of.phases.size() > 1 ? "step time of the first phase" : "step time", p.step,
                                  of.model);
     printed += distribution_text(run_words(of.task).time, p.training, of.model);
-    if (!of.mixtures.empty()) {
-        printed += fmt::format("  {}\n", of.mixtures);
+    if (!of.moe_note.empty()) {
+        printed += fmt::format("  {}\n", of.moe_note);
     }
     printed += fmt::format("  {}\n", of.tokens);
     printed += phases_text(of.phases, of.space);

@@ -96,7 +96,7 @@ void refuse_implausible(const PlanPosterior& plans)
                 "of the plan, and that no other program used the GPUs, or add --accept if it is right",
                 plan.measured.index, percent_text(plan.memory_share, 0), plan.memory_surprise, implausible));
         }
-        if (!plan.left_out && !plan.apart && std::abs(plan.prior_surprise) > implausible) {
+        if (!plan.contradictory && !plan.own_plan_only && std::abs(plan.prior_surprise) > implausible) {
             throw InputError(fmt::format(
                 "point {}: the measured step of {:.4g} s is {:.2f} times the predicted {:.4g} s "
                 "({:+.1f} sigma; the model's interval allows {:.0f}), and would move the predictions of all "
@@ -145,7 +145,7 @@ struct PlanChoice::State {
 
     PlanShortlist list(int gpus, std::size_t objective, const ShortlistRequest& request)
     {
-        const std::vector<PlansAlike> groups = plans->near(gpus, objective);
+        const std::vector<EquivalentPlans> groups = plans->near(gpus, objective);
         const std::vector<std::size_t> members = named(groups);  // the plans by which groups are named
         const JointDraws draws = plans->draws(members, objective, {});
         const std::vector<Chance> all = chances(draws);
@@ -153,7 +153,7 @@ struct PlanChoice::State {
         const Shortlist chosen =
             request.most > 0 ? least_regret(draws, request.most) : covering(draws, request.cover);
         PlanShortlist list{.gpus = gpus, .contenders = groups.size(), .plans = {}};
-        for (const PlansAlike& group : groups) {
+        for (const EquivalentPlans& group : groups) {
             list.contenders += group.others.size();
         }
         for (std::size_t i = 0; i < chosen.points.size(); ++i) {
@@ -182,7 +182,8 @@ struct PlanChoice::State {
             const auto& measured = plans->measured();
             plan.measured =
                 std::any_of(measured.begin(), measured.end(), [&](const MeasuredAndPredicted& row) {
-                    return row.measured.index == plan.point && row.measured.step_s > 0.0 && !row.left_out;
+                    return row.measured.index == plan.point && row.measured.step_s > 0.0 &&
+                           !row.contradictory;
                 });
             for (const std::size_t other : groups[m].others) {
                 plan.equivalents.push_back(plans->contenders()[other].index);

@@ -32,7 +32,7 @@ struct ShortlistedPlan {
     double low = 0.0;
     double high = 0.0;
     bool drawn = false;  // false: the value is estimated from the plan's bound
-    // plans that no draw of the model error tells apart from this one
+    // plans that no draw of the model error distinguishes from this one
     std::vector<std::uint64_t> equivalents;
     double chance_best = 0.0;
     double chance_best_by_constants = 0.0;  // by the error of the fitted constants alone

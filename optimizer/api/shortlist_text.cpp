@@ -34,9 +34,10 @@ std::string list_text(const PlanShortlist& list, const Shortlists& all)
                                                 "constants %", "cover %", "regret %", "after %", "fits %",
                                                 "step, s", "steps"}};
     for (const ShortlistedPlan& plan : list.plans) {
-        const std::size_t alike = plan.equivalents.size();
+        const std::size_t equivalents = plan.equivalents.size();
         rows.push_back({std::to_string(plan.point),
-                        plan.plan + (alike > 0 ? fmt::format(" (and {} alike)", alike) : "") +
+                        plan.plan +
+                            (equivalents > 0 ? fmt::format(" (and {} equivalent)", equivalents) : "") +
                             (plan.measured ? ", measured" : ""),
                         fmt::format("{}{:.4g}", plan.drawn ? "" : "~", plan.value / unit.size),
                         fmt::format("{:.4g} ({:.4g} to {:.4g})", plan.median / unit.size,
@@ -133,8 +134,8 @@ Json to_json(const MeasuredAndPredicted& plan)
             {"variation", measured.variation},
             {"predicted_variation",
              plan.variation_high > 0.0 ? Json::array({plan.variation_low, plan.variation_high}) : Json()},
-            {"left_out", plan.left_out},
-            {"own_plan_only", plan.apart}};
+            {"left_out", plan.contradictory},
+            {"own_plan_only", plan.own_plan_only}};
 }
 
 /// Fitted constants of the measured plans that the measurements moved, and the error that all plans of a network share.
@@ -247,14 +248,16 @@ std::string table_text(const WhatWasLearned& learned)
 std::string measured_text(const WhatWasLearned& learned)
 {
     std::string text = table_text(learned) + unexplained_text(learned) + disagreeing_text(learned);
-    if (const std::string points = points_where(learned, &MeasuredAndPredicted::left_out); !points.empty()) {
+    if (const std::string points = points_where(learned, &MeasuredAndPredicted::contradictory);
+        !points.empty()) {
         text += fmt::format(
             "Excluded, because they contradict the other measurements by more than 4 sigma: {}. Measure them "
             "again: a second row "
             "confirms the first.\n",
             points);
     }
-    if (const std::string points = points_where(learned, &MeasuredAndPredicted::apart); !points.empty()) {
+    if (const std::string points = points_where(learned, &MeasuredAndPredicted::own_plan_only);
+        !points.empty()) {
         text += fmt::format(
             "Used for their own plan only, because they contradict the other measurements by more than 4 "
             "sigma, but a second row "
@@ -337,7 +340,7 @@ std::string shortlist_text(const Shortlists& all)
     return text + fmt::format(
                       "\nwith model error: median and 90 % interval, without the error that all plans share "
                       "until one is "
-                      "measured. alike:\n"
+                      "measured. equivalent:\n"
                       "plans within {} of this one in every draw, which count as one with it. best: "
                       "probability of being "
                       "the best;\n"

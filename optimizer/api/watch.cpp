@@ -58,7 +58,7 @@ public:
                                [](double sum, const Phase& phase) { return sum + phase.steps(); });
     }
 
-    /// What trainers that print tokens or sequences per second leave out: of the first phase.
+    /// What trainers that print tokens or sequences per second omit: of the first phase.
     LogOptions log_options(std::string path, std::string trainer) const
     {
         const Phase& phase = phases_.front();
@@ -199,12 +199,12 @@ public:
     void add(std::string_view text)
     {
         reader_.add(text);
-        take();
+        add_steps();
     }
     void finish(bool stopped)
     {
         reader_.finish(stopped);
-        take();
+        add_steps();
     }
     /// All steps of the training are done.
     bool trained() const { return job_.steps > 0 && done_ >= plan_.steps(); }
@@ -278,9 +278,9 @@ public:
     }
 
 private:
-    void take()
+    void add_steps()
     {
-        for (const LoggedStep& step : reader_.take()) {
+        for (const LoggedStep& step : reader_.drain()) {
             if (job_.steps == 0) {
                 job_.first_step = step.first > 0 ? step.first : step.number;
             }

@@ -29,8 +29,8 @@ namespace {
 constexpr double day_s = (1_day).si;
 
 /// Warns of skipped rows, with their number.
-void tell_faults(const std::string& source, const std::vector<Fault>& faults,
-                 const std::string& rows = "line")
+void report_faults(const std::string& source, const std::vector<Fault>& faults,
+                   const std::string& rows = "line")
 {
     for (const Fault& fault : faults) {
         log_warning(fmt::format("{}: {} rows with {} are skipped, the first in {} {}", source, fault.count,
@@ -47,10 +47,10 @@ std::string place(const Trace& trace, const TraceProblem& problem)
 
 /// Drops implausible measurements; throws if none is left.
 template <class Row>
-void leave_out_absurd_rows(std::vector<Row>& rows, const std::string& source, std::vector<Fault>& faults)
+void exclude_absurd_rows(std::vector<Row>& rows, const std::string& source, std::vector<Fault>& faults)
 {
-    leave_out_absurd(rows, faults);
-    tell_faults(source, faults);
+    exclude_absurd(rows, faults);
+    report_faults(source, faults);
     if (!source.empty() && rows.empty()) {
         std::vector<std::string> reasons;
         reasons.reserve(faults.size());
@@ -147,7 +147,7 @@ std::uint64_t content_limit(const po::variables_map& values)
     return static_cast<std::uint64_t>(bytes);
 }
 
-void tell_set_back(const Trace& trace)
+void report_set_back(const Trace& trace)
 {
     const std::vector<TraceProblem> found = clock_set_back(trace);
     if (!found.empty()) {
@@ -158,7 +158,7 @@ void tell_set_back(const Trace& trace)
     }
 }
 
-void tell_without_microbatch(const Trace& trace)
+void report_without_microbatch(const Trace& trace)
 {
     for (const TraceProblem& problem : without_microbatch(trace)) {
         log_warning(
@@ -238,7 +238,7 @@ void refuse_crowded_node(const TraceFiles& files)
     }
 }
 
-void tell_few_steps(const Calibration& calibration)
+void report_few_steps(const Calibration& calibration)
 {
     if (few_steps(calibration)) {
         log_warning(
@@ -305,29 +305,29 @@ int calibrate_command(const std::vector<std::string>& words, const Call& call)
     Calibration calibration;
     FailureFit failures;
     sort_by_start(files.trace);
-    leave_out_absurd(files.trace);
-    tell_faults(files.trace.source, files.trace.faults, files.trace.rows);
+    exclude_absurd(files.trace);
+    report_faults(files.trace.source, files.trace.faults, files.trace.rows);
     if (!files.trace.source.empty() && files.trace.ops.empty()) {
         throw InputError(files.trace.source + ": no valid operation remains; correct the durations");
     }
     if (!files.trace.ops.empty()) {
         refuse_problems(files.trace);
-        tell_set_back(files.trace);
-        tell_without_microbatch(files.trace);
+        report_set_back(files.trace);
+        report_without_microbatch(files.trace);
         calibration = calibrate(files.trace);
-        tell_few_steps(calibration);
+        report_few_steps(calibration);
         note_unknown_names(files.trace, calibration);
         for (const std::string& note : files.notes) {
             log_warning(note);
             calibration.notes.emplace_back(note);
         }
     }
-    leave_out_absurd_rows(files.gpu_runs, files.gpu_source, files.gpu_faults);
+    exclude_absurd_rows(files.gpu_runs, files.gpu_source, files.gpu_faults);
     refuse_crowded_node(files);
     if (!files.gpu_runs.empty()) {
         merge(calibration, calibrate_gpu_runs(files.gpu_runs, files.gpu_source));
     }
-    leave_out_absurd_rows(files.collectives, files.collective_source, files.collective_faults);
+    exclude_absurd_rows(files.collectives, files.collective_source, files.collective_faults);
     if (!files.collectives.empty()) {
         merge(calibration, calibrate_collectives(files.collectives, files.collective_source, names, members));
         note_collectives(files, calibration);

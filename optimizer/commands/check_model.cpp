@@ -96,24 +96,24 @@ nlohmann::json to_json(const FamilyErrors& e)
 }
 
 /// Families left out of the fit beside the fit of all rows, as jobs/fit_constants found them, and the same by kind of run.
-nlohmann::json left_out_json(const std::vector<LeftOutErrors>& families)
+nlohmann::json held_out_json(const std::vector<HeldOutErrors>& families)
 {
     nlohmann::json json{{"families", nlohmann::json::array()}, {"kinds", nlohmann::json::array()}};
-    for (const LeftOutErrors& f : families) {
+    for (const HeldOutErrors& f : families) {
         json["families"].push_back({{"source", f.source},
                                     {"line", f.line},
                                     {"kind", name(f.kind)},
                                     {"known", f.known},
                                     {"rows", f.rows},
                                     {"fitted", to_json(f.fitted)},
-                                    {"left_out", to_json(f.left_out)},
+                                    {"left_out", to_json(f.held_out)},
                                     {"bias", percent(f.bias)}});
     }
-    for (const LeftOutAccuracy& a : left_out_by_kind(families)) {
+    for (const HeldOutAccuracy& a : held_out_by_kind(families)) {
         json["kinds"].push_back({{"kind", name(a.kind)},
                                  {"rows", a.rows},
                                  {"fitted", to_json(a.fitted)},
-                                 {"left_out", to_json(a.left_out)},
+                                 {"left_out", to_json(a.held_out)},
                                  {"sources", a.sources},
                                  {"median_source", percent(a.median_source)},
                                  {"worst_source", percent(a.worst_source)},
@@ -182,7 +182,7 @@ nlohmann::json report_json(const CheckedModel& checked, const std::vector<Source
     for (int kind = 0; kind < run_kinds; ++kind) {
         json["run_kinds"].push_back(name(static_cast<RunKind>(kind)));
     }
-    json["left_out"] = left_out_json(fitted_model().left_out);
+    json["left_out"] = held_out_json(fitted_model().held_out);
     json["skipped"] = to_json(checked.skipped);
     json["skipped_collectives"] = to_json(checked.skipped_collectives);
     return json;

@@ -308,7 +308,7 @@ void add_seed_option(po::options_description& options)
                           "random seed (default: from the scenario)");
 }
 
-void take_seed(const po::variables_map& values, Scenario& scenario)
+void set_seed(const po::variables_map& values, Scenario& scenario)
 {
     if (values.count("seed") == 0) {
         return;

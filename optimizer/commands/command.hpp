@@ -115,7 +115,7 @@ FieldNames field_names_of(const boost::program_options::variables_map& values);
 
 /// Adds the option --seed; replaces the seed of the scenario by its value.
 void add_seed_option(boost::program_options::options_description& options);
-void take_seed(const boost::program_options::variables_map& values, Scenario& scenario);
+void set_seed(const boost::program_options::variables_map& values, Scenario& scenario);
 /// Throws InputError if it is negative.
 std::uint64_t checked_seed(std::int64_t seed);
 

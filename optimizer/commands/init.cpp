@@ -57,7 +57,7 @@ std::string text_of(const po::variables_map& values, const char* option)
 }
 
 /// An accelerator, or an instance that has some.
-void take_machine(const po::variables_map& values, StarterChoice& choice)
+void read_machine(const po::variables_map& values, StarterChoice& choice)
 {
     choice.instance = text_of(values, "instance");
     if (choice.instance.empty()) {
@@ -181,7 +181,7 @@ void write_new(const std::string& out, const std::string& text)
 /// Warns if the cluster cannot train the model at all, before the user edits the scenario.
 void warn_of_no_plan(const Scenario& scenario)
 {
-    if (const std::string why = first_look(scenario); !why.empty()) {
+    if (const std::string why = first_check(scenario); !why.empty()) {
         log_warning(why);
     }
 }
@@ -313,7 +313,7 @@ int init_command(const std::vector<std::string>& words, const Call& call)
     } else {
         choice.workload = (*values)["workload"].as<std::string>();
     }
-    take_machine(*values, choice);
+    read_machine(*values, choice);
     choice.trainer = text_of(*values, "for");
     choice.software = text_of(*values, "software");
     choice.gpus = positive(*values, "gpus", 0);

@@ -44,12 +44,12 @@ int merge_command(const std::vector<std::string>& words, const Call& call)
         throw InputError(fmt::format(
             "{} already exists; name another file with --out, or overwrite it with --force", out));
     }
-    std::vector<Results> parts;
+    std::vector<Results> one_each;
     for (const std::string& path : (*values)["part"].as<std::vector<std::string>>()) {
-        parts.push_back(open_results_of_one_job(path));
+        one_each.push_back(open_results_of_one_job(path));
     }
     Results merged =
-        merge_results(parts, (*values)["partial"].as<bool>() ? Missing::marked : Missing::refused);
+        merge_results(one_each, (*values)["partial"].as<bool>() ? Missing::marked : Missing::refused);
     merged.study.command_line = call.command_line;
     if (merged.study.outcome.proved && merged.feasible == 0) {
         Archive archive;

@@ -45,8 +45,8 @@ std::vector<std::string> words_in(const std::string& text)
 
 /// The values of an option, each read by `read`, which returns nothing for what it does not know.
 template <class Value, class Read>
-void take(const po::variables_map& values, const char* option, const std::string& choices, const Read& read,
-          std::vector<Value>& into)
+void read_choices(const po::variables_map& values, const char* option, const std::string& choices,
+                  const Read& read, std::vector<Value>& into)
 {
     if (values.count(option) == 0) {
         return;
@@ -65,9 +65,9 @@ void take(const po::variables_map& values, const char* option, const std::string
 }
 
 template <Nameable Enum>
-void take(const po::variables_map& values, const char* option, std::vector<Enum>& into)
+void read_choices(const po::variables_map& values, const char* option, std::vector<Enum>& into)
 {
-    take(
+    read_choices(
         values, option, choices<Enum>(), [](const std::string& word) { return parse<Enum>(word); }, into);
 }
 
@@ -123,25 +123,26 @@ bool asks_for_attention(const po::variables_map& values)
 AttentionGrid grid_of(const po::variables_map& values)
 {
     AttentionGrid grid{.formats = {*number_format("bf16")}};
-    take(
+    read_choices(
         values, "format", number_format_names(),
         [](const std::string& word) {
             const NumberFormat* format = number_format(word);
             return format == nullptr ? std::nullopt : std::optional(*format);
         },
         grid.formats);
-    take(values, "kernel", grid.kernels);
-    take(values, "arithmetic", grid.arithmetics);
-    take(values, "rounding", grid.roundings);
-    take(values, "inputs", grid.elements);
-    take(values, "tile", fmt::format("sizes of at least {}, for example 128x64", least_size), tile_in,
-         grid.tiles);
+    read_choices(values, "kernel", grid.kernels);
+    read_choices(values, "arithmetic", grid.arithmetics);
+    read_choices(values, "rounding", grid.roundings);
+    read_choices(values, "inputs", grid.elements);
+    read_choices(values, "tile", fmt::format("sizes of at least {}, for example 128x64", least_size), tile_in,
+                 grid.tiles);
     const auto sequence_in = [](const std::string& word) { return size_in(word, most_sequence); };
-    take(values, "sequence", fmt::format("whole numbers from {} to {}", least_size, most_sequence),
-         sequence_in, grid.sequences);
+    read_choices(values, "sequence", fmt::format("whole numbers from {} to {}", least_size, most_sequence),
+                 sequence_in, grid.sequences);
     std::vector<std::size_t> head{grid.head};
     const auto head_in = [](const std::string& word) { return size_in(word, most_head); };
-    take(values, "head", fmt::format("whole numbers from {} to {}", least_size, most_head), head_in, head);
+    read_choices(values, "head", fmt::format("whole numbers from {} to {}", least_size, most_head), head_in,
+                 head);
     if (head.size() > 1) {
         throw InputError("--head takes one value; run the command once for each");
     }
@@ -159,7 +160,7 @@ std::vector<NumericsExperiment> experiments_of(const po::variables_map& values)
                                         [&](const NumericsExperiment& of) { return of.name == word; });
         return found == all.end() ? std::nullopt : std::optional(*found);
     };
-    take(values, "only", numerics_experiment_names(), experiment_in, chosen);
+    read_choices(values, "only", numerics_experiment_names(), experiment_in, chosen);
     for (const char* needed : {"attention", "linear"}) {
         const bool has = std::any_of(chosen.begin(), chosen.end(), [needed](const NumericsExperiment& of) {
             return std::string_view(of.name) == needed;

@@ -197,7 +197,7 @@ int predict_command(const std::vector<std::string>& words, const Call& call)
     refuse_lost_files(*values);
     ChosenPlan chosen = chosen_plan(*values);
     Scenario& scenario = chosen.scenario;
-    take_seed(*values, scenario);
+    set_seed(*values, scenario);
     if (values->count("nodes") > 0) {
         scenario = on_nodes(scenario, (*values)["nodes"].as<std::string>());
     }

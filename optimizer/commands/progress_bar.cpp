@@ -21,15 +21,15 @@ constexpr double longest_in_log_s = 300.0;
 
 std::string sweep_text(const SweepProgress& sweep)
 {
-    const std::string parts = fmt::format("{} of {}", sweep.done, sweep.total);
+    const std::string count = fmt::format("{} of {}", sweep.done, sweep.total);
     switch (sweep.purpose) {
         case SweepPurpose::exploration: return "looking for good ones";
-        case SweepPurpose::better: return parts + " parts of the space checked for better ones";
-        case SweepPurpose::front: return parts + " parts of the space checked";
-        case SweepPurpose::tighter: return parts + " plans bounded again";
-        case SweepPurpose::left_out: return parts + " parts checked again";
+        case SweepPurpose::better: return count + " parts of the space checked for better ones";
+        case SweepPurpose::front: return count + " parts of the space checked";
+        case SweepPurpose::tighter: return count + " plans bounded again";
+        case SweepPurpose::incomplete: return count + " parts checked again";
     }
-    return parts;
+    return count;
 }
 
 /// "90 s", "25 min", "3.2 h".

@@ -56,7 +56,7 @@ std::string trainer_help()
                        fmt::join(trainer_names(), ", "));
 }
 
-void take_strategy(const po::variables_map& values, Scenario& scenario)
+void set_strategy(const po::variables_map& values, Scenario& scenario)
 {
     if (values.count("strategy") > 0) {
         const std::string name = values["strategy"].as<std::string>();
@@ -71,10 +71,11 @@ void take_strategy(const po::variables_map& values, Scenario& scenario)
         const std::string text = values["part"].as<std::string>();
         SearchSettings& search = scenario.search;
         const char* const end = text.data() + text.size();
-        const auto [slash, no_part] = std::from_chars(text.data(), end, search.part);
-        const bool two = no_part == std::errc{} && slash != end && *slash == '/';
-        const auto [rest, no_parts] = std::from_chars(two ? slash + 1 : end, end, search.parts);
-        if (!two || no_parts != std::errc{} || rest != end || search.part < 1 || search.part > search.parts) {
+        const auto [slash, index_error] = std::from_chars(text.data(), end, search.space_part);
+        const bool two = index_error == std::errc{} && slash != end && *slash == '/';
+        const auto [rest, count_error] = std::from_chars(two ? slash + 1 : end, end, search.space_parts);
+        if (!two || count_error != std::errc{} || rest != end || search.space_part < 1 ||
+            search.space_part > search.space_parts) {
             throw InputError(
                 fmt::format("--part {} is not K/N with K from 1 to N; write for example --part 3/8", text));
         }
@@ -101,7 +102,7 @@ void take_strategy(const po::variables_map& values, Scenario& scenario)
     }
 }
 
-void take_legs(const po::variables_map& values, StudyOptions& study)
+void read_legs(const po::variables_map& values, StudyOptions& study)
 {
     study.continues = values["continue"].as<bool>();
     if (study.continues && study.force) {
@@ -203,14 +204,14 @@ int search_command(const std::vector<std::string>& words, const Call& call)
     study.out = values->count("out") > 0 ? (*values)["out"].as<std::string>()
                                          : std::filesystem::path(path).stem().string() + ".h5";
     study.force = (*values)["force"].as<bool>();
-    take_legs(*values, study);
+    read_legs(*values, study);
     const auto read = [&]() -> std::optional<Scenario> {
         Scenario scenario = read_scenario(path, catalogs_of(*values));
         if (values->count("runnable-by") > 0) {
             scenario = with_trainer(scenario, (*values)["runnable-by"].as<std::string>());
         }
-        take_seed(*values, scenario);
-        take_strategy(*values, scenario);
+        set_seed(*values, scenario);
+        set_strategy(*values, scenario);
         return scenario;
     };
     if ((*values)["dry-run"].as<bool>()) {

@@ -97,7 +97,7 @@ int sensitivity_command(const std::vector<std::string>& words, const Call& call)
     const auto& path = (*values)["SCENARIO"].as<std::string>();
     ChosenPlan asked = chosen_plan(*values);
     Scenario& scenario = asked.scenario;
-    take_seed(*values, scenario);
+    set_seed(*values, scenario);
     const SensitivityOptions chosen = options_of(*values);
     const std::string figure = figure_name((*values)["figure"].as<std::string>());
     const auto effects = sensitivity_of(asked, chosen);

@@ -105,7 +105,7 @@ int rows_of(const FitConstant& constant, const std::vector<FittedRow>& rows)
 }
 
 /// Runs of mixtures of experts by what they ran on: what intervals of mixtures rest on.
-std::string mixtures_text(const std::vector<FittedRow>& rows)
+std::string moe_text(const std::vector<FittedRow>& rows)
 {
     std::map<std::pair<std::string, std::string>, int> counts;
     for (const FittedRow& row : rows) {
@@ -121,25 +121,25 @@ std::string mixtures_text(const std::vector<FittedRow>& rows)
     return text.empty() ? "" : "mixtures = [\n" + text + "]\n";
 }
 
-std::string left_out_text(const std::vector<LeftOutErrors>& left_out)
+std::string held_out_text(const std::vector<HeldOutErrors>& held_out)
 {
     const auto errors = [](const FamilyErrors& e) {
         return fmt::format("[{:.4f}, {:.4f}, {:.4f}]", e.error, e.inside, e.half_width);
     };
     std::string text;
-    for (const LeftOutErrors& e : left_out) {
+    for (const HeldOutErrors& e : held_out) {
         text += fmt::format(
             "    {{ source = \"{}\", line = \"{}\", kind = \"{}\", known = {}, rows = {}, fitted = {}, "
             "left_out = {}, "
             "bias = {:.4f}, machines = [\"{}\"] }},\n",
-            e.source, e.line, key(e.kind), e.known, e.rows, errors(e.fitted), errors(e.left_out), e.bias,
+            e.source, e.line, key(e.kind), e.known, e.rows, errors(e.fitted), errors(e.held_out), e.bias,
             fmt::join(e.machines, "\", \""));
     }
     return text.empty() ? "" : "left_out = [\n" + text + "]\n";
 }
 
 std::string fit_text(const Fit& fit, const std::vector<FittedRow>& rows, const std::string& date,
-                     double mean_error, double median_error, const std::vector<LeftOutErrors>& left_out)
+                     double mean_error, double median_error, const std::vector<HeldOutErrors>& held_out)
 {
     std::map<std::string, int> sources;
     for (const FittedRow& row : rows) {
@@ -159,8 +159,9 @@ std::string fit_text(const Fit& fit, const std::vector<FittedRow>& rows, const s
         "on tori. The "
         "covariance is that of independent rows; for each "
         "of\n"
-        "# these kinds its variances times `widening` hold 95 % of the rows of families that were left out "
-        "of the fit. "
+        "# these kinds its variances times `widening` hold 95 % of the rows of families held out "
+        "of the "
+        "fit. "
         "`mixtures`: rows\n"
         "# of mixtures of experts, on what. `unmeasured`: deviation beside the scatter of accelerators whose "
         "shares of the peak "
@@ -189,7 +190,7 @@ std::string fit_text(const Fit& fit, const std::vector<FittedRow>& rows, const s
             of_catalog.push_back(k);
         }
     }
-    text += "]\n" + mixtures_text(rows) + "names = [\n";
+    text += "]\n" + moe_text(rows) + "names = [\n";
     for (const std::size_t k : of_catalog) {
         text += fmt::format("    \"{}\",\n", fit.constants[k].name());
     }
@@ -215,7 +216,7 @@ std::string fit_text(const Fit& fit, const std::vector<FittedRow>& rows, const s
         }
         text += "\",\n";
     }
-    return text + "]\n" + left_out_text(left_out);
+    return text + "]\n" + held_out_text(held_out);
 }
 
 /// A line `key = value  # comment`; nothing of it in other lines.
@@ -273,7 +274,7 @@ std::string with_values_of_siblings(const std::string& text)
 
 void write_catalog(const std::string& folder, const Fit& fit, const std::vector<FittedRow>& rows,
                    const std::string& date, double mean_error, double median_error,
-                   const std::vector<LeftOutErrors>& left_out, const Components& components)
+                   const std::vector<HeldOutErrors>& held_out, const Components& components)
 {
     std::map<std::string, std::string> files;
     const auto write = [&](const FitConstant& constant, const std::string& source, double deviation) {
@@ -320,7 +321,7 @@ void write_catalog(const std::string& folder, const Fit& fit, const std::vector<
         replace_file(path, with_values_of_siblings(text));
     }
     replace_file((std::filesystem::path(folder) / "fit.toml").string(),
-                 fit_text(fit, rows, date, mean_error, median_error, left_out));
+                 fit_text(fit, rows, date, mean_error, median_error, held_out));
 }
 
 }  // namespace prismopt

@@ -17,6 +17,6 @@ std::string with_values_of_siblings(const std::string& text);
 /// and the errors of families left out of the fit. Throws InputError if a file or a line is missing.
 void write_catalog(const std::string& folder, const Fit& fit, const std::vector<FittedRow>& rows,
                    const std::string& date, double mean_error, double median_error,
-                   const std::vector<LeftOutErrors>& left_out, const Components& components);
+                   const std::vector<HeldOutErrors>& held_out, const Components& components);
 
 }  // namespace prismopt

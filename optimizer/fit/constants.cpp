@@ -16,7 +16,7 @@ constexpr const char* stacks = "stacks.toml";
 constexpr const char* links = links_file;
 
 /// What is believed of a constant before the runs are asked: a value, and standard deviations of natural logarithms: of the mean
-/// of all entries, of families about that mean, and of the entries of a family about theirs. Zero: the runs do not tell these
+/// of all entries, of families about that mean, and of the entries of a family about theirs. Zero: the runs do not determine these
 /// apart, and they share one constant.
 struct Kind {
     const char* file;
@@ -120,7 +120,7 @@ bool matters(const std::string& key, const MeasuredRun& run)
         return run.workload.scans();
     }
     if (key == "routing" || key == "host_native") {
-        return run.workload.mixture();
+        return run.workload.is_moe();
     }
     if (key == "all_to_all_start" || key == "all_to_all_between_nodes") {
         return run.plan.ep > 1;
@@ -198,7 +198,7 @@ public:
         }
     }
 
-    std::vector<FitConstant> take() { return std::move(constants_); }
+    std::vector<FitConstant> release() { return std::move(constants_); }
 
 private:
     /// "all stacks": names of means differ by file, since a chip and a stack have keys in common.
@@ -351,7 +351,7 @@ std::vector<FitConstant> fitted_constants(const std::vector<MeasuredRun>& runs)
 {
     std::vector<FitConstant> constants;
     for (const Kind& kind : kinds) {
-        for (FitConstant& constant : KindConstants(kind, runs).take()) {
+        for (FitConstant& constant : KindConstants(kind, runs).release()) {
             constants.push_back(std::move(constant));
         }
     }
@@ -359,7 +359,7 @@ std::vector<FitConstant> fitted_constants(const std::vector<MeasuredRun>& runs)
     constexpr double hardly_believed = 1.0;
     for (const LibraryBelief& belief : library_beliefs) {
         const Kind kind{libraries_file, belief.key, belief.value, hardly_believed, 0.0, 0.0, belief.largest};
-        for (FitConstant& constant : KindConstants(kind, runs).take()) {
+        for (FitConstant& constant : KindConstants(kind, runs).release()) {
             constants.push_back(std::move(constant));
         }
     }

@@ -18,7 +18,7 @@ json regions_json(const Components& components)
 {
     json regions = json::array();
     const auto fitted = errors_by_region(components.collectives, components.network.fitted_s);
-    const auto left_out = errors_by_region(components.collectives, components.network.left_out_s);
+    const auto held_out = errors_by_region(components.collectives, components.network.held_out_s);
     for (std::size_t i = 0; i < fitted.size(); ++i) {
         const RegionErrors& e = fitted[i];
         regions.push_back({{"collective", name(e.kind)},
@@ -27,7 +27,7 @@ json regions_json(const Components& components)
                            {"rows", e.rows},
                            {"error", e.error},
                            {"bias", e.bias},
-                           {"left_out", left_out[i].error}});
+                           {"left_out", held_out[i].error}});
     }
     return regions;
 }
@@ -38,7 +38,7 @@ json systems_json(const Components& components)
         int rows = 0;
         double absolute = 0.0;
         double signed_sum = 0.0;
-        bool apart = false;
+        bool doubtful = false;
     };
     std::map<std::string, Errors> systems;
     for (std::size_t i = 0; i < components.collectives.size(); ++i) {
@@ -48,12 +48,12 @@ json systems_json(const Components& components)
         ++errors.rows;
         errors.absolute += std::abs(error);
         errors.signed_sum += error;
-        errors.apart = row.apart;
+        errors.doubtful = row.doubtful;
     }
     json all = json::array();
     for (const auto& [name, e] : systems) {
         all.push_back({{"system", name},
-                       {"apart", e.apart},
+                       {"apart", e.doubtful},
                        {"rows", e.rows},
                        {"error", e.absolute / e.rows},
                        {"bias", e.signed_sum / e.rows}});
@@ -66,7 +66,7 @@ json kernels_json(const Components& components)
     json kernels = json::array();
     const auto fitted =
         kernel_errors(components.kernels, predicted_kernels(components.kernels, components.shares));
-    const auto left_out = kernel_errors(components.kernels, kernels_left_out(components.kernels));
+    const auto held_out = kernel_errors(components.kernels, kernels_held_out(components.kernels));
     for (std::size_t i = 0; i < fitted.size(); ++i) {
         const KernelErrors& e = fitted[i];
         kernels.push_back({{"kernels", name(e.table)},
@@ -75,7 +75,7 @@ json kernels_json(const Components& components)
                            {"rows", e.rows},
                            {"error", e.error},
                            {"bias", e.bias},
-                           {"left_out", left_out[i].error}});
+                           {"left_out", held_out[i].error}});
     }
     return kernels;
 }
@@ -108,14 +108,14 @@ std::string components_json(const Components& components)
         .dump(1);
 }
 
-std::string left_out_rows_json(const std::vector<FittedRow>& rows, const std::vector<LeftOutFamily>& families,
+std::string held_out_rows_json(const std::vector<FittedRow>& rows, const std::vector<HeldOutFamily>& families,
                                const std::vector<double>& widening)
 {
     json listed = json::array();
-    for (const LeftOutFamily& family : families) {
+    for (const HeldOutFamily& family : families) {
         json of_family = json::array();
-        for (const LeftOutRow& left_out : family.rows) {
-            const MeasuredRun& run = rows[left_out.row].run;
+        for (const HeldOutRow& held_out : family.rows) {
+            const MeasuredRun& run = rows[held_out.row].run;
             const Cluster& cluster = run.cluster;
             const PlanTraits traits = traits_of(run.plan);
             const RunKind kind = kind_of(run.workload, cluster);
@@ -131,8 +131,8 @@ std::string left_out_rows_json(const std::vector<FittedRow>& rows, const std::ve
                                  {"batch", run.phase().global_batch},
                                  {"kind", key(kind)},
                                  {"widening", widening[static_cast<std::size_t>(kind)]},
-                                 {"scatter", left_out.deviations.scatter},
-                                 {"log_ratio", -std::log1p(left_out.error)},
+                                 {"scatter", held_out.deviations.scatter},
+                                 {"log_ratio", -std::log1p(held_out.error)},
                                  {"measured_s", run.measured_s},
                                  {"degrees", traits.degrees},
                                  {"kinds", traits.kinds}});

@@ -18,7 +18,7 @@ std::string shortlists_json(const std::vector<ShortlistAccuracy>& groups, const 
 
 /// Rows that were left out of the fit with their family, and the covariance of their predictions by the constants, row by row up to the
 /// diagonal: from which jobs/pair_study fits how errors on different accelerators go together.
-std::string left_out_rows_json(const std::vector<FittedRow>& rows, const std::vector<LeftOutFamily>& families,
+std::string held_out_rows_json(const std::vector<FittedRow>& rows, const std::vector<HeldOutFamily>& families,
                                const std::vector<double>& widening);
 
 }  // namespace prismopt

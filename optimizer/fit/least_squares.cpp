@@ -304,11 +304,11 @@ HierarchicalFit fit_hierarchy(const std::vector<FittedRow>& rows, const std::vec
     return result;
 }
 
-double widening_of(const std::vector<LeftOut>& left_out)
+double widening_of(const std::vector<HeldOut>& held_out)
 {
     // factor of the constants' variance that puts a row on its limit
     std::vector<std::pair<double, double>> needed;
-    for (const LeftOut& row : left_out) {
+    for (const HeldOut& row : held_out) {
         const double variance = std::pow(row.error / two_sided_95, 2.0) - std::pow(row.scatter, 2.0);
         const double of_constants = std::pow(row.constants, 2.0);
         needed.emplace_back(variance <= 0.0       ? 0.0

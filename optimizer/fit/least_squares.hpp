@@ -72,7 +72,7 @@ std::vector<double> predicted_times(const std::vector<FittedRow>& rows,
 double weighted_quantile(std::vector<std::pair<double, double>> values_and_weights, double share);
 
 /// A row excluded from a fit: |log(measured / predicted)| and its expected standard deviations.
-struct LeftOut {
+struct HeldOut {
     double error = 0.0;
     double constants = 0.0;
     double scatter = 0.0;
@@ -82,7 +82,7 @@ struct LeftOut {
 /// Factor, at least one, by which the variance of the constants must grow for 95 % of the excluded rows (by weight) to lie inside
 /// their 95 % intervals. The covariance assumes independent rows, but rows of one source are correlated (design effect
 /// of clustered samples, Kish, "Survey Sampling", 1965).
-double widening_of(const std::vector<LeftOut>& left_out);
+double widening_of(const std::vector<HeldOut>& held_out);
 
 /// Covariance of the logarithms of the predicted times due to the uncertainty of the fitted constants, by the delta method: g C
 /// g, [i * rows + j].

@@ -8,8 +8,8 @@
 #include "optimizer/accuracy/model_accuracy.hpp"
 #include "optimizer/fit/catalog_writer.hpp"
 #include "optimizer/fit/fit_json.hpp"
-#include "optimizer/fit/left_out_accelerators.hpp"
-#include "optimizer/fit/left_out_families.hpp"
+#include "optimizer/fit/held_out_accelerators.hpp"
+#include "optimizer/fit/held_out_families.hpp"
 #include "optimizer/fit/plan_groups.hpp"
 
 #include <fmt/format.h>
@@ -92,26 +92,26 @@ void print_sources(const std::vector<FittedRow>& rows, const std::vector<double>
     }
 }
 
-void print_errors(const std::string& name, int rows, const FamilyErrors& fitted, const FamilyErrors& left_out)
+void print_errors(const std::string& name, int rows, const FamilyErrors& fitted, const FamilyErrors& held_out)
 {
     fmt::print("{:<66}{:>6}{:>9.2f}{:>9.0f}{:>9.1f}{:>11.2f}{:>9.0f}{:>9.1f}\n", name, rows,
-               100.0 * fitted.error, 100.0 * fitted.inside, 100.0 * fitted.half_width, 100.0 * left_out.error,
-               100.0 * left_out.inside, 100.0 * left_out.half_width);
+               100.0 * fitted.error, 100.0 * fitted.inside, 100.0 * fitted.half_width, 100.0 * held_out.error,
+               100.0 * held_out.inside, 100.0 * held_out.half_width);
 }
 
 /// In the sample, then left out of the fit. Inside: percentage of rows inside their 95 % interval, whose mean half-width follows.
-void print_left_out(const std::vector<LeftOutErrors>& families, const std::vector<double>& widening)
+void print_held_out(const std::vector<HeldOutErrors>& families, const std::vector<double>& widening)
 {
     fmt::print("\n{:<66}{:>6}{:>9}{:>9}{:>9}{:>11}{:>9}{:>9}\n",
                "family, kind (* no other has its accelerator or stack)", "rows", "fitted %", "inside %",
-               "+- %", "left out %", "inside %", "+- %");
-    for (const LeftOutErrors& family : families) {
+               "+- %", "held out %", "inside %", "+- %");
+    for (const HeldOutErrors& family : families) {
         print_errors(fmt::format("{}: {}, {}{}", family.source, family.line, name(family.kind),
                                  family.known ? "" : " *"),
-                     family.rows, family.fitted, family.left_out);
+                     family.rows, family.fitted, family.held_out);
     }
-    for (const LeftOutAccuracy& kind : left_out_by_kind(families)) {
-        print_errors(fmt::format("all: {}", name(kind.kind)), kind.rows, kind.fitted, kind.left_out);
+    for (const HeldOutAccuracy& kind : held_out_by_kind(families)) {
+        print_errors(fmt::format("all: {}", name(kind.kind)), kind.rows, kind.fitted, kind.held_out);
     }
     for (int kind = 0; kind < run_kinds; ++kind) {
         fmt::print(
@@ -249,18 +249,18 @@ int run(int argc, char** argv)
     const HierarchicalFit full = fit_hierarchy(rows, start, noise, most_steps);
     Fit fit = full.fit;
     const bool write = values.count("write") > 0;
-    std::vector<LeftOutErrors> left_out;
+    std::vector<HeldOutErrors> held_out;
     std::vector<PlanGroup> groups;
     fit.widening.assign(run_kinds, 1.0);
     if (write || found || values["leave-one-out"].as<bool>()) {
-        const std::vector<LeftOutFamily> families = left_out_families(rows, full, noise, most_steps);
+        const std::vector<HeldOutFamily> families = held_out_families(rows, full, noise, most_steps);
         fit.widening = widening_of(rows, families);
-        left_out = left_out_errors(rows, families, fit, predicted_times(rows, fit.constants, noise),
+        held_out = held_out_errors(rows, families, fit, predicted_times(rows, fit.constants, noise),
                                    constants_deviations(rows, fit, noise));
         groups = plan_groups(rows, families, fit, noise);
         if (found) {
             replace_file(values["found"].as<std::string>() + "/left_out_rows.json",
-                         left_out_rows_json(rows, families, fit.widening));
+                         held_out_rows_json(rows, families, fit.widening));
         }
     }
     const std::vector<BorrowedShares> borrowed = borrowed_shares(rows, fit, noise);
@@ -271,8 +271,8 @@ int run(int argc, char** argv)
     print_sources(rows, errors);
     fmt::print("\nfitted: mean {:.2f} %, median {:.2f} %, cost {:.4f} after {} evaluations\n",
                100.0 * after.mean, 100.0 * after.median, fit.cost, fit.evaluations);
-    if (!left_out.empty()) {
-        print_left_out(left_out, fit.widening);
+    if (!held_out.empty()) {
+        print_held_out(held_out, fit.widening);
     }
     print_borrowed(borrowed, fit.unmeasured);
     if (write || found) {
@@ -298,7 +298,7 @@ int run(int argc, char** argv)
     }
     if (write) {
         write_catalog(values["write"].as<std::string>(), fit, rows, today(), after.mean, after.median,
-                      left_out, components);
+                      held_out, components);
     }
     return 0;
 }

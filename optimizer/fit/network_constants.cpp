@@ -28,7 +28,7 @@ constexpr NetworkKind efficiency{links_file, "efficiency", 0.8, 0.15, 1.0};
 constexpr NetworkKind in_network{links_file, "in_network", 0.5, 0.15, 1.0};
 constexpr NetworkKind hop_in_node{links_file, "latency", 3.4e-6, 1.0, 1e-3};
 constexpr NetworkKind hop_between_nodes{links_file, "latency", 14e-6, 1.0, 1e-3};
-// What AWS's plugin tells NCCL's tuner: 75 us for p4d and p5, 35 us for p5en and later (aws/aws-ofi-nccl, src/platform-aws.c).
+// What AWS's plugin passes to NCCL's tuner: 75 us for p4d and p5, 35 us for p5en and later (aws/aws-ofi-nccl, src/platform-aws.c).
 constexpr NetworkKind hop_of_efa_400g{links_file, "latency", 75e-6, 0.5, 1e-3};
 constexpr NetworkKind hop_of_efa_3200g{links_file, "latency", 50e-6, 0.5, 1e-3};
 
@@ -84,13 +84,13 @@ CollectiveConstant of_clusters(const FitConstant& constant)
     return {constant.name(), constant.value, constant.spread, constant.largest, set};
 }
 
-/// `told`: the rows of the fit; others have links whose constants stay as believed.
+/// `included`: the rows of the fit; others have links whose constants stay as believed.
 std::vector<CollectiveConstant> fitted(const std::vector<FitConstant>& constants,
-                                       const std::vector<MeasuredCollective>& told)
+                                       const std::vector<MeasuredCollective>& included)
 {
     std::vector<CollectiveConstant> of;
     std::transform(constants.begin(), constants.end(), std::back_inserter(of), of_clusters);
-    return fit_collectives(told, std::move(of));
+    return fit_collectives(included, std::move(of));
 }
 
 bool uses(const MeasuredCollective& row, const std::set<std::string>& links)
@@ -136,11 +136,11 @@ NetworkFit fit_network(const std::vector<MeasuredCollective>& rows)
 {
     NetworkFit fit;
     fit.constants = constants_for(rows);
-    fit.left_out_s = times_without_families(rows, fit.constants);
+    fit.held_out_s = times_without_families(rows, fit.constants);
     const std::vector<CollectiveConstant> found = fitted(fit.constants, rows);
     fit.fitted_s = predicted_times(rows, found);
     fit.rows = static_cast<int>(
-        std::count_if(rows.begin(), rows.end(), [](const MeasuredCollective& row) { return !row.apart; }));
+        std::count_if(rows.begin(), rows.end(), [](const MeasuredCollective& row) { return !row.doubtful; }));
     for (std::size_t k = 0; k < found.size(); ++k) {
         fit.constants[k].value = found[k].value;
         fit.deviation.push_back(std::max(least_deviation, found[k].deviation));

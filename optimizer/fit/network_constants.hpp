@@ -14,7 +14,7 @@ struct NetworkFit {
     std::vector<double> deviation;       // of their logarithms
     std::vector<double> fitted_s;        // [row of the measured collectives]
     // [row]: by fits without its families of links (NVLink, InfiniBand, EFA, ...), the farther
-    std::vector<double> left_out_s;
+    std::vector<double> held_out_s;
     int rows = 0;  // without those of systems that stand apart
 };
 

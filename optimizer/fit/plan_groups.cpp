@@ -21,7 +21,7 @@ constexpr std::size_t judged_draws = 4096;
 constexpr double wanted_cover = 0.9;
 constexpr std::array covering_deviations{0.6745, 1.2816, 1.9600};  // 50, 80, 95 % of a normal distribution
 
-/// Rows of a group by their plans: those that the model predicts alike, but for rounding, are one plan.
+/// Rows of a group by their plans: those that the model predicts as equal, but for rounding, are one plan.
 std::map<std::pair<PlanTraits, long long>, std::vector<std::size_t>> rows_of_plans(const PlanGroup& group)
 {
     constexpr double digits = 1e9;
@@ -33,8 +33,8 @@ std::map<std::pair<PlanTraits, long long>, std::vector<std::size_t>> rows_of_pla
 }
 
 /// The part of a covariance of all rows.
-std::vector<double> part_of(const std::vector<double>& covariance, std::size_t rows,
-                            const std::vector<std::size_t>& members)
+std::vector<double> block_of(const std::vector<double>& covariance, std::size_t rows,
+                             const std::vector<std::size_t>& members)
 {
     std::vector<double> result;
     for (const std::size_t i : members) {
@@ -63,7 +63,7 @@ PlanGroup of_different_plans(const PlanGroup& group)
         once.errors.traits.push_back(group.errors.traits[first]);
         once.errors.log_ratio.push_back(log_ratio);
     }
-    once.errors.constants = part_of(group.errors.constants, group.predicted_s.size(), firsts);
+    once.errors.constants = block_of(group.errors.constants, group.predicted_s.size(), firsts);
     return once;
 }
 
@@ -187,13 +187,13 @@ ShortlistAccuracy accuracy_of(const PlanGroup& group, const Discrepancy& discrep
 }  // namespace
 
 std::vector<PlanGroup> plan_groups(const std::vector<FittedRow>& rows,
-                                   const std::vector<LeftOutFamily>& families, const Fit& fit,
+                                   const std::vector<HeldOutFamily>& families, const Fit& fit,
                                    const NoiseByProfile& noise)
 {
     const std::vector<double> covariance = constants_covariance(rows, fit, noise);
-    std::map<std::string, std::vector<const LeftOutRow*>> jobs;
-    for (const LeftOutFamily& family : families) {
-        for (const LeftOutRow& row : family.rows) {
+    std::map<std::string, std::vector<const HeldOutRow*>> jobs;
+    for (const HeldOutFamily& family : families) {
+        for (const HeldOutRow& row : family.rows) {
             jobs[job_of(rows[row.row].run)].push_back(&row);
         }
     }
@@ -206,7 +206,7 @@ std::vector<PlanGroup> plan_groups(const std::vector<FittedRow>& rows,
         const MeasuredRun& first = rows[members.front()->row].run;
         PlanGroup group{first.source, job, first.plan.gpus() <= first.cluster.gpus_per_node(), {}, {}, {}};
         std::vector<std::size_t> positions;
-        for (const LeftOutRow* row : members) {
+        for (const HeldOutRow* row : members) {
             const MeasuredRun& run = rows[row->row].run;
             positions.push_back(row->row);
             group.measured_s.push_back(run.measured_s);
@@ -214,7 +214,7 @@ std::vector<PlanGroup> plan_groups(const std::vector<FittedRow>& rows,
             group.errors.traits.push_back(traits_of(run.plan));
             group.errors.log_ratio.push_back(-std::log1p(row->error));
         }
-        group.errors.constants = part_of(covariance, rows.size(), positions);
+        group.errors.constants = block_of(covariance, rows.size(), positions);
         for (double& of_constants : group.errors.constants) {
             of_constants *= fit.widening[static_cast<std::size_t>(kind_of(first.workload, first.cluster))];
         }
@@ -246,7 +246,7 @@ double repeat_deviation_of(const std::vector<PlanGroup>& groups)
 
 namespace {
 
-/// Mean squares of the errors of peak memory of one stack, its sources alike.
+/// Mean squares of the errors of peak memory of one stack, its sources pooled.
 struct MemorySquares {
     double all = 0.0;
     double within = 0.0;  // about the mean of each source

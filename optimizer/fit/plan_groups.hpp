@@ -4,7 +4,7 @@
 
 #include "model/calibration/posterior/step_posterior.hpp"
 #include "optimizer/accuracy/check_model.hpp"
-#include "optimizer/fit/left_out_families.hpp"
+#include "optimizer/fit/held_out_families.hpp"
 
 #include <array>
 #include <string>
@@ -28,7 +28,7 @@ struct PlanGroup {
 
 /// Groups of at least three plans. A group weighs n^-0.7 if its source has n of them, as rows do in the fit of the constants.
 std::vector<PlanGroup> plan_groups(const std::vector<FittedRow>& rows,
-                                   const std::vector<LeftOutFamily>& families, const Fit& fit,
+                                   const std::vector<HeldOutFamily>& families, const Fit& fit,
                                    const NoiseByProfile& noise);
 
 /// Of measurements of the same plan (repeat_deviation()).

@@ -32,7 +32,7 @@ struct Candidate {
 
 bool by_value(const NearPlan& a, const NearPlan& b) { return a.value < b.value; }
 
-/// The rules of a trainer that the plan keeps: one that its own run breaks says nothing about others.
+/// The rules of a trainer that the plan keeps: one that its own run breaks carries no information about others.
 std::vector<TrainerRule> kept_rules(const std::string& trainer, const ParallelPlan& plan,
                                     const Problem& problem)
 {
@@ -215,7 +215,7 @@ public:
             const auto bound =
                 seen_.insert(single.plan).second && any ? bound_of(limited, single.plan) : std::nullopt;
             if (bound) {
-                take(near_.near_plan(single.plan, 1, *bound), least_undone(single.values), best);
+                note_value(near_.near_plan(single.plan, 1, *bound), least_undone(single.values), best);
             }
         }
         keep(best);
@@ -239,7 +239,8 @@ public:
             const auto bound = predictor.bound(candidate.plan, cutoff);
             const auto* feasible = std::get_if<NoiseFree>(&bound);
             if (feasible != nullptr && !cutoff.suffices(*feasible)) {
-                take(near_.near_plan(candidate.plan, static_cast<int>(changes), *feasible), undone, best);
+                note_value(near_.near_plan(candidate.plan, static_cast<int>(changes), *feasible), undone,
+                           best);
             }
         }
         keep(best);
@@ -259,7 +260,7 @@ private:
         return feasible == nullptr ? std::nullopt : std::optional(*feasible);
     }
 
-    void take(const NearPlan& found, double undone, Best& best)
+    void note_value(const NearPlan& found, double undone, Best& best)
     {
         known_[found.plan] = found.value;
         if (found.value < undone) {
@@ -294,7 +295,7 @@ private:
         return least * (1.0 - request_.least_gain);
     }
 
-    /// Combinations of several values, the most promising first; plans that fewer changes give are left out.
+    /// Combinations of several values, the most promising first; plans that fewer changes give are omitted.
     std::vector<Candidate> combined(std::size_t size)
     {
         std::vector<Candidate> candidates;

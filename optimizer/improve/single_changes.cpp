@@ -68,8 +68,8 @@ std::vector<SingleChange> single_changes(const ParallelPlan& plan, const Scenari
 
 namespace {
 
-/// What the space leaves out of its axes with one value: what the software offers, or what people try.
-SpaceSettings values_left_out(const Scenario& scenario)
+/// What the space omits of its axes with one value: what the software offers, or what people try.
+SpaceSettings omitted_values(const Scenario& scenario)
 {
     SpaceSettings values = usual_values();
     values.recompute.insert(values.recompute.begin(), Recompute::none);
@@ -100,7 +100,7 @@ bool runs(const ParallelPlan& plan, const Scenario& scenario, const Problem& pro
 std::vector<HeldLever> held_levers(const ParallelPlan& plan, const Scenario& scenario, const Problem& problem)
 {
     constexpr double least_saved = 0.01;
-    std::vector<ChangedPlan> candidates = changed_plans(plan, values_left_out(scenario), problem);
+    std::vector<ChangedPlan> candidates = changed_plans(plan, omitted_values(scenario), problem);
     std::erase_if(candidates,
                   [&](const ChangedPlan& candidate) { return !runs(candidate.plan, scenario, problem); });
     const std::vector<SingleChange> own =

@@ -1,6 +1,6 @@
 #pragma once
 
-/// Other values of a single axis: what makes an infeasible plan feasible, and what a space leaves out that might make the best plan
+/// Other values of a single axis: what makes an infeasible plan feasible, and what a space omits that might make the best plan
 /// faster.
 
 #include <string>

@@ -44,7 +44,7 @@ std::vector<StepObservation> learned_observations(const Learned& learned, const 
             jobs.push_back(step.network);
         }
         const auto job = std::find(jobs.begin(), jobs.end(), step.network) - jobs.begin();
-        if (!step.apart) {
+        if (!step.own_plan_only) {
             observations.push_back(observation_of(step, fitted, static_cast<int>(job)));
         }
     }

@@ -79,7 +79,7 @@ std::optional<Answer> AskedRequests::next(SearchPass& pass)
     asked_.pop_front();
     if (journal_.knows(answered_)) {
         const std::uint64_t number = answered_++;
-        return received(journal_.take_answer(number, request), request, pass);
+        return received(journal_.extract_answer(number, request), request, pass);
     }
     auto answer = evaluator_.next();
     if (!answer) {

@@ -220,7 +220,7 @@ public:
         if (!variant) {
             return {};
         }
-        take_variant(problem_, std::move(*variant));
+        apply_variant(problem_, std::move(*variant));
         Predictor predictor(problem_);
         const auto bound = predictor.bound(plan);
         if (std::holds_alternative<Infeasible>(bound)) {
@@ -324,7 +324,9 @@ ChosenValues tune(const Scenario& scenario, const GridDesign& design, const Scal
         questions.describe(fmt::format("{} of at most {} evaluations", evaluations, most));
         const std::string question =
             fmt::format("{} with {}", design_text(design.plan), exact_text(variant, scenario.choices));
-        const auto find = [&] { return (Packer() << judge.judge(design.plan, variant, questions)).take(); };
+        const auto find = [&] {
+            return (Packer() << judge.judge(design.plan, variant, questions)).release();
+        };
         const Message answer = questions.answer_to(question, find);
         ++evaluations;
         Values values;

@@ -172,7 +172,7 @@ void DrawStore::append(const Key& key, const Kept& kept)
     for (const std::vector<double>& of_phase : kept.draws) {
         out << of_phase;
     }
-    file_->append(out.take());
+    file_->append(out.release());
     file_bytes_ += bytes_of(kept.draws);
 }
 

@@ -71,7 +71,7 @@ void fill_in(Results& results, const StudyModel& model, const SearchPass& pass, 
         outcome.proved = true;
         results.study.outcome_text =
             fmt::format("proved complete: no feasible plan in part {} of {} of the space",
-                        model.scenario.search.part, model.scenario.search.parts);
+                        model.scenario.search.space_part, model.scenario.search.space_parts);
     }
     if (serves_several(model)) {
         results.machines = machine_table(model, outcome, {});

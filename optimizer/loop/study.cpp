@@ -139,7 +139,8 @@ public:
         if (const auto stopped = run(main_)) {
             return stopped;
         }
-        if (model_.is_limited() && main_.strategy->front().empty() && model_.scenario.search.parts == 1) {
+        if (model_.is_limited() && main_.strategy->front().empty() &&
+            model_.scenario.search.space_parts == 1) {
             log_warning(
                 "no plan keeps the limits of the question; the search goes on without them, for what comes "
                 "nearest");
@@ -154,7 +155,7 @@ public:
         show_progress(main_, true);
         requests_.sync();
         end_ = true;
-        const bool whole = model_.scenario.search.parts == 1;  // of a part: prismopt merge decides
+        const bool whole = model_.scenario.search.space_parts == 1;  // of a part: prismopt merge decides
         if (main_.archive.feasible() == 0 && whole) {
             remove_journal(options_.out);
             refuse_infeasible(model_.scenario, main_.archive);
@@ -189,7 +190,7 @@ public:
             return *stop_.reason() + " before the front was confirmed";
         }
         fill_in_may_not_fit(results, model_, doubtful_ ? &*doubtful_ : nullptr, name_);
-        const bool whole = model_.scenario.search.parts == 1;  // of parts: prismopt merge
+        const bool whole = model_.scenario.search.space_parts == 1;  // of parts: prismopt merge
         if (options_.posterior && whole && !add_probabilities(results)) {
             results.front.clear();
             results.may_not_fit = {};
@@ -246,9 +247,9 @@ private:
                 requests_.save_draws();
                 return stop_.reason();
             }
-            const Answer told = for_strategy(*answer, pass);
-            pass.strategy->tell({&told, 1});
-            pass.archive.add({&told, 1});
+            const Answer answered = for_strategy(*answer, pass);
+            pass.strategy->tell({&answered, 1});
+            pass.archive.add({&answered, 1});
             if (progress_.due()) {
                 show_progress(pass, false);
             }
@@ -366,15 +367,15 @@ StudyInfo study_info(const Scenario& scenario, const StudyOptions& options)
     info.learned_digest = scenario.learned.digest;
     info.nodes_known = scenario.cluster.nodes_known();
     info.seed = scenario.seed;
-    info.held = {scenario.search.part};
-    info.parts = scenario.search.parts;
+    info.held = {scenario.search.space_part};
+    info.space_parts = scenario.search.space_parts;
     return info;
 }
 
 /// Adds tuned hardware variants to those of the scenario. Throws TuningStopped.
 void add_tuned_hardware(Scenario& scenario, StudyJournal& journal, const StopRequest& stop)
 {
-    KnownTuning known = journal.take_tuning();
+    KnownTuning known = journal.release_tuning();
     if (!known.tuned) {
         TuningLog log;
         log.stop = [&] { return stop.reason().has_value(); };
@@ -442,8 +443,8 @@ StudyEnd lead(const StudyModel& model, WorkScheduler& scheduler, const StudyOpti
             options.out);
     }
     scheduler.release();
-    static_assert(std::variant_size_v<WorkItem> == rank_parts.size() &&
-                  WorkScheduler::most_kinds == rank_parts.size());
+    static_assert(std::variant_size_v<WorkItem> == rank_activities.size() &&
+                  WorkScheduler::most_kinds == rank_activities.size());
     for (std::size_t rank = 0; rank < scheduler.accounts().size(); ++rank) {
         const WorkScheduler::Account& account = scheduler.accounts()[rank];
         results.ranks.push_back({static_cast<int>(rank), account.items, account.busy_s, account.idle_s,

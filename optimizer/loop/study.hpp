@@ -1,6 +1,6 @@
 #pragma once
 
-/// A search over a team of ranks: ask, evaluate, tell, journal; then confirm the front and write the results.
+/// A search over a team of ranks: ask, evaluate, answer, journal; then confirm the front and write the results.
 
 #include "io/results/results.hpp"
 #include "io/scenario/scenario.hpp"

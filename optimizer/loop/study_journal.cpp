@@ -67,7 +67,7 @@ auto study_of(Of<Scenario> auto& scenario)
 {
     auto& search = scenario.search;
     return std::tie(scenario.path, scenario.text, scenario.seed, search.strategy, search.max_evaluations,
-                    search.part, search.parts, scenario.variants);
+                    search.space_part, search.space_parts, scenario.variants);
 }
 
 /// Calls `use(record, begin)` for each record that this program wrote.
@@ -88,7 +88,7 @@ std::uint64_t study_hash(const Scenario& scenario)
 {
     std::string options =
         fmt::format(" {} {} {}/{} ", scenario.search.strategy, scenario.search.max_evaluations,
-                    scenario.search.part, scenario.search.parts);
+                    scenario.search.space_part, scenario.search.space_parts);
     for (const ChosenValues& values : scenario.variants) {
         options += variant_text(scenario.choices, values) + ' ';
     }
@@ -171,7 +171,7 @@ bool file_exists(const std::string& path)
 
 Message study_record(const Scenario& scenario)
 {
-    return std::apply([](const auto&... values) { return (Packer() << ... << values).take(); },
+    return std::apply([](const auto&... values) { return (Packer() << ... << values).release(); },
                       study_of(scenario));
 }
 
@@ -395,11 +395,11 @@ void StudyJournal::append_leg()
     writer_->append(encode(Record{RecordKind::leg, legs_.size() - 1, encode(legs_.back())}));
 }
 
-KnownTuning StudyJournal::take_tuning() { return std::move(tuning_); }
+KnownTuning StudyJournal::release_tuning() { return std::move(tuning_); }
 
 void StudyJournal::append_tuning(const std::string& question, const Message& answer)
 {
-    append(encode(Record{RecordKind::tuning_step, 0, (Packer() << question << answer).take()}));
+    append(encode(Record{RecordKind::tuning_step, 0, (Packer() << question << answer).release()}));
 }
 
 void StudyJournal::finish_tuning(const std::vector<ChosenValues>& tuned)
@@ -407,7 +407,7 @@ void StudyJournal::finish_tuning(const std::vector<ChosenValues>& tuned)
     append(encode(Record{RecordKind::tuned_hardware, 0, encode(tuned)}));
 }
 
-FullAnswer StudyJournal::take_answer(std::uint64_t number, const Request& request)
+FullAnswer StudyJournal::extract_answer(std::uint64_t number, const Request& request)
 {
     const auto node = known_.extract(number);
     const Known& record = node.mapped();

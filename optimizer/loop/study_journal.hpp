@@ -110,13 +110,13 @@ public:
     const std::vector<Leg>& legs() const { return legs_; }
 
     /// Call first in a study that tunes hardware.
-    KnownTuning take_tuning();
+    KnownTuning release_tuning();
     void append_tuning(const std::string& question, const Message& answer);
     void finish_tuning(const std::vector<ChosenValues>& tuned);
 
     bool knows(std::uint64_t number) const { return known_.contains(number); }
     /// Takes a known answer, once. Throws InputError if the record is not an answer to this request.
-    FullAnswer take_answer(std::uint64_t number, const Request& request);
+    FullAnswer extract_answer(std::uint64_t number, const Request& request);
     /// Appends an answer, which reaches the disk within a second.
     void append(std::uint64_t number, const FullAnswer& answer);
     void sync() { writer_->sync(); }

@@ -42,8 +42,8 @@ StudyKey key_of(const Scenario& scenario)
     key.name = scenario.name;
     key.text = scenario.text;
     key.seed = scenario.seed;
-    key.held = {scenario.search.part};
-    key.parts = scenario.search.parts;
+    key.held = {scenario.search.space_part};
+    key.space_parts = scenario.search.space_parts;
     key.strategy = scenario.search.strategy;
     key.max_evaluations = scenario.search.max_evaluations;
     return key;
@@ -56,7 +56,7 @@ StudyKey key_of(const StudyInfo& results)
     key.text = results.scenario_text;
     key.seed = results.seed;
     key.held = results.held;
-    key.parts = results.parts;
+    key.space_parts = results.space_parts;
     key.strategy = results.strategy;
     return key;
 }
@@ -66,8 +66,8 @@ std::string difference(const StudyKey& one, const StudyKey& other, const Places&
     const auto differing = [&places](std::string_view what, const auto& here, const auto& there) {
         return fmt::format("{} ({} {}, {} {})", what, here, places.one, there, places.other);
     };
-    const auto part_of = [](const StudyKey& key) {
-        return fmt::format("{}/{}", fmt::join(key.held, ","), key.parts);
+    const auto space_part_of = [](const StudyKey& key) {
+        return fmt::format("{}/{}", fmt::join(key.held, ","), key.space_parts);
     };
     if (one.text != other.text) {
         const auto quoted = [](const std::string& text) { return "\"" + escape_controls(text) + "\""; };
@@ -81,8 +81,8 @@ std::string difference(const StudyKey& one, const StudyKey& other, const Places&
     if (one.seed != other.seed) {
         return differing("seed", one.seed, other.seed);
     }
-    if (part_of(one) != part_of(other)) {
-        return differing("part of the space", part_of(one), part_of(other));
+    if (space_part_of(one) != space_part_of(other)) {
+        return differing("part of the space", space_part_of(one), space_part_of(other));
     }
     const bool both_asked = one.max_evaluations && other.max_evaluations;
     const std::string& asked = one.max_evaluations ? one.strategy : other.strategy;

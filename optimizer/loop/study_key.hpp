@@ -1,6 +1,6 @@
 #pragma once
 
-/// What tells studies apart: scenario, seed, part of the space and strategy.
+/// What distinguishes studies: scenario, seed, part of the space and strategy.
 
 #include "io/results/results.hpp"
 #include "io/scenario/scenario.hpp"
@@ -18,7 +18,7 @@ struct StudyKey {
     std::string text;  // of the scenario
     std::uint64_t seed = 0;
     std::vector<int> held{1};  // parts of the space
-    int parts = 1;
+    int space_parts = 1;
     std::string strategy;                          // of a scenario: as asked for; of results: as chosen
     std::optional<std::uint64_t> max_evaluations;  // of a scenario; results do not store it
 };

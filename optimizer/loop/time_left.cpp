@@ -12,9 +12,10 @@ namespace {
 /// plans at once, nor by a plan that takes long.
 constexpr double window_s = 300.0;
 constexpr std::size_t pieces = 9;
-constexpr double least_s = 10.0;   // a shorter past says nothing
-constexpr double furthest = 20.0;  // times the past that counts: a pace says nothing of what takes longer
-constexpr double steady = 3.0;     // between the quartiles of the paces: it is none where they differ more
+constexpr double least_s = 10.0;  // a shorter past says nothing
+constexpr double furthest =
+    20.0;  // times the past that counts: a pace carries no information about what takes longer
+constexpr double steady = 3.0;  // between the quartiles of the paces: it is none where they differ more
 
 }  // namespace
 

@@ -32,7 +32,7 @@ std::vector<int> by_speed(const std::vector<double>& factors)
     return nodes;
 }
 
-/// The places' factors, those that are not in the stock replaced by what is left of it.
+/// The places' factors, those that are not in the stock replaced by the remainder of it.
 std::vector<float> with_only(const std::vector<float>& stock, std::vector<float> nodes)
 {
     std::multiset<float> left(stock.begin(), stock.end());

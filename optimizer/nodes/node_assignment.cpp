@@ -78,7 +78,7 @@ NodeAssignment best_nodes(const ExecutionGraph& graph, const NoiseTables& noise,
         std::transform(start.begin(), start.end(), std::back_inserter(assignment), kind_of);
     }
     const AssignmentResult found = best_assignment(problem, first, options);
-    // All replicas alike, the bound has a sampling error of its own.
+    // If all replicas are equal, the bound has a sampling error of its own.
     const double bound = found.exact ? found.least : std::min(found.least, problem.floor);
     return {nodes_of(found.best), found.least, bound, found.most, found.exact, found.cut, found.judged};
 }

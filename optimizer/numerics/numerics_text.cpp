@@ -26,7 +26,7 @@ std::string cell(const Json& value)
     return value.is_string() ? value.get<std::string>() : value.dump();
 }
 
-/// Header and rows of a table. Columns whose values are all equal are left out, and named in `same`.
+/// Header and rows of a table. Columns whose values are all equal are omitted, and named in `same`.
 std::vector<std::vector<std::string>> cells(const NumericsTable& table, std::string& same)
 {
     std::vector<std::string> header;

@@ -50,7 +50,7 @@ public:
         *this << static_cast<std::uint8_t>(value.index());
         return std::visit([this](const auto& held) -> Packer& { return *this << held; }, value);
     }
-    Message take() { return std::move(bytes_); }
+    Message release() { return std::move(bytes_); }
 
 private:
     template <class T>
@@ -87,7 +87,7 @@ public:
     Unpacker& operator>>(T& value)
     {
         if constexpr (std::is_trivially_copyable_v<T>) {
-            take(std::as_writable_bytes(std::span(&value, 1)));
+            read_bytes(std::as_writable_bytes(std::span(&value, 1)));
         } else {
             std::apply([this](auto&... all) { (*this >> ... >> all); }, members(value));
         }
@@ -126,7 +126,7 @@ private:
         values.clear();
         if constexpr (std::is_trivially_copyable_v<Element>) {
             values.resize(count);
-            take(std::as_writable_bytes(std::span(values)));
+            read_bytes(std::as_writable_bytes(std::span(values)));
         } else {
             for (std::uint64_t i = 0; i < count; ++i) {
                 *this >> values.emplace_back();
@@ -134,7 +134,7 @@ private:
         }
         return *this;
     }
-    void take(std::span<std::byte> raw)
+    void read_bytes(std::span<std::byte> raw)
     {
         if (raw.size() > bytes_.size()) {
             throw truncated();
@@ -155,7 +155,7 @@ private:
 template <class T>
 Message encode(const T& value)
 {
-    return (Packer() << value).take();
+    return (Packer() << value).release();
 }
 
 template <class T>

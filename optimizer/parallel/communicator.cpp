@@ -231,7 +231,7 @@ Arrival Communicator::receive()
     return std::move(*receive([] { return false; }));
 }
 
-Message Communicator::broadcast(Message message, const std::function<void()>& look)
+Message Communicator::broadcast(Message message, const std::function<void()>& poll)
 {
     if (!world_) {
         return message;
@@ -240,8 +240,8 @@ Message Communicator::broadcast(Message message, const std::function<void()>& lo
     MPI_Request request = MPI_REQUEST_NULL;
     MPI_Ibcast(&count, 1, MPI_INT, 0, MPI_COMM_WORLD, &request);
     wait_until([&] {
-        if (look) {
-            look();
+        if (poll) {
+            poll();
         }
         return test(request);
     });

@@ -53,7 +53,7 @@ public:
     Arrival receive();
 
     /// Returns the message of rank 0 on every rank; each rank must call it. Calls `look` repeatedly while waiting.
-    Message broadcast(Message message, const std::function<void()>& look = {});
+    Message broadcast(Message message, const std::function<void()>& poll = {});
 
     /// Forwards a signal that a rank other than 0 received to rank 0; at most once.
     void pass_on(int signal);

@@ -25,7 +25,7 @@ struct BatchSystem {
 constexpr std::array batch_systems{BatchSystem{"Slurm", "SLURM_JOB_ID"}, BatchSystem{"PBS", "PBS_JOBID"},
                                    BatchSystem{"LSF", "LSB_JOBID"}, BatchSystem{"Flux", "FLUX_JOB_ID"}};
 
-/// What launchers tell each process of the number of processes that they started: mpirun of Open MPI ("Environment variables set for
+/// What launchers report to each process about the number of processes that they started: mpirun of Open MPI ("Environment variables set for
 /// MPI applications"), Hydra of MPICH and Intel MPI and srun --mpi=pmi2 (PMI-2), srun of any --mpi (srun(1)).
 constexpr std::array process_counts{"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS"};
 
@@ -93,7 +93,7 @@ RankFacts facts_of_this_rank()
             .processors = processors_of_this_process()};
 }
 
-std::vector<RankFacts> gather(Communicator& team, const RankFacts& own, const std::function<void()>& look)
+std::vector<RankFacts> gather(Communicator& team, const RankFacts& own, const std::function<void()>& poll)
 {
     if (team.rank() != 0) {
         team.send(0, encode(own));
@@ -102,8 +102,8 @@ std::vector<RankFacts> gather(Communicator& team, const RankFacts& own, const st
     std::vector<RankFacts> ranks(static_cast<std::size_t>(team.size()));
     ranks[0] = own;
     for (int missing = team.size() - 1; missing > 0; --missing) {
-        const std::optional<Arrival> arrival = team.receive([&look] {
-            look();
+        const std::optional<Arrival> arrival = team.receive([&poll] {
+            poll();
             return false;
         });
         ranks[static_cast<std::size_t>(arrival->first)] = decode<RankFacts>(arrival->second);

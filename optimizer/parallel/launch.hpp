@@ -41,7 +41,7 @@ RankFacts facts_of_this_rank();
 
 /// On rank 0: the facts of all ranks, by rank. On other ranks: sends `own`, and returns nothing. Call it before any other message.
 /// Calls `look` repeatedly while waiting.
-std::vector<RankFacts> gather(Communicator& team, const RankFacts& own, const std::function<void()>& look);
+std::vector<RankFacts> gather(Communicator& team, const RankFacts& own, const std::function<void()>& poll);
 
 /// Throws InputError if a rank runs another build than rank 0.
 void refuse_other_builds(const std::vector<RankFacts>& ranks);

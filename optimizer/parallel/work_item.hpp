@@ -102,9 +102,9 @@ auto members(T& sweep)
 {
     static_assert(bound_kinds == 4);
     return std::tie(sweep.range.begin, sweep.range.end, sweep.range.again, sweep.range.feasibility,
-                    sweep.excluded, sweep.left_out, sweep.unchecked, sweep.range.near.objective, sweep.floor,
-                    sweep.feasible, sweep.near, sweep.rejected, sweep.excluded_by[0], sweep.excluded_by[1],
-                    sweep.excluded_by[2], sweep.excluded_by[3]);
+                    sweep.excluded, sweep.unreturned, sweep.unchecked, sweep.range.near.objective,
+                    sweep.floor, sweep.feasible, sweep.near, sweep.rejected, sweep.excluded_by[0],
+                    sweep.excluded_by[1], sweep.excluded_by[2], sweep.excluded_by[3]);
 }
 template <Of<Evaluation> T>
 auto members(T& evaluation)

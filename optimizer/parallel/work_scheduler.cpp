@@ -98,14 +98,14 @@ void WorkScheduler::submit(Message item, Done done, Urgency urgency)
     outstanding_.emplace(submitted_, std::move(done));
     waiting_.emplace(std::pair(urgency, submitted_), std::move(item));
     ++submitted_;
-    hand_out();
+    assign_items();
 }
 
 void WorkScheduler::wait(const std::function<bool()>& enough)
 {
     assert(team_.rank() == 0);
     while (true) {
-        take_arrivals();
+        receive_arrivals();
         if (stops()) {
             throw Stopped("the run stops");
         }
@@ -121,7 +121,7 @@ void WorkScheduler::wait(const std::function<bool()>& enough)
     }
 }
 
-WorkScheduler::Parcel WorkScheduler::take_waiting()
+WorkScheduler::Parcel WorkScheduler::pop_waiting()
 {
     auto first = waiting_.extract(waiting_.begin());
     return {first.key().second, std::move(first.mapped())};
@@ -133,7 +133,7 @@ std::optional<WorkScheduler::Parcel> WorkScheduler::own_item()
     if (!computes()) {
         return std::nullopt;
     }
-    return waiting_.empty() ? take_back() : take_waiting();
+    return waiting_.empty() ? reclaim() : pop_waiting();
 }
 
 void WorkScheduler::release()
@@ -185,7 +185,7 @@ void WorkScheduler::work_until_released()
     while (!released_) {
         // Everything that has arrived comes first, so that a release is obeyed before the next item.
         if (const auto arrival = items_.empty() ? receive() : team_.try_receive()) {
-            take(arrival->second);
+            receive_arrival(arrival->second);
             continue;
         }
         if (items_.empty()) {
@@ -204,7 +204,7 @@ void WorkScheduler::work_until_released()
 }
 
 /// On ranks other than 0: an item, the wish to have one back, or the release.
-void WorkScheduler::take(const Message& arrival)
+void WorkScheduler::receive_arrival(const Message& arrival)
 {
     if (arrival.empty()) {
         released_ = true;
@@ -223,13 +223,13 @@ void WorkScheduler::take(const Message& arrival)
     }
 }
 
-void WorkScheduler::take_arrivals()
+void WorkScheduler::receive_arrivals()
 {
     while (auto arrival = team_.try_receive()) {
         if (team_.rank() == 0) {
             keep(*arrival);
         } else {
-            take(arrival->second);
+            receive_arrival(arrival->second);
         }
     }
 }
@@ -241,7 +241,7 @@ void WorkScheduler::pause()
         return;
     }
     paused_ = now;
-    take_arrivals();
+    receive_arrivals();
     if (stops() || released_) {
         throw Stopped("the run stops");
     }
@@ -275,7 +275,7 @@ void WorkScheduler::with_held(int rank, Change change)
 bool WorkScheduler::computes() const { return team_.size() <= largest_team_where_rank_0_computes; }
 
 /// Gives waiting items to the workers with the fewest. Where rank 0 computes, it keeps one item before anyone gets a second.
-void WorkScheduler::hand_out()
+void WorkScheduler::assign_items()
 {
     const std::size_t kept = computes() ? 1 : 0;
     while (!waiting_.empty() && !held_.empty()) {
@@ -285,14 +285,14 @@ void WorkScheduler::hand_out()
         if (items >= most_in_flight || (items > 0 && waiting_.size() <= kept)) {
             return;
         }
-        Parcel parcel = take_waiting();
+        Parcel parcel = pop_waiting();
         team_.send(least, pack(parcel.number, parcel.content));
         with_held(least, [&parcel](std::deque<Held>& held) { held.push_back({std::move(parcel)}); });
     }
 }
 
 /// The last item of the worker that has the most, unless it is the one that the worker is at.
-std::optional<WorkScheduler::Parcel> WorkScheduler::take_back()
+std::optional<WorkScheduler::Parcel> WorkScheduler::reclaim()
 {
     const auto taken = [](const Held& held) { return held.taken_back; };  // the last ones
     const auto left = [&](const std::deque<Held>& held) {
@@ -329,7 +329,7 @@ void WorkScheduler::keep(const Arrival& arrival)
     if (parcel.number == number) {
         finish(number, std::move(parcel.content));
     }
-    hand_out();
+    assign_items();
 }
 
 }  // namespace prismopt

@@ -76,21 +76,21 @@ private:
     };
 
     bool computes() const;  // rank 0
-    Parcel take_waiting();
+    Parcel pop_waiting();
     std::optional<Parcel> own_item();
     /// Changes the items that a rank holds.
     template <class Change>
     void with_held(int rank, Change change);
-    std::optional<Parcel> take_back();
+    std::optional<Parcel> reclaim();
     void finish(std::uint64_t number, Message result);
     Message compute(const Message& item);
     double wall_s() const;
     std::optional<Arrival> receive();
     bool stops() const { return stop_ && stop_(); }
     void work_until_released();
-    void take_arrivals();
-    void take(const Message& arrival);
-    void hand_out();
+    void receive_arrivals();
+    void receive_arrival(const Message& arrival);
+    void assign_items();
     void keep(const Arrival& arrival);
 
     Communicator& team_;

@@ -72,7 +72,8 @@ std::string memory_text(double found)
         "memory: {:.0f} MB for each rank of {} thread{}, and {:.0f} MB more for rank 0, which keeps the "
         "lower bounds of {:.3g} "
         "plans; "
-        "request for each node its ranks times {:.0f} MB, or all alike: sbatch --mem-per-cpu={:.0f}M\n",
+        "request for each node its ranks times {:.0f} MB, or the same for all: sbatch "
+        "--mem-per-cpu={:.0f}M\n",
         megabytes(rank), threads, threads == 1 ? "" : "s", megabytes(more), kept, megabytes(rank + more),
         megabytes((rank + more) / threads));
 }
@@ -355,10 +356,10 @@ double sampled_text(const StudyModel& model, double start_s, const Pause& pause,
         rehearsed_text(model, std::move(plan), bounds, tuple_s, start_s, pause, text);
         return 0.0;
     }
-    if (model.scenario.search.parts > 1) {
+    if (model.scenario.search.space_parts > 1) {
         text +=
             fmt::format("the estimates are of the whole space, of which this job searches one of {} parts\n",
-                        model.scenario.search.parts);
+                        model.scenario.search.space_parts);
     }
     return (strategy.excludes ? exact_text : race_text)(model, plan, estimate, bounds, start_s, pause, text);
 }

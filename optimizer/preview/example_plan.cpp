@@ -14,19 +14,19 @@ std::optional<ExamplePlan> example_plan(const Scenario& scenario)
     const StudyModel model(scenario);
     Worker worker(model);
     std::optional<Bound> best;
-    const auto take = [&best](const Bound& bound) {
+    const auto consider = [&best](const Bound& bound) {
         if (!best || bound.objectives.front() < best->objectives.front()) {
             best = bound;
         }
     };
     for (const SweepRange& range : spread_ranges(model.designs.space().size(), most_looked_at)) {
         for (const Bound& bound : worker.sweep(range).feasible) {
-            take(bound);
+            consider(bound);
         }
     }
     if (!best && model.designs.space().size() > most_looked_at) {
         for (const SpaceEstimate::Plan& plan : estimate_space(model, [] {}).plans) {
-            take(plan.bound);
+            consider(plan.bound);
         }
     }
     if (!best) {

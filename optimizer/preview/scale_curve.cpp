@@ -121,7 +121,7 @@ ScaleCurve scale_curve(const Scenario& scenario, const ParallelPlan& plan, const
     for (int gpus = fewest_gpus; gpus <= most_gpus; gpus *= 2) {
         const auto at = scaled(scenario, plan, gpus);
         if (const auto* why = std::get_if<std::string>(&at)) {
-            curve.left_out.push_back({gpus, *why});
+            curve.refused.push_back({gpus, *why});
             continue;
         }
         const auto& [there, scaled_plan] = std::get<Scaled>(at);
@@ -129,7 +129,7 @@ ScaleCurve scale_curve(const Scenario& scenario, const ParallelPlan& plan, const
         Predictor predictor(model.problem);
         const auto bound = predictor.bound(scaled_plan);
         if (const auto* refusal = std::get_if<Infeasible>(&bound)) {
-            curve.left_out.push_back({gpus, infeasible_text(*refusal)});
+            curve.refused.push_back({gpus, infeasible_text(*refusal)});
             continue;
         }
         const SamplerOptions sampler = model.sampler({Purpose::confirm});
@@ -188,11 +188,11 @@ std::string scale_curve_text(const ScaleCurve& curve)
         text += fmt::format(" {:>6.0f}%", 100.0 * by);
     }
     auto point = curve.points.begin();
-    auto missing = curve.left_out.begin();
+    auto missing = curve.refused.begin();
     for (int gpus = fewest_gpus; gpus <= most_gpus; gpus *= 2) {
         if (point != curve.points.end() && point->gpus == gpus) {
             text += row_text(*point++);
-        } else if (missing != curve.left_out.end() && missing->gpus == gpus) {
+        } else if (missing != curve.refused.end() && missing->gpus == gpus) {
             text += fmt::format("\n{:>7} skipped: {}", gpus, missing->why);
             ++missing;
         }
@@ -222,7 +222,7 @@ std::string scale_curve_json(const ScaleCurve& curve)
                                   {"p99_s", p.p99_s},
                                   {"probability_slower", p.slower}});
     }
-    for (const ScaleLeftOut& size : curve.left_out) {
+    for (const RefusedScale& size : curve.refused) {
         json["left_out"].push_back({{"gpus", size.gpus}, {"why", size.why}});
     }
     return json.dump(2);

@@ -27,7 +27,7 @@ struct ScalePoint {
         slower{};  // probability that a step takes longer than (1 + slower_by[i]) * nominal_s
 };
 
-struct ScaleLeftOut {
+struct RefusedScale {
     int gpus = 0;
     std::string why;
 };
@@ -35,7 +35,7 @@ struct ScaleLeftOut {
 struct ScaleCurve {
     bool nodes_known = false;
     std::vector<ScalePoint> points;
-    std::vector<ScaleLeftOut> left_out;  // sizes to which the plan cannot be scaled
+    std::vector<RefusedScale> refused;  // sizes to which the plan cannot be scaled
 };
 
 /// Weak scaling: replicas of the plan with the same number of microbatches each; below one replica, a pipeline with fewer stages

@@ -12,7 +12,7 @@ namespace py = pybind11;
 
 namespace {
 
-constexpr std::chrono::milliseconds between_looks{100};
+constexpr std::chrono::milliseconds between_polls{100};
 
 /// The end of the work, for which the calling thread waits.
 class End {
@@ -59,7 +59,7 @@ std::function<void()> handle_signals_sometimes()
 {
     using Clock = std::chrono::steady_clock;
     return [last = Clock::now()]() mutable {
-        if (const auto now = Clock::now(); now - last >= between_looks) {
+        if (const auto now = Clock::now(); now - last >= between_polls) {
             last = now;
             const py::gil_scoped_acquire locked;
             handle_signals();
@@ -67,7 +67,7 @@ std::function<void()> handle_signals_sometimes()
     };
 }
 
-bool run_beside(const std::function<void(std::stop_token)>& work, const std::function<void()>& look)
+bool run_beside(const std::function<void(std::stop_token)>& work, const std::function<void()>& poll)
 {
     End end;
     std::exception_ptr failure;
@@ -86,12 +86,12 @@ bool run_beside(const std::function<void(std::stop_token)>& work, const std::fun
     while (!ended) {
         {
             const py::gil_scoped_release released;
-            ended = end.wait_for(between_looks);
+            ended = end.wait_for(between_polls);
         }
         try {
             handle_signals();
             if (!raised) {
-                look();
+                poll();
             }
         } catch (const py::error_already_set& error) {
             stop.request_stop();

@@ -221,29 +221,29 @@ void add_pairs(const std::vector<Effect>& effects, int count, Belongs&& belongs,
     std::stable_sort(chosen.begin(), chosen.end(), [&](std::size_t a, std::size_t b) {
         return strength(effects[a]) > strength(effects[b]);
     });
-    std::vector<std::size_t> apart;
+    std::vector<std::size_t> independent;
     for (const std::size_t i : chosen) {
         const auto joins = [&](std::size_t stronger) { return overlap(effects[stronger], effects[i]); };
-        if (apart.size() < static_cast<std::size_t>(count) &&
-            std::none_of(apart.begin(), apart.end(), joins)) {
-            apart.push_back(i);
+        if (independent.size() < static_cast<std::size_t>(count) &&
+            std::none_of(independent.begin(), independent.end(), joins)) {
+            independent.push_back(i);
         }
     }
-    for (std::size_t i = 0; i < apart.size(); ++i) {
-        for (std::size_t j = i + 1; j < apart.size(); ++j) {
-            pairs.push_back({apart[i], apart[j], {}, {}, {}});
+    for (std::size_t i = 0; i < independent.size(); ++i) {
+        for (std::size_t j = i + 1; j < independent.size(); ++j) {
+            pairs.push_back({independent[i], independent[j], {}, {}, {}});
         }
     }
 }
 
 /// What-ifs of hardware parameters that are not knobs, which have values of their own.
-std::vector<ParameterStep> steps_without_knob(const std::vector<Effect>& effects, const Scenario& scenario)
+std::vector<ParameterStep> steps_without_values(const std::vector<Effect>& effects, const Scenario& scenario)
 {
     std::vector<ParameterStep> steps;
     for (const Effect& effect : effects) {
-        const auto is_knob = [&effect](const StudyChoice& choice) { return choice.name == effect.name; };
+        const auto is_chosen = [&effect](const StudyChoice& choice) { return choice.name == effect.name; };
         if (effect.kind == EffectKind::hardware &&
-            std::none_of(scenario.choices.begin(), scenario.choices.end(), is_knob)) {
+            std::none_of(scenario.choices.begin(), scenario.choices.end(), is_chosen)) {
             const auto& turned = std::get<Turned>(effect.change.front());
             steps.push_back({turned.parameter, turned.value, &effect.consequence});
         }
@@ -317,9 +317,10 @@ Sensitivity sensitivity(const Scenario& scenario, const Problem& problem, const 
             pair.interaction = all_figures({{1.0, &joint[i]}, {-1.0, &a}, {-1.0, &b}, {1.0, &result.plan}});
         }
     }
-    result.worth = hardware_worth(scenario, problem, plan, result.plan,
-                                  {options.only, steps_without_knob(result.effects, scenario), options.pairs},
-                                  range, sampler);
+    result.worth =
+        hardware_worth(scenario, problem, plan, result.plan,
+                       {options.only, steps_without_values(result.effects, scenario), options.pairs}, range,
+                       sampler);
     return result;
 }
 

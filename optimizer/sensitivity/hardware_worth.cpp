@@ -58,10 +58,10 @@ HardwareParameter unpriced(HardwareParameter parameter)
 }
 
 /// Values of a knob and that of the cluster, in SI units, ascending; the position of the latter.
-std::pair<std::vector<double>, std::size_t> values_of(const StudyChoice& knob, double base)
+std::pair<std::vector<double>, std::size_t> values_of(const StudyChoice& varied, double base)
 {
     std::vector<double> values;
-    for (const ChoiceValue& value : knob.values) {
+    for (const ChoiceValue& value : varied.values) {
         const double si = std::get<HardwareLevel>(value).si;
         if (std::abs(si - base) > equal_values * std::abs(base)) {
             values.push_back(si);
@@ -118,7 +118,8 @@ std::vector<WorthPair> pairs_among(const HardwareWorth& worth, int most)
 {
     std::vector<std::pair<std::size_t, std::size_t>> chosen;  // parameter, point
     for (std::size_t p = 0; p < worth.parameters.size(); ++p) {
-        const auto point = worth.parameters[p].knob ? strongest(worth.parameters[p].curve) : std::nullopt;
+        const auto point =
+            worth.parameters[p].has_values ? strongest(worth.parameters[p].curve) : std::nullopt;
         if (point) {
             chosen.emplace_back(p, *point);
         }
@@ -159,24 +160,24 @@ struct DrawnPlan {
 };
 
 /// A knob with its values; of all but the base, the consequence follows from a what-if.
-struct AskedKnob {
+struct AskedParameter {
     HardwareParameter parameter;
     std::vector<double> values;  // SI
     std::size_t base = 0;
 };
 
-std::vector<AskedKnob> asked_knobs(const Scenario& scenario, const Cluster& cluster,
-                                   const std::vector<std::string>& only)
+std::vector<AskedParameter> asked_parameters(const Scenario& scenario, const Cluster& cluster,
+                                             const std::vector<std::string>& only)
 {
-    std::vector<AskedKnob> knobs;
+    std::vector<AskedParameter> asked_values;
     for (const StudyChoice& choice : scenario.choices) {
         const bool wanted = only.empty() || std::count(only.begin(), only.end(), choice.name) > 0;
         if (choice.hardware && wanted) {
             auto [values, base] = values_of(choice, value_of(*choice.hardware, cluster));
-            knobs.push_back({*choice.hardware, std::move(values), base});
+            asked_values.push_back({*choice.hardware, std::move(values), base});
         }
     }
-    return knobs;
+    return asked_values;
 }
 
 /// Whether a variant with `changed` depends on the value of `held`, which may be that of the base: a peak or an energy of one precision
@@ -208,27 +209,27 @@ WhatIf variant_with(const std::vector<Turned>& set, const std::vector<StudyChoic
     return variant;
 }
 
-void add_knobs(const Scenario& scenario, const std::vector<AskedKnob>& knobs, const DrawnPlan& drawn,
-               HardwareWorth& worth)
+void add_parameters(const Scenario& scenario, const std::vector<AskedParameter>& asked_values,
+                    const DrawnPlan& drawn, HardwareWorth& worth)
 {
     std::vector<WhatIf> what_ifs;
-    for (const AskedKnob& knob : knobs) {
-        for (std::size_t i = 0; i < knob.values.size(); ++i) {
-            if (i != knob.base) {
-                what_ifs.push_back(variant_with({{unpriced(knob.parameter), knob.values[i]}},
+    for (const AskedParameter& asked : asked_values) {
+        for (std::size_t i = 0; i < asked.values.size(); ++i) {
+            if (i != asked.base) {
+                what_ifs.push_back(variant_with({{unpriced(asked.parameter), asked.values[i]}},
                                                 scenario.choices, drawn.problem.cluster));
             }
         }
     }
     const std::vector<Consequence> found = drawn.after(what_ifs);
     std::size_t next = 0;
-    for (const AskedKnob& knob : knobs) {
+    for (const AskedParameter& asked : asked_values) {
         std::vector<const Consequence*> of_values;
-        for (std::size_t i = 0; i < knob.values.size(); ++i) {
-            of_values.push_back(i == knob.base ? &drawn.as_it_is : &found[next++]);
+        for (std::size_t i = 0; i < asked.values.size(); ++i) {
+            of_values.push_back(i == asked.base ? &drawn.as_it_is : &found[next++]);
         }
-        worth.parameters.push_back(worth_along(knob.parameter, knob.values, knob.base, of_values, worth));
-        worth.parameters.back().knob = true;
+        worth.parameters.push_back(worth_along(asked.parameter, asked.values, asked.base, of_values, worth));
+        worth.parameters.back().has_values = true;
     }
 }
 
@@ -288,7 +289,7 @@ HardwareWorth hardware_worth(const Scenario& scenario, const Problem& problem, c
     }
     worth.held_gpus = held_gpus(problem, plan);
     const DrawnPlan drawn{problem, plan, plan_as_it_is, range, sampler};
-    add_knobs(scenario, asked_knobs(scenario, problem.cluster, settings.only), drawn, worth);
+    add_parameters(scenario, asked_parameters(scenario, problem.cluster, settings.only), drawn, worth);
     add_steps(settings.steps, drawn, worth);
     worth.pairs = pairs_among(worth, settings.most_paired);
     evaluate_pairs(scenario, drawn, worth);

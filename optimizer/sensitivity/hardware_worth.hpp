@@ -16,7 +16,7 @@ namespace prismopt {
 /// Break-evens of one hardware parameter. Values of the curve are in units of unit_of().
 struct ParameterWorth {
     HardwareParameter parameter;
-    bool knob = false;  // a [[knob]] gives the values; otherwise only the step of the what-if
+    bool has_values = false;  // a [[knob]] gives the values; otherwise only the step of the what-if
     BreakEvenCurve curve;
     std::vector<MachineUse> uses;                       // [point of the curve]
     std::vector<std::optional<Infeasible>> infeasible;  // [point]

@@ -100,7 +100,7 @@ std::string next_step(const ParameterWorth& of)
 std::string conclusion(const ParameterWorth& of)
 {
     if (!of.curve.best) {
-        return of.knob
+        return of.has_values
                    ? fmt::format("  {}: no price in [[knob]]; a value pays if it costs less than its worth\n",
                                  of.parameter.name)
                    : "";
@@ -242,7 +242,7 @@ nlohmann::json worth_json(const HardwareWorth& worth, const Scenario& scenario)
     for (const ParameterWorth& of : worth.parameters) {
         nlohmann::json one{{"name", of.parameter.name},
                            {"unit", unit_name(of)},
-                           {"knob", of.knob},
+                           {"knob", of.has_values},
                            {"base", of.curve.base_value},
                            {"price_per_unit", of.curve.stated_per_unit
                                                   ? nlohmann::json(*of.curve.stated_per_unit)
@@ -306,7 +306,7 @@ std::string worth_svg(const HardwareWorth& worth)
 {
     std::vector<PaperFigure> figures;
     for (const ParameterWorth& of : worth.parameters) {
-        if (of.knob) {
+        if (of.has_values) {
             figures.push_back(figure_of(of));
         }
     }

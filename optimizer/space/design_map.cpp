@@ -121,7 +121,7 @@ std::optional<int> microbatches_in_a_row(const ParallelPlan& plan, const Phase& 
 /// that happens to be one of the others is a plan of its own.
 std::optional<std::vector<int>> layers_of_chunks(const ParallelPlan& plan, const Workload& workload)
 {
-    if (plan.split == LayerSplit::balanced && network_parts(plan.schedule, plan.pp, plan.chunks) > 1) {
+    if (plan.split == LayerSplit::balanced && network_chunks(plan.schedule, plan.pp, plan.chunks) > 1) {
         return std::nullopt;
     }
     const auto chunks = layout(workload.layers(), plan, workload.layouts);
@@ -243,7 +243,7 @@ void add_rules(const Scenario& scenario, std::vector<Constraint>& all)
     }
 }
 
-/// Whether some GPUs are in other nodes with another order of the parallel dimensions; GPUs of a node are alike, unless it is a torus.
+/// Whether some GPUs are in other nodes with another order of the parallel dimensions; GPUs of a node are equivalent, unless it is a torus.
 bool order_moves_nodes(const ParallelPlan& plan, const Cluster& cluster)
 {
     const int node = cluster.gpus_per_node();

@@ -73,7 +73,7 @@ Enum parse_value(const std::string& key, const std::string& value, Enum)
 
 /// Each axis keeps the default of the plan if the space has it, and else takes the space's first value. Where the default is what
 /// [reliability] has, it stays unless there is one value.
-void take_usual_values(ParallelPlan& plan, const SpaceSettings& space)
+void set_usual_values(ParallelPlan& plan, const SpaceSettings& space)
 {
     for_each_axis([&](const auto& axis) {
         const auto& values = space.*(axis.values);
@@ -87,8 +87,8 @@ void take_usual_values(ParallelPlan& plan, const SpaceSettings& space)
 }
 
 /// Sets the axis of that name. False if there is none.
-bool take_named(const std::string& key, const std::string& value, ParallelPlan& plan,
-                const SpaceSettings& space)
+bool set_named(const std::string& key, const std::string& value, ParallelPlan& plan,
+               const SpaceSettings& space)
 {
     bool found = false;
     for_axes(plan, space, [&](std::string_view axis, auto& choice, const auto&) {
@@ -283,7 +283,7 @@ ParallelPlan parse_design(const std::string& text, const Scenario& scenario)
     int gpu_count = most_gpus(s.gpus, scenario.cluster.gpus);
     int replicas = 0;  // 0: as many as the GPUs hold
     ParallelPlan plan;
-    take_usual_values(plan, s);
+    set_usual_values(plan, s);
     std::set<std::string> named;
     for (const auto& [key, value] : named_values(text, s)) {
         named.insert(key);
@@ -292,7 +292,7 @@ ParallelPlan parse_design(const std::string& text, const Scenario& scenario)
         } else if (key == "dp") {
             replicas = parse_value(key, value, replicas);
         } else {
-            take_named(key, value, plan, s);
+            set_named(key, value, plan, s);
         }
     }
     plan.dp = replicas_of(plan, replicas, {gpu_count, named.contains("gpus"), scenario.cluster.gpus});
@@ -350,7 +350,7 @@ std::vector<AxisText> axis_texts(const ParallelPlan& of, const SpaceSettings& sp
         all.push_back({std::string(axis), value_text(choice), ""});
     });
     ParallelPlan unnamed;
-    take_usual_values(unnamed, space);
+    set_usual_values(unnamed, space);
     unnamed.pp = of.pp;
     unnamed.schedule = of.schedule;
     drop_idle_choices(unnamed, {});
@@ -376,10 +376,10 @@ std::string design_text(const ParallelPlan& plan, const SpaceSettings& space)
         text += fmt::format("{}{}={}", text.empty() ? "" : " ", axis->name, axis->value);
     }
     for (const AxisText& axis : axes) {
-        const bool told = std::find(always.begin(), always.end(), axis.name) != always.end();
+        const bool shown = std::find(always.begin(), always.end(), axis.name) != always.end();
         const bool matters =
             axis.value != axis.otherwise || (axis.name == "context_exchange" && plan.ring_gpus() > 1);
-        if (!told && matters && !(axis.name == "spares" && plan.spares == as_configured)) {
+        if (!shown && matters && !(axis.name == "spares" && plan.spares == as_configured)) {
             text += fmt::format(" {}={}", axis.name, axis.value);
         }
     }

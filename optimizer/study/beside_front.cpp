@@ -24,7 +24,7 @@ std::size_t aim_of(const StudyModel& model)
 }
 
 /// Whether a search may have excluded plans because they would be late, although they have less of what is minimised.
-bool may_tell_what_is_not_enough(const StudyModel& model)
+bool can_show_too_few(const StudyModel& model)
 {
     return model.limits_promise() && model.scenario.question->minimise != QuestionAim::time;
 }
@@ -100,7 +100,7 @@ std::vector<std::uint64_t> candidates_beside_front(const StudyModel& model, cons
         return {};
     }
     const std::set<std::size_t> shown = machines_of(model, front);
-    const int answer = may_tell_what_is_not_enough(model) ? gpus_of_answer(model, archive, front) : 0;
+    const int answer = can_show_too_few(model) ? gpus_of_answer(model, archive, front) : 0;
     std::set<int> smaller;
     const auto gpus_of = [&](std::uint64_t index) {
         return model.designs.plan(model.designs.space().point(index)).gpus();
@@ -148,15 +148,15 @@ std::vector<FrontPoint> shown_beside_front(const StudyModel& model, std::span<co
     };
     std::map<std::uint64_t, const FrontPoint*> shown;
     const FrontPoint* answer = best_by(front, is_kept, less);
-    if (may_tell_what_is_not_enough(model) && answer != nullptr) {
+    if (can_show_too_few(model) && answer != nullptr) {
         const auto too_late = [&](const FrontPoint& plan) {
             return !is_kept(plan) && (less(plan, *answer) || plan.prediction.gpus < answer->prediction.gpus);
         };
         const auto rank = [&](const FrontPoint& plan) {
             return std::tuple(!less(plan, *answer), -plan.prediction.gpus, promised_s(plan));
         };
-        const auto tells_more = [&](const FrontPoint& a, const FrontPoint& b) { return rank(a) < rank(b); };
-        if (const FrontPoint* miss = best_by(drawn, too_late, tells_more)) {
+        const auto by_rank = [&](const FrontPoint& a, const FrontPoint& b) { return rank(a) < rank(b); };
+        if (const FrontPoint* miss = best_by(drawn, too_late, by_rank)) {
             shown[miss->index] = miss;
         }
     }

@@ -17,7 +17,7 @@ int DrawCache::fleets(const DrawnPoint& point) const
     return found == drawn_.end() ? 0 : found->second.fleets;
 }
 
-PhaseDraws DrawCache::take(const DrawnPoint& point)
+PhaseDraws DrawCache::extract(const DrawnPoint& point)
 {
     const auto found = drawn_.find(point);
     if (found == drawn_.end()) {
@@ -29,14 +29,14 @@ PhaseDraws DrawCache::take(const DrawnPoint& point)
 
 void DrawCache::put(const DrawnPoint& point, int fleets, PhaseDraws draws)
 {
-    take(point);
+    extract(point);
     bytes_ += bytes_of(draws);
     drawn_[point] = {fleets, std::move(draws), ++puts_};
     order_.emplace_back(puts_, point);
     const auto is_newest = [this] { return drawn_.at(order_.front().second).put == order_.front().first; };
     while (!order_.empty() && (bytes_ > most_bytes_ || !is_newest())) {
         if (is_newest()) {
-            take(order_.front().second);
+            extract(order_.front().second);
         }
         order_.pop_front();
     }

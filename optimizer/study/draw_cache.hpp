@@ -26,7 +26,7 @@ public:
     /// Fleets drawn so far, kept or not.
     int fleets(const DrawnPoint& point) const;
     /// Moves the draws out; empty if they were dropped.
-    PhaseDraws take(const DrawnPoint& point);
+    PhaseDraws extract(const DrawnPoint& point);
     void put(const DrawnPoint& point, int fleets, PhaseDraws draws);
 
 private:

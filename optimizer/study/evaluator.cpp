@@ -66,7 +66,7 @@ void Evaluator::submit(std::span<const Request> requests, const Arrived& arrived
     for (std::size_t i = 0; i < requests.size(); ++i) {
         const Request& request = requests[i];
         Open& open = open_.emplace_back(Open{request});
-        const auto take = [&open, arrived, i](FullAnswer answer) {
+        const auto receive = [&open, arrived, i](FullAnswer answer) {
             if (arrived) {
                 arrived(i, answer);
             }
@@ -75,7 +75,7 @@ void Evaluator::submit(std::span<const Request> requests, const Arrived& arrived
         if (const auto* range = std::get_if<SweepRange>(&request)) {
             submit_draws();
             scheduler_.submit(encode(WorkItem{*range}),
-                              [take](const Message& result) { take(decode_full_answer(result)); });
+                              [receive](const Message& result) { receive(decode_full_answer(result)); });
         } else {
             const auto& point = std::get<PointRequest>(request);
             Confidence confidence = confidence_;
@@ -83,7 +83,7 @@ void Evaluator::submit(std::span<const Request> requests, const Arrived& arrived
                 confidence.simultaneous = 1.0 - 2.0 * point.miss;
             }
             const int steps = rungs_.front().steps;
-            begin({point, steps, confidence}, {fleets_of(point, rungs_), steps}, take);
+            begin({point, steps, confidence}, {fleets_of(point, rungs_), steps}, receive);
         }
     }
     submit_draws();
@@ -94,7 +94,7 @@ void Evaluator::begin(Judgement judgement, Rung rung, std::function<void(FullAns
 {
     const DrawnPoint point{judgement.point.source, judgement.point.index};
     rung.fleets = std::max(rung.fleets, cache_.fleets(point));
-    judgement.draws = cache_.take(point);
+    judgement.draws = cache_.extract(point);
     begun_.push_back(point);
     [[maybe_unused]] const bool is_new =
         drawings_.emplace(point, Drawing{std::move(judgement), rung, 0, std::move(done)}).second;
@@ -119,7 +119,7 @@ void Evaluator::submit_draws(std::span<const DrawnPoint> points, const DrawSourc
 {
     using Key = std::tuple<int, int, DrawGroup>;
     std::map<Key, std::size_t> place;
-    std::vector<std::vector<DrawBlock>> alike;  // one point each, with all of its missing fleets
+    std::vector<std::vector<DrawBlock>> of_points;  // one point each, with all of its missing fleets
     std::size_t point_blocks = 0;
     for (const DrawnPoint& point : points) {
         const Drawing& drawing = drawings_.at(point);
@@ -131,15 +131,15 @@ void Evaluator::submit_draws(std::span<const DrawnPoint> points, const DrawSourc
             continue;
         }
         const auto [found, is_new] =
-            place.emplace(Key{have, rung.fleets, draw_group(model_, point.second)}, alike.size());
+            place.emplace(Key{have, rung.fleets, draw_group(model_, point.second)}, of_points.size());
         if (is_new) {
-            alike.emplace_back();
+            of_points.emplace_back();
         }
-        alike[found->second].push_back({{point.second}, {have, rung.fleets - have, rung.steps}, source});
+        of_points[found->second].push_back({{point.second}, {have, rung.fleets - have, rung.steps}, source});
         point_blocks += static_cast<std::size_t>((rung.fleets - have) / item_fleets);
     }
     const std::size_t item_points = points_of_an_item(point_blocks);
-    for (const std::vector<DrawBlock>& list : alike) {
+    for (const std::vector<DrawBlock>& list : of_points) {
         for (std::size_t first = 0; first < list.size(); first += item_points) {
             DrawBlock together = list[first];
             for (std::size_t i = first + 1; i < std::min(list.size(), first + item_points); ++i) {
@@ -172,18 +172,19 @@ void Evaluator::submit(DrawBlock block)
     for (const DrawBlock& item : items) {
         const DrawBlock missing = memory_.missing ? memory_.missing(item) : item;
         if (missing.points.empty()) {
-            take_draws(item, memory_.complete(item, {}));
+            receive_draws(item, memory_.complete(item, {}));
             continue;
         }
         scheduler_.submit(encode(WorkItem{missing}), [this, item](const Message& result) {
             std::vector<PhaseDraws> draws = decode_draws(result);
-            take_draws(item, memory_.complete ? memory_.complete(item, std::move(draws)) : std::move(draws));
+            receive_draws(item,
+                          memory_.complete ? memory_.complete(item, std::move(draws)) : std::move(draws));
         });
     }
 }
 
 /// Puts the draws of a block in their places, and judges the points that have all of theirs.
-void Evaluator::take_draws(const DrawBlock& block, std::vector<PhaseDraws> draws)
+void Evaluator::receive_draws(const DrawBlock& block, std::vector<PhaseDraws> draws)
 {
     for (std::size_t i = 0; i < block.points.size(); ++i) {
         const DrawnPoint point{block.source, block.points[i]};

@@ -56,7 +56,7 @@ public:
     /// Call before the first request.
     void remember(DrawMemory memory) { memory_ = std::move(memory); }
 
-    /// Is told of the answer to a request of one submit(), by its position, as soon as it is there: answers may come in any order.
+    /// Receives the answer to a request of one submit(), by its position, as soon as it is there: answers may come in any order.
     using Arrived = std::function<void(std::size_t request, const FullAnswer& answer)>;
     /// A point must not be requested again before it is answered.
     void submit(std::span<const Request> requests, const Arrived& arrived = {});
@@ -100,7 +100,7 @@ private:
     void submit(DrawBlock block);
     /// So that each rank gets some.
     std::size_t points_of_an_item(std::size_t blocks) const;
-    void take_draws(const DrawBlock& block, std::vector<PhaseDraws> draws);
+    void receive_draws(const DrawBlock& block, std::vector<PhaseDraws> draws);
     void judge(const DrawnPoint& point);
 
     const StudyModel& model_;

@@ -46,7 +46,7 @@ HardwareBench::Stand& HardwareBench::stand(std::size_t variant)
     }
     make_room();
     auto problem = std::make_shared<Problem>(base_);
-    take_variant(*problem, *variant_at(scenario_, scenario_.variants[variant]));
+    apply_variant(*problem, *variant_at(scenario_, scenario_.variants[variant]));
     problem->memory_limit.probability = fit_probability_.value_or(base_.memory_limit.probability);
     if (!problem->promise_quantiles.empty()) {
         const LeastModelError error = error_of(*problem);
@@ -58,7 +58,7 @@ HardwareBench::Stand& HardwareBench::stand(std::size_t variant)
     return stands_.emplace(variant, Stand{std::move(problem), std::move(predictor), ++calls_}).first->second;
 }
 
-void take_variant(Problem& problem, Variant variant)
+void apply_variant(Problem& problem, Variant variant)
 {
     problem.deviation = variant.deviation;
     problem.local = std::move(variant.local);

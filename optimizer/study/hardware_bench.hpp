@@ -16,7 +16,7 @@
 namespace prismopt {
 
 /// Makes the problem that of a variant.
-void take_variant(Problem& problem, Variant variant);
+void apply_variant(Problem& problem, Variant variant);
 
 class HardwareBench {
 public:

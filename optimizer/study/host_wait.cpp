@@ -28,7 +28,7 @@ constexpr std::array captured{Module::attn, Module::mamba, Module::moe_router, M
 /// without and 42.0 s with them).
 bool may_gain(const Problem& problem, const ParallelPlan& plan)
 {
-    return problem.workload.mixture() && problem.workload.trains() && plan.cuda_graphs.empty() &&
+    return problem.workload.is_moe() && problem.workload.trains() && plan.cuda_graphs.empty() &&
            problem.cluster.stack.host_native.si > 0.0 && problem.cluster.accelerator.peak_fp4.si > 0.0;
 }
 

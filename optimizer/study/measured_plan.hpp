@@ -32,8 +32,9 @@ struct MeasuredAndPredicted {
     // range of the coefficient of variation of as many steps that the scenario's variability predicts
     double variation_low = 0.0;
     double variation_high = 0.0;
-    bool left_out = false;  // of the posterior, because it contradicts the other measurements
-    bool apart = false;     // it contradicts them, but a second row confirms it: used for its own plan only
+    bool contradictory = false;  // of the posterior, because it contradicts the other measurements
+    bool own_plan_only =
+        false;  // it contradicts them, but a second row confirms it: used for its own plan only
 };
 
 }  // namespace prismopt

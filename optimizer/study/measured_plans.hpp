@@ -17,7 +17,7 @@ namespace prismopt {
 
 /// Of a measured peak, as the deviation of its logarithm: allocators round, and read at different moments. An assumption.
 inline constexpr double measured_memory_noise = 0.02;
-/// Measured over predicted step, or the inverse: what is beyond is no error of the model, which is below 60 % also on accelerators
+/// Measured over predicted step, or the inverse: what is beyond is not an error of the model, which is below 60 % also on accelerators
 /// that no constant was fitted to (results/model-accuracy.md).
 inline constexpr double largest_measured_ratio = 5.0;
 

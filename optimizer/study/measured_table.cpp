@@ -133,7 +133,7 @@ LoggedJob logged_job(const std::string& path, const StoredStudy& study, std::uin
     }
     reader.finish();
     LoggedJob job;
-    for (const LoggedStep& step : reader.take()) {
+    for (const LoggedStep& step : reader.drain()) {
         job.steps.push_back(step.seconds);
     }
     if (job.steps.empty()) {
@@ -220,7 +220,7 @@ std::vector<MeasuredPlan> read_measured(const std::string& path, const StoredStu
     std::vector<MeasuredPlan> plans;
     // by point: whether it ran, and where that is written
     std::map<std::uint64_t, std::pair<bool, std::string>> ran;
-    const auto take = [&](const TableLine& line) {
+    const auto add_line = [&](const TableLine& line) {
         std::map<std::string, std::string> fields;
         for (std::size_t i = 0; i < header.size(); ++i) {
             fields.emplace(header[i], line.fields[i]);
@@ -241,7 +241,7 @@ std::vector<MeasuredPlan> read_measured(const std::string& path, const StoredStu
         refuse_unknown_columns(columns_of_file, path);
         header = columns_of_file;
     };
-    read_table(read_text(path), path, {.start = start, .line = take});
+    read_table(read_text(path), path, {.start = start, .line = add_line});
     if (plans.empty()) {
         throw InputError(
             fmt::format("{} has no measured plans; the columns are {}", path, measured_columns_text));

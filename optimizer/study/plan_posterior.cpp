@@ -142,10 +142,10 @@ void PlanPosterior::learn_steps()
     constexpr std::size_t fewest = 3;    // of two that contradict each other, neither is known to be wrong
     constexpr double contradicts = 4.0;  // standard deviations
     std::vector<double> surprises(measured_.steps.size(), not_known);
-    std::vector<char> left_out(measured_.steps.size(), 0);
+    std::vector<char> contradictory(measured_.steps.size(), 0);
     std::vector<char> excluded;
     for (const LearnedStep& step : measured_.steps) {
-        excluded.push_back(step.apart ? 1 : 0);
+        excluded.push_back(step.own_plan_only ? 1 : 0);
     }
     const StepPosterior prior(steps_.covariance(), steps_.discrepancy());
     for (bool settled = false; !settled;) {
@@ -170,8 +170,8 @@ void PlanPosterior::learn_steps()
         const std::vector<std::size_t>& rows = plans[static_cast<std::size_t>(worst - found.begin())];
         for (const std::size_t row : settled ? std::vector<std::size_t>{} : rows) {
             excluded[row] = 1;
-            // Measured again, it is so; it says nothing of other plans all the same.
-            (rows.size() > 1 ? measured_.steps[row].apart = true : left_out[row] = 1);
+            // Measured again, it is so; it carries no information about other plans all the same.
+            (rows.size() > 1 ? measured_.steps[row].own_plan_only = true : contradictory[row] = 1);
         }
     }
     for (std::size_t i = 0; i < measured_.rows.size(); ++i) {
@@ -180,8 +180,8 @@ void PlanPosterior::learn_steps()
             const StepObservation own = observation_of({step});
             const double deviation = prior.marginals(std::span(&own.plan, 1)).front().deviation;
             measured_.rows[i].prior_surprise = own.log_ratio / std::hypot(deviation, own.deviation);
-            measured_.rows[i].left_out = left_out[step] != 0;
-            measured_.rows[i].apart = measured_.steps[step].apart;
+            measured_.rows[i].contradictory = contradictory[step] != 0;
+            measured_.rows[i].own_plan_only = measured_.steps[step].own_plan_only;
         }
     }
 }
@@ -242,11 +242,11 @@ std::vector<double> PlanPosterior::drawn(StepPosterior::Components components, c
     const std::size_t n = plans_.size();
     const std::uint64_t seed = model_.scenario.seed;
     std::vector<double> ratios = steps_.draw(plans_, posterior_draws, seed, components, pause);
-    std::vector<char> apart;  // plans that were measured and say nothing of others
+    std::vector<char> own_only;  // plans that were measured and carry no information about others
     for (const LearnedStep& step : measured_.steps) {
-        apart.push_back(step.apart ? 0 : 1);
+        own_only.push_back(step.own_only ? 0 : 1);
     }
-    for (const std::vector<std::size_t>& rows : rows_of_plans(measured_.steps, apart)) {
+    for (const std::vector<std::size_t>& rows : rows_of_plans(measured_.steps, own_only)) {
         const StepObservation known = observation_of(rows);
         const LearnedStep& step = measured_.steps[rows.front()];
         constexpr std::size_t after_observations = std::size_t{1} << 20;
@@ -324,7 +324,7 @@ std::vector<int> PlanPosterior::sizes() const
     return {sizes.begin(), sizes.end()};
 }
 
-std::vector<PlansAlike> PlanPosterior::near(int gpus, std::size_t objective) const
+std::vector<EquivalentPlans> PlanPosterior::near(int gpus, std::size_t objective) const
 {
     double best = std::numeric_limits<double>::infinity();
     const auto counts = [&](const Contender& c) {
@@ -340,9 +340,9 @@ std::vector<PlansAlike> PlanPosterior::near(int gpus, std::size_t objective) con
         }
     }
     const std::vector<std::size_t> group = equivalents(draws(members, objective, {}));
-    std::map<std::size_t, PlansAlike> found;
+    std::map<std::size_t, EquivalentPlans> found;
     for (std::size_t m = 0; m < members.size(); ++m) {
-        const auto [of, is_new] = found.try_emplace(group[m], PlansAlike{members[group[m]], {}});
+        const auto [of, is_new] = found.try_emplace(group[m], EquivalentPlans{members[group[m]], {}});
         (of->second.others).push_back(members[m]);
         // Named by a plan of the front, else by one that was drawn.
         const auto rank = [this](std::size_t i) {
@@ -352,19 +352,19 @@ std::vector<PlansAlike> PlanPosterior::near(int gpus, std::size_t objective) con
             of->second.plan = members[m];
         }
     }
-    std::vector<PlansAlike> result;
-    for (auto& [first, alike] : found) {
-        std::erase(alike.others, alike.plan);
-        result.push_back(std::move(alike));
+    std::vector<EquivalentPlans> result;
+    for (auto& [first, equivalent] : found) {
+        std::erase(equivalent.others, equivalent.plan);
+        result.push_back(std::move(equivalent));
     }
     return result;
 }
 
-std::vector<std::size_t> named(const std::vector<PlansAlike>& groups)
+std::vector<std::size_t> named(const std::vector<EquivalentPlans>& groups)
 {
     std::vector<std::size_t> plans;
-    for (const PlansAlike& alike : groups) {
-        plans.push_back(alike.plan);
+    for (const EquivalentPlans& equivalent : groups) {
+        plans.push_back(equivalent.plan);
     }
     return plans;
 }

@@ -22,12 +22,12 @@ namespace prismopt {
 /// Draws of the posterior of a study.
 inline constexpr std::size_t posterior_draws = 1024;
 
-/// Plans that no draw tells apart (equivalents()): positions of contenders.
-struct PlansAlike {
+/// Plans that no draw distinguishes (equivalents()): positions of contenders.
+struct EquivalentPlans {
     std::size_t plan = 0;  // by which they are named
     std::vector<std::size_t> others;
 };
-std::vector<std::size_t> named(const std::vector<PlansAlike>& groups);
+std::vector<std::size_t> named(const std::vector<EquivalentPlans>& groups);
 
 /// Joint posterior of the contenders of a study.
 class PlanPosterior {
@@ -55,7 +55,7 @@ public:
     /// Numbers of GPUs of the contenders, increasing.
     std::vector<int> sizes() const;
     /// The contenders of a number of GPUs near its best (near_best) in this objective, grouped by equivalence.
-    std::vector<PlansAlike> near(int gpus, std::size_t objective) const;
+    std::vector<EquivalentPlans> near(int gpus, std::size_t objective) const;
 
     /// Draws of an objective of some contenders. Times, costs and energies follow the step time; other objectives are not moved.
     /// Infinite: the plan does not fit into memory, or the software of the draw does not run

@@ -131,7 +131,7 @@ private:
     /// Whether plans with this bound have more than is allowed.
     bool beyond(const NoiseFree& bound) const { return range_.within_limits && model_.beyond_limits(bound); }
 
-    /// The same of a plan that nothing excludes, by what its steps with each software say of its error. Only with limits of other plans:
+    /// The same for a plan that nothing excludes, by what its steps with each software say of its error. Only with limits of other plans:
     /// without, more plans are returned than are ever drawn.
     bool breaks_promise(std::uint64_t index, std::span<const int> point, const NoiseFree& bound)
     {

@@ -129,7 +129,7 @@ Message encode(const FullAnswer& answer)
         FrontPoint point = *answer.drawn;
         for_each_kept(point, [&](const auto& value) { drawn << value; });
     }
-    return (Packer() << encode(answer.answer) << drawn.take()).take();
+    return (Packer() << encode(answer.answer) << drawn.release()).release();
 }
 
 FullAnswer decode_full_answer(std::span<const std::byte> bytes)

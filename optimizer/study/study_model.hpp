@@ -74,7 +74,10 @@ struct StudyModel {
     /// Objectives from a prediction.
     std::vector<Estimate> values(const Prediction& prediction) const;
     /// Confidence level of this job: the parts of a space share the error probability of the study.
-    double confidence() const { return 1.0 - (1.0 - scenario.search.confidence) / scenario.search.parts; }
+    double confidence() const
+    {
+        return 1.0 - (1.0 - scenario.search.confidence) / scenario.search.space_parts;
+    }
 
 private:
     /// What a variant is for, by number; zero: there is one.

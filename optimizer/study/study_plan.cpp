@@ -32,8 +32,8 @@ StudyGoal goal_of(const StudyModel& model, std::size_t rungs)
     goal.objectives = model.objectives.size();
     goal.top_rung = static_cast<int>(rungs);
     goal.confidence = model.confidence();
-    goal.part = static_cast<std::uint64_t>(model.scenario.search.part);
-    goal.parts = static_cast<std::uint64_t>(model.scenario.search.parts);
+    goal.space_part = static_cast<std::uint64_t>(model.scenario.search.space_part);
+    goal.space_parts = static_cast<std::uint64_t>(model.scenario.search.space_parts);
     goal.bounded = model.bounded;
     goal.limited = model.limits.size();
     goal.seed = model.scenario.seed;
@@ -135,7 +135,7 @@ void refuse_incomparable_machines(const StudyModel& model)
     if (model.scenario.served.empty()) {
         return;
     }
-    if (model.scenario.search.parts > 1) {
+    if (model.scenario.search.space_parts > 1) {
         throw InputError(fmt::format(
             "{}: --part divides the machines of [[workloads]], each of which is compared with all others; "
             "search them as one",

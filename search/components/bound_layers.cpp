@@ -123,7 +123,7 @@ bool BoundLayers::peel(const Limits& limits)
     return !layer_.empty();
 }
 
-std::vector<std::size_t> BoundLayers::take(std::size_t most, const Limits& limits)
+std::vector<std::size_t> BoundLayers::next_places(std::size_t most, const Limits& limits)
 {
     std::vector<std::size_t> taken;
     while (taken.empty() && (layer_done_ < layer_.size() || peel(limits))) {

@@ -27,7 +27,7 @@ public:
 
     /// Takes up to `most` places that no limit excludes from one layer: first from the non-dominated front of the remaining
     /// bounds, in index order. Empty if none is left.
-    std::vector<std::size_t> take(std::size_t most, const Limits& limits);
+    std::vector<std::size_t> next_places(std::size_t most, const Limits& limits);
 
     /// Removes the points that the limits exclude; returns the number of those that remain, besides those taken.
     std::size_t exclude(const Limits& limits);

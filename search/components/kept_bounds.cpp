@@ -33,7 +33,7 @@ void KeptBounds::cut()
     layers.put_in_order();
     std::vector<bool> stays(kept_.size(), false);
     for (std::uint64_t left = range_.keep; left > 0;) {
-        for (const std::size_t place : layers.take(left, {})) {
+        for (const std::size_t place : layers.next_places(left, {})) {
             stays[layers.index(place)] = true;
             --left;
         }
@@ -43,7 +43,7 @@ void KeptBounds::cut()
         if (stays[position]) {
             best.push_back(std::move(kept_[position]));
         } else {
-            ++left_out_;
+            ++unreturned_;
             floor_.push_back(std::move(kept_[position].objectives));
         }
     }
@@ -62,7 +62,7 @@ void KeptBounds::move_to(Sweep& sweep)
     sweep.range = range_;
     sweep.feasible = std::move(kept_);
     sweep.excluded = excluded_;
-    sweep.left_out = left_out_;
+    sweep.unreturned = unreturned_;
     sweep.floor = std::move(floor_);
 }
 

@@ -29,7 +29,7 @@ private:
     const SweepRange range_;
     std::vector<Bound> kept_;  // in index order
     std::uint64_t excluded_ = 0;
-    std::uint64_t left_out_ = 0;
+    std::uint64_t unreturned_ = 0;
     std::vector<std::vector<double>> floor_;
 };
 

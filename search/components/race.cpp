@@ -98,7 +98,7 @@ std::vector<PointRequest> Race::first_group()
     for (const std::uint64_t index : points)
         values.push_back(runners_.at(index).values[static_cast<std::size_t>(rung_ - 1)]);
     order_.clear();
-    for (const std::size_t position : best_first(values)) order_.push_back(points[position]);
+    for (const std::size_t position : by_rank_and_crowding(values)) order_.push_back(points[position]);
 
     const auto share =
         static_cast<std::size_t>(std::ceil(options_.least_share * static_cast<double>(points.size())));

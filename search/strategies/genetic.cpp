@@ -87,7 +87,7 @@ void Genetic::advance()
             }
         }
         while (merged_ < batches_.size() && batches_[merged_].draws_asked &&
-               batches_[merged_].told == batches_[merged_].drawn.size()) {
+               batches_[merged_].answered == batches_[merged_].drawn.size()) {
             merge(batches_[merged_]);
         }
         more = may_propose() && ask_sweeps();
@@ -251,7 +251,7 @@ void Genetic::choose_draws(Batch& batch)
     const std::uint64_t left = goal_.max_evaluations - std::min(counts_.drawn, goal_.max_evaluations);
     const std::uint64_t most =
         std::min<std::uint64_t>(left, merged_ == 0 ? options_.population : options_.batch);
-    for (const std::size_t position : best_first(bounds)) {
+    for (const std::size_t position : by_rank_and_crowding(bounds)) {
         std::vector<Member>& to = batch.drawn.size() < most ? batch.drawn : reserve_;
         to.push_back(std::move(candidates[position]));
     }
@@ -309,7 +309,7 @@ void Genetic::add_sweep(const Answer& answer, Batch& batch)
 
 void Genetic::add_draw(const Answer& answer, Batch& batch)
 {
-    Member& member = batch.drawn[batch.told++];
+    Member& member = batch.drawn[batch.answered++];
     std::deque<PointRequest> request{{member.index, 1}};
     const Evaluation& evaluation = expected(answer, request);
     member.value = values_of(evaluation);

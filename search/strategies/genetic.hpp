@@ -69,7 +69,7 @@ private:
         std::vector<Member> proposed;
         std::size_t swept = 0;  // of proposed, answered
         std::vector<Member> drawn;
-        std::size_t told = 0;  // of drawn, answered
+        std::size_t answered = 0;  // of drawn, answered
         bool draws_asked = false;
     };
     enum class Kind { sweep, draw };

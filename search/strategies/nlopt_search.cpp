@@ -14,7 +14,7 @@ namespace {
 /// Replaces an infinite cost, because the models of NLopt need finite numbers.
 constexpr double hopeless = 1e30;
 
-/// The cost in coordinates from 0 to 1, which makes step sizes and tolerances alike for all hardware parameters; remembers the
+/// The cost in coordinates from 0 to 1, which makes step sizes and tolerances equal for all hardware parameters; remembers the
 /// best.
 class Recorder {
 public:

@@ -5,7 +5,7 @@ namespace {
 
 std::vector<std::size_t> least_crowded(std::span<const Values> points, std::size_t keep)
 {
-    std::vector<std::size_t> best = best_first(points);
+    std::vector<std::size_t> best = by_rank_and_crowding(points);
     best.resize(std::min(best.size(), keep));
     return best;
 }

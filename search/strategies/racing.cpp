@@ -40,7 +40,7 @@ std::vector<Request> Racing::entrants()
     entered_ = true;
     const std::uint64_t most = goal_.max_evaluations > 0 ? goal_.max_evaluations : most_entrants;
     while (awaited_.size() < most) {
-        const auto places = feasible_.take(most - awaited_.size(), {});
+        const auto places = feasible_.next_places(most - awaited_.size(), {});
         if (places.empty()) break;
         for (const std::size_t place : places) {
             awaited_.push_back({feasible_.index(place), 1});
@@ -56,7 +56,7 @@ void Racing::tell(std::span<const Answer> answers)
         if (swept_ < ranges_.size()) {
             const Sweep& sweep = expected(answer, ranges_[swept_]);
             for (const Bound& bound : sweep.feasible) feasible_.add(bound.index, usable(bound, goal_));
-            left_out_ += sweep.left_out;
+            unreturned_ += sweep.unreturned;
             if (++swept_ == ranges_.size()) feasible_.put_in_order();
         } else {
             race_.add(expected(answer, awaited_));
@@ -70,7 +70,7 @@ Outcome Racing::outcome() const
     outcome.method = SearchMethod::halving;
     outcome.confidence = goal_.confidence;
     outcome.complete = entered_ && awaited_.empty() && race_.over();
-    outcome.feasible = feasible_.size() + left_out_;
+    outcome.feasible = feasible_.size() + unreturned_;
     outcome.drawn = race_.size();
     outcome.on_front = race_.front().size();
     outcome.evaluated = race_.settled();

@@ -37,7 +37,7 @@ private:
     bool started_ = false;
     bool entered_ = false;
     BoundLayers feasible_;
-    std::uint64_t left_out_ = 0;  // feasible, with bounds that were not kept
+    std::uint64_t unreturned_ = 0;  // feasible, with bounds that were not kept
     Race race_;
     std::deque<PointRequest> awaited_;
 };

@@ -51,7 +51,7 @@ std::unique_ptr<Strategy> make_exact(const Space& space, const StudyGoal& goal)
     if (goal.alternatives) return std::make_unique<AlternativeSearch>(space, goal);
     ExactOptions options{.goal = goal, .ranges = ranges_of(goal, space.size())};
     // A part is not explored: an incumbent outside of it is no result of it.
-    if (goal.parts == 1 && static_cast<double>(space.size()) > most_swept_first &&
+    if (goal.space_parts == 1 && static_cast<double>(space.size()) > most_swept_first &&
         feasible_at_most(space) > most_swept_first) {
         options.explored = &space;
     }
@@ -89,7 +89,7 @@ ChosenStrategy choose(const Space& space, const StudyGoal& goal)
     const auto chosen = [&](const char* name, ChoiceReason reason) {
         return ChosenStrategy{name,
                               StrategyReason{.choice = reason,
-                                             .part = goal.parts > 1,
+                                             .of_space_part = goal.space_parts > 1,
                                              .tuples = space.size(),
                                              .objectives = goal.objectives},
                               nullptr};
@@ -97,7 +97,7 @@ ChosenStrategy choose(const Space& space, const StudyGoal& goal)
     if (goal.alternatives) {
         return chosen("exact", ChoiceReason::compares_alternatives);
     }
-    if (goal.parts <= 1 && !can_be_swept(space)) {
+    if (goal.space_parts <= 1 && !can_be_swept(space)) {
         const bool few = goal.objectives <= 2;  // as measured: results/search-quality.md
         return few ? chosen("nsga2", ChoiceReason::few_objectives)
                    : chosen("nsga3", ChoiceReason::many_objectives);

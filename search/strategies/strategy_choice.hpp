@@ -45,7 +45,7 @@ enum class ChoiceReason {
 };
 struct StrategyReason {
     ChoiceReason choice = ChoiceReason::all_bounded;
-    bool part = false;  // of a space, all of which is to be checked
+    bool of_space_part = false;  // of a space, all of which is to be checked
     std::uint64_t tuples = 0;
     std::size_t objectives = 0;
 

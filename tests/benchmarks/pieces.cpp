@@ -114,7 +114,7 @@ void table_lookup(benchmark::State& state)
         bits.at[l] = static_cast<std::uint32_t>(l) * 67108859U;
     }
     for (auto _ : state) {
-        look_up(job().problem().noise.p2p, bits, out);
+        lookup(job().problem().noise.p2p, bits, out);
         benchmark::DoNotOptimize(out);
         benchmark::ClobberMemory();
     }

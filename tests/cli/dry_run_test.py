@@ -19,7 +19,7 @@ class DryRun(CliTest):
         self.assertRegex(text, r"strategy exact: 648 combinations of values can all be checked")
         self.assertRegex(text, r"expected: [\d.e-]+ core-hours to [\d.e-]+ core-hours")
         memory = re.search(r"memory: (\d+) MB for each rank of 1 thread, and (\d+) MB more for rank 0, which keeps the lower bounds of 244 plans; "
-                           r"request for each node its ranks times (\d+) MB, or all alike: sbatch --mem-per-cpu=(\d+)M\n", text)
+                           r"request for each node its ranks times (\d+) MB, or the same for all: sbatch --mem-per-cpu=(\d+)M\n", text)
         self.assertIsNotNone(memory, text)
         rank, more, all_alike, of_thread = map(int, memory.groups())
         self.assertGreater(rank, 20)

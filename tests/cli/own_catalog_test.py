@@ -65,7 +65,7 @@ class OwnCatalog(CliTest):
 
     def test_files_that_are_not_there(self):
         self.scenario()
-        self.assertRegex(self.refusal("validate", "study.toml", "--catalog", "none.toml"), "--catalog none.toml: there is no file")
+        self.assertRegex(self.refusal("validate", "study.toml", "--catalog", "none.toml"), "--catalog none.toml: does not exist")
 
 
 if __name__ == "__main__":

@@ -25,7 +25,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
                 reader.add(std::string_view(text).substr(at, piece));
             }
             reader.finish();
-            for (const LoggedStep& step : reader.take()) {
+            for (const LoggedStep& step : reader.drain()) {
                 if (!(step.seconds > 0.0) || !std::isfinite(step.seconds) || step.steps < 1) {
                     std::abort();  // no such step
                 }

@@ -23,9 +23,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     try {
         TraceFiles files = read_trace_files({path});
         sort_by_start(files.trace);
-        leave_out_absurd(files.trace);
-        leave_out_absurd(files.gpu_runs, files.gpu_faults);
-        leave_out_absurd(files.collectives, files.collective_faults);
+        exclude_absurd(files.trace);
+        exclude_absurd(files.gpu_runs, files.gpu_faults);
+        exclude_absurd(files.collectives, files.collective_faults);
         constexpr std::size_t most_operations = 2000;  // time is for the readers
         if (!files.trace.ops.empty() && files.trace.ops.size() < most_operations &&
             problems(files.trace).empty()) {

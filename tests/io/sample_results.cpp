@@ -86,7 +86,7 @@ Results sample_results()
     study.strategy = "exact";
     study.seed = 18446744073709551615U;
     study.held = {1, 3};
-    study.parts = 4;
+    study.space_parts = 4;
     study.outcome_text = "proved complete";
     Outcome& outcome = study.outcome;
     outcome.proved = true;
@@ -142,13 +142,13 @@ Results sample_results()
                       .busy_s = 1.0,
                       .idle_s = 0.25,
                       .wall_s = 1.5,
-                      .part_s = {0.5, 0.25, 0.125, 0.125}},
+                      .activity_s = {0.5, 0.25, 0.125, 0.125}},
                      {.rank = 1,
                       .items = 2,
                       .busy_s = 0.75,
                       .idle_s = 0.5,
                       .wall_s = 1.375,
-                      .part_s = {0.25, 0.5, 0.0, 0.0}}};
+                      .activity_s = {0.25, 0.5, 0.0, 0.0}}};
     results.threads = 4;
     results.legs = {Leg{.started = "2025-01-02T00:00:00Z",
                         .job = "Slurm 41",

@@ -113,7 +113,7 @@ double class_seconds(const LayerCosts& costs, int layers, KernelClass kind)
         return sum;
     };
     double sum = 0.0;
-    for (const PartCost* part : {&costs.kinds.front(), &costs.embedding, &costs.head}) {
+    for (const LayerCost* part : {&costs.kinds.front(), &costs.embedding, &costs.head}) {
         sum += (part == &costs.kinds.front() ? layers : 1) * (of(part->forward) + of(part->backward));
     }
     return sum;

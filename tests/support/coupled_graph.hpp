@@ -108,7 +108,7 @@ inline ExecutionGraph brute_force_graph(const BruteForceJob& job, const NoiseTab
                        8,
                        job.widths.replicas()};
     const auto layers = static_cast<int>(job.passes[0].layers.size());
-    PartCost layer;
+    LayerCost layer;
     layer.forward = brute_force_cost(job.passes[0].layers[0]);
     layer.backward = brute_force_cost(job.passes[1].layers[0]);
     ChainDistributions chains(noise.residual, noise.node_probability, noise.operation);

@@ -56,7 +56,7 @@ inline void set_passes(const ParallelPlan& plan, const Setting& setting, const E
         const auto pipeline = static_cast<std::size_t>(plan.pp);
         const std::size_t part = k % pipeline * static_cast<std::size_t>(plan.chunks) + k / pipeline;
         for (const Pass pass : {Pass::forward, Pass::backward}) {
-            const auto of = [pass](const PartCost& cost) -> const PassCost& {
+            const auto of = [pass](const LayerCost& cost) -> const PassCost& {
                 return pass == Pass::forward ? cost.forward : cost.backward;
             };
             const std::size_t i = 2 * part + static_cast<std::size_t>(pass);

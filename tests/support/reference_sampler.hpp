@@ -95,10 +95,11 @@ private:
     {
         const MicrobatchPowers& powers = noise_.microbatch_powers;
         const ScheduleShape& shape = graph_.program->shape;
-        return powers.tables.empty() ? noise_.microbatch
-                                     : powers.tables[powers.index(is_forward(task.pass),
-                                                                  part_of_network(shape, {stage, task.chunk}),
-                                                                  shape.stages * shape.chunks)];
+        return powers.tables.empty()
+                   ? noise_.microbatch
+                   : powers.tables[powers.index(is_forward(task.pass),
+                                                network_chunk_of(shape, {stage, task.chunk}),
+                                                shape.stages * shape.chunks)];
     }
 
     double compute_factor(int stage, const Task& task) const

@@ -317,10 +317,10 @@ ImportedFields deci_lm(ModelConfig& config)
         LayerDescription kind;
         const ModelConfig mixer = layer.object("attention");
         const ModelConfig mlp = layer.object("ffn");
-        for (const ModelConfig* part : {&mixer, &mlp}) {
-            if (part->has("replace_with_linear") && part->flag("replace_with_linear")) {
-                part->fail("replace_with_linear", "is true, for which there is no block",
-                           "describe the network by its layers");
+        for (const ModelConfig* block : {&mixer, &mlp}) {
+            if (block->has("replace_with_linear") && block->flag("replace_with_linear")) {
+                block->fail("replace_with_linear", "is true, for which there is no block",
+                            "describe the network by its layers");
             }
         }
         if (!mixer.has("no_op") || !mixer.flag("no_op")) {

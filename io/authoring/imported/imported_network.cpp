@@ -63,7 +63,7 @@ json parsed(const std::string& text, const std::string& path)
 
 /// Objects of a composite that hold its decoder's fields (transformers, the configuration classes of composites; thinker_config holds
 /// a text_config in turn).
-constexpr auto decoder_parts =
+constexpr auto decoder_keys =
     std::to_array<std::string_view>({"text_config", "llm_config", "language_config", "thinker_config",
                                      "language_model_config", "decoder_config", "lm_config"});
 
@@ -88,32 +88,32 @@ std::string model_type(const json& file)
 struct Decoder {
     json fields;
     std::vector<json> levels;
-    std::string part;  // "thinker_config.text_config"; empty: the whole file
+    std::string key_path;  // "thinker_config.text_config"; empty: the whole file
 };
 
 /// Composites may state at their top whether their embeddings are tied (transformers, configuration_utils.py: the setting of the outer
 /// configuration holds for the model), and the vocabulary.
 Decoder decoder_of(const json& file)
 {
-    Decoder result{.fields = file, .levels = {file}, .part = ""};
+    Decoder result{.fields = file, .levels = {file}, .key_path = ""};
     constexpr std::size_t most = 3;  // levels
     while (result.levels.size() < most) {
         const json& outer = result.levels.back();
-        const auto* const part =
-            std::find_if(decoder_parts.begin(), decoder_parts.end(), [&outer](std::string_view name) {
+        const auto* const inner_key =
+            std::find_if(decoder_keys.begin(), decoder_keys.end(), [&outer](std::string_view name) {
                 const auto found = outer.find(name);
                 return found != outer.end() && found->is_object() && !found->empty();
             });
-        if (part == decoder_parts.end()) {
+        if (inner_key == decoder_keys.end()) {
             break;
         }
-        json inner = outer[std::string(*part)];
+        json inner = outer[std::string(*inner_key)];
         for (const char* key : {"tie_word_embeddings", "vocab_size"}) {
             if (!inner.contains(key) && outer.contains(key)) {
                 inner[key] = outer[key];
             }
         }
-        result.part += (result.part.empty() ? "" : ".") + std::string(*part);
+        result.key_path += (result.key_path.empty() ? "" : ".") + std::string(*key_path);
         result.fields = inner;
         result.levels.push_back(std::move(inner));
     }
@@ -138,7 +138,8 @@ const ModelClass* class_of(const Decoder& decoder, const FieldNames& names)
         }
     }
     const auto undescribed = [](const json& level) {
-        return !undescribed_part(named_class(level)).empty() || !undescribed_part(model_type(level)).empty();
+        return !undescribed_component(named_class(level)).empty() ||
+               !undescribed_component(model_type(level)).empty();
     };
     if (std::any_of(decoder.levels.begin(), decoder.levels.end(), undescribed)) {
         return nullptr;
@@ -290,17 +291,17 @@ std::string nearest_class(const json& fields, const std::string& path, const std
             near.empty() ? "; add \"architectures\": [\"LlamaForCausalLM\"] with the class of the model"
                          : near));
     }
-    std::string_view part = undescribed_part(called);
+    std::string_view component = undescribed_component(called);
     for (const json& level : decoder.levels) {
-        part = part.empty() ? undescribed_part(model_type(level)) : part;
+        component = component.empty() ? undescribed_component(model_type(level)) : component;
     }
     throw InputError(
         fmt::format("{}: {} {} cannot be imported{}; or describe the network by its layers "
                     "(docs/networks.md, \"A network that cannot be "
                     "imported\"), or capture it from its PyTorch code (docs/captured-networks.md)",
                     path, name.empty() ? "model_type" : "architecture", called,
-                    part.empty() ? nearest_class(decoder.fields, path, called)
-                                 : fmt::format(": no block describes its {}; leave it out", part)));
+                    component.empty() ? nearest_class(decoder.fields, path, called)
+                                      : fmt::format(": no block describes its {}; leave it out", component)));
 }
 
 /// Whether an object of that name describes a tower: any configuration beside the decoder, or one that says what it reads.
@@ -309,8 +310,8 @@ bool names_tower(std::string_view key, bool beside_decoder)
     constexpr auto beginnings =
         std::to_array<std::string_view>({"audio", "image", "speech", "talker", "video", "vision", "visual"});
     const bool reads = std::any_of(beginnings.begin(), beginnings.end(),
-                                   [key](std::string_view part) { return key.starts_with(part); });
-    const bool decoder = std::find(decoder_parts.begin(), decoder_parts.end(), key) != decoder_parts.end();
+                                   [key](std::string_view prefix) { return key.starts_with(prefix); });
+    const bool decoder = std::find(decoder_keys.begin(), decoder_keys.end(), key) != decoder_keys.end();
     return key.ends_with("_config") && !decoder && key != "quantization_config" && (reads || beside_decoder);
 }
 
@@ -327,9 +328,9 @@ void note_towers(const Decoder& decoder, ModelConfig& config)
             }
         }
     }
-    if (!decoder.part.empty() || !towers.empty()) {
+    if (!decoder.key_path.empty() || !towers.empty()) {
         config.assume(fmt::format("only the decoder{} is described, without towers for images and sound{}",
-                                  decoder.part.empty() ? "" : " of " + decoder.part,
+                                  decoder.key_path.empty() ? "" : " of " + decoder.key_path,
                                   towers.empty() ? "" : " (" + listed(towers) + ")"));
     }
 }
@@ -387,7 +388,7 @@ ImportedNetwork imported_network(const std::string& text, const std::string& pat
     const bool modules = !network.workload.prediction.empty();
     const std::string warning = weights_warning(
         path, decoder.levels.front(), parameters_of(network_of(network.workload)),
-        decoder.part.empty() && !modules
+        decoder.key_path.empty() && !modules
             ? "Compare the fields that the scenario names as omitted with the model card"
             : "Towers and modules of multi-token prediction, which are omitted, count among the former");
     if (!warning.empty()) {

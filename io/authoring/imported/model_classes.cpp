@@ -121,7 +121,7 @@ constexpr auto equal_classes = std::to_array<ModelClass>({
 
 struct UndescribedClass {
     std::string_view stem;  // of its names and types
-    std::string_view part;
+    std::string_view component;
 };
 constexpr auto undescribed_classes = std::to_array<UndescribedClass>({
     {"deepseekv4", "attention to compressed keys and hyper-connections"},
@@ -197,12 +197,12 @@ const ModelClass* class_of_type(std::string_view type)
     return found == all.end() || stem.empty() ? nullptr : &*found;
 }
 
-std::string_view undescribed_part(std::string_view name)
+std::string_view undescribed_component(std::string_view name)
 {
     const std::string stem = stem_of(name);
     const auto* const found = std::find_if(undescribed_classes.begin(), undescribed_classes.end(),
                                            [&stem](const UndescribedClass& of) { return of.stem == stem; });
-    return found == undescribed_classes.end() ? std::string_view() : found->part;
+    return found == undescribed_classes.end() ? std::string_view() : found->component;
 }
 
 ImportedFields read_as(std::string_view as, ModelConfig& config)

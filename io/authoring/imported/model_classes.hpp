@@ -16,7 +16,7 @@ struct ModelClass {
     std::string_view as;  // class whose fields and layers it has
     // names of that class's fields in its files: "hidden_size=d_model num_local_experts=ffn.experts"
     std::string_view fields = {};
-    std::string_view note = {};  // what is left out or assumed
+    std::string_view note = {};  // what is omitted or assumed
 };
 
 /// All of them, in alphabetical order.
@@ -28,7 +28,7 @@ const ModelClass* class_named(std::string_view name);
 const ModelClass* class_of_type(std::string_view type);
 
 /// What a class has that no block describes; empty: nothing that is known here.
-std::string_view undescribed_part(std::string_view name);
+std::string_view undescribed_component(std::string_view name);
 
 /// Reads the fields as those of the class `as`.
 ImportedFields read_as(std::string_view as, ModelConfig& config);

@@ -87,8 +87,8 @@ constexpr auto silent_ends = std::to_array<std::string_view>(
 bool silent(std::string_view key)
 {
     const auto is = [key](std::string_view name) { return key == name; };
-    const auto begins = [key](std::string_view part) { return key.starts_with(part); };
-    const auto ends = [key](std::string_view part) { return key.ends_with(part); };
+    const auto begins = [key](std::string_view prefix) { return key.starts_with(prefix); };
+    const auto ends = [key](std::string_view suffix) { return key.ends_with(suffix); };
     return std::any_of(silent_names.begin(), silent_names.end(), is) ||
            std::any_of(silent_beginnings.begin(), silent_beginnings.end(), begins) ||
            std::any_of(silent_ends.begin(), silent_ends.end(), ends);

@@ -55,7 +55,7 @@ public:
     std::vector<std::string> omitted() const;
     int fields_read() const;
 
-    /// Records what was assumed beside the fields, or left out.
+    /// Records what was assumed beside the fields, or omitted.
     void assume(const std::string& what);
     [[noreturn]] void fail(std::string_view key, const std::string& problem, const std::string& remedy) const;
 

@@ -1,6 +1,6 @@
 #include "io/authoring/jobs/imported_job.hpp"
 
-#include "io/authoring/jobs/job_parts.hpp"
+#include "io/authoring/jobs/job_readers.hpp"
 #include "io/authoring/jobs/python_settings.hpp"
 #include "io/base/input_error.hpp"
 #include "io/toml/nearest.hpp"
@@ -174,7 +174,7 @@ void read_script(const JobFile& file, FoundFiles& job)
     }
 }
 
-/// The settings of a configuration, with names that tell what it configures.
+/// The settings of a configuration, with names that show what it configures.
 JobSettingList named_document(const JobFile& file)
 {
     JobSettingList settings = document_settings(file.text, file.path);

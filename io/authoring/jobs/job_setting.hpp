@@ -23,7 +23,7 @@ using JobSettingList = std::vector<JobSetting>;
 /// The settings of a YAML or JSON file, by their paths: "fsdp_config.fsdp_version", "data_stages.0.sequence_length". A list of plain values
 /// is one setting. Throws InputError for text that is neither.
 JobSettingList document_settings(const std::string& text, const std::string& path);
-/// The same of a TOML file.
+/// The same for a TOML file.
 JobSettingList toml_settings(const std::string& text, const std::string& path);
 
 /// Replaces ${section.name}, ${.name}, ${oc.env:NAME,default} and ${NAME:default} by what they stand for; what has no value is missing.

@@ -51,7 +51,7 @@ public:
     double number(std::string_view row);
     /// The same where the trainer's default follows from other settings.
     int count(std::string_view row, int usual, const std::string& why);
-    /// The same of what a job must state: throws InputError where it does not.
+    /// The same for what a job must state: throws InputError where it does not.
     int required(std::string_view row);
     [[noreturn]] void fail(std::string_view row, const std::string& reason, const std::string& remedy) const;
 

@@ -1,5 +1,5 @@
 #include "io/authoring/imported/architectures.hpp"
-#include "io/authoring/jobs/job_parts.hpp"
+#include "io/authoring/jobs/job_readers.hpp"
 #include "io/base/input_error.hpp"
 
 #include <fmt/format.h>
@@ -101,15 +101,15 @@ int degree(JobSettings& s, const std::string& name, bool between)
     return std::max(1, inside) * std::max(1, outside);
 }
 
-void take_meshes(JobSettings& s, ImportedJob& job)
+void read_meshes(JobSettings& s, ImportedJob& job)
 {
     ParallelPlan& plan = job.plan;
     plan.tp = degree(s, "tensor", true) * degree(s, "tensor_sequence", false);
     plan.cp = degree(s, "context", true);
     plan.pp = degree(s, "pipeline", true);
     plan.ep = degree(s, "expert", true);
-    plan.etp = plan.ep > 1 || job.network.workload.mixture() ? plan.tp : 1;
-    take_replicas(job);
+    plan.etp = plan.ep > 1 || job.network.workload.is_moe() ? plan.tp : 1;
+    derive_replicas(job);
     const int slices = std::max(1, s.count("dcn_data_parallelism"));
     const int copies = slices * std::max(1, s.count("ici_data_parallelism"));
     const int fsdp = s.count("ici_fsdp_parallelism");
@@ -128,7 +128,7 @@ void take_meshes(JobSettings& s, ImportedJob& job)
     }
 }
 
-void take_remat(JobSettings& s, ParallelPlan& plan)
+void read_remat(JobSettings& s, ParallelPlan& plan)
 {
     const std::string policy = s.text("remat_policy");
     plan.recompute = policy == "full"                          ? Recompute::full
@@ -161,20 +161,20 @@ ImportedJob maxtext_job(const JobSources& sources, JobSettingList settings)
     } else {
         machine.accelerators.push_back({chip_of(topology), "compile_topology"});
     }
-    take_machine(sources, machine, job, s);
+    read_machine(sources, machine, job, s);
     job.node_gpus = sources.request.node_gpus;
     Workload& w = job.network.workload;
     const std::string model = s.text("model_name");
     if (model != "default" || !sources.request.workload.empty()) {
-        take_model(sources, model, job, s);
+        read_model(sources, model, job, s);
     } else {
         describe_maxtext_network(s, w);
         w.name = sources.request.name;
         job.network.architecture = "MaxText";
         job.network.origin = "settings";
     }
-    take_meshes(s, job);
-    take_remat(s, job.plan);
+    read_meshes(s, job);
+    read_remat(s, job.plan);
     const std::string quantization = s.text("quantization");
     w.precision = quantization.find("fp8") != std::string::npos ? Precision::fp8 : Precision::bf16;
     if (!quantization.empty() && w.precision == Precision::bf16) {
@@ -226,9 +226,9 @@ void describe_nanotron_network(JobSettings& s, Workload& w)
         s.given(field("num_key_value_heads")) ? s.count(field("num_key_value_heads")) : attention.heads;
     attention.kv_heads = keys < attention.heads ? keys : 0;
     const MlpBlock mlp{s.count(field("intermediate_size")), Activation::swiglu, false};
-    const bool mixture = s.given(field("moe_config.num_experts"));
+    const bool moe = s.given(field("moe_config.num_experts"));
     ExpertsBlock experts;
-    if (mixture) {
+    if (moe) {
         experts.count = s.count(field("moe_config.num_experts"));
         experts.active = s.count(field("moe_config.top_k"));
         experts.inner = s.count(field("moe_config.moe_intermediate_size"));
@@ -237,14 +237,14 @@ void describe_nanotron_network(JobSettings& s, Workload& w)
         experts.shared_gate = shares;
     }
     const std::vector<std::string> listed =
-        mixture ? s.texts(field("moe_config.layers")) : std::vector<std::string>{};
+        moe ? s.texts(field("moe_config.layers")) : std::vector<std::string>{};
     const bool all = listed.size() == 1 && listed.front() == "-1";
     add_layers(
         w, s.count(field("num_hidden_layers")), [&attention](int) { return attention; },
         [&](int layer) {
             const bool own =
                 all || std::find(listed.begin(), listed.end(), std::to_string(layer)) != listed.end();
-            return mixture && own ? BlockDescription{experts} : BlockDescription{mlp};
+            return moe && own ? BlockDescription{experts} : BlockDescription{mlp};
         });
 }
 
@@ -265,16 +265,16 @@ ImportedJob nanotron_job(const JobSources& sources, JobSettingList settings)
     plan.cp = s.count("parallelism.context_parallel_size");
     JobMachine machine;
     machine.gpus = s.required("parallelism.dp") * plan.tp * plan.pp * plan.cp;
-    take_machine(sources, machine, job, s);
+    read_machine(sources, machine, job, s);
     job.node_gpus = sources.request.node_gpus;
-    take_replicas(job);
+    derive_replicas(job);
     Workload& w = job.network.workload;
     describe_nanotron_network(s, w);
     w.name = sources.request.name;
     job.network.architecture = "nanotron";
     job.network.origin = "settings";
-    plan.ep = w.mixture() ? s.count("parallelism.expert_parallel_size") : 1;
-    plan.etp = w.mixture() ? plan.tp : 1;
+    plan.ep = w.is_moe() ? s.count("parallelism.expert_parallel_size") : 1;
+    plan.etp = w.is_moe() ? plan.tp : 1;
     const bool shares = s.text("parallelism.tp_mode") == "REDUCE_SCATTER";
     plan.sequence_parallel = shares || plan.tp == 1 ? SequenceParallel::on : SequenceParallel::off;
     const bool overlaps = s.flag("parallelism.tp_linear_async_communication") && shares && plan.tp > 1;

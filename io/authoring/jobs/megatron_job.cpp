@@ -1,5 +1,5 @@
-#include "io/authoring/jobs/job_parts.hpp"
-#include "io/authoring/jobs/megatron_parts.hpp"
+#include "io/authoring/jobs/job_readers.hpp"
+#include "io/authoring/jobs/megatron_readers.hpp"
 #include "io/base/input_error.hpp"
 #include "io/scenario/layout_text.hpp"
 #include "io/scenario/sections/catalog.hpp"
@@ -39,18 +39,18 @@ std::string layout_of(const std::vector<int>& layers, int predictions)
 }
 
 /// The layers of each of `parts` chunks where only one of embedding and head counts as a layer.
-std::vector<int> with_one_end(JobSettings& s, int layers, int parts, bool embedding)
+std::vector<int> with_one_end(JobSettings& s, int layers, int chunk_count, bool embedding)
 {
-    if ((layers + 1) % parts != 0) {
-        s.fail("num-layers", fmt::format("with one end does not divide among {} chunks", parts),
+    if ((layers + 1) % chunk_count != 0) {
+        s.fail("num-layers", fmt::format("with one end does not divide among {} chunks", chunk_count),
                "correct the pipeline");
     }
-    std::vector<int> each(static_cast<std::size_t>(parts), (layers + 1) / parts);
+    std::vector<int> each(static_cast<std::size_t>(chunk_count), (layers + 1) / chunk_count);
     --(embedding ? each.front() : each.back());
     return each;
 }
 
-void take_degrees(JobSettings& s, bool mixture, ImportedJob& job)
+void read_degrees(JobSettings& s, bool moe, ImportedJob& job)
 {
     ParallelPlan& plan = job.plan;
     plan.tp = s.count("tensor-model-parallel-size");
@@ -64,7 +64,7 @@ void take_degrees(JobSettings& s, bool mixture, ImportedJob& job)
             plan.ulysses = heads;
         }
     }
-    if (mixture) {
+    if (moe) {
         plan.ep = s.count("expert-model-parallel-size");
         plan.etp = s.count("expert-tensor-parallel-size", plan.tp, "tensor-model-parallel-size");
     }
@@ -72,10 +72,10 @@ void take_degrees(JobSettings& s, bool mixture, ImportedJob& job)
         throw InputError(
             "a degree of parallelism is not positive; correct it, or override it with --set NAME=VALUE");
     }
-    take_replicas(job);
+    derive_replicas(job);
 }
 
-void take_context_exchange(JobSettings& s, ParallelPlan& plan)
+void read_context_exchange(JobSettings& s, ParallelPlan& plan)
 {
     if (plan.cp == 1 || is(s, "Megatron-DeepSpeed")) {
         return;
@@ -93,7 +93,7 @@ void take_context_exchange(JobSettings& s, ParallelPlan& plan)
 
 /// deepspeed/runtime/pipe/module.py, partition_method: stages have numbers of layers as equal as can be; with the embedding among those
 /// counted, both ends count as a layer.
-void take_partition(JobSettings& s, int layers, ImportedJob& job)
+void read_partition(JobSettings& s, int layers, ImportedJob& job)
 {
     ParallelPlan& plan = job.plan;
     const bool ends = s.given("pp-partition-method") &&
@@ -114,7 +114,7 @@ void take_partition(JobSettings& s, int layers, ImportedJob& job)
     s.assume(fmt::format("{} layers on {} stages: {}", layers, plan.pp, job.layout));
 }
 
-void take_pipeline(JobSettings& s, ImportedJob& job)
+void read_pipeline(JobSettings& s, ImportedJob& job)
 {
     ParallelPlan& plan = job.plan;
     const Workload& w = job.network.workload;
@@ -128,12 +128,12 @@ void take_pipeline(JobSettings& s, ImportedJob& job)
         if (const auto* wrong = std::get_if<std::string>(&chunks)) {
             s.fail("pipeline-model-parallel-layout", fmt::format("is no layout: {}", *wrong), "correct it");
         }
-        const int parts = static_cast<int>(std::get<std::vector<Chunk>>(chunks).size());
-        if (parts % plan.pp != 0) {
+        const int chunk_count = static_cast<int>(std::get<std::vector<Chunk>>(chunks).size());
+        if (chunk_count % plan.pp != 0) {
             s.fail("pipeline-model-parallel-layout",
-                   fmt::format("has {} chunks for {} stages", parts, plan.pp), "correct it");
+                   fmt::format("has {} chunks for {} stages", chunk_count, plan.pp), "correct it");
         }
-        plan.chunks = parts / plan.pp;
+        plan.chunks = chunk_count / plan.pp;
         plan.split = LayerSplit::given;
     } else if (s.given("num-layers-per-virtual-pipeline-stage")) {
         const int each = s.count("num-layers-per-virtual-pipeline-stage");
@@ -180,7 +180,7 @@ void take_pipeline(JobSettings& s, ImportedJob& job)
         plan.split = LayerSplit::given;
     }
     if (is(s, "Megatron-DeepSpeed") && plan.split == LayerSplit::layers) {
-        take_partition(s, layers, job);
+        read_partition(s, layers, job);
     }
     const bool splits = is(s, "Megatron-DeepSpeed") && s.flag("enable-zbh1-pipeline");
     plan.schedule = splits ? Schedule::zb_h1 : plan.chunks > 1 ? usual_schedule_of_chunks : usual_schedule;
@@ -191,7 +191,7 @@ void take_pipeline(JobSettings& s, ImportedJob& job)
 }
 
 /// The configuration of DeepSpeed that the arguments name; it wins over them.
-void take_deepspeed(const JobSources& sources, JobSettings& s, ParallelPlan& plan)
+void read_deepspeed(const JobSources& sources, JobSettings& s, ParallelPlan& plan)
 {
     int stage = s.count("zero-stage");
     bool overlaps = false;
@@ -222,7 +222,7 @@ void take_deepspeed(const JobSources& sources, JobSettings& s, ParallelPlan& pla
                                                               : Offload::none;
 }
 
-void take_data_parallelism(JobSettings& s, ParallelPlan& plan)
+void read_data_parallelism(JobSettings& s, ParallelPlan& plan)
 {
     const bool gradients = s.flag("overlap-grad-reduce");
     const bool parameters = s.flag("overlap-param-gather");
@@ -259,7 +259,7 @@ void take_data_parallelism(JobSettings& s, ParallelPlan& plan)
     plan.offload = host ? Offload::optimizer : layers || fine ? Offload::activations : Offload::none;
 }
 
-void take_modules(JobSettings& s, const char* row, std::span<const Module> choices, ModuleSet& modules)
+void read_modules(JobSettings& s, const char* row, std::span<const Module> choices, ModuleSet& modules)
 {
     for (const std::string& name : s.texts(row)) {
         if (const auto module = parse_modules(name, choices)) {
@@ -270,7 +270,7 @@ void take_modules(JobSettings& s, const char* row, std::span<const Module> choic
     }
 }
 
-void take_recompute(JobSettings& s, ImportedJob& job)
+void read_recompute(JobSettings& s, ImportedJob& job)
 {
     ParallelPlan& plan = job.plan;
     const bool all = is(s, "Megatron-DeepSpeed") && s.flag("checkpoint-activations");
@@ -280,7 +280,7 @@ void take_recompute(JobSettings& s, ImportedJob& job)
                      : granularity == "selective" || s.flag("recompute-activations") ? Recompute::selective
                                                                                      : Recompute::none;
     if (plan.recompute == Recompute::selective && !is(s, "NeMo 1")) {
-        take_modules(s, "recompute-modules", recomputable_modules, plan.recompute_modules);
+        read_modules(s, "recompute-modules", recomputable_modules, plan.recompute_modules);
     } else if (plan.recompute == Recompute::selective) {
         plan.recompute_modules = ModuleSet{Module::core_attn};
     } else if (plan.recompute == Recompute::full && s.text("recompute-method") == "block") {
@@ -291,7 +291,7 @@ void take_recompute(JobSettings& s, ImportedJob& job)
     }
 }
 
-void take_experts(JobSettings& s, ParallelPlan& plan)
+void read_experts(JobSettings& s, ParallelPlan& plan)
 {
     const std::string type = s.text("moe-token-dispatcher-type");
     const bool deepep = s.flag("moe-enable-deepep");
@@ -313,7 +313,7 @@ void take_experts(JobSettings& s, ParallelPlan& plan)
     }
 }
 
-void take_graphs(JobSettings& s, const Workload& w, ParallelPlan& plan)
+void read_graphs(JobSettings& s, const Workload& w, ParallelPlan& plan)
 {
     const std::string impl = s.text("cuda-graph-impl");
     const bool old = s.flag("enable-cuda-graph") || s.flag("external-cuda-graph");
@@ -322,14 +322,14 @@ void take_graphs(JobSettings& s, const Workload& w, ParallelPlan& plan)
     }
     const char* row = s.given("cuda-graph-modules") ? "cuda-graph-modules" : "cuda-graph-scope";
     if (s.given(row)) {
-        take_modules(s, row, graph_modules, plan.cuda_graphs);
+        read_modules(s, row, graph_modules, plan.cuda_graphs);
     } else {
-        plan.cuda_graphs = w.mixture() ? ModuleSet{Module::attn, Module::moe_router, Module::moe_preprocess}
-                                       : ModuleSet{Module::attn, Module::mlp};
+        plan.cuda_graphs = w.is_moe() ? ModuleSet{Module::attn, Module::moe_router, Module::moe_preprocess}
+                                      : ModuleSet{Module::attn, Module::mlp};
     }
 }
 
-void take_batch(JobSettings& s, ImportedJob& job)
+void read_batch(JobSettings& s, ImportedJob& job)
 {
     job.plan.microbatch = s.required("micro-batch-size");
     job.global_batch =
@@ -354,7 +354,7 @@ void take_batch(JobSettings& s, ImportedJob& job)
 }
 
 /// Training part of a reinforcement-learning job: updates on samples of roll-outs.
-void take_rollouts(JobSettings& s, ImportedJob& job)
+void read_rollouts(JobSettings& s, ImportedJob& job)
 {
     const int samples = s.required("rollout-batch-size") * s.count("n-samples-per-prompt");
     job.plan.microbatch = s.given("micro-batch-size") ? s.count("micro-batch-size") : 1;
@@ -378,10 +378,10 @@ void take_rollouts(JobSettings& s, ImportedJob& job)
 }
 
 /// "llama3_8b_pretrain_config" names llama3-8b.
-void take_recipe(const JobSources& sources, JobSettings& s, ImportedJob& job)
+void read_recipe(const JobSources& sources, JobSettings& s, ImportedJob& job)
 {
     if (!s.given("recipe")) {
-        take_model(sources, "", job, s);
+        read_model(sources, "", job, s);
         return;
     }
     std::string name = s.text("recipe");
@@ -389,7 +389,7 @@ void take_recipe(const JobSources& sources, JobSettings& s, ImportedJob& job)
         const std::size_t at = name.find(ending);
         name = at == std::string::npos ? name : name.substr(0, at);
     }
-    take_model(sources, name, job, s);
+    read_model(sources, name, job, s);
     s.assume(
         fmt::format("recipe {} is Python, which is not run: what no override names has the value of Bridge's "
                     "base recipe (see the defaults)",
@@ -399,17 +399,17 @@ void take_recipe(const JobSources& sources, JobSettings& s, ImportedJob& job)
 JobMachine machine_of(const JobSources& sources, JobSettings& s)
 {
     JobMachine machine = sources.command ? job_machine(*sources.command, sources.directives) : JobMachine{};
-    const auto take = [&](const char* nodes, const char* gpus) {
+    const auto read_counts = [&](const char* nodes, const char* gpus) {
         machine.nodes = s.count(nodes);
         machine.node_gpus = s.count(gpus);
         machine.gpus = machine.nodes * machine.node_gpus;
     };
     if (is(s, "slime")) {
-        take("actor-num-nodes", "actor-num-gpus-per-node");
+        read_counts("actor-num-nodes", "actor-num-gpus-per-node");
     } else if (is(s, "NeMo 1")) {
-        take("trainer.num_nodes", "trainer.devices");
+        read_counts("trainer.num_nodes", "trainer.devices");
     } else if (is(s, "Megatron-Bridge") && s.given("nodes") && s.given("gpus-per-node")) {
-        take("nodes", "gpus-per-node");
+        read_counts("nodes", "gpus-per-node");
     }
     return machine;
 }
@@ -438,20 +438,20 @@ ImportedJob megatron_job(const JobSources& sources, const TrainerSettings& table
     JobSettings s(table, settings, true);
     ImportedJob job;
     job.format = std::string(table.program);
-    take_megatron_precision(s, job.network.workload);
+    read_megatron_precision(s, job.network.workload);
     const Workload types = job.network.workload;
     const bool newest = types.precision == Precision::mxfp8 || types.precision == Precision::nvfp4;
     job.accelerator = newest ? "b200-sxm" : "";  // unless a file names another
     job.software = software_for(s);
     s.assume(fmt::format("software {}: its release is not in the files", job.software));
-    take_machine(sources, machine_of(sources, s), job, s);
+    read_machine(sources, machine_of(sources, s), job, s);
     const bool described =
         s.given("num-layers") && s.given("hidden-size") && sources.request.workload.empty();
     if (!described) {
-        take_recipe(sources, s, job);
+        read_recipe(sources, s, job);
     }
-    take_degrees(
-        s, described ? s.given("num-experts") && s.count("num-experts") > 1 : job.network.workload.mixture(),
+    read_degrees(
+        s, described ? s.given("num-experts") && s.count("num-experts") > 1 : job.network.workload.is_moe(),
         job);
     Workload& w = job.network.workload;
     if (described) {
@@ -462,24 +462,24 @@ ImportedJob megatron_job(const JobSources& sources, const TrainerSettings& table
     }
     w.precision = types.precision;
     w.wide = types.wide;
-    take_megatron_optimizer(s, w);
-    take_context_exchange(s, job.plan);
+    read_megatron_optimizer(s, w);
+    read_context_exchange(s, job.plan);
     const bool sequence = s.flag("sequence-parallel");
     job.plan.sequence_parallel = sequence || job.plan.tp == 1 ? SequenceParallel::on : SequenceParallel::off;
-    take_pipeline(s, job);
+    read_pipeline(s, job);
     if (is(s, "Megatron-DeepSpeed")) {
-        take_deepspeed(sources, s, job.plan);
+        read_deepspeed(sources, s, job.plan);
     } else {
-        take_data_parallelism(s, job.plan);
+        read_data_parallelism(s, job.plan);
     }
     const bool overlaps = s.flag("tp-comm-overlap") && job.plan.tp > 1;
     job.plan.tp_overlap = overlaps ? TensorParallelOverlap::on : TensorParallelOverlap::off;
     job.plan.order = s.flag("use-tp-pp-dp-mapping") ? PlacementOrder::tp_pp_dp : PlacementOrder::tp_dp_pp;
-    take_recompute(s, job);
-    if (w.mixture()) {
-        take_experts(s, job.plan);
+    read_recompute(s, job);
+    if (w.is_moe()) {
+        read_experts(s, job.plan);
     }
-    take_graphs(s, w, job.plan);
+    read_graphs(s, w, job.plan);
     if (s.flag("cross-entropy-loss-fusion")) {
         w.loss = LossKernel::fused;
     }
@@ -492,9 +492,9 @@ ImportedJob megatron_job(const JobSources& sources, const TrainerSettings& table
             "adapters beside fused projections (qkv, fc1); the scenario has them beside each projection");
     }
     if (is(s, "slime")) {
-        take_rollouts(s, job);
+        read_rollouts(s, job);
     } else {
-        take_batch(s, job);
+        read_batch(s, job);
     }
     job.report = s.report();
     return job;

@@ -1,4 +1,4 @@
-#include "io/authoring/jobs/megatron_parts.hpp"
+#include "io/authoring/jobs/megatron_readers.hpp"
 
 #include "io/authoring/imported/architectures.hpp"
 #include "io/base/input_error.hpp"
@@ -16,7 +16,7 @@ namespace {
 
 constexpr int most_layers = 10'000;
 
-/// A list in Python of 0 and 1: "([0]*1+[1]*23)*2". `text`: what is left of it.
+/// A list in Python of 0 and 1: "([0]*1+[1]*23)*2". `text`: the remainder of it.
 std::optional<std::vector<bool>> list_of(std::string_view& text, int depth);
 
 int leading_number(std::string_view& text)
@@ -286,10 +286,10 @@ void describe_megatron_network(JobSettings& s, int tp, Workload& w)
     w.dropout = s.number("attention-dropout") > 0.0 || hidden_dropout;
     const BlockDescription mixer = attention(s, w, positions);
     const MlpBlock mlp{feed_forward, activation, !s.flag("disable-bias-linear")};
-    const bool mixture = s.given("num-experts") && s.count("num-experts") > 0;
+    const bool moe = s.given("num-experts") && s.count("num-experts") > 0;
     const std::vector<bool> has_experts =
-        mixture ? layers_with_experts(s, layers) : std::vector<bool>(static_cast<std::size_t>(layers), false);
-    const BlockDescription routed = mixture ? experts(s, activation, feed_forward) : BlockDescription{mlp};
+        moe ? layers_with_experts(s, layers) : std::vector<bool>(static_cast<std::size_t>(layers), false);
+    const BlockDescription routed = moe ? experts(s, activation, feed_forward) : BlockDescription{mlp};
     add_layers(
         w, layers, [&mixer](int) { return mixer; },
         [&](int layer) {
@@ -301,7 +301,7 @@ void describe_megatron_network(JobSettings& s, int tp, Workload& w)
     }
 }
 
-void take_megatron_precision(JobSettings& s, Workload& w)
+void read_megatron_precision(JobSettings& s, Workload& w)
 {
     const bool half = s.flag("fp16");
     if (s.table().program == "Megatron-Bridge") {
@@ -343,7 +343,7 @@ void take_megatron_precision(JobSettings& s, Workload& w)
     }
 }
 
-void take_megatron_optimizer(JobSettings& s, Workload& w)
+void read_megatron_optimizer(JobSettings& s, Workload& w)
 {
     OptimizerSettings& o = w.optimizer;
     const std::string kind = s.text("optimizer");

@@ -1,4 +1,4 @@
-#include "io/authoring/jobs/job_parts.hpp"
+#include "io/authoring/jobs/job_readers.hpp"
 #include "io/base/input_error.hpp"
 #include "io/scenario/layout_text.hpp"
 #include "io/scenario/sections/catalog.hpp"
@@ -22,14 +22,14 @@ namespace {
 constexpr std::array<std::pair<std::string_view, std::string_view>, 2> flavors{
     {{"deepseek_v3_16b", "deepseek-v2-lite"}, {"deepseek_v3_671b", "deepseek-v3"}}};
 
-void take_flavor(const JobSources& sources, JobSettings& s, ImportedJob& job)
+void read_flavor(const JobSources& sources, JobSettings& s, ImportedJob& job)
 {
     std::string name = s.given("recipe_function") ? s.text("recipe_function")
                                                   : s.text("model.name") + "_" + s.text("model.flavor");
     for (const auto& [flavor, network] : flavors) {
         name = same_name(name, flavor) ? std::string(network) : name;
     }
-    take_model(sources, name, job, s);
+    read_model(sources, name, job, s);
 }
 
 /// A configuration in Python counts tokens.
@@ -40,7 +40,7 @@ bool counts_tokens(const JobSettings& s)
 }
 
 /// The degrees, and the GPUs that they need where nothing else says how many there are.
-void take_degrees_of_mesh(JobSettings& s, const JobSources& sources, ImportedJob& job)
+void read_degrees_of_mesh(JobSettings& s, const JobSources& sources, ImportedJob& job)
 {
     ParallelPlan& plan = job.plan;
     plan.tp = s.count("parallelism.tensor_parallel_degree");
@@ -52,8 +52,8 @@ void take_degrees_of_mesh(JobSettings& s, const JobSources& sources, ImportedJob
     if (machine.gpus == 0 && shards > 0 && sources.request.gpus == 0) {
         machine.gpus = copies * shards * plan.tp * plan.pp * plan.cp;
     }
-    take_machine(sources, machine, job, s);
-    take_replicas(job);
+    read_machine(sources, machine, job, s);
+    derive_replicas(job);
     const int own = shards > 0 ? shards : plan.dp / std::max(1, copies);
     if (copies < 1 || own * copies != plan.dp) {
         throw InputError(
@@ -67,7 +67,7 @@ void take_degrees_of_mesh(JobSettings& s, const JobSources& sources, ImportedJob
     plan.sharding = own * plan.cp == 1 ? Sharding::none : keeps ? Sharding::zero2 : Sharding::zero3;
     plan.shard_gpus = copies > 1 && own > 1 ? own * plan.cp : 0;
     plan.dp_overlap = DataParallelOverlap::on;
-    if (job.network.workload.mixture()) {
+    if (job.network.workload.is_moe()) {
         plan.ep = s.count("parallelism.expert_parallel_degree");
         plan.etp = plan.ep > 1 ? s.count("parallelism.expert_tensor_parallel_degree") : plan.tp;
         const bool deepep = s.text("parallelism.expert_parallel_comm_backend") == "deepep";
@@ -82,29 +82,29 @@ void take_degrees_of_mesh(JobSettings& s, const JobSources& sources, ImportedJob
 }
 
 /// Layers of each model part; empty: the file does not say it.
-std::vector<int> layers_of_parts(JobSettings& s)
+std::vector<int> layers_of_modules(JobSettings& s)
 {
     const char* row = s.given("parallelism.module_fqns_per_model_part")
                           ? "parallelism.module_fqns_per_model_part"
                           : "parallelism.pipeline_parallel_module_fqns_per_model_part";
-    std::vector<std::string> parts = s.given(row) ? s.values(row) : std::vector<std::string>{};
-    if (parts.size() == 1) {  // [["tok_embeddings", "layers.0"], ["layers.1"]] in Python
-        const std::string all = parts.front();
-        parts.clear();
+    std::vector<std::string> modules = s.given(row) ? s.values(row) : std::vector<std::string>{};
+    if (modules.size() == 1) {  // [["tok_embeddings", "layers.0"], ["layers.1"]] in Python
+        const std::string all = modules.front();
+        modules.clear();
         for (std::size_t at = 0; at < all.size();) {
             const std::size_t end = std::min(all.find(']', at), all.size());
-            const std::string part = all.substr(at, end - at);
-            if (part.find_first_of("\"'") != std::string::npos) {
-                parts.push_back(part);
+            const std::string module_names = all.substr(at, end - at);
+            if (module_names.find_first_of("\"'") != std::string::npos) {
+                modules.push_back(module_names);
             }
             at = end + 1;
         }
     }
     std::vector<int> layers;
-    for (const std::string& part : parts) {
+    for (const std::string& module_names : modules) {
         int count = 0;
-        for (std::size_t at = part.find("layers."); at != std::string::npos;
-             at = part.find("layers.", at + 1)) {
+        for (std::size_t at = module_names.find("layers."); at != std::string::npos;
+             at = module_names.find("layers.", at + 1)) {
             ++count;
         }
         layers.push_back(count);
@@ -113,20 +113,20 @@ std::vector<int> layers_of_parts(JobSettings& s)
 }
 
 /// torchtitan/distributed/pipeline_parallel.py, generate_llm_fqn_per_model_part(): ends count as so many layers, and the first parts take
-/// what is left over.
-std::vector<int> spread_layers(int layers, int parts, int first_less, int last_less)
+/// the remainder.
+std::vector<int> spread_layers(int layers, int chunk_count, int first_less, int last_less)
 {
     const int units = layers + first_less + last_less;
-    std::vector<int> each(static_cast<std::size_t>(parts), units / parts);
-    for (int part = 0; part < units % parts; ++part) {
-        ++each[static_cast<std::size_t>(part)];
+    std::vector<int> each(static_cast<std::size_t>(chunk_count), units / chunk_count);
+    for (int chunk = 0; chunk < units % chunk_count; ++chunk) {
+        ++each[static_cast<std::size_t>(chunk)];
     }
     each.front() -= first_less;
     each.back() -= last_less;
     return each;
 }
 
-void take_stages(JobSettings& s, ImportedJob& job)
+void read_stages(JobSettings& s, ImportedJob& job)
 {
     ParallelPlan& plan = job.plan;
     if (plan.pp == 1) {
@@ -144,30 +144,31 @@ void take_stages(JobSettings& s, ImportedJob& job)
     }
     const int usual_chunks =
         std::max(facts_of(plan.schedule).chunks, facts_of(plan.schedule).chunks == 0 ? 2 : 1);
-    std::vector<int> each = layers_of_parts(s);
+    std::vector<int> each = layers_of_modules(s);
     const int layers = job.network.workload.layers();
     if (each.empty()) {
         const int first = s.count("parallelism.pipeline_parallel_first_stage_less_layers");
         const int last = s.count("parallelism.pipeline_parallel_last_stage_less_layers");
-        int parts = plan.pp * usual_chunks;
+        int chunk_count = plan.pp * usual_chunks;
         if (s.given("parallelism.pipeline_parallel_layers_per_stage")) {
             const int of_stage = s.count("parallelism.pipeline_parallel_layers_per_stage");
-            parts = of_stage < 1 ? 0 : (layers + first + last + of_stage - 1) / of_stage;
+            chunk_count = of_stage < 1 ? 0 : (layers + first + last + of_stage - 1) / of_stage;
         }
-        if (parts < plan.pp || parts % plan.pp != 0 || parts > layers) {
+        if (chunk_count < plan.pp || chunk_count % plan.pp != 0 || chunk_count > layers) {
             s.fail("parallelism.pipeline_parallel_layers_per_stage",
-                   fmt::format("gives {} parts of the network for {} stages", parts, plan.pp), "correct it");
+                   fmt::format("gives {} parts of the network for {} stages", chunk_count, plan.pp),
+                   "correct it");
         }
-        each = spread_layers(layers, parts, first, last);
+        each = spread_layers(layers, chunk_count, first, last);
     }
-    const int parts = static_cast<int>(each.size());
-    if (std::accumulate(each.begin(), each.end(), 0) != layers || parts % plan.pp != 0 ||
+    const int chunk_count = static_cast<int>(each.size());
+    if (std::accumulate(each.begin(), each.end(), 0) != layers || chunk_count % plan.pp != 0 ||
         *std::min_element(each.begin(), each.end()) < 0) {
         throw InputError(fmt::format(
-            "{} parts of the network do not hold its {} layers on {} stages; correct the pipeline", parts,
-            layers, plan.pp));
+            "{} parts of the network do not hold its {} layers on {} stages; correct the pipeline",
+            chunk_count, layers, plan.pp));
     }
-    plan.chunks = parts / plan.pp;
+    plan.chunks = chunk_count / plan.pp;
     std::vector<int> units = each;
     ++units.front();
     ++units.back();
@@ -181,7 +182,7 @@ void take_stages(JobSettings& s, ImportedJob& job)
                      : "";
 }
 
-void take_steps(JobSettings& s, ImportedJob& job)
+void read_steps(JobSettings& s, ImportedJob& job)
 {
     ParallelPlan& plan = job.plan;
     if (counts_tokens(s)) {
@@ -203,7 +204,7 @@ void take_steps(JobSettings& s, ImportedJob& job)
     check_batch(job);
 }
 
-void take_checkpointing(JobSettings& s, ImportedJob& job)
+void read_checkpointing(JobSettings& s, ImportedJob& job)
 {
     ParallelPlan& plan = job.plan;
     const std::string mode = s.text("activation_checkpoint.mode");
@@ -232,12 +233,12 @@ ImportedJob torchtitan_job(const JobSources& sources, JobSettingList settings)
     job.format = "torchtitan";
     const bool compiled = s.flag("compile.enable") || s.flag("training.compile");
     job.software = compiled || counts_tokens(s) ? "torchtitan:compile" : "torchtitan:eager";
-    take_flavor(sources, s, job);
-    take_degrees_of_mesh(s, sources, job);
-    take_stages(s, job);
+    read_flavor(sources, s, job);
+    read_degrees_of_mesh(s, sources, job);
+    read_stages(s, job);
     const bool overlaps = s.flag("parallelism.enable_async_tensor_parallel") && compiled && job.plan.tp > 1;
     job.plan.tp_overlap = overlaps ? TensorParallelOverlap::on : TensorParallelOverlap::off;
-    take_checkpointing(s, job);
+    read_checkpointing(s, job);
     Workload& w = job.network.workload;
     w.precision = s.text("model.converters").find("float8") != std::string::npos ? Precision::fp8_current
                                                                                  : Precision::bf16;
@@ -249,7 +250,7 @@ ImportedJob torchtitan_job(const JobSources& sources, JobSettingList settings)
     s.text("training.mixed_precision_param");
     s.text("training.mixed_precision_reduce");
     job.plan.offload = s.flag("training.enable_cpu_offload") ? Offload::parameters : Offload::none;
-    take_steps(s, job);
+    read_steps(s, job);
     job.report = s.report();
     return job;
 }

@@ -1,4 +1,4 @@
-#include "io/authoring/jobs/job_parts.hpp"
+#include "io/authoring/jobs/job_readers.hpp"
 #include "io/base/input_error.hpp"
 #include "io/toml/toml.hpp"
 
@@ -29,7 +29,7 @@ bool stated(const JobSettings& s, const char* row, JobSettings& reading)
 /// What makes the replicas share their states.
 enum class Sharer { none, deepspeed, fsdp };
 
-/// "zero2", "ds_z3_config.json": the stage that a name tells; -1: none.
+/// "zero2", "ds_z3_config.json": the stage that a name states; -1: none.
 int stage_in(const std::string& name)
 {
     for (const std::string_view mark : {"zero", "_z", "stage"}) {
@@ -44,7 +44,7 @@ int stage_in(const std::string& name)
     return -1;
 }
 
-Sharer take_deepspeed_stage(JobSettings& s, ParallelPlan& plan)
+Sharer read_deepspeed_stage(JobSettings& s, ParallelPlan& plan)
 {
     const bool json = s.given("deepspeed_json.zero_optimization.stage");
     const bool accelerate =
@@ -102,7 +102,7 @@ Sharding sharding_named(const std::string& name)
     return nothing ? Sharding::none : gradients ? Sharding::zero2 : Sharding::zero3;
 }
 
-Sharer take_fsdp(JobSettings& s, const ImportedJob& job, ParallelPlan& plan)
+Sharer read_fsdp(JobSettings& s, const ImportedJob& job, ParallelPlan& plan)
 {
     const bool accelerate =
         lower(s.text("accelerate.distributed_type")) == "fsdp" || s.flag("accelerate.use_fsdp");
@@ -137,7 +137,7 @@ Sharer take_fsdp(JobSettings& s, const ImportedJob& job, ParallelPlan& plan)
     return Sharer::fsdp;
 }
 
-void take_degrees_beside(JobSettings& s, ParallelPlan& plan)
+void read_degrees_beside(JobSettings& s, ParallelPlan& plan)
 {
     if (of(s, "Axolotl")) {
         plan.tp = s.count("tensor_parallel_size");
@@ -184,7 +184,7 @@ int sequence_length(JobSettings& s, const ImportedJob& job)
         "no file states the length of sequences (max_length, block_size); add --set max_length=NUMBER");
 }
 
-void take_batch_of_devices(JobSettings& s, ImportedJob& job)
+void read_batch_of_devices(JobSettings& s, ImportedJob& job)
 {
     ParallelPlan& plan = job.plan;
     const bool json = stated(s, "deepspeed_json.train_micro_batch_size_per_gpu", s);
@@ -218,7 +218,7 @@ void take_batch_of_devices(JobSettings& s, ImportedJob& job)
 }
 
 /// Batches of unequal samples.
-void take_samples(JobSettings& s, ImportedJob& job)
+void read_samples(JobSettings& s, ImportedJob& job)
 {
     const bool packs =
         s.given("packing") ? s.flag("packing") : of(s, "LLaMA-Factory") && s.text("stage") == "pt";
@@ -231,7 +231,7 @@ void take_samples(JobSettings& s, ImportedJob& job)
     }
 }
 
-void take_job_steps(JobSettings& s, ImportedJob& job)
+void read_job_steps(JobSettings& s, ImportedJob& job)
 {
     const int steps = s.count("max_steps");
     if (steps > 0) {
@@ -284,7 +284,7 @@ bool adapts(JobSettings& s)
     return s.flag("use_peft");
 }
 
-void take_adapters(JobSettings& s, ImportedJob& job)
+void read_adapters(JobSettings& s, ImportedJob& job)
 {
     if (!adapts(s)) {
         return;
@@ -326,7 +326,7 @@ void take_adapters(JobSettings& s, ImportedJob& job)
 }
 
 /// The types of products, weights and states.
-void take_types(JobSettings& s, Sharer sharer, Workload& w)
+void read_types(JobSettings& s, Sharer sharer, Workload& w)
 {
     const std::string mixed = lower(s.text("accelerate.mixed_precision"));
     const auto on = [&s](const char* row) {
@@ -415,21 +415,21 @@ ImportedJob transformers_job(const JobSources& sources, const TrainerSettings& t
         machine.node_gpus =
             machine.nodes > 0 && machine.gpus % machine.nodes == 0 ? machine.gpus / machine.nodes : 0;
     }
-    take_machine(sources, machine, job, s);
-    take_model(sources, s.text("model_name_or_path"), job, s);
+    read_machine(sources, machine, job, s);
+    read_model(sources, s.text("model_name_or_path"), job, s);
     ParallelPlan& plan = job.plan;
     plan.sharding = Sharding::none;
     plan.dp_overlap = DataParallelOverlap::on;
-    Sharer sharer = take_deepspeed_stage(s, plan);
+    Sharer sharer = read_deepspeed_stage(s, plan);
     if (sharer == Sharer::none) {
-        sharer = take_fsdp(s, job, plan);
+        sharer = read_fsdp(s, job, plan);
     }
-    take_degrees_beside(s, plan);
-    take_replicas(job);
+    read_degrees_beside(s, plan);
+    derive_replicas(job);
     if (plan.shard_gpus >= plan.gradient_gpus()) {
         plan.shard_gpus = 0;
     }
-    if (job.network.workload.mixture()) {
+    if (job.network.workload.is_moe()) {
         plan.etp = plan.tp;
         s.assume("all experts on every GPU (ep = 1), as these trainers have them without Megatron");
     }
@@ -438,11 +438,11 @@ ImportedJob transformers_job(const JobSources& sources, const TrainerSettings& t
     s.assume(fmt::format("software {}: no file states its release", job.software));
     job.sequence = sequence_length(s, job);
     Workload& w = job.network.workload;
-    take_adapters(s, job);
-    take_types(s, sharer, w);
-    take_batch_of_devices(s, job);
-    take_samples(s, job);
-    take_job_steps(s, job);
+    read_adapters(s, job);
+    read_types(s, sharer, w);
+    read_batch_of_devices(s, job);
+    read_samples(s, job);
+    read_job_steps(s, job);
     check_batch(job);
     job.report = s.report();
     return job;
@@ -459,8 +459,8 @@ ImportedJob verl_job(const JobSources& sources, JobSettingList settings)
     machine.nodes = s.count("trainer.nnodes");
     machine.node_gpus = s.count("trainer.n_gpus_per_node");
     machine.gpus = machine.nodes * machine.node_gpus;
-    take_machine(sources, machine, job, s);
-    take_model(sources, s.text("actor_rollout_ref.model.path"), job, s);
+    read_machine(sources, machine, job, s);
+    read_model(sources, s.text("actor_rollout_ref.model.path"), job, s);
     if (s.text(actor("strategy")) == "megatron") {
         throw InputError(
             "verl with actor.strategy=megatron is not imported; give the settings of Megatron as arguments "
@@ -468,7 +468,7 @@ ImportedJob verl_job(const JobSources& sources, JobSettingList settings)
     }
     ParallelPlan& plan = job.plan;
     plan.cp = plan.ulysses = s.count(actor("ulysses_sequence_parallel_size"));
-    take_replicas(job);
+    derive_replicas(job);
     plan.sharding = s.flag(actor("fsdp_config.reshard_after_forward")) ? Sharding::zero3 : Sharding::zero2;
     const int shards = s.count(actor("fsdp_config.fsdp_size"));
     plan.shard_gpus = shards > 0 && shards < plan.gradient_gpus() ? shards : 0;

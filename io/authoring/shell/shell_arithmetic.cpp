@@ -27,7 +27,7 @@ void skip_blanks(Expression& e)
     }
 }
 
-bool take(Expression& e, std::string_view text)
+bool consume(Expression& e, std::string_view text)
 {
     skip_blanks(e);
     if (!e.rest.starts_with(text)) {
@@ -66,19 +66,19 @@ long operand(Expression& e)
     if (e.wrong) {
         return value;
     }
-    if (take(e, "(")) {
+    if (consume(e, "(")) {
         value = sum(e);
-        e.wrong = e.wrong || !take(e, ")");
-    } else if (take(e, "-")) {
+        e.wrong = e.wrong || !consume(e, ")");
+    } else if (consume(e, "-")) {
         const long of = operand(e);
         value = of == std::numeric_limits<long>::min() ? 0 : -of;
     } else {
-        take(e, "$");
-        const bool braces = take(e, "{");
+        consume(e, "$");
+        const bool braces = consume(e, "{");
         skip_blanks(e);
         const std::string_view word = leading_word(e.rest);
         e.rest.remove_prefix(word.size());
-        e.wrong = e.wrong || word.empty() || (braces && !take(e, "}"));
+        e.wrong = e.wrong || word.empty() || (braces && !consume(e, "}"));
         const auto variable = e.variables.find(std::string(word));
         if (const auto number = number_of(word)) {
             value = *number;
@@ -101,9 +101,9 @@ long product(Expression& e)
 {
     long value = operand(e);
     for (;;) {
-        const bool times = take(e, "*");
-        const bool divided = !times && take(e, "/");
-        const bool modulo = !times && !divided && take(e, "%");
+        const bool times = consume(e, "*");
+        const bool divided = !times && consume(e, "/");
+        const bool modulo = !times && !divided && consume(e, "%");
         if (e.wrong || (!times && !divided && !modulo)) {
             return value;
         }
@@ -123,8 +123,8 @@ long sum(Expression& e)
 {
     long value = product(e);
     for (;;) {
-        const bool plus = take(e, "+");
-        if (e.wrong || (!plus && !take(e, "-"))) {
+        const bool plus = consume(e, "+");
+        if (e.wrong || (!plus && !consume(e, "-"))) {
             return value;
         }
         const long right = product(e);

@@ -17,10 +17,10 @@ class Fields {
 public:
     explicit Fields(InputPlace place) : place_(std::move(place)) {}
 
-    void text(std::string_view part)
+    void text(std::string_view added)
     {
         open_ = true;
-        last_ += part;
+        last_ += added;
     }
     void missing(const Names& names)
     {

@@ -40,7 +40,7 @@ void assign(Reader& r, const Text& in, const RawWord& word, std::size_t length, 
 /// Gives a variable a value, unless the user gives one.
 void give(Reader& r, const std::string& name, ShellValue value, const When& when, int line,
           bool adds = false);
-/// The same of a value that is not known; `why` stands behind the name: "is read in line 3".
+/// The same for a value that is not known; `why` stands behind the name: "is read in line 3".
 void give_unknown(Reader& r, const std::string& name, const std::string& why, const When& when);
 
 }  // namespace prismopt::shell

@@ -27,11 +27,11 @@ function accuracyOf(of) {
     const { rows, error, inside, half_width: width } = of.others;
     const elsewhere = rows > 0 ? `On other machines or with other software: ${counted(rows, "run")}, mean error ${percentFigure(error)} %, ${percentFigure(inside)} % of them inside their 95 % intervals of ±${percentFigure(width, 0)} %.`
         : "There are none on other machines, either.";
-    const rest = of.alike.length > 0 ? elsewhere : `No measured run of ${of.kind} on ${of.machine} is known. ${elsewhere}`;
+    const rest = of.on_machine.length > 0 ? elsewhere : `No measured run of ${of.kind} on ${of.machine} is known. ${elsewhere}`;
     return [element("h3", {}, `Measured runs of ${of.kind} on ${of.machine}`),
         definitions([["class of this study", of.kind], ["machine", of.accelerator], ["software stack", of.stack || "none in particular"]]),
-        of.alike.length > 0 ? plainTable(["runs, predicted by a fit without them", "runs", "mean error (%)", "bias (%)", "inside the 95 % interval (%)", "half-width (%)"],
-            of.alike.map((row) => [row.name, row.rows, percentFigure(row.error), percentFigure(row.bias), percentFigure(row.inside), percentFigure(row.half_width)])) : "",
+        of.on_machine.length > 0 ? plainTable(["runs, predicted by a fit without them", "runs", "mean error (%)", "bias (%)", "inside the 95 % interval (%)", "half-width (%)"],
+            of.on_machine.map((row) => [row.name, row.rows, percentFigure(row.error), percentFigure(row.bias), percentFigure(row.inside), percentFigure(row.half_width)])) : "",
         element("p", {}, rest)];
 }
 

@@ -75,8 +75,9 @@ std::string critical_text(const Learning& learning)
 std::string choices_outside_text(const Scenario& scenario)
 {
     const std::string precision = scenario.numerics.loss_gap.empty() ? "" : "the precision";
-    const std::string apart = local_updates_text(scenario).empty() ? "" : "local updates";
-    return fmt::format("{}{}{}", precision, precision.empty() || apart.empty() ? "" : " and ", apart);
+    const std::string local_updates = local_updates_text(scenario).empty() ? "" : "local updates";
+    return fmt::format("{}{}{}", precision, precision.empty() || local_updates.empty() ? "" : " and ",
+                       local_updates);
 }
 
 /// What the ramp is compared with: the batch of the phase from the start.

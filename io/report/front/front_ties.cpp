@@ -13,7 +13,7 @@ bool inside(double value, const Estimate& of)
     return std::isfinite(of.low) && std::isfinite(of.high) && of.low <= value && value <= of.high;
 }
 
-bool alike(const Estimate& a, const Estimate& b)
+bool equal_estimates(const Estimate& a, const Estimate& b)
 {
     return a.value == b.value || (inside(a.value, b) && inside(b.value, a));
 }
@@ -23,7 +23,7 @@ bool alike(const Estimate& a, const Estimate& b)
 bool tie(const FrontPoint& a, const FrontPoint& b)
 {
     return std::equal(a.objectives.begin(), a.objectives.end(), b.objectives.begin(), b.objectives.end(),
-                      alike);
+                      equal_estimates);
 }
 
 std::vector<std::vector<std::uint64_t>> ties(const std::vector<FrontPoint>& front)

@@ -69,10 +69,10 @@ std::string plan_words(const Results& results, const FrontPoint& point, std::str
             text += word + *found;
         }
     }
-    constexpr std::array<std::string_view, 6> told{"gpus", "tp", "pp", "v", "microbatch", "schedule"};
+    constexpr std::array<std::string_view, 6> shown{"gpus", "tp", "pp", "v", "microbatch", "schedule"};
     for (const Axis& axis : results.axes) {
         if (axis.labels.size() > 1 && axis.name != except && has_effect(results, point, axis.name) &&
-            std::find(told.begin(), told.end(), axis.name) == told.end()) {
+            std::find(shown.begin(), shown.end(), axis.name) == shown.end()) {
             // The label of hardware names its parameters.
             text += fmt::format(" {}{}", axis.name == variant_axis ? "" : axis.name + " ",
                                 *axis_label(results, point.point, axis.name));

@@ -40,7 +40,7 @@ FittedConstant read_constant(const Value& name, const Value& entries, const Valu
     return constant;
 }
 
-FittedMixtures read_mixtures(Table table)
+FittedMoe read_moe(Table table)
 {
     return {table.at("accelerator", "accelerator = \"h100-sxm\"").text("h100-sxm"),
             table.at("stack", "stack = \"megatron-bridge\"").text("megatron-bridge"),
@@ -60,9 +60,9 @@ FamilyErrors read_errors(Table& table, const char* key)
     return {numbers[0].number(error_range), numbers[1].number(error_range), numbers[2].number(error_range)};
 }
 
-LeftOutErrors read_left_out(Table table)
+HeldOutErrors read_held_out(Table table)
 {
-    LeftOutErrors errors;
+    HeldOutErrors errors;
     errors.source = table.at("source", "source = \"...\"").text("...");
     errors.line = table.at("line", "line = \"GPT\"").text("GPT");
     const Value kind = table.at("kind", "kind = \"dense\"");
@@ -75,7 +75,7 @@ LeftOutErrors read_left_out(Table table)
     errors.known = table.at("known", "known = true").boolean();
     errors.rows = table.at("rows", "rows = 7").count(rows_range);
     errors.fitted = read_errors(table, "fitted");
-    errors.left_out = read_errors(table, "left_out");
+    errors.held_out = read_errors(table, "left_out");
     errors.bias = table.at("bias", "bias = 0.01").number(error_range);
     constexpr std::string_view machines_example = R"(machines = ["h100-sxm megatron-bridge"])";
     for (const Value& machine : table.at("machines", machines_example).list(machines_example)) {
@@ -108,9 +108,9 @@ FittedModel read_fit(Table table)
 {
     FittedModel model;
     model.rows = table.at("rows", "rows = 1235").count(rows_range);
-    if (const auto mixtures = table.find("mixtures")) {
-        for (const Value& value : mixtures->list("[{ ... }]")) {
-            model.mixtures.push_back(read_mixtures(value.table("{ ... }")));
+    if (const auto moe = table.find("mixtures")) {
+        for (const Value& value : moe->list("[{ ... }]")) {
+            model.moe.push_back(read_moe(value.table("{ ... }")));
         }
     }
     const std::vector<Value> names = table.at("names", "names = [...]").list("[\"h100-sxm.gemm\"]");
@@ -156,7 +156,7 @@ FittedModel read_fit(Table table)
     }
     if (const auto families = table.find("left_out")) {
         for (const Value& value : families->list("[{ ... }]")) {
-            model.left_out.push_back(read_left_out(value.table("{ ... }")));
+            model.held_out.push_back(read_held_out(value.table("{ ... }")));
         }
     }
     model.unmeasured = table.at("unmeasured", "unmeasured = 0.25").number(scatter_range);
@@ -201,8 +201,8 @@ RunKind kind_of(const Workload& workload, const Cluster& cluster)
     if (encoder) {
         return RunKind::encoder;
     }
-    if (hybrid || workload.mixture()) {
-        return hybrid ? RunKind::hybrid : RunKind::mixture;
+    if (hybrid || workload.is_moe()) {
+        return hybrid ? RunKind::hybrid : RunKind::moe;
     }
     return operand_bytes(workload.precision) < 2.0 ? RunKind::low_precision : RunKind::dense;
 }
@@ -211,7 +211,7 @@ const char* name(RunKind kind)
 {
     switch (kind) {
         case RunKind::low_precision: return "dense, fewer than 16 bits";
-        case RunKind::mixture: return "mixtures of experts";
+        case RunKind::moe: return "mixtures of experts";
         case RunKind::hybrid: return "hybrids and windows";
         case RunKind::encoder: return "diffusion, BERT, T5";
         case RunKind::recommendation: return "DLRM";
@@ -223,36 +223,36 @@ const char* name(RunKind kind)
 
 const char* key(RunKind kind) { return kind_keys[static_cast<std::size_t>(kind)]; }
 
-std::string mixtures_text(const FittedModel& model, const std::vector<const Workload*>& networks,
-                          const std::vector<const Cluster*>& clusters)
+std::string moe_text(const FittedModel& model, const std::vector<const Workload*>& networks,
+                     const std::vector<const Cluster*>& clusters)
 {
     if (std::none_of(networks.begin(), networks.end(),
                      [](const Workload* network) { return network->find<ExpertsBlock>() != nullptr; })) {
         return "";
     }
     int all = 0;
-    for (const FittedMixtures& mixtures : model.mixtures) {
-        all += mixtures.rows;
+    for (const FittedMoe& moe : model.moe) {
+        all += moe.rows;
     }
-    std::vector<std::string> alike;
+    std::vector<std::string> on_machines;
     for (const Cluster* cluster : clusters) {
         int rows = 0;
-        for (const FittedMixtures& mixtures : model.mixtures) {
+        for (const FittedMoe& moe : model.moe) {
             const bool same =
-                mixtures.accelerator == cluster->accelerator.name && mixtures.stack == cluster->stack.name;
-            rows += same ? mixtures.rows : 0;
+                moe.accelerator == cluster->accelerator.name && moe.stack == cluster->stack.name;
+            rows += same ? moe.rows : 0;
         }
-        std::string text =
-            fmt::format("{}{} on {} with {}", rows > 0 ? std::to_string(rows) : "none",
-                        alike.empty() ? " of them" : "", cluster->accelerator.name, cluster->stack.name);
-        if (std::find(alike.begin(), alike.end(), text) == alike.end()) {
-            alike.push_back(std::move(text));
+        std::string text = fmt::format("{}{} on {} with {}", rows > 0 ? std::to_string(rows) : "none",
+                                       on_machines.empty() ? " of them" : "", cluster->accelerator.name,
+                                       cluster->stack.name);
+        if (std::find(on_machines.begin(), on_machines.end(), text) == on_machines.end()) {
+            on_machines.push_back(std::move(text));
         }
     }
     return fmt::format(
         "{} of the {} runs in the fit train mixtures of experts, {}; software with its own kernels for "
         "token exchanges, such as DeepSeek's, may be faster than the interval suggests",
-        all, model.rows, fmt::join(alike, ", "));
+        all, model.rows, fmt::join(on_machines, ", "));
 }
 
 std::vector<double> widened_covariance(const FittedModel& model, RunKind kind)

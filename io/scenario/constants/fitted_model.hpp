@@ -18,7 +18,7 @@ struct FittedConstant {
 };
 
 /// Kinds of runs whose errors differ in size.
-enum class RunKind { dense, low_precision, mixture, hybrid, encoder, recommendation, torus };
+enum class RunKind { dense, low_precision, moe, hybrid, encoder, recommendation, torus };
 inline constexpr int run_kinds = 7;
 
 /// Runs on a torus are of one kind, whatever they train. Elsewhere networks with embedding tables are recommendation networks;
@@ -30,7 +30,7 @@ const char* name(RunKind kind);
 const char* key(RunKind kind);  // in fit.toml
 
 /// Number of mixture-of-experts runs in the fit, per accelerator and stack.
-struct FittedMixtures {
+struct FittedMoe {
     std::string accelerator;
     std::string stack;
     int rows = 0;
@@ -46,21 +46,21 @@ struct FamilyErrors {
 
 /// Rows of one kind in a family (a line of models within a source): errors of the fit of all rows, and of a fit without the
 /// family.
-struct LeftOutErrors {
+struct HeldOutErrors {
     std::string source;
     std::string line;
     RunKind kind = RunKind::dense;
     bool known = false;  // accelerator and stack of each row occur in other families
     int rows = 0;
     FamilyErrors fitted;
-    FamilyErrors left_out;
-    double bias = 0.0;                    // mean signed error, left out
+    FamilyErrors held_out;
+    double bias = 0.0;                    // mean signed error, held out
     std::vector<std::string> machines{};  // of the rows: accelerator and stack, "h100-sxm megatron-bridge"
 };
 
 struct FittedModel {
     int rows = 0;
-    std::vector<FittedMixtures> mixtures;
+    std::vector<FittedMoe> moe;
     std::vector<FittedConstant> constants;
     std::vector<double> covariance;  // [i * constants + j], of natural logarithms, if rows were independent
     // [kind]: factor of that variance that holds 95 % of rows left out of the fit
@@ -68,7 +68,7 @@ struct FittedModel {
     std::vector<double> scatter;  // [kind]: 95 % of |log(measured / predicted)| is within 1.96 times this
     // additional scatter of accelerators whose efficiencies are taken from another one
     double unmeasured = 0.0;
-    std::vector<LeftOutErrors> left_out;
+    std::vector<HeldOutErrors> held_out;
 };
 
 /// The covariance of the logarithms of the constants for runs of a kind, widened.
@@ -76,14 +76,14 @@ std::vector<double> widened_covariance(const FittedModel& model, RunKind kind);
 
 /// Returns the number of runs that the constant of this entry was fitted to; 0: none.
 int rows_of(const FittedModel& model, const std::string& key, const std::string& entry);
-/// The same of the accelerator's share of the peak; 0: the entry is declared, from data sheets.
+/// The same for the accelerator's share of the peak; 0: the entry is declared, from data sheets.
 int rows_on(const FittedModel& model, const std::string& accelerator);
 
 /// Reads the fit in the catalog. Throws InputError when fit.toml is not as jobs/fit_constants writes it.
 FittedModel fitted_model();
 
 /// Note on the runs behind the model interval of a mixture of experts, and on what it does not cover; empty for dense networks.
-std::string mixtures_text(const FittedModel& model, const std::vector<const Workload*>& networks,
-                          const std::vector<const Cluster*>& clusters);
+std::string moe_text(const FittedModel& model, const std::vector<const Workload*>& networks,
+                     const std::vector<const Cluster*>& clusters);
 
 }  // namespace prismopt

@@ -105,8 +105,8 @@ LearnedStep read_step(Table row)
     step.measured_s = number_of(row, "measured_s", seconds_range);
     step.log_ratio = number_of(row, "log_ratio", log_range);
     step.deviation = number_of(row, "deviation", spread_range);
-    if (const auto apart = row.find("apart")) {
-        step.apart = apart->boolean();
+    if (const auto own_plan_only = row.find("apart")) {
+        step.own_plan_only = own_plan_only->boolean();
     }
     Table gradient =
         row.at("gradient", "gradient = { \"h100-sxm.gemm\" = -0.5 }").table("{ \"h100-sxm.gemm\" = -0.5 }");
@@ -181,7 +181,7 @@ std::string step_text(const LearnedStep& step)
         text += fmt::format("sequence_length = {}\nglobal_batch = {}\n", step.sequence, step.global_batch);
     }
     text += fmt::format("measured_s = {}\nlog_ratio = {}\ndeviation = {}\n{}gradient = {{", step.measured_s,
-                        step.log_ratio, step.deviation, step.apart ? "apart = true\n" : "");
+                        step.log_ratio, step.deviation, step.own_plan_only ? "apart = true\n" : "");
     for (std::size_t k = 0; k < step.gradient.size(); ++k) {
         text += fmt::format("{} {} = {}", k == 0 ? "" : ",", toml_string(step.gradient[k].first),
                             step.gradient[k].second);

@@ -26,15 +26,15 @@ struct LearnedFactor {
 /// A measured step and how the catalog's prediction depends on the constants.
 struct LearnedStep {
     std::string network;
-    std::string design;       // of the plan in the first phase, in words
-    ParallelPlan plan;        // what PlanTraits are made from
-    std::string hardware;     // of the study's variant, as hardware_text(); empty: it had none
-    int sequence = 0;         // tokens, of the first phase; 0: an earlier version did not write it
-    int global_batch = 0;     // sequences; 0: as above
-    double measured_s = 0.0;  // mean
-    double log_ratio = 0.0;   // of measured over predicted time, by the catalog's constants
-    double deviation = 0.0;   // of its noise
-    bool apart = false;       // contradicts other plans, and says nothing of them
+    std::string design;          // of the plan in the first phase, in words
+    ParallelPlan plan;           // what PlanTraits are made from
+    std::string hardware;        // of the study's variant, as hardware_text(); empty: it had none
+    int sequence = 0;            // tokens, of the first phase; 0: an earlier version did not write it
+    int global_batch = 0;        // sequences; 0: as above
+    double measured_s = 0.0;     // mean
+    double log_ratio = 0.0;      // of measured over predicted time, by the catalog's constants
+    double deviation = 0.0;      // of its noise
+    bool own_plan_only = false;  // contradicts other plans, and carries no information about them
     // of log(step time), by the logarithm of a constant, where not zero
     std::vector<std::pair<std::string, double>> gradient;
 };
@@ -93,7 +93,7 @@ std::string learned_text(const Learned& learned);
 /// Throws InputError, with line and column, for text that learned_text() did not write. `path` is for messages.
 Learned parse_learned(const std::string& text, const std::string& path);
 
-/// The name of the accelerator; of one that the user describes also a digest of what is not learned, which tells it from another of
+/// The name of the accelerator; of one that the user describes also a digest of what is not learned, which distinguishes it from another of
 /// the name.
 std::string identity_of(const Accelerator& accelerator);
 

@@ -366,12 +366,12 @@ private:
         LayerKind result;
         result.name = name;
         result.width = node.at("width").count() / tokens_;
-        for (const Node& part : node.at("operators").elements()) {
+        for (const Node& element : node.at("operators").elements()) {
             if (++operators_ > most_operators) {
-                part.fail(fmt::format("exceeds the limit of {} operators", most_operators),
-                          "choose coarser layers with --layers");
+                element.fail(fmt::format("exceeds the limit of {} operators", most_operators),
+                             "choose coarser layers with --layers");
             }
-            result.operators.push_back(read_operator(part, totals));
+            result.operators.push_back(read_operator(element, totals));
         }
         return result;
     }

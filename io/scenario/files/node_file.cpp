@@ -25,7 +25,7 @@ std::optional<Number> parsed(const std::string& text)
 
 }  // namespace
 
-std::string part_of_node_text(const Cluster& cluster)
+std::string partial_node_text(const Cluster& cluster)
 {
     return fmt::format("gpus = {} fills the last node of {} in part, and a job may use any of them",
                        cluster.gpus, cluster.gpus_per_node());
@@ -42,7 +42,7 @@ std::vector<double> parse_node_factors(const std::string& text, const std::strin
 {
     if (!cluster.whole_nodes()) {
         throw InputError(
-            fmt::format("{}: {}; {}", path, part_of_node_text(cluster), whole_nodes_remedy(cluster)));
+            fmt::format("{}: {}; {}", path, partial_node_text(cluster), whole_nodes_remedy(cluster)));
     }
     const std::vector<CsvRow> rows = parse_csv(text, path);
     const auto nodes = static_cast<std::size_t>(cluster.nodes());

@@ -11,7 +11,7 @@
 namespace prismopt {
 
 /// Why nodes of a cluster that fills its last node in part cannot be listed, and what to write instead.
-std::string part_of_node_text(const Cluster& cluster);
+std::string partial_node_text(const Cluster& cluster);
 std::string whole_nodes_remedy(const Cluster& cluster);
 
 /// Factors by node. Throws InputError for an invalid table, and for one of another cluster.

@@ -32,7 +32,7 @@ constexpr std::array<NamedPass, 5> passes{{{"F", Pass::forward},
                                            {"W", Pass::weight_gradient}}};
 
 /// Takes a number from the front.
-std::optional<int> take_number(std::string_view& text)
+std::optional<int> read_number(std::string_view& text)
 {
     int value = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -44,22 +44,22 @@ std::optional<int> take_number(std::string_view& text)
 }
 
 /// What a cell says: one task, the two of an overlap, or none.
-using Cell = std::vector<PartTask>;
+using Cell = std::vector<ChunkTask>;
 
 /// Nothing where it is not an action.
 std::optional<Cell> single(std::string_view text)
 {
-    const auto part = take_number(text);
+    const auto network_chunk = read_number(text);
     const std::string_view name = text.substr(0, text.find_first_of("0123456789"));
     text.remove_prefix(name.size());
-    const auto microbatch = take_number(text);
-    if (!part || !text.empty()) {
+    const auto microbatch = read_number(text);
+    if (!network_chunk || !text.empty()) {
         return std::nullopt;
     }
     const auto* const kind =
         std::find_if(passes.begin(), passes.end(), [name](const NamedPass& k) { return k.name == name; });
     if (kind != passes.end() && microbatch) {
-        return Cell{{kind->pass, *part, *microbatch}};
+        return Cell{{kind->pass, *network_chunk, *microbatch}};
     }
     return std::find(not_tasks.begin(), not_tasks.end(), name) == not_tasks.end() ? std::nullopt
                                                                                   : std::optional(Cell{});
@@ -108,9 +108,9 @@ void refuse_bytes(std::string_view field, const std::string& path, std::size_t l
 
 }  // namespace
 
-PartOrders parse_orders(const std::string& text, const std::string& path)
+ChunkOrders parse_orders(const std::string& text, const std::string& path)
 {
-    PartOrders orders;
+    ChunkOrders orders;
     for (const auto& line : csv_fields(text, path)) {
         orders.emplace_back();
         for (std::size_t column = 0; column < line.size(); ++column) {
@@ -129,14 +129,14 @@ PartOrders parse_orders(const std::string& text, const std::string& path)
     return orders;
 }
 
-PartOrders read_orders(const std::string& path) { return parse_orders(read_text(path), path); }
+ChunkOrders read_orders(const std::string& path) { return parse_orders(read_text(path), path); }
 
-std::string orders_csv(const PartOrders& orders)
+std::string orders_csv(const ChunkOrders& orders)
 {
     std::string text;
     for (const auto& order : orders) {
         std::string_view comma;
-        for (const PartTask& task : order) {
+        for (const ChunkTask& task : order) {
             switch (task.pass) {
                 case Pass::paired_forward: text += fmt::format("{}({}", comma, task_name(task)); break;
                 case Pass::paired_backward: text += fmt::format(";{}{}", task_name(task), overlap); break;

@@ -12,10 +12,10 @@ namespace prismopt {
 
 /// Skips empty cells and the actions that PyTorch adds to a schedule (SEND_F, RECV_B, UNSHARD, REDUCE_GRAD, ...): transfers and
 /// exchanges follow from the plan. Throws InputError, with line and column, for any other cell.
-PartOrders read_orders(const std::string& path);
+ChunkOrders read_orders(const std::string& path);
 /// The same from text already in memory (`path` is for messages).
-PartOrders parse_orders(const std::string& text, const std::string& path);
+ChunkOrders parse_orders(const std::string& text, const std::string& path);
 
-std::string orders_csv(const PartOrders& orders);
+std::string orders_csv(const ChunkOrders& orders);
 
 }  // namespace prismopt

@@ -34,10 +34,10 @@ std::vector<std::string> written_files(const std::vector<std::string>& names)
     std::vector<std::string> result;
     for (const std::string& name : names) {
         if (!std::filesystem::is_regular_file(name)) {
-            throw InputError(fmt::format(
-                "--catalog {}: there is no file of that name; give a file with entries of the catalog "
-                "(docs/catalog.md)",
-                name));
+            throw InputError(
+                fmt::format("--catalog {}: does not exist; give a file with entries of the catalog "
+                            "(docs/catalog.md)",
+                            name));
         }
         result.push_back(written(name, name));
     }
@@ -71,7 +71,8 @@ WrittenOut with_catalog_files(const std::string& text, const std::string& path,
     }
     for (const Value& name : named->list(files_example)) {
         if (!name.is_text()) {
-            name.fail({"is no file", "a scenario names files with entries of the catalog (docs/catalog.md)",
+            name.fail({"is not the name of a file",
+                       "a scenario names files with entries of the catalog (docs/catalog.md)",
                        fmt::format("write catalog = {}", files_example)});
         }
         files.push_back(read_beside(name, path));

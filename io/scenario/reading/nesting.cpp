@@ -137,14 +137,14 @@ Complaint complaint_of(const std::vector<NetworkTier>& tiers, const UnnestedTier
 /// The place of a choice in the file: the values of its [[knob]], or its option.
 Value place_of(const Scenario& scenario, std::size_t choice, std::size_t value, Table& top)
 {
-    const bool knob = scenario.choices[choice].hardware.has_value();
+    const bool is_hardware = scenario.choices[choice].hardware.has_value();
     std::size_t before = 0;  // of the same section
     for (std::size_t k = 0; k < choice; ++k) {
         const StudyChoice& other = scenario.choices[k];
-        before += knob ? other.hardware.has_value() : !other.options.empty();
+        before += is_hardware ? other.hardware.has_value() : !other.options.empty();
     }
-    Table table = top.find(knob ? "knob" : "bundle")->list("")[before].table("");
-    if (knob) {
+    Table table = top.find(is_hardware ? "knob" : "bundle")->list("")[before].table("");
+    if (is_hardware) {
         return *table.find("values");
     }
     return *table.find("option")->list("")[value].table("").find("name");

@@ -51,7 +51,7 @@ void add_warning(const std::string& text, std::string& all)
 }
 
 /// The search minimises what the question does; without objectives of its own, that and the promised time.
-void take_question(Scenario& scenario)
+void apply_question(Scenario& scenario)
 {
     scenario.promise = {scenario.question->probability, scenario.question->model_error};
     std::vector<std::string> asked{objective_of(scenario.question->minimise)};
@@ -291,7 +291,7 @@ void refuse_free_batches(const Scenario& scenario, Table& top)
     }
 }
 
-/// The same of replicas that train apart.
+/// The same for replicas that use local updates.
 void refuse_free_local_updates(const Scenario& scenario, Table& top)
 {
     const SpaceSettings& space = scenario.space;
@@ -319,11 +319,11 @@ void refuse_free_local_updates(const Scenario& scenario, Table& top)
 void refuse_objectives_of_steps(const Scenario& scenario, Table& top)
 {
     const SpaceSettings& space = scenario.space;
-    const bool apart =
+    const bool local_updates =
         std::any_of(space.local_steps.begin(), space.local_steps.end(), [](int local) { return local > 1; });
     const char* chosen = !space.global_batch.empty()           ? "global_batch"
                          : !scenario.numerics.loss_gap.empty() ? "precision"
-                         : apart                               ? "local_steps"
+                         : local_updates                       ? "local_steps"
                                                                : nullptr;
     const bool counted = std::any_of(scenario.objectives.begin(), scenario.objectives.end(),
                                      [](const std::string& objective) { return follows_tokens(objective); });
@@ -357,7 +357,7 @@ void refuse_other_gpus_of_a_node(const Scenario& scenario, Table& top)
 }
 
 /// A precision without an effect on learning would be a free choice, too.
-void take_precisions(Scenario& scenario, Table& top)
+void set_precisions(Scenario& scenario, Table& top)
 {
     const std::vector<PrecisionChoice>& choices = scenario.space.precision;
     if (choices.empty()) {
@@ -386,7 +386,7 @@ void take_precisions(Scenario& scenario, Table& top)
 }
 
 /// The same for attention kernels, of which no loss gap is published.
-void take_attention_kernels(Scenario& scenario, Table& top)
+void set_attention_kernels(Scenario& scenario, Table& top)
 {
     const std::vector<AttentionKernel>& choices = scenario.space.attention_kernel;
     if (choices.empty()) {
@@ -432,7 +432,7 @@ void check_switch_time(const Scenario& scenario, Table reliability)
     }
 }
 
-void take_recoveries(Scenario& scenario, Table& top)
+void set_recoveries(Scenario& scenario, Table& top)
 {
     if (const auto reliability = top.find("reliability")) {
         check_switch_time(scenario, reliability->table(""));
@@ -755,7 +755,7 @@ Fields<Scenario> made_scenario_fields()
                    Table table = in(value);
                    question_fields().read_whole(table, Keys::all, s.question.emplace());
                    check_start(table, *s.question, s.start);
-                   take_question(s);
+                   apply_question(s);
                });
     all.custom(section_key("search", table_of<SearchSettings, search_fields>, Need::optional),
                [in](const Value& value, Scenario& s, Keys) {
@@ -873,9 +873,9 @@ Scenario parsed(const WrittenOut& written, const std::string& path, ScenarioUse 
         with_error(scenario.memory_limit, scenario.cluster.stack.name, scenario.learned.memory);
     scenario.variability.tier = tier_variability_of(*top.find("cluster"));
     refuse_missing_precision(scenario, top);
-    take_precisions(scenario, top);
-    take_attention_kernels(scenario, top);
-    take_recoveries(scenario, top);
+    set_precisions(scenario, top);
+    set_attention_kernels(scenario, top);
+    set_recoveries(scenario, top);
     refuse_phases(scenario, top);
     if (scenario.space.spares == std::vector{as_configured}) {
         scenario.space.spares = {scenario.reliability.spares};

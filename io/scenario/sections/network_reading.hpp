@@ -1,6 +1,6 @@
 #pragma once
 
-/// Parts of the reader of networks: layers made of blocks, and the older keys of decoders whose layers are alike.
+/// Parts of the reader of networks: layers made of blocks, and the older keys of decoders whose layers are equal.
 
 #include "io/scenario/sections/sections.hpp"
 #include "model/network/transformer.hpp"
@@ -10,12 +10,12 @@
 
 namespace prismopt {
 
-/// What a file says of a network: by the keys of a decoder whose layers are alike, or by layers made of blocks.
+/// What a file says of a network: by the keys of a decoder whose layers are equal, or by layers made of blocks.
 struct NetworkReading {
     Workload workload;
-    Transformer alike;       // the same by the older keys
-    bool has_alike = true;   // false: the catalog's network has no such keys
-    double imbalance = 0.0;  // of all experts; 0: that of each block
+    Transformer transformer;      // the same by the older keys
+    bool has_transformer = true;  // false: the catalog's network has no such keys
+    double imbalance = 0.0;       // of all experts; 0: that of each block
 };
 
 inline auto of(auto Workload::*member)
@@ -25,7 +25,7 @@ inline auto of(auto Workload::*member)
 
 inline auto of(auto Transformer::*member)
 {
-    return [member](NetworkReading & reading) -> auto& { return reading.alike.*member; };
+    return [member](NetworkReading & reading) -> auto& { return reading.transformer.*member; };
 }
 
 // Layers: read_layers.cpp.

@@ -116,7 +116,7 @@ void check_older_heads(Table& table, const Transformer& t)
 const Fields<NetworkReading>& older_fields()
 {
     static const auto fields =
-        Fields<NetworkReading>("a network", "decoders whose layers are alike")
+        Fields<NetworkReading>("a network", "decoders with equal layers")
             .integer("layers", of(&Transformer::layers), layers_range)
             .integer("heads", of(&Transformer::heads), heads_range)
             .integer("kv_heads", of(&Transformer::kv_heads), kv_heads_range)
@@ -156,8 +156,8 @@ std::optional<Value> older_key(Table& table, std::string_view but, std::string_v
 Workload with_older_keys(Table& table, NetworkReading& reading, bool based, bool older)
 {
     Workload& w = reading.workload;
-    Transformer& t = reading.alike;
-    if (!reading.has_alike) {
+    Transformer& t = reading.transformer;
+    if (!reading.has_transformer) {
         const auto layers = table.find("layers");
         const auto other = older_key(table, "layers");
         if (other) {
@@ -194,18 +194,18 @@ Workload with_older_keys(Table& table, NetworkReading& reading, bool based, bool
     }
     copy_common_keys(w, t);
     check_older_heads(table, t);
-    const Workload alike = workload_of(t);
+    const Workload rebuilt = workload_of(t);
     std::vector<LayerRun> prediction;
     for (const LayerRun& run : w.prediction) {
-        for (std::size_t kind = 0; kind < alike.kinds.size(); ++kind) {
-            if (alike.kinds[kind].name == w.kinds[run.kind].name) {
+        for (std::size_t kind = 0; kind < rebuilt.kinds.size(); ++kind) {
+            if (rebuilt.kinds[kind].name == w.kinds[run.kind].name) {
                 prediction.push_back({static_cast<int>(kind), run.count});
             }
         }
     }
     w.prediction = std::move(prediction);
-    w.kinds = alike.kinds;
-    w.sequence = alike.sequence;
+    w.kinds = rebuilt.kinds;
+    w.sequence = rebuilt.sequence;
     return w;
 }
 

@@ -326,7 +326,7 @@ std::vector<double> read_slow_nodes(const Value& list, const Cluster& cluster)
     constexpr std::string_view example = "[{ node = 3, factor = 1.2 }]";
     if (!cluster.whole_nodes()) {
         list.fail(
-            {"does not apply to a node in part", part_of_node_text(cluster), whole_nodes_remedy(cluster)});
+            {"does not apply to a node in part", partial_node_text(cluster), whole_nodes_remedy(cluster)});
     }
     std::vector<double> factors(cluster.nodes(), cluster.unlisted_factor());
     std::vector<bool> named(factors.size(), false);
@@ -726,7 +726,7 @@ std::vector<Distribution> read_tier_variability(Table cluster)
 
 namespace {
 
-/// Figures that the catalog leaves out where no public source has them. Step times need no power.
+/// Figures that the catalog omits where no public source has them. Step times need no power.
 void refuse_missing_figures(Table& table, Keys keys, const Accelerator& accelerator)
 {
     const bool no_power = keys == Keys::all && accelerator.power.si <= 0.0;
@@ -776,8 +776,7 @@ std::vector<PossibleSoftware> possible_software(const SoftwareChoice& choice, Ta
 }
 
 /// Takes the software into the cluster whose accelerator and tiers are as without any.
-void take_software(Cluster& cluster, Table& table, const SoftwareChoice& of_scenario,
-                   const Workload& workload)
+void set_software(Cluster& cluster, Table& table, const SoftwareChoice& of_scenario, const Workload& workload)
 {
     const Catalog& catalog = table.catalog();
     SoftwareChoice choice = of_scenario;
@@ -847,7 +846,7 @@ Cluster read_cluster(Table table, Keys keys, const SoftwareChoice& software, con
     cluster.tiers = read_tiers(*table.find("tier"), *table.find("gpus"), cluster.gpus);
     refuse_nodes_outside_networks(*table.find("tier"), cluster.tiers);
     share_host(cluster, given, table.catalog());
-    take_software(cluster, table, software, workload);
+    set_software(cluster, table, software, workload);
     if (const auto list = table.find("slow_nodes")) {
         cluster.node_factors = read_slow_nodes(*list, cluster);
     } else if (cluster.unlisted_nodes == UnlistedNodes::nominal) {

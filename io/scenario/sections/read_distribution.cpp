@@ -10,7 +10,7 @@ namespace prismopt {
 
 namespace {
 
-constexpr std::string_view parts_example =
+constexpr std::string_view components_example =
     R"([{ weight = 0.9, family = "lognormal", cv = 0.02 }, { weight = 0.1, at = 1.5, family = "constant" }])";
 
 /// A number that a family may need. Ranges of shapes are wider than any published fit of durations.
@@ -60,28 +60,28 @@ Family read_empirical(Table& table)
 
 Family read_mixture(Table& table)
 {
-    const Value parts = table.at("parts", fmt::format("parts = {}", parts_example));
+    const Value listed = table.at("parts", fmt::format("parts = {}", components_example));
     Mixture mixture;
     double total = 0.0;
-    for (const Value& value : parts.list(parts_example)) {
+    for (const Value& value : listed.list(components_example)) {
         Table row = value.table(distribution_example);
-        MixtureComponent part;
-        part.weight = number(row, weight);
+        MixtureComponent component;
+        component.weight = number(row, weight);
         if (const auto at = row.find(place.key)) {
-            part.at = at->number(place.range);
+            component.at = at->number(place.range);
         }
-        part.family = read_family(row);
+        component.family = read_family(row);
         row.refuse_unknown_keys();
-        total += part.weight;
-        mixture.parts.push_back(std::move(part));
+        total += component.weight;
+        mixture.components.push_back(std::move(component));
     }
     constexpr double rounding = 1e-6;  // of weights with few digits, such as thirds
     if (std::abs(total - 1.0) > rounding) {
-        parts.fail({fmt::format("has weights that sum to {:.6g}", total),
-                    "the weights of a mixture must sum to 1", "change a weight or add a part"});
+        components.fail({fmt::format("has weights that sum to {:.6g}", total),
+                         "the weights of a mixture must sum to 1", "change a weight or add a part"});
     }
-    for (MixtureComponent& part : mixture.parts) {
-        part.weight /= total;
+    for (MixtureComponent& component : mixture.components) {
+        component.weight /= total;
     }
     return mixture;
 }
@@ -156,21 +156,22 @@ std::vector<std::string> family_names()
 }
 
 /// A part of a mixture: a family with a weight and a place.
-const SectionTable& distribution_part_table()
+const SectionTable& mixture_component_table()
 {
     static const SectionTable table = [] {
-        SectionTable part("a part of a mixture", "the keys of a family, with weight and location");
+        SectionTable table_of_component("a part of a mixture",
+                                        "the keys of a family, with weight and location");
         for (const Parameter& parameter : {weight, place}) {
-            part.add({std::string(parameter.key),
-                      std::string(parameter.range.meaning),
-                      std::string(parameter.range.example),
-                      {{.kind = ValueShape::Kind::number, .range = parameter.range}},
-                      parameter.key == weight.key ? Need::required : Need::optional});
+            table_of_component.add({std::string(parameter.key),
+                                    std::string(parameter.range.meaning),
+                                    std::string(parameter.range.example),
+                                    {{.kind = ValueShape::Kind::number, .range = parameter.range}},
+                                    parameter.key == weight.key ? Need::required : Need::optional});
         }
         for (const KeyInfo& key : distribution_table().keys()) {
-            part.add(key);
+            table_of_component.add(key);
         }
-        return part;
+        return table_of_component;
     }();
     return table;
 }
@@ -237,11 +238,11 @@ void read_cap(Table& table, Distribution& distribution)
     }
     double slowest = distribution.slow.probability > 0.0 ? 1.0 + distribution.slow.excess : 1.0;
     if (const auto* mixture = std::get_if<Mixture>(&distribution.family)) {
-        double part = 0.0;
-        for (const MixtureComponent& p : mixture->parts) {
-            part = std::max(part, p.at);
+        double slowest_component = 0.0;
+        for (const MixtureComponent& p : mixture->components) {
+            slowest_component = std::max(slowest_component, p.at);
         }
-        slowest *= part;
+        slowest *= slowest_component;
     }
     const auto fail = [&](std::string why) {
         const Complaint complaint{
@@ -292,8 +293,8 @@ const SectionTable& distribution_table()
         distribution.add(
             {"parts",
              "components with weight and location (mixture)",
-             std::string(parts_example),
-             {{.kind = ValueShape::Kind::section, .section = distribution_part_table, .list = true}}});
+             std::string(components_example),
+             {{.kind = ValueShape::Kind::section, .section = mixture_component_table, .list = true}}});
         distribution.add({"slow_probability", "probability of an additional slow mode", "0.01",
                           numbers(probability_range)});
         distribution.add({"slow_excess", quoted(excess_range.meaning), "0.1", numbers(excess_range)});

@@ -529,7 +529,7 @@ void read_bundles(const Value& list, const Hardware& hardware, std::vector<Study
         const auto same = [&](const StudyChoice& other) { return other.name == choice.name; };
         if (std::any_of(choices.begin(), choices.end(), same) || parse<HardwareTarget>(choice.name)) {
             name.fail({"is the name of another choice or figure",
-                       "--design and reports tell choices by their names",
+                       "--design and reports identify choices by their names",
                        "choose another name, such as optics"});
         }
         for (const Value& one : table.find("option")->list(option_example)) {

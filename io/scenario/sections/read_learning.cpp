@@ -170,7 +170,7 @@ const Fields<LearningKeys>& learning_fields()
 }
 
 /// Either a formula, with the loss where it needs one, or a critical batch with its source.
-void refuse_unclear_law(Table& table, const LearningKeys& keys)
+void refuse_unclear_distribution(Table& table, const LearningKeys& keys)
 {
     const std::string formulas = fmt::format("{}", fmt::join(formula_names(), ", "));
     if (keys.formula == nullptr) {
@@ -271,7 +271,7 @@ void read_learning(Table table, Scenario& scenario)
 {
     LearningKeys keys;
     learning_fields().read_whole(table, Keys::all, keys);
-    refuse_unclear_law(table, keys);
+    refuse_unclear_distribution(table, keys);
     Learning learning;
     learning.phase = phase_of(table, keys, scenario.phases.size());
     learning.as_given = scenario.phases[learning.phase];

@@ -77,7 +77,7 @@ const Fields<LocalUpdatesPrice>& local_updates_fields()
     return fields;
 }
 
-bool trains_apart(const Scenario& scenario)
+bool uses_local_updates(const Scenario& scenario)
 {
     const std::vector<int>& steps = scenario.space.local_steps;
     return std::any_of(steps.begin(), steps.end(), [](int local) { return local > 1; });
@@ -94,7 +94,7 @@ void refuse_other_prices(Table& table, const LocalUpdatesPrice& price, const Sce
     }
     const Value stated =
         gap ? *gap : table.at("more_tokens", "more_tokens = 0.02, or loss_gap = \"published\"");
-    if (!trains_apart(scenario)) {
+    if (!uses_local_updates(scenario)) {
         stated.fail({"has no effect", "[space] has no local_steps above 1",
                      "add local_steps = [1, 30] to [space], or remove it"});
     }

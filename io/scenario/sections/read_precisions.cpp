@@ -105,9 +105,9 @@ bool has_products(const Workload& network, const std::string& kind)
 {
     const ResidualStream stream{static_cast<double>(network.hidden), network.normalisation, network.norms,
                                 network.drops()};
-    const auto is_product = [](const Operator& part) {
-        return std::holds_alternative<Linear>(part) || std::holds_alternative<GroupedLinear>(part) ||
-               std::holds_alternative<Convolution>(part);
+    const auto is_product = [](const Operator& op) {
+        return std::holds_alternative<Linear>(op) || std::holds_alternative<GroupedLinear>(op) ||
+               std::holds_alternative<Convolution>(op);
     };
     bool has = kind == prediction_modules && network.predictions > 0;
     network.for_blocks([&](const BlockDescription& block) {
@@ -122,8 +122,8 @@ bool has_products(const Workload& network, const std::string& kind)
 
 bool attends_in_8_bits(const Network& network)
 {
-    const auto low = [](const Operator& part) {
-        const auto* attention = std::get_if<Attention>(&part);
+    const auto low = [](const Operator& op) {
+        const auto* attention = std::get_if<Attention>(&op);
         return attention != nullptr && attention->low;
     };
     return std::any_of(network.layers.begin(), network.layers.end(), [&](int layer) {

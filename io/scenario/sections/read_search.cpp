@@ -159,8 +159,8 @@ const Fields<SearchSettings>& search_fields()
 {
     const ValueShape rung{.kind = ValueShape::Kind::section,
                           .section = []() -> const SectionTable& { return rung_fields(); }};
-    ValueShape ladder = rung;
-    ladder.list = true;
+    ValueShape rung_list = rung;
+    rung_list.list = true;
     static const auto fields =
         Fields<SearchSettings>("[search]", "settings of the search; the defaults suit most studies")
             .custom({"strategy",
@@ -181,7 +181,7 @@ const Fields<SearchSettings>& search_fields()
                      "their upper confidence "
                      "limits need them. Halving doubles the fleets from the first rung to the last",
                      "[{ fleets = 64, steps = 2 }, { fleets = 2048, steps = 2 }]",
-                     {ladder}},
+                     {rung_list}},
                     [](const Value& value, SearchSettings& search, Keys) {
                         search.rungs = read_rungs(value);
                     })

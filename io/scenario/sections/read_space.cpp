@@ -492,7 +492,7 @@ std::set<std::size_t> chunk_counts(const SpaceSettings& space)
     for (const Schedule schedule : space.schedule) {
         for (const int pp : space.pp) {
             for (const int v : space.v) {
-                counts.insert(static_cast<std::size_t>(network_parts(schedule, pp, v)));
+                counts.insert(static_cast<std::size_t>(network_chunks(schedule, pp, v)));
             }
         }
     }

@@ -225,7 +225,7 @@ void refuse_without_training(Table& table, const Workload& w)
 }
 
 /// Adapters in one word: what they stand beside is frozen.
-void take_method(Table& table, Workload& w)
+void read_method(Table& table, Workload& w)
 {
     if (w.method != Method::lora) {
         return;
@@ -302,7 +302,7 @@ void refuse_odd_ranks(Table& table, const Workload& w)
 Workload finished(Table& table, NetworkReading& reading, bool based)
 {
     Workload w = with_layers(table, reading, based);
-    take_method(table, w);
+    read_method(table, w);
     set_imbalance(table, reading.imbalance, w);
     const bool frozen = std::any_of(w.kinds.begin(), w.kinds.end(),
                                     [](const LayerDescription& layer) { return layer.frozen; });
@@ -332,9 +332,9 @@ Workload finished(Table& table, NetworkReading& reading, bool based)
 NetworkReading catalog_reading(const std::string& name, const Catalog& catalog)
 {
     NetworkReading reading{catalog_workload(name, catalog), {}};
-    const auto alike = transformer_of(reading.workload);
-    reading.has_alike = alike.has_value();
-    reading.alike = alike.value_or(Transformer{});
+    const auto transformer = transformer_of(reading.workload);
+    reading.has_transformer = transformer.has_value();
+    reading.transformer = transformer.value_or(Transformer{});
     return reading;
 }
 

@@ -55,10 +55,10 @@ SoftwareStack constants_named(const std::string& name, const Catalog& catalog)
 std::string_view network_kind(const Workload& workload)
 {
     switch (kind_of(workload, Cluster{})) {
-        case RunKind::mixture: return "mixture";
+        case RunKind::moe: return "mixture";
         case RunKind::encoder: return "encoder";
         case RunKind::recommendation: return "recommendation";
-        default: return workload.mixture() ? "mixture" : "dense";
+        default: return workload.is_moe() ? "mixture" : "dense";
     }
 }
 

@@ -68,7 +68,7 @@ SoftwareChoice software_of_trainer(const std::string& trainer, const Catalog& ca
 
 /// Number of measured runs in the fit that the constants of a stack were fitted to.
 int rows_behind(const std::string& constants);
-/// The same of a release: of its own few runs, where the fit lacks them.
+/// The same for a release: of its own few runs, where the fit lacks them.
 int rows_behind(const SoftwareRelease& release);
 /// The release that a choice names, or the newest. Throws InputError with the releases that there are.
 const SoftwareRelease& release_of(const SoftwareEntry& entry, const std::string& release);

@@ -42,7 +42,7 @@ std::vector<double> with_variance(std::vector<double> effects, double variance)
 double independent_draws(const std::vector<double>& series)
 {
     const auto n = static_cast<double>(series.size());
-    constexpr std::size_t least = 20;  // fewer say nothing of a correlation
+    constexpr std::size_t least = 20;  // fewer carry no information about a correlation
     const double variance = variance_of(series);
     if (series.size() < least || !(variance > 0.0)) {
         return n;

@@ -18,7 +18,7 @@ namespace {
 constexpr double day_s = (1_day).si;
 
 /// Gaps of mean one in a family: what the likelihood of a stationary renewal process needs.
-struct GapLaw {
+struct GapDensity {
     bool weibull = false;
     double shape = 1.0;
     double scale = 1.0;  // so that the mean is one
@@ -50,7 +50,7 @@ double weibull_shape(double cv)
     return low;
 }
 
-GapLaw gap_law(bool weibull, double cv)
+GapDensity gap_density(bool weibull, double cv)
 {
     if (!weibull) {
         return {false, 1.0 / (cv * cv), cv * cv};
@@ -114,15 +114,15 @@ RateGrid rate_grid(const std::vector<double>& starts, double begin, double end)
     for (const bool weibull : {false, true}) {
         for (int c = 0; c < cvs; ++c) {
             const double gap_cv = least_cv * std::pow(most_cv / least_cv, static_cast<double>(c) / (cvs - 1));
-            const GapLaw law = gap_law(weibull, gap_cv);
+            const GapDensity density = gap_density(weibull, gap_cv);
             const double prior = -0.5 * std::pow(std::log(gap_cv) / prior_deviation, 2);
             for (const double log_rate : grid.log_rate) {
                 const double rate = std::exp(log_rate) / mean;
-                double log = prior + std::log(rate) + law.log_survival(rate * (starts.front() - begin)) +
-                             law.log_survival(rate * (end - starts.back()));
+                double log = prior + std::log(rate) + density.log_survival(rate * (starts.front() - begin)) +
+                             density.log_survival(rate * (end - starts.back()));
                 for (const double gap : gaps) {
                     const double x = rate * gap;
-                    log += law.log_density(std::log(x), x) + std::log(rate);
+                    log += density.log_density(std::log(x), x) + std::log(rate);
                 }
                 logs.push_back(log);
             }
@@ -236,7 +236,7 @@ FailureFit fit_failures(const std::vector<Outage>& outages, const Watch& watch)
     if (fit.watch.seconds <= 0.0) {
         fit.watch.seconds = span_s;
     }
-    // When the watch began is not told: half of the rest was before the first outage.
+    // When the watch began is not known: half of the rest was before the first outage.
     const double begin_s = first->start_s - 0.5 * std::max(0.0, fit.watch.seconds - span_s);
     std::map<std::string, std::vector<Outage>> by_cause;
     std::map<std::string, double> by_node;

@@ -26,11 +26,11 @@ std::vector<double> thinned(const std::vector<double>& values, std::size_t most)
     if (values.size() <= most) {
         return values;
     }
-    std::vector<double> part(most);
+    std::vector<double> chosen(most);
     for (std::size_t i = 0; i < most; ++i) {
-        part[i] = values[i * values.size() / most];
+        chosen[i] = values[i * values.size() / most];
     }
-    return part;
+    return chosen;
 }
 
 /// Means of equal parts of the rising values: the mean stays, and the ends are nearly kept.
@@ -115,7 +115,7 @@ std::vector<double> normalised(const std::vector<double>& values)
 }
 
 /// The distribution with these parameters, and how it follows all values.
-void take(const FittedFamily& fitted, const std::vector<double>& rising, FamilyFit& fit)
+void set_distribution(const FittedFamily& fitted, const std::vector<double>& rising, FamilyFit& fit)
 {
     fit.distribution.family = fitted.family;
     fit.distribution.cap = cap_for(fitted.family, rising.back());
@@ -131,13 +131,13 @@ FamilyFit fit_family(const FamilyRecipe& recipe, const FittedFamily& fitted,
 {
     FamilyFit fit;
     fit.family = recipe.name;
-    take(fitted, rising, fit);
+    set_distribution(fitted, rising, fit);
     fit.held_out = held_out_likelihood(recipe, factors);
     const bool foretells = std::isfinite(fit.held_out);
     if (!foretells) {  // too little in a fold for one of its parameters
         fit.held_out = -std::numeric_limits<double>::infinity();
     }
-    // Of fewer values nothing else would tell a distribution that is many times as wide as they are.
+    // Of fewer values nothing else would reveal a distribution that is many times as wide as they are.
     const bool can_be_judged = foretells || factors.size() >= least_for_tails;
     fit.fits = can_be_judged && (fit.ks <= options.near_enough ||
                                  ks_probability(fit.ks, static_cast<double>(rising.size())) > 0.05);
@@ -170,7 +170,7 @@ void fit_again(const std::vector<double>& values, const std::vector<double>& ris
     const auto fitted = recipe->fit(thinned(values, most_fitted));
     FamilyFit better = fit;
     if (fitted) {
-        take(*fitted, rising, better);
+        set_distribution(*fitted, rising, better);
     }
     if (better.ks < fit.ks || (better.ks <= options.near_enough && tail_error(better) < tail_error(fit))) {
         fit = better;
@@ -192,7 +192,7 @@ void add_tail_to_pool(const std::vector<double>& pool, const std::vector<double>
     double least_error = tail_error(of_pool);
     for (const FittedFamily& fitted : pool_with_tails(rising, pool)) {
         FamilyFit fit;
-        take(fitted, rising, fit);
+        set_distribution(fitted, rising, fit);
         if (fit.ks <= std::max(options.near_enough, 2.0 * result.ks) && tail_error(fit) < least_error) {
             least_error = tail_error(fit);
             result.distribution = fit.distribution;

@@ -288,7 +288,7 @@ Trend trend_of(std::span<const double> series)
 
 std::size_t steady_from(std::span<const double> series)
 {
-    constexpr std::size_t least = 8;  // fewer values say nothing of a beginning
+    constexpr std::size_t least = 8;  // fewer values carry no information about a beginning
     if (series.size() < least) {
         return 0;
     }

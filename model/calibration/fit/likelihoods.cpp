@@ -441,7 +441,8 @@ Fit fit_mixture(Values values)
         if (!std::isfinite(at)) {
             return std::nullopt;
         }
-        family.parts.push_back({mode.weight, at, LogNormal{std::sqrt(std::expm1(mode.width * mode.width))}});
+        family.components.push_back(
+            {mode.weight, at, LogNormal{std::sqrt(std::expm1(mode.width * mode.width))}});
     }
     return FittedFamily{family, mean, [modes](double x) {
                             if (x <= 0.0) {

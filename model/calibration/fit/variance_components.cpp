@@ -13,9 +13,9 @@ namespace prismopt {
 
 namespace {
 
-/// Where groups meet the parts of an effect.
+/// Where groups intersect the partition of an effect.
 struct Meeting {
-    Partition parts;
+    Partition partition;
     std::vector<int> group;  // [part] the group that it lies in
     int groups = 0;
 };
@@ -23,36 +23,36 @@ struct Meeting {
 Meeting meeting(const Partition& groups, const Partition& effect)
 {
     Meeting result{both(groups, effect), {}, groups.levels};
-    result.group.resize(static_cast<std::size_t>(result.parts.levels));
+    result.group.resize(static_cast<std::size_t>(result.partition.levels));
     for (std::size_t i = 0; i < groups.level.size(); ++i) {
-        result.group[static_cast<std::size_t>(result.parts.level[i])] = groups.level[i];
+        result.group[static_cast<std::size_t>(result.partition.level[i])] = groups.level[i];
     }
     return result;
 }
 
 /// Sums by part of what is kept; of ones where there are no values.
-std::vector<double> sums(const Partition& parts, const std::vector<double>& values,
+std::vector<double> sums(const Partition& partition, const std::vector<double>& values,
                          const std::vector<char>& kept)
 {
-    std::vector<double> result(static_cast<std::size_t>(parts.levels), 0.0);
-    for (std::size_t i = 0; i < parts.level.size(); ++i) {
+    std::vector<double> result(static_cast<std::size_t>(partition.levels), 0.0);
+    for (std::size_t i = 0; i < partition.level.size(); ++i) {
         if (kept[i] != 0) {
-            result[static_cast<std::size_t>(parts.level[i])] += values.empty() ? 1.0 : values[i];
+            result[static_cast<std::size_t>(partition.level[i])] += values.empty() ? 1.0 : values[i];
         }
     }
     return result;
 }
 
-/// Contrasts of the effects that can be told, and their expectations.
+/// Contrasts of the effects that can be estimated, and their expectations.
 class Equations {
 public:
     Equations(const ComponentModel& model, const std::vector<const RandomEffect*>& effects)
         : model_(model), effects_(effects)
     {
-        for (const Partition& parts : model.partitions) {
+        for (const Partition& partition : model.partitions) {
             for (const RandomEffect* effect : effects_) {
                 meetings_.push_back(
-                    meeting(parts, model.partitions[static_cast<std::size_t>(effect->parts)]));
+                    meeting(partition, model.partitions[static_cast<std::size_t>(effect->partition)]));
             }
         }
     }
@@ -74,8 +74,8 @@ public:
         Eigen::VectorXd squares = Eigen::VectorXd::Zero(n);
         for (Eigen::Index a = 0; a < n; ++a) {
             for (const SumOfSquares& term : effects_[static_cast<std::size_t>(a)]->contrast) {
-                squares[a] += term.sign * (square_of[term.parts] - square_of[term.fixed]);
-                expectation.row(a) += term.sign * (weight_of.row(term.parts) - weight_of.row(term.fixed));
+                squares[a] += term.sign * (square_of[term.partition] - square_of[term.fixed]);
+                expectation.row(a) += term.sign * (weight_of.row(term.partition) - weight_of.row(term.fixed));
             }
         }
         return expectation.colPivHouseholderQr().solve(squares);
@@ -83,10 +83,10 @@ public:
 
 private:
     /// Sum of squares of sums over sizes.
-    double square(const Partition& parts, const std::vector<char>& kept) const
+    double square(const Partition& partition, const std::vector<char>& kept) const
     {
-        const std::vector<double> sum = sums(parts, model_.y, kept);
-        const std::vector<double> size = sums(parts, {}, kept);
+        const std::vector<double> sum = sums(partition, model_.y, kept);
+        const std::vector<double> size = sums(partition, {}, kept);
         double result = 0.0;
         for (std::size_t g = 0; g < sum.size(); ++g) {
             result += size[g] > 0.0 ? sum[g] * sum[g] / size[g] : 0.0;
@@ -97,7 +97,7 @@ private:
     /// Sum over groups g and parts h of the effect of n_gh^2 / n_g.
     static double weight(const Meeting& meeting, const std::vector<char>& kept)
     {
-        const std::vector<double> size = sums(meeting.parts, {}, kept);
+        const std::vector<double> size = sums(meeting.partition, {}, kept);
         std::vector<double> group(static_cast<std::size_t>(meeting.groups), 0.0);
         for (std::size_t p = 0; p < size.size(); ++p) {
             group[static_cast<std::size_t>(meeting.group[p])] += size[p];
@@ -115,7 +115,7 @@ private:
     std::vector<Meeting> meetings_;  // [partition * effects + effect]
 };
 
-/// Standard errors of all components with the units of a partition left out in turn, in up to 20 groups.
+/// Standard errors of all components with the units of a partition excluded in turn, in up to 20 groups.
 Eigen::VectorXd jackknife(const Equations& equations, const Partition& units, Eigen::Index components,
                           int& groups)
 {
@@ -124,22 +124,22 @@ Eigen::VectorXd jackknife(const Equations& equations, const Partition& units, Ei
     if (groups < 2) {
         return Eigen::VectorXd::Zero(components);
     }
-    std::vector<Eigen::VectorXd> left_out;
+    std::vector<Eigen::VectorXd> estimates;
     std::vector<char> kept(units.level.size());
     for (int group = 0; group < groups; ++group) {
         for (std::size_t i = 0; i < kept.size(); ++i) {
             const auto at = static_cast<std::int64_t>(units.level[i]) * groups / units.levels;
             kept[i] = at == group ? 0 : 1;
         }
-        left_out.push_back(equations.solve(kept));
+        estimates.push_back(equations.solve(kept));
     }
     Eigen::VectorXd mean = Eigen::VectorXd::Zero(components);
-    for (const Eigen::VectorXd& part : left_out) {
-        mean += part / groups;
+    for (const Eigen::VectorXd& estimate : estimates) {
+        mean += estimate / groups;
     }
     Eigen::VectorXd variance = Eigen::VectorXd::Zero(components);
-    for (const Eigen::VectorXd& part : left_out) {
-        variance += (part - mean).cwiseAbs2() * (groups - 1.0) / groups;
+    for (const Eigen::VectorXd& estimate : estimates) {
+        variance += (estimate - mean).cwiseAbs2() * (groups - 1.0) / groups;
     }
     return variance.cwiseSqrt();
 }
@@ -195,13 +195,13 @@ Partition both(const Partition& a, const Partition& b)
     return partition_by(keys);
 }
 
-std::vector<double> part_means(const Partition& parts, const std::vector<double>& y)
+std::vector<double> level_means(const Partition& partition, const std::vector<double>& y)
 {
-    std::vector<double> sum(static_cast<std::size_t>(parts.levels), 0.0);
+    std::vector<double> sum(static_cast<std::size_t>(partition.levels), 0.0);
     std::vector<double> size(sum.size(), 0.0);
     for (std::size_t i = 0; i < y.size(); ++i) {
-        sum[static_cast<std::size_t>(parts.level[i])] += y[i];
-        size[static_cast<std::size_t>(parts.level[i])] += 1.0;
+        sum[static_cast<std::size_t>(partition.level[i])] += y[i];
+        size[static_cast<std::size_t>(partition.level[i])] += 1.0;
     }
     for (std::size_t g = 0; g < sum.size(); ++g) {
         sum[g] /= std::max(1.0, size[g]);
@@ -211,50 +211,50 @@ std::vector<double> part_means(const Partition& parts, const std::vector<double>
 
 std::vector<Component> variance_components(const ComponentModel& model)
 {
-    const auto parts_of = [&model](int index) -> const Partition& {
+    const auto partition_of = [&model](int index) -> const Partition& {
         return model.partitions[static_cast<std::size_t>(index)];
     };
     std::vector<Component> components;
-    std::vector<const RandomEffect*> told;
-    std::vector<std::size_t> place;  // of those told among the components
+    std::vector<const RandomEffect*> estimable;
+    std::vector<std::size_t> place;  // of those estimable among the components
     std::vector<double> freedoms;
     for (const RandomEffect& effect : model.effects) {
         double freedom = 0.0;
         for (const SumOfSquares& term : effect.contrast) {
-            freedom += term.sign * (parts_of(term.parts).levels - parts_of(term.fixed).levels);
+            freedom += term.sign * (partition_of(term.partition).levels - partition_of(term.fixed).levels);
         }
         Component component;
         component.name = effect.name;
-        component.units = parts_of(effect.parts).levels;
+        component.units = partition_of(effect.partition).levels;
         if (freedom < 1.0) {
             component.unknown = "the trace cannot determine it";
         } else {
-            told.push_back(&effect);
+            estimable.push_back(&effect);
             place.push_back(components.size());
             freedoms.push_back(freedom);
         }
         components.push_back(component);
     }
-    if (told.empty()) {
+    if (estimable.empty()) {
         return components;
     }
-    const Equations equations(model, told);
+    const Equations equations(model, estimable);
     const Eigen::VectorXd variance = equations.solve(std::vector<char>(model.y.size(), 1));
     int block_groups = 0;
     const Eigen::VectorXd over_steps = jackknife(equations, model.blocks, variance.size(), block_groups);
-    for (std::size_t k = 0; k < told.size(); ++k) {
+    for (std::size_t k = 0; k < estimable.size(); ++k) {
         const auto index = static_cast<Eigen::Index>(k);
         Component& component = components[place[k]];
         set_interval(component, variance[index], over_steps[index], block_groups);
         component.present = component.low > 0.0;
-        if (block_groups < 2 && k + 1 < told.size()) {  // the residual is what all the others are beside
+        if (block_groups < 2 && k + 1 < estimable.size()) {  // the residual is what all the others are beside
             component.unknown = "a single step gives no confidence interval";
         }
-        if (both(parts_of(told[k]->parts), model.blocks).levels >
-            parts_of(told[k]->parts).levels) {  // outlasts a block
+        if (both(partition_of(estimable[k]->partition), model.blocks).levels >
+            partition_of(estimable[k]->partition).levels) {  // outlasts a block
             int groups = 0;
             const double error =
-                jackknife(equations, parts_of(told[k]->parts), variance.size(), groups)[index];
+                jackknife(equations, partition_of(estimable[k]->partition), variance.size(), groups)[index];
             set_interval(component, variance[index], error, groups);
         }
         widen_to_draws(component, freedoms[k]);

@@ -23,13 +23,13 @@ Partition partition_by(const std::vector<std::int64_t>& keys);
 /// subtracted from y (kind and stage).
 struct SumOfSquares {
     double sign = 1.0;
-    int parts = 0;  // indices in ComponentModel::partitions
+    int partition = 0;  // indices in ComponentModel::partitions
     int fixed = 0;
 };
 /// Random effect: one independent draw per part. `contrast` isolates its variance from those of the others.
 struct RandomEffect {
     std::string name;
-    int parts = 0;  // index in ComponentModel::partitions
+    int partition = 0;  // index in ComponentModel::partitions
     std::vector<SumOfSquares> contrast;
 };
 
@@ -60,6 +60,6 @@ struct ComponentModel {
 std::vector<Component> variance_components(const ComponentModel& model);
 
 /// Returns the mean of y in each part.
-std::vector<double> part_means(const Partition& parts, const std::vector<double>& y);
+std::vector<double> level_means(const Partition& partition, const std::vector<double>& y);
 
 }  // namespace prismopt

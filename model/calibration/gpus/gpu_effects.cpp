@@ -72,14 +72,14 @@ std::vector<std::vector<Sum>> deviations(const Trace& trace)
         ++total[static_cast<std::size_t>(op.worker)];
     }
     constexpr std::size_t least_steps = 4;
-    constexpr std::size_t parts = 8;
+    constexpr std::size_t slice_count = 8;
     const bool by_step = steps.size() >= least_steps;
-    std::vector<std::vector<Sum>> slices(by_step ? steps.size() : parts,
+    std::vector<std::vector<Sum>> slices(by_step ? steps.size() : slice_count,
                                          std::vector<Sum>(trace.workers.size()));
     std::vector<std::size_t> seen(trace.workers.size(), 0);
     for (const TraceOp& op : trace.ops) {
         const auto worker = static_cast<std::size_t>(op.worker);
-        const std::size_t slice = by_step ? steps.at(op.step) : parts * seen[worker]++ / total[worker];
+        const std::size_t slice = by_step ? steps.at(op.step) : slice_count * seen[worker]++ / total[worker];
         const auto usual = centre.find(cell_of(trace, op));
         if (counts(trace, op) && usual != centre.end()) {
             slices[slice][worker].add(log_of(op) - usual->second, std::exp(usual->second));
@@ -129,7 +129,7 @@ GpuEffects gpu_effects(const Trace& trace)
     std::vector<double> effects;
     std::vector<double> errors;
     double freedom = 0.0;
-    constexpr double finest = 1e-6;  // of clocks that tick alike
+    constexpr double finest = 1e-6;  // of clocks that tick together
     for (std::size_t w = 0; w < values.size(); ++w) {
         if (values[w].size() > 1) {
             result.effects[w] = mean_of(values[w]);

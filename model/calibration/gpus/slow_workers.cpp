@@ -181,11 +181,11 @@ std::optional<SlowGpus> slow_gpus(const WorkerPeers& peers, const NamedWorkers& 
     return result;
 }
 
-std::vector<SlowPart> long_stages(const Trace& trace)
+std::vector<SlowUnit> long_stages(const Trace& trace)
 {
     constexpr double longer = 0.05;          // less is how layers divide
     constexpr std::size_t least_stages = 3;  // of two nobody knows which is the usual one
-    std::vector<SlowPart> found;
+    std::vector<SlowUnit> found;
     for (const auto& [kind, stages] : stage_means(trace)) {
         if (stages.size() < least_stages) {
             continue;

@@ -14,7 +14,7 @@
 namespace prismopt {
 
 /// A GPU or stage that is significantly slower than its peers.
-struct SlowPart {
+struct SlowUnit {
     std::string name;
     double excess = 0.0;       // 0.1: 10 % slower
     double probability = 0.0;  // p value, with Holm's correction for multiple tests
@@ -63,7 +63,7 @@ std::vector<std::int32_t> workers_to_exclude(const WorkerPeers& peers,
 
 /// Always slow GPUs, and the distribution over GPUs with them as its slow mode.
 struct SlowGpus {
-    std::vector<SlowPart> named;
+    std::vector<SlowUnit> named;
     DistributionFit fit;
     SlowShare share;
 };
@@ -73,6 +73,6 @@ std::optional<SlowGpus> slow_gpus(const WorkerPeers& peers, const NamedWorkers& 
 
 /// Returns the stages whose operations of a microbatch are longer than those of the median stage, by kind. Of a stage's workers the
 /// median counts: one slow GPU is no slow stage.
-std::vector<SlowPart> long_stages(const Trace& trace);
+std::vector<SlowUnit> long_stages(const Trace& trace);
 
 }  // namespace prismopt

@@ -21,7 +21,7 @@
 
 namespace prismopt {
 
-/// What of a plan decides how alike its error is to that of another.
+/// What of a plan decides how similar its error is to that of another.
 struct PlanTraits {
     static constexpr std::array<std::string_view, 6> degree_names{"tp", "cp", "pp", "v", "ep", "microbatch"};
     static constexpr std::array<std::string_view, 3> kind_names{"schedule", "recompute", "sharding"};

@@ -115,8 +115,8 @@ std::vector<double> draw(const MemoryError& error, std::size_t draws, std::uint6
             normal_probability(posterior_normal(seed, d, PosteriorKind::memory, 0)) * below.back();
         const auto after = std::upper_bound(below.begin() + 1, below.end() - 1, share);
         const auto i = static_cast<double>(after - below.begin());
-        const double part = std::clamp((share - *(after - 1)) / (*after - *(after - 1)), 0.0, 1.0);
-        result.push_back(first + width * (i - 1.0 + part));
+        const double fraction = std::clamp((share - *(after - 1)) / (*after - *(after - 1)), 0.0, 1.0);
+        result.push_back(first + width * (i - 1.0 + fraction));
     }
     return result;
 }

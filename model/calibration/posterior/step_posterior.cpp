@@ -159,13 +159,13 @@ std::vector<NormalMarginal> StepPosterior::marginals(std::span<const PlanOfPoste
     const Latent known(*this);
     const MatrixXd of_plans = gradients(plans, static_cast<std::size_t>(known.constants.rows()));
     const MatrixXd with = known.with(plans, *this);
-    const MatrixXd told = known.factor.matrixL().solve(with.transpose());
+    const MatrixXd explained = known.factor.matrixL().solve(with.transpose());
     const VectorXd mean = with * known.factor.solve(known.ratios);
     std::vector<NormalMarginal> result;
     for (Index i = 0; i < with.rows(); ++i) {
         const double before = of_plans.col(i).dot(known.constants * of_plans.col(i)) +
                               square(discrepancy_.source) + square(discrepancy_.deviation);
-        result.push_back({mean[i], std::sqrt(std::max(0.0, before - told.col(i).squaredNorm()))});
+        result.push_back({mean[i], std::sqrt(std::max(0.0, before - explained.col(i).squaredNorm()))});
     }
     return result;
 }
@@ -183,11 +183,11 @@ std::vector<NormalMarginal> StepPosterior::constants(int job) const
     VectorXd before(n + 1);
     before.head(n) = known.constants.diagonal();
     before[n] = square(discrepancy_.source);
-    const MatrixXd told = known.factor.matrixL().solve(with.transpose());
+    const MatrixXd explained = known.factor.matrixL().solve(with.transpose());
     const VectorXd mean = with * known.factor.solve(known.ratios);
     std::vector<NormalMarginal> result;
     for (Index i = 0; i <= n; ++i) {
-        result.push_back({mean[i], std::sqrt(std::max(0.0, before[i] - told.col(i).squaredNorm()))});
+        result.push_back({mean[i], std::sqrt(std::max(0.0, before[i] - explained.col(i).squaredNorm()))});
     }
     return result;
 }

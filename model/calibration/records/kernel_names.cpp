@@ -12,32 +12,32 @@ namespace {
 
 /// A part of a name, and what it says beyond the class of its row.
 template <class Meaning>
-struct NamePart {
-    const char* part;
+struct Keyword {
+    const char* word;
     Meaning meaning;
 };
 template <class Meaning>
-NamePart(const char*, Meaning) -> NamePart<Meaning>;
+Keyword(const char*, Meaning) -> Keyword<Meaning>;
 
-constexpr std::array group_words{NamePart{"of a data-parallel group", ProcessGroup::data},
-                                 NamePart{"of a tensor-parallel group", ProcessGroup::tensor},
-                                 NamePart{"of a context-parallel group", ProcessGroup::context},
-                                 NamePart{"of an expert-parallel group", ProcessGroup::expert},
-                                 NamePart{"tp-all", ProcessGroup::tensor},
-                                 NamePart{"tp_all", ProcessGroup::tensor}};
+constexpr std::array group_words{Keyword{"of a data-parallel group", ProcessGroup::data},
+                                 Keyword{"of a tensor-parallel group", ProcessGroup::tensor},
+                                 Keyword{"of a context-parallel group", ProcessGroup::context},
+                                 Keyword{"of an expert-parallel group", ProcessGroup::expert},
+                                 Keyword{"tp-all", ProcessGroup::tensor},
+                                 Keyword{"tp_all", ProcessGroup::tensor}};
 
-constexpr std::array collective_words{NamePart{"allreduce", Collective::all_reduce},
-                                      NamePart{"allgather", Collective::all_gather},
-                                      NamePart{"reducescatter", Collective::reduce_scatter},
-                                      NamePart{"alltoall", Collective::all_to_all}};
+constexpr std::array collective_words{Keyword{"allreduce", Collective::all_reduce},
+                                      Keyword{"allgather", Collective::all_gather},
+                                      Keyword{"reducescatter", Collective::reduce_scatter},
+                                      Keyword{"alltoall", Collective::all_to_all}};
 
-/// The narrowest class within `root` that the name tells: by the group and the kind of a collective.
+/// The narrowest class within `root` that the name states: by the group and the kind of a collective.
 KernelClass narrowed(KernelClass root, const std::string& lower)
 {
     std::optional<ProcessGroup> group =
         root == KernelClass::dp_collective ? std::optional(ProcessGroup::data) : std::nullopt;
-    for (const auto& [part, named] : group_words) {
-        if (!group && root == KernelClass::tp_collective && lower.find(part) != std::string::npos) {
+    for (const auto& [word, named] : group_words) {
+        if (!group && root == KernelClass::tp_collective && lower.find(word) != std::string::npos) {
             group = named;
         }
     }
@@ -46,8 +46,8 @@ KernelClass narrowed(KernelClass root, const std::string& lower)
     }
     std::string letters = lower;
     std::erase_if(letters, [](char c) { return c == '-' || c == '_'; });
-    for (const auto& [part, kind] : collective_words) {
-        if (letters.find(part) != std::string::npos) {
+    for (const auto& [word, kind] : collective_words) {
+        if (letters.find(word) != std::string::npos) {
             return class_of(*group, kind);
         }
     }
@@ -59,12 +59,12 @@ KernelClass narrowed(KernelClass root, const std::string& lower)
 /// The name without the first word of its direction: "-" of both "-send" and "-recv". Empty if it has no such word.
 std::string transfer_in(const std::string& lower, OpRole role)
 {
-    constexpr std::array directions{NamePart{"send", OpRole::send}, NamePart{"receive", OpRole::receive},
-                                    NamePart{"recv", OpRole::receive}};
-    for (const auto& [part, direction] : directions) {
-        const std::size_t place = lower.find(part);
+    constexpr std::array directions{Keyword{"send", OpRole::send}, Keyword{"receive", OpRole::receive},
+                                    Keyword{"recv", OpRole::receive}};
+    for (const auto& [word, direction] : directions) {
+        const std::size_t place = lower.find(word);
         if (direction == role && place != std::string::npos) {
-            return lower.substr(0, place) + ' ' + lower.substr(place + std::string_view(part).size());
+            return lower.substr(0, place) + ' ' + lower.substr(place + std::string_view(word).size());
         }
     }
     return "";
@@ -73,12 +73,12 @@ std::string transfer_in(const std::string& lower, OpRole role)
 bool matches(const KernelName& row, const std::string& lower)
 {
     std::size_t place = 0;
-    for (const std::string& part : row.parts) {
-        place = lower.find(part, place);
+    for (const std::string& fragment : row.fragments) {
+        place = lower.find(fragment, place);
         if (place == std::string::npos) {
             return false;
         }
-        place += part.size();
+        place += fragment.size();
     }
     return true;
 }
@@ -102,7 +102,7 @@ KernelName kernel_name(const std::string& pattern, KernelClass kernel, std::opti
     for (std::size_t begin = 0; begin <= lower.size();) {
         const std::size_t end = std::min(lower.find('*', begin), lower.size());
         if (end > begin) {
-            row.parts.push_back(lower.substr(begin, end - begin));
+            row.fragments.push_back(lower.substr(begin, end - begin));
         }
         begin = end + 1;
     }

@@ -33,7 +33,7 @@ struct OpKind {
 
 /// Row of the table: names that contain these parts in this order, in upper or lower case, are of this class.
 struct KernelName {
-    std::vector<std::string> parts;  // in lower case
+    std::vector<std::string> fragments;  // in lower case
     KernelClass kernel = KernelClass::elementwise;
     OpRole role = OpRole::compute;
 };

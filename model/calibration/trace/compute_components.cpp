@@ -12,7 +12,7 @@ namespace prismopt {
 
 namespace {
 
-/// Neighbouring steps that the jackknife leaves out together: as many blocks as it makes groups.
+/// Neighbouring steps that the jackknife excludes together: as many blocks as it makes groups.
 Partition blocks_of_steps(std::size_t observations, std::size_t steps)
 {
     constexpr std::size_t most_blocks = 20;

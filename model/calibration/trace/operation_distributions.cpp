@@ -120,19 +120,19 @@ Signature signature_of(const OpKind& kind, const std::vector<Duration>& duration
     return signature;
 }
 
-/// Logarithms less the mean of their position, or of all positions of a worker if these are alike.
+/// Logarithms less the mean of their position, or of all positions of a worker if these are equal.
 std::vector<Rest> rests_of(const std::vector<Duration>& durations, std::size_t signature,
-                           bool positions_alike)
+                           bool equal_positions)
 {
     std::vector<std::int64_t> keys;
     std::vector<double> logs;
     for (const Duration& d : durations) {
-        const int sequence = positions_alike ? 0 : d.sequence;
+        const int sequence = equal_positions ? 0 : d.sequence;
         keys.push_back((static_cast<std::int64_t>(d.place) << 32) + sequence);
         logs.push_back(std::log(d.seconds));
     }
     const Partition cells = partition_by(keys);
-    const std::vector<double> means = part_means(cells, logs);
+    const std::vector<double> means = level_means(cells, logs);
     std::vector<double> sizes(means.size(), 0.0);
     for (const int cell : cells.level) {
         sizes[static_cast<std::size_t>(cell)] += 1.0;
@@ -166,7 +166,7 @@ bool steps_differ(const std::vector<Rest>& rests)
         cells = std::max(cells, rest.cell + 1.0);
         logs.push_back(rest.log);
     }
-    const std::vector<double> means = part_means(steps, logs);
+    const std::vector<double> means = level_means(steps, logs);
     double between = 0.0;
     double within = 0.0;
     for (std::size_t i = 0; i < rests.size(); ++i) {
@@ -245,7 +245,7 @@ void subtract_steps(std::vector<Rest>& rests)
     }
 }
 
-/// Adds what is left of a kind as factors, with the variance that the means took given back, and its fit to the kind's signature.
+/// Adds the remainder of a kind as factors, with the variance that the means took given back, and its fit to the kind's signature.
 void add_factors(std::span<const Rest> rests, bool in_class, std::vector<Signature>& signatures,
                  std::vector<KindFactors>& kinds)
 {
@@ -370,7 +370,7 @@ void add_to_pools(KernelClass kernel, std::span<const double> factors, ClassPool
 
 bool has_own_distribution(KernelClass kernel, const ClassPools& pools)
 {
-    constexpr std::size_t least = 5;  // fewer say nothing of a spread
+    constexpr std::size_t least = 5;  // fewer carry no information about a spread
     const KernelClass outer = row_of(kernel).within;
     std::vector<double> own = pools[static_cast<std::size_t>(kernel)];
     if (own.size() < least || outer == kernel) {
@@ -393,7 +393,7 @@ bool has_own_distribution(KernelClass kernel, const ClassPools& pools)
 OperationDistributions operation_distributions(const Trace& trace, bool with_components)
 {
     OperationDistributions result;
-    result.positions_alike = is_one_step(trace) && !has_replicas(trace);
+    result.equal_positions = is_one_step(trace) && !has_replicas(trace);
     std::vector<std::vector<Duration>> by_kind = read_durations(trace, with_components);
     std::vector<KindFactors> kinds;
     std::vector<Rest> communication;
@@ -407,7 +407,7 @@ OperationDistributions operation_distributions(const Trace& trace, bool with_com
         const std::size_t signature = result.signatures.size();
         result.signatures.push_back(signature_of(kind, durations));
         result.signatures.back().waiting = waiting;
-        std::vector<Rest> rests = rests_of(durations, signature, result.positions_alike);
+        std::vector<Rest> rests = rests_of(durations, signature, result.equal_positions);
         if (kind.role != OpRole::compute) {
             communication.insert(communication.end(), rests.begin(), rests.end());
             continue;

@@ -51,7 +51,7 @@ struct OperationDistributions {
     ClassPools pools;                      // residuals, as factors
     // kinds that occur once per step, excluded from their class
     std::array<std::string, kernel_classes> special;
-    bool positions_alike = false;  // residuals are relative to the mean of the kind: one step of one worker
+    bool equal_positions = false;  // residuals are relative to the mean of the kind: one step of one worker
 };
 
 /// Computes the distributions from a trace sorted by start. `with_components`: skips the compute of microbatches, which has

@@ -26,7 +26,7 @@ std::size_t below(std::uint32_t word, std::size_t count)
 /// Counterparts of the compute slots in other replicas.
 class Donors {
 public:
-    Donors(const Trace& trace, const StepGraph& graph, const ComputeParts& parts)
+    Donors(const Trace& trace, const StepGraph& graph, const ComputeEffects& of_compute)
     {
         std::map<std::array<int, 3>, std::size_t> place_of;  // stage, kind, sequence
         std::vector<int> replicas;
@@ -36,8 +36,8 @@ public:
         std::sort(replicas.begin(), replicas.end());
         replicas.erase(std::unique(replicas.begin(), replicas.end()), replicas.end());
         count_ = replicas.size();
-        for (std::size_t k = 0; k < parts.slots.size(); ++k) {
-            const StepSlot& s = graph.slots[static_cast<std::size_t>(parts.slots[k])];
+        for (std::size_t k = 0; k < of_compute.slots.size(); ++k) {
+            const StepSlot& s = graph.slots[static_cast<std::size_t>(of_compute.slots[k])];
             const TraceWorker who = trace.workers[static_cast<std::size_t>(s.worker)];
             const auto place =
                 place_of.emplace(std::array{who.stage, s.kind, s.sequence}, place_of.size()).first->second;
@@ -67,11 +67,11 @@ private:
 
 }  // namespace
 
-std::vector<double> predicted_steps(const Trace& trace, const StepGraph& graph, const ComputeParts& parts,
-                                    const PredictOptions& options)
+std::vector<double> predicted_steps(const Trace& trace, const StepGraph& graph,
+                                    const ComputeEffects& of_compute, const PredictOptions& options)
 {
     const std::size_t steps = graph.steps.size();
-    const Donors donors(trace, graph, parts);
+    const Donors donors(trace, graph, of_compute);
     std::vector<float> gaps(graph.slots.size());
     std::vector<float> durations(graph.slots.size());
     std::vector<double> times;
@@ -83,17 +83,17 @@ std::vector<double> predicted_steps(const Trace& trace, const StepGraph& graph, 
             gaps[slot] = graph.gap(slot, t);
             durations[slot] = graph.duration(slot, t);
         }
-        for (std::size_t k = 0; k < parts.slots.size(); ++k) {
-            const StepSlot& s = graph.slots[static_cast<std::size_t>(parts.slots[k])];
+        for (std::size_t k = 0; k < of_compute.slots.size(); ++k) {
+            const StepSlot& s = graph.slots[static_cast<std::size_t>(of_compute.slots[k])];
             const int dp = trace.workers[static_cast<std::size_t>(s.worker)].dp;
             const std::uint32_t microbatch =
-                parts.replicas_together ? 0 : static_cast<std::uint32_t>(s.microbatch);
+                of_compute.replicas_together ? 0 : static_cast<std::uint32_t>(s.microbatch);
             const auto word =
                 words_of(options.seed, draw, (static_cast<std::uint32_t>(dp) << 16) + microbatch);
             const std::size_t donor =
                 donors.of(k, below(word[0], donors.replicas())) * steps + below(word[1], steps);
-            durations[static_cast<std::size_t>(parts.slots[k])] =
-                std::exp(parts.place[k] + parts.step[t] + parts.rest[donor]);
+            durations[static_cast<std::size_t>(of_compute.slots[k])] =
+                std::exp(of_compute.place[k] + of_compute.step[t] + of_compute.rest[donor]);
         }
         times.push_back(replay(graph, gaps, durations));
     }

@@ -82,7 +82,7 @@ public:
     }
 
 private:
-    static constexpr double finest = 1e-6;  // of clocks that tick alike
+    static constexpr double finest = 1e-6;  // of clocks that tick together
 
     Component unknown(const std::string& name) const
     {
@@ -134,17 +134,17 @@ private:
                 kernels_.push_back({step->second, index.at(op.worker), std::log(seconds.back()), 0.0});
             }
         }
-        take_positions(keys, seconds);
+        set_positions(keys, seconds);
     }
 
-    void take_positions(const std::vector<std::int64_t>& keys, const std::vector<double>& seconds)
+    void set_positions(const std::vector<std::int64_t>& keys, const std::vector<double>& seconds)
     {
         const Partition cells = partition_by(keys);
         std::vector<double> logs(kernels_.size());
         std::transform(kernels_.begin(), kernels_.end(), logs.begin(),
                        [](const Kernel& kernel) { return kernel.log; });
-        const std::vector<double> means = part_means(cells, logs);
-        const std::vector<double> times = part_means(cells, seconds);
+        const std::vector<double> means = level_means(cells, logs);
+        const std::vector<double> times = level_means(cells, seconds);
         double squares = 0.0;
         double fourths = 0.0;
         for (std::size_t i = 0; i < kernels_.size(); ++i) {

@@ -22,7 +22,7 @@ constexpr double clock_error_s = 200e-6;
 using Waits = std::vector<int>;  // slots that a slot waits for
 
 /// Operations looked at for what ended before: beyond, something nearer did.
-constexpr std::size_t look_back = 16;
+constexpr std::size_t most_steps_back = 16;
 
 /// Whether a slot has ended when another starts, in nearly all steps.
 bool ended_before(const std::vector<SlotTimes>& before, const std::vector<SlotTimes>& slot)
@@ -38,7 +38,7 @@ bool ended_before(const std::vector<SlotTimes>& before, const std::vector<SlotTi
 Waits overlapping_waits(const TimedSlots& timed, std::size_t before, std::size_t slot)
 {
     Waits waits;
-    for (std::size_t back = 1; back <= std::min(before, look_back); ++back) {
+    for (std::size_t back = 1; back <= std::min(before, most_steps_back); ++back) {
         const std::size_t earlier = before - back;
         if (timed.slots[earlier].worker != timed.slots[slot].worker) {
             break;
@@ -55,7 +55,7 @@ Waits overlapping_waits(const TimedSlots& timed, std::size_t before, std::size_t
 /// ended earlier still.
 Waits own_waits(const TimedSlots& timed, std::size_t slot)
 {
-    for (std::size_t back = 1; back <= std::min(slot, look_back); ++back) {
+    for (std::size_t back = 1; back <= std::min(slot, most_steps_back); ++back) {
         const std::size_t before = slot - back;
         if (timed.slots[before].worker != timed.slots[slot].worker) {
             break;
@@ -144,12 +144,12 @@ std::optional<int> peer_of(const Trace& trace, const TimedSlots& timed, const Op
             continue;
         }
         const std::vector<SlotTimes>& other = timed.times[static_cast<std::size_t>(*peer)];
-        double apart = 0.0;
+        double distance = 0.0;
         for (std::size_t t = 0; t < own.size(); ++t) {
-            apart += std::abs(own[t].start_s - other[t].start_s);
+            distance += std::abs(own[t].start_s - other[t].start_s);
         }
-        if (apart < nearest) {
-            nearest = apart;
+        if (distance < nearest) {
+            nearest = distance;
             best = peer;
         }
     }

@@ -59,13 +59,13 @@ public:
             steps_[i] = steps_[i * of_steps];
         }
         steps_.resize((steps_.size() + of_steps - 1) / of_steps);
-        Trace part;
-        part.source = trace_.source;
-        part.kinds = trace_.kinds;
-        part.workers = trace_.workers;
-        part.ops.reserve(kept().count);
-        visit([&](const TraceOp& op) { part.ops.push_back(op); });
-        return part;
+        Trace subset;
+        subset.source = trace_.source;
+        subset.kinds = trace_.kinds;
+        subset.workers = trace_.workers;
+        subset.ops.reserve(kept().count);
+        visit([&](const TraceOp& op) { subset.ops.push_back(op); });
+        return subset;
     }
 
 private:

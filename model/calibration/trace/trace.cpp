@@ -64,7 +64,7 @@ void sort_by_start(Trace& trace)
     }
 }
 
-std::size_t leave_out_absurd(Trace& trace)
+std::size_t exclude_absurd(Trace& trace)
 {
     std::vector<double> steps;
     for (const TraceStepTime& time : busiest_worker_times(trace)) {
@@ -331,16 +331,16 @@ std::vector<TraceStepTime> busiest_worker_times(const Trace& trace)
 
 Trace steps_of(const Trace& trace, const std::vector<std::int32_t>& steps)
 {
-    Trace part;
-    part.source = trace.source;
-    part.kinds = trace.kinds;
-    part.workers = trace.workers;
+    Trace subset;
+    subset.source = trace.source;
+    subset.kinds = trace.kinds;
+    subset.workers = trace.workers;
     std::vector<std::int32_t> wanted = steps;
     std::sort(wanted.begin(), wanted.end());
-    std::copy_if(trace.ops.begin(), trace.ops.end(), std::back_inserter(part.ops), [&](const TraceOp& op) {
+    std::copy_if(trace.ops.begin(), trace.ops.end(), std::back_inserter(subset.ops), [&](const TraceOp& op) {
         return std::binary_search(wanted.begin(), wanted.end(), op.step);
     });
-    return part;
+    return subset;
 }
 
 }  // namespace prismopt

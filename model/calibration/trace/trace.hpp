@@ -57,7 +57,7 @@ void sort_by_start(Trace& trace);
 
 /// Removes operations longer than credible for their kind in a step from a sorted trace, and counts them as faults. Returns their
 /// number.
-std::size_t leave_out_absurd(Trace& trace);
+std::size_t exclude_absurd(Trace& trace);
 
 /// Steps that follow one another: nine tenths of them take from low_s to high_s, the operations of a step together.
 struct StepsOfJob {

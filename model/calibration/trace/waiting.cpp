@@ -16,7 +16,7 @@ double waiting_threshold(std::span<const double> seconds)
     constexpr double deviations = 4.0;      // a normal distribution has 3e-5 above
     constexpr double finest = 0.01;         // clocks tick: transfers that seem equal are not
     constexpr double least_waiting = 0.01;  // part of all
-    constexpr double apart = 3.0;           // transfers of two sizes are nearer
+    constexpr double least_ratio = 3.0;     // transfers of two sizes are nearer
     if (seconds.size() < least) {
         return none;
     }
@@ -51,7 +51,7 @@ double waiting_threshold(std::span<const double> seconds)
         return sum / static_cast<double>(to - from);
     };
     if (static_cast<double>(waiting) < least_waiting * static_cast<double>(logs.size()) ||
-        mean_of_exponentials(kept, logs.size()) < apart * mean_of_exponentials(0, kept)) {
+        mean_of_exponentials(kept, logs.size()) < least_ratio * mean_of_exponentials(0, kept)) {
         return none;
     }
     return std::exp(threshold);

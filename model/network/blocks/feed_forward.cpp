@@ -1,4 +1,4 @@
-#include "model/network/blocks/parts.hpp"
+#include "model/network/blocks/common_operators.hpp"
 
 namespace prismopt {
 
@@ -93,14 +93,14 @@ Block operators_of(const ExpertsBlock& b, const ResidualStream& stream)
         Block shared;
         add_mlp(h, b.shared, b.activation, false, false, shared);
         shared = in_modules(shared, {Module::shared_experts});
-        for (Operator& part : shared) {
+        for (Operator& op : shared) {
             std::visit(
                 [](auto& own) {
                     if constexpr (requires { own.shared_expert; }) {
                         own.shared_expert = true;
                     }
                 },
-                part);
+                op);
         }
         inside.insert(inside.end(), shared.begin(), shared.end());
         if (b.shared_gate) {

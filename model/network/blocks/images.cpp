@@ -1,4 +1,4 @@
-#include "model/network/blocks/parts.hpp"
+#include "model/network/blocks/common_operators.hpp"
 
 #include <cmath>
 

@@ -132,23 +132,23 @@ void Attention::exchange_keys(const Extent& e, double times, Calls& calls) const
         return;
     }
     const double members = e.shape.ring_gpus();
-    const double heads_apart = e.shape.head_gpus();
-    const double own = heads_apart * e.beside(others).tokens;
+    const double divisor = e.shape.head_gpus();
+    const double own = divisor * e.beside(others).tokens;
     // Of a window's keys only those before each of a member's two parts of the sequence travel.
     const double reach = 2.0 * e.shape.microbatch * std::max(window, chunk);
     const double others_tokens = (members - 1.0) * own;
     const double gathered =
         members / (members - 1.0) * (reach > 0.0 ? std::min(others_tokens, reach) : others_tokens);
     const bool ring = e.shape.context_exchange == ContextExchange::ring;
-    calls.collective({.way = ring ? CollectiveCall::Way::ring : CollectiveCall::Way::collective,
-                      .kind = Collective::all_gather,
-                      .bytes = element_bytes * gathered *
-                               (key().local(heads_apart * e.tp) + value().local(heads_apart * e.tp)),
-                      .group = GroupKind::context_ring,
-                      .times = times,
-                      .members = Meeting::context,
-                      .beside = CollectiveCall::Beside::kernel_before,
-                      .share = ring ? (members - 1.0) / members : 0.0});
+    calls.collective(
+        {.way = ring ? CollectiveCall::Way::ring : CollectiveCall::Way::collective,
+         .kind = Collective::all_gather,
+         .bytes = element_bytes * gathered * (key().local(divisor * e.tp) + value().local(divisor * e.tp)),
+         .group = GroupKind::context_ring,
+         .times = times,
+         .members = Meeting::context,
+         .beside = CollectiveCall::Beside::kernel_before,
+         .share = ring ? (members - 1.0) / members : 0.0});
 }
 
 /// Tensors with so many elements, each in an all-to-all of its own, from a share of the tokens to a share of the heads or back; it

@@ -12,7 +12,7 @@ namespace prismopt {
 
 namespace {
 
-/// Steps at the start and after a restart that include compilation and cold caches, and are left out.
+/// Steps at the start and after a restart that include compilation and cold caches, and are omitted.
 constexpr int warm_up_steps = 5;
 constexpr int restart_steps = 3;
 /// Fewest observations of a baseline, where an observation is the mean of several steps.
@@ -45,10 +45,10 @@ constexpr std::size_t places_before = 16;
 constexpr std::ptrdiff_t last_few = 4;
 /// A change within the baseline restarts it, if it has so many standard errors and so many standard deviations of single
 /// observations about a running median, which hides two thirds of an autocorrelation over tens of steps: few observations do not
-/// tell a small change from one.
+/// distinguish a small change from one.
 constexpr double baseline_errors = 12.0;
 constexpr double baseline_deviations = 3.0;
-constexpr std::size_t least_apart = 10;
+constexpr std::size_t least_distance = 10;
 /// A shift of so many standard deviations, after which a quarter of the steps are still nearer to the level before, is a second level
 /// that alternates with it: noise. That is learnt again if it has grown by this factor.
 constexpr double mode_deviations = 3.0;
@@ -175,7 +175,7 @@ void ChangeDetector::learn_noise(std::size_t first)
 bool ChangeDetector::restart_baseline()
 {
     const std::vector<double> logs = this->logs(0, records_.size());
-    const Split split = best_split(logs, least_apart, innovation_clip * noise_deviation(logs));
+    const Split split = best_split(logs, least_distance, innovation_clip * noise_deviation(logs));
     const std::vector<double> residuals = about_running_median(logs);
     const double deviation = robust_deviation(residuals, 0.0);
     Autocovariances sums;
@@ -242,7 +242,7 @@ void ChangeDetector::watch()
         levels_.changes.back().after.add(value, few);
     }
     if (const auto length = charts_.add(innovation / noise_.innovation_deviation)) {
-        take_shift(*length);
+        handle_shift(*length);
         return;
     }
     if (drifts_on()) {
@@ -255,7 +255,7 @@ void ChangeDetector::watch()
         levels_.near = record.number;
     } else if (!is_open() && moved > options_.swing + options_.least_change +
                                          contradiction_errors * error_of(levels_.now)) {
-        take_drift();
+        handle_drift();
     }
     if (records_.size() > unsettled) {
         settle(records_[records_.size() - unsettled - 1].deviation);
@@ -307,7 +307,7 @@ void ChangeDetector::set_deviations(std::size_t first)
 }
 
 /// Takes a shift about so many records ago.
-void ChangeDetector::take_shift(std::int64_t length)
+void ChangeDetector::handle_shift(std::int64_t length)
 {
     const std::size_t end = records_.size();
     // since the last change
@@ -331,11 +331,11 @@ void ChangeDetector::take_shift(std::int64_t length)
                       median_of(logs(shifted, end))};
     if (std::abs(split.after - levels_.now.log_s) > mode_deviations * noise_.deviation &&
         !separates(logs(shifted - before, end), split)) {
-        take_mixture();
+        handle_mixture();
         return;
     }
     if (is_back(shifted, lasted)) {
-        take_pause(shifted - lasted, shifted);
+        handle_pause(shifted - lasted, shifted);
         return;
     }
     const MeanLevel level = before > 0 ? mean_level(shifted - before, shifted) : levels_.now;
@@ -369,7 +369,7 @@ bool ChangeDetector::is_back(std::size_t first, std::size_t lasted) const
 }
 
 /// The records [first, end) were a pause, which leaves the level as it was.
-void ChangeDetector::take_pause(std::size_t first, std::size_t end)
+void ChangeDetector::handle_pause(std::size_t first, std::size_t end)
 {
     levels_ = *earlier_;
     earlier_.reset();
@@ -390,11 +390,11 @@ void ChangeDetector::take_pause(std::size_t first, std::size_t end)
         levels_.lasting.add(value, all);
     }
     set_deviations(first);
-    take_mixture();
+    handle_mixture();
 }
 
 /// Where two levels alternate, they are the noise from here on.
-void ChangeDetector::take_mixture()
+void ChangeDetector::handle_mixture()
 {
     const std::size_t end = records_.size();
     const std::size_t known = std::min(end, static_cast<std::size_t>(levels_.lasting.observations));
@@ -405,7 +405,7 @@ void ChangeDetector::take_mixture()
     }
     const double deviation = noise_deviation(logs);
     if (deviation <= grown * noise_.deviation ||
-        separates(logs, best_split(logs, least_apart, innovation_clip * deviation))) {
+        separates(logs, best_split(logs, least_distance, innovation_clip * deviation))) {
         return;
     }
     conclude_last();
@@ -430,7 +430,7 @@ void ChangeDetector::take_mixture()
 }
 
 /// The level has moved slowly from what the changes so far explain.
-void ChangeDetector::take_drift()
+void ChangeDetector::handle_drift()
 {
     conclude_last();
     earlier_.reset();

@@ -122,11 +122,11 @@ private:
     void watch();
     std::vector<double> logs(std::size_t first, std::size_t end) const;
     MeanLevel mean_level(std::size_t first, std::size_t end) const;
-    void take_shift(std::int64_t length);
+    void handle_shift(std::int64_t length);
     bool is_back(std::size_t first, std::size_t lasted) const;
-    void take_pause(std::size_t first, std::size_t end);
-    void take_mixture();
-    void take_drift();
+    void handle_pause(std::size_t first, std::size_t end);
+    void handle_mixture();
+    void handle_drift();
     bool drifts_on() const;
     bool is_drift(std::vector<Found>::const_iterator first, std::vector<Found>::const_iterator end) const;
     std::vector<Found>::const_iterator end_of_direction(std::vector<Found>::const_iterator first) const;

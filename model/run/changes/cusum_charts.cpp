@@ -7,7 +7,7 @@ namespace prismopt {
 
 namespace {
 
-/// Fewest scores to an alarm: a pause or a spike of three steps is no change of the level.
+/// Fewest scores to an alarm: a pause or a spike of three steps is not a change of the level.
 constexpr double fewest = 4.0;
 constexpr double least_run_length = 10.0;
 

@@ -46,13 +46,13 @@ double noise_deviation(const std::vector<double>& values)
 {
     constexpr double share = 1.0 / 7.0;
     constexpr double normal_quantile = 1.0676;  // that a standard normal value exceeds with this probability
-    constexpr double apart = 2.0;  // over the other one: a mode of 15 % that is 3 deviations away
+    constexpr double separation = 2.0;  // over the other one: a mode of 15 % that is 3 deviations away
     const double deviation = robust_deviation(values, median_of(values));
     std::vector<double> rising = values;
     std::sort(rising.begin(), rising.end());
     const auto beyond = static_cast<std::size_t>(share * static_cast<double>(rising.size()));
     const double wide = (rising[rising.size() - 1 - beyond] - rising[beyond]) / (2.0 * normal_quantile);
-    return wide > apart * deviation ? wide : deviation;
+    return wide > separation * deviation ? wide : deviation;
 }
 
 double clipped_mean(const std::vector<double>& values, double clip)

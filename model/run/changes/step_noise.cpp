@@ -9,7 +9,7 @@ namespace prismopt {
 
 namespace {
 
-/// Least gain of a fit: an autoregression near a unit root would make every level look alike.
+/// Least gain of a fit: an autoregression near a unit root would make every level look equal.
 constexpr double least_gain = 0.03;
 
 double sum_of(const std::vector<double>& values)

@@ -57,7 +57,7 @@ private:
 /// The phases of both schedules. `ahead`: stages between this one and the middle (dualpipe) or the turn (dualpipe_v); `near`: to
 /// the end where direction 0 enters; `rounds`: of forward and backward in both directions; `apart`: the first pair is not side by
 /// side.
-std::vector<Task> phases(DualOrder order, int ahead, int near, int rounds, bool apart)
+std::vector<Task> phases(DualOrder order, int ahead, int near, int rounds, bool separate)
 {
     const auto repeat = [](int times, auto step) {
         for (int k = 0; k < times; ++k) {
@@ -75,7 +75,7 @@ std::vector<Task> phases(DualOrder order, int ahead, int near, int rounds, bool 
         order.forward(1);
     });
     repeat(rounds, [&](int k) {
-        if (k == 0 && apart) {
+        if (k == 0 && separate) {
             order.forward(0);
             order.backward(1);
         } else {
@@ -146,13 +146,15 @@ std::optional<Infeasible> two_ways(const ScheduleShape& s)
 
 /// deepseek-ai/DualPipe, README: (p/2 - 1)(F&B + B - 3W), B the whole backward, of a part of the network. With unequal times a
 /// rough figure, and so not given.
-Bubble dual_bubble(int parts, const StageTimes& part)
+Bubble dual_bubble(int chunk_count, const StageTimes& chunk_times)
 {
-    if (part.forward != part.input_gradient || part.forward != part.weight_gradient) {
+    if (chunk_times.forward != chunk_times.input_gradient ||
+        chunk_times.forward != chunk_times.weight_gradient) {
         return std::nullopt;
     }
-    const double backward = part.input_gradient + part.weight_gradient;
-    return (0.5 * parts - 1.0) * (part.forward + 2.0 * backward - 3.0 * part.weight_gradient);
+    const double backward = chunk_times.input_gradient + chunk_times.weight_gradient;
+    return (0.5 * chunk_count - 1.0) *
+           (chunk_times.forward + 2.0 * backward - 3.0 * chunk_times.weight_gradient);
 }
 Bubble dualpipe_bubble(const ScheduleShape& s, const StageTimes& t) { return dual_bubble(s.stages, t); }
 Bubble dualpipe_v_bubble(const ScheduleShape& s, const StageTimes& t)

@@ -49,7 +49,7 @@ std::vector<Task> zb_v(const ScheduleShape& shape, int stage)
 {
     const int p = shape.stages;
     const int m = shape.microbatches;
-    // The counts are those of at least 2p - 1 microbatches; of fewer, what is not there is left out.
+    // The counts are those of at least 2p - 1 microbatches; of fewer, what is not there is omitted.
     const int count = std::max(2 * p - 1, m);
     struct Done {
         int forward = 0;

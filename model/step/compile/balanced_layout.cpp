@@ -18,10 +18,10 @@ using Holders = std::vector<std::vector<int>>;  // [chunk]
 
 Holders holders_of(const Program& program, const ParallelPlan& plan)
 {
-    Holders holders(network_parts(plan.schedule, plan.pp, plan.chunks));
+    Holders holders(network_chunks(plan.schedule, plan.pp, plan.chunks));
     for (int stage = 0; stage < plan.pp; ++stage) {
         for (int chunk = 0; chunk < plan.chunks; ++chunk) {
-            holders[part_of_network(program.shape, {stage, chunk})].push_back(stage);
+            holders[network_chunk_of(program.shape, {stage, chunk})].push_back(stage);
         }
     }
     return holders;
@@ -94,20 +94,20 @@ public:
     Bytes capacity() const { return capacity_; }
     std::vector<MemoryUse> needed(const Lengths& lengths) const
     {
-        std::vector<ChunkParts> parts;
+        std::vector<ChunkContents> contents;
         for (const Chunk& chunk : chunks_of_units(lengths)) {
-            parts.emplace_back(chunk, costs_);
+            contents.emplace_back(chunk, costs_);
         }
-        return memory_by_stage(program_, parts, plan_, memory_);
+        return memory_by_stage(program_, contents, plan_, memory_);
     }
     bool fits(const Lengths& lengths) const { return fullest(needed(lengths)).total() <= capacity_; }
 
     /// Whether a chunk fits into so much memory of the stages that hold it, as if all their chunks were like it.
-    bool fits_alike(const Chunk& chunk, const std::vector<int>& holders, Bytes capacity) const
+    bool fits_uniform_layers(const Chunk& chunk, const std::vector<int>& holders, Bytes capacity) const
     {
-        const ChunkParts parts(chunk, costs_);
+        const ChunkContents contents(chunk, costs_);
         return std::all_of(holders.begin(), holders.end(), [&](int stage) {
-            return memory_of_alike(stage, parts, program_, plan_, memory_).total() <= capacity;
+            return memory_of_equal_chunks(stage, contents, program_, plan_, memory_).total() <= capacity;
         });
     }
 
@@ -135,7 +135,7 @@ std::optional<Lengths> within_memory(const Units& units, const Holders& holders,
                                      Bytes capacity, Ticks least)
 {
     const auto fit = [&](int k, int begin, int end) {
-        return memory.fits_alike(chunk_of_units(begin, end, units.count()), holders[k], capacity);
+        return memory.fits_uniform_layers(chunk_of_units(begin, end, units.count()), holders[k], capacity);
     };
     const Chains chains(units, static_cast<int>(holders.size()), fit);
     // The probe lets chunks be empty, so that its limit may be too low where a layer alone does not fit everywhere.
@@ -346,7 +346,7 @@ std::variant<std::vector<Chunk>, Infeasible> balanced_layout(const LayerCosts& c
     ParallelPlan slots = plan;  // as many parts
     slots.split = LayerSplit::slots;
     auto even = layout(static_cast<int>(costs.layers.size()), slots);
-    const bool one_chunk = network_parts(plan.schedule, plan.pp, plan.chunks) == 1;
+    const bool one_chunk = network_chunks(plan.schedule, plan.pp, plan.chunks) == 1;
     if (one_chunk || std::holds_alternative<Infeasible>(even)) {
         return even;
     }

@@ -1,6 +1,6 @@
 #include "model/step/compile/breakdown.hpp"
 
-#include "model/step/compile/activation_parts.hpp"
+#include "model/step/compile/activation_bytes.hpp"
 #include "model/step/compile/costs_by_block.hpp"
 #include "model/step/graph/mean_step.hpp"
 
@@ -59,17 +59,17 @@ KernelSeconds kernels_of(const StageOf& at, const CostsByBlock& costs)
     const LayerCosts& own = costs.of(at.stage);
     KernelSeconds whole;
     KernelSeconds by_block;
-    for_passes(at, [&](double times, const Chunk& chunk, PassCost PartCost::*pass) {
-        for (const PartOfChunk& part : parts_of(chunk, own)) {
-            add_kernels(part.in(own).*pass, times * part.count, "", whole);
-            if (part.kind < 0) {
-                add_kernels(part.in(own).*pass, times, end_name(part.kind), by_block);
+    for_passes(at, [&](double times, const Chunk& chunk, PassCost LayerCost::*pass) {
+        for (const LayersOfChunk& layers : layers_of(chunk, own)) {
+            add_kernels(layers.in(own).*pass, times * layers.count, "", whole);
+            if (layers.kind < 0) {
+                add_kernels(layers.in(own).*pass, times, end_name(layers.kind), by_block);
                 continue;
             }
             for (std::size_t b = 0; b < costs.blocks.size(); ++b) {
-                const std::string& name = costs.names[b][part.kind];
+                const std::string& name = costs.names[b][layers.kind];
                 if (!name.empty()) {
-                    add_kernels(part.in(costs.blocks[b]).*pass, times * part.count, name, by_block);
+                    add_kernels(layers.in(costs.blocks[b]).*pass, times * layers.count, name, by_block);
                 }
             }
         }
@@ -79,29 +79,29 @@ KernelSeconds kernels_of(const StageOf& at, const CostsByBlock& costs)
 }
 
 /// `plain`: the same without recompute.
-std::vector<KernelPart> kernel_parts(const KernelSeconds& all, const KernelSeconds& plain, double factor)
+std::vector<KernelTime> kernel_times(const KernelSeconds& all, const KernelSeconds& plain, double factor)
 {
-    std::vector<KernelPart> parts;
+    std::vector<KernelTime> kernels;
     for (const auto& [key, seconds] : all) {
         const auto found = plain.find(key);
         const double without = found == plain.end() ? 0.0 : found->second;
         const bool runs_again = key.second != KernelClass::host_wait;
         const double again = runs_again ? std::max(0.0, seconds - without) : 0.0;
-        parts.push_back(
+        kernels.push_back(
             {.block = key.first, .kind = key.second, .seconds = factor * seconds, .again_s = factor * again});
     }
-    return parts;
+    return kernels;
 }
 
-using Messages = std::map<KernelClass, MessagePart>;
+using Messages = std::map<KernelClass, MessageTime>;
 
 void add_message(KernelClass kind, double exposed_s, double hidden_s, Messages& messages)
 {
     if (exposed_s > 0.0 || hidden_s > 0.0) {
-        MessagePart& part = messages[kind];
-        part.kind = kind;
-        part.exposed_s += exposed_s;
-        part.hidden_s += hidden_s;
+        MessageTime& total = messages[kind];
+        total.kind = kind;
+        total.exposed_s += exposed_s;
+        total.hidden_s += hidden_s;
     }
 }
 
@@ -109,13 +109,13 @@ void add_message(KernelClass kind, double exposed_s, double hidden_s, Messages& 
 double add_messages_in_layers(const StageOf& at, const LayerCosts& costs, Messages& messages)
 {
     double exposed_s = 0.0;
-    for_passes(at, [&](double times, const Chunk& chunk, PassCost PartCost::*pass) {
-        for (const PartOfChunk& part : parts_of(chunk, costs)) {
-            const PassCost& cost = part.in(costs).*pass;
-            const double all = times * part.count;
+    for_passes(at, [&](double times, const Chunk& chunk, PassCost LayerCost::*pass) {
+        for (const LayersOfChunk& layers : layers_of(chunk, costs)) {
+            const PassCost& cost = layers.in(costs).*pass;
+            const double all = times * layers.count;
             exposed_s += all * cost.communication_s;
             for (const Exposed& message : cost.exposed) {
-                for (const Exposed::Share& share : message.parts) {
+                for (const Exposed::Share& share : message.shares) {
                     add_message(share.kind, all * share.share * message.seconds, 0.0, messages);
                 }
             }
@@ -132,9 +132,9 @@ void add_transfers(const StageOf& at, double in_layers_s, Messages& messages)
 {
     double held_s = -in_layers_s;
     double beside_s = 0.0;
-    for (int part = at.first(); part < at.first() + at.graph.chunks(); ++part) {
+    for (int stage_chunk = at.first(); stage_chunk < at.first() + at.graph.chunks(); ++stage_chunk) {
         for (int pass = 0; pass < at.graph.passes(); ++pass) {
-            const std::size_t i = at.graph.distribution_at(part, static_cast<Pass>(pass));
+            const std::size_t i = at.graph.distribution_at(stage_chunk, static_cast<Pass>(pass));
             const double times = at.graph.program->op_count[i];
             held_s += times * static_cast<double>(at.graph.distribution[i].communication_s);
             beside_s += times * static_cast<double>(at.graph.distribution[i].transfer_s);
@@ -149,11 +149,11 @@ void add_exchanges(const StageOf& at, const StageEnds& ends, Messages& messages)
     double gathering_s = 0.0;
     double reduction_s = 0.0;
     double all_reduce_s = 0.0;
-    for (int part = at.first(); part < at.first() + at.graph.chunks(); ++part) {
-        const auto reduced = static_cast<double>(at.graph.reduction[part].seconds);
-        gathering_s += static_cast<double>(at.graph.gathering[part].seconds);
+    for (int stage_chunk = at.first(); stage_chunk < at.first() + at.graph.chunks(); ++stage_chunk) {
+        const auto reduced = static_cast<double>(at.graph.reduction[stage_chunk].seconds);
+        gathering_s += static_cast<double>(at.graph.gathering[stage_chunk].seconds);
         reduction_s += reduced;
-        all_reduce_s += reduced * static_cast<double>(at.graph.reduction[part].all_reduce);
+        all_reduce_s += reduced * static_cast<double>(at.graph.reduction[stage_chunk].all_reduce);
     }
     add_message(KernelClass::dp_all_gather, ends.gathering_s, std::max(0.0, gathering_s - ends.gathering_s),
                 messages);
@@ -180,14 +180,14 @@ const ReplicaKind& slowest_kind(const GroupPlaces& places, const ExecutionGraph&
 double StageBreakdown::exposed_s() const
 {
     return std::accumulate(messages.begin(), messages.end(), 0.0,
-                           [](double sum, const MessagePart& part) { return sum + part.exposed_s; });
+                           [](double sum, const MessageTime& one) { return sum + one.exposed_s; });
 }
 
 double StageBreakdown::step_s() const
 {
     const double kernels_s =
         std::accumulate(kernels.begin(), kernels.end(), 0.0,
-                        [](double sum, const KernelPart& part) { return sum + part.seconds; });
+                        [](double sum, const KernelTime& one) { return sum + one.seconds; });
     return kernels_s + exposed_s() + optimizer_s + outer_s + waiting_s;
 }
 
@@ -211,24 +211,24 @@ std::vector<StageBreakdown> breakdown(const CompiledPlan& compiled, const Parall
     std::vector<StageBreakdown> stages;
     for (int stage = 0; stage < graph.stages(); ++stage) {
         const StageOf at{graph, compiled.chunks, stage};
-        StageBreakdown parts;
-        parts.kernels = kernel_parts(kernels_of(at, costs), kernels_of(at, plain), factors[stage]);
+        StageBreakdown stage_breakdown;
+        stage_breakdown.kernels = kernel_times(kernels_of(at, costs), kernels_of(at, plain), factors[stage]);
         Messages messages;
         const double in_layers_s = add_messages_in_layers(at, costs.of(stage), messages);
         add_transfers(at, in_layers_s, messages);
         add_exchanges(at, ends[stage], messages);
         for (const auto& [kind, message] : messages) {
-            parts.messages.push_back(message);
+            stage_breakdown.messages.push_back(message);
         }
-        parts.optimizer_s = ends[stage].optimizer_s;
-        parts.outer_s = static_cast<double>(graph.outer_s);
-        parts.waiting_s = step_s - parts.step_s();
-        parts.memory = compiled.stages[stage];
-        if (parts.memory.activations.si > 0.0) {
-            parts.activations = activations_of(at, costs, kept, plan.pairs_microbatches());
+        stage_breakdown.optimizer_s = ends[stage].optimizer_s;
+        stage_breakdown.outer_s = static_cast<double>(graph.outer_s);
+        stage_breakdown.waiting_s = step_s - stage_breakdown.step_s();
+        stage_breakdown.memory = compiled.stages[stage];
+        if (stage_breakdown.memory.activations.si > 0.0) {
+            stage_breakdown.activations = activations_of(at, costs, kept, plan.pairs_microbatches());
         }
-        parts.workspace_of = largest_temporaries(at, costs);
-        stages.push_back(std::move(parts));
+        stage_breakdown.workspace_of = largest_temporaries(at, costs);
+        stages.push_back(std::move(stage_breakdown));
     }
     return stages;
 }

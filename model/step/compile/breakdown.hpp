@@ -15,7 +15,7 @@ struct ParallelPlan;
 struct Setting;
 
 /// Kernels of one class of one block, in all passes of a stage.
-struct KernelPart {
+struct KernelTime {
     std::string block;  // "attention"; "embedding", "head"; empty: not of one block, as waits for the host
     KernelClass kind = KernelClass::gemm;
     double seconds = 0.0;
@@ -23,7 +23,7 @@ struct KernelPart {
 };
 
 /// Collectives and messages of one class.
-struct MessagePart {
+struct MessageTime {
     KernelClass kind = KernelClass::p2p;
     double exposed_s = 0.0;  // for which the stage does nothing else, with compute that they slow
     double hidden_s = 0.0;   // beside compute, or beside waits for other stages
@@ -36,10 +36,10 @@ struct BlockBytes {
 
 struct StageBreakdown {
     // These sum to the step: kernels, exposed parts of messages, and
-    std::vector<KernelPart> kernels;
-    std::vector<MessagePart> messages;
+    std::vector<KernelTime> kernels;
+    std::vector<MessageTime> messages;
     double optimizer_s = 0.0;
-    double outer_s = 0.0;    // exchange between buildings that train apart
+    double outer_s = 0.0;    // exchange between buildings that use local updates
     double waiting_s = 0.0;  // for other stages: the bubble of the pipeline
 
     MemoryUse memory;

@@ -12,7 +12,7 @@ constexpr double all_ticks = 1 << 30;
 
 Units::Units(const LayerCosts& costs, bool splits_backward)
 {
-    const auto seconds = [splits_backward](const PartCost& cost) {
+    const auto seconds = [splits_backward](const LayerCost& cost) {
         const auto of = [](const PassCost& pass) { return pass.compute_s + pass.communication_s; };
         if (splits_backward) {
             return of(cost.forward) + (of(cost.input_gradient) + of(cost.weight_gradient));

@@ -41,26 +41,26 @@ void set_selective(const Network& block, const Network& whole, const LayerShape&
 
 }  // namespace
 
-std::vector<PartOfChunk> parts_of(const Chunk& chunk, const LayerCosts& costs)
+std::vector<LayersOfChunk> layers_of(const Chunk& chunk, const LayerCosts& costs)
 {
     std::map<int, int> counts;
     for (int layer = chunk.first_layer; layer < chunk.first_layer + chunk.layers; ++layer) {
         ++counts[costs.layers[layer]];
     }
-    std::vector<PartOfChunk> parts;
+    std::vector<LayersOfChunk> runs;
     for (const auto& [kind, count] : counts) {
-        parts.push_back({kind, count});
+        runs.push_back({kind, count});
     }
     if (chunk.embedding) {
-        parts.push_back({PartOfChunk::embedding, 1});
+        runs.push_back({LayersOfChunk::embedding, 1});
     }
     if (chunk.head) {
-        parts.push_back({PartOfChunk::head, 1});
+        runs.push_back({LayersOfChunk::head, 1});
     }
-    return parts;
+    return runs;
 }
 
-std::string end_name(int kind) { return kind == PartOfChunk::head ? "head" : "embedding"; }
+std::string end_name(int kind) { return kind == LayersOfChunk::head ? "head" : "embedding"; }
 
 CostsByBlock costs_by_block(const ParallelPlan& plan, const GroupPlaces& places, const ReplicaKind& replica,
                             const Setting& setting)

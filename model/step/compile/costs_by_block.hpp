@@ -16,19 +16,19 @@
 namespace prismopt {
 
 /// A part of a chunk: a kind of layer, by its place in LayerCosts::kinds, or an end of the network.
-struct PartOfChunk {
+struct LayersOfChunk {
     static constexpr int embedding = -1;
     static constexpr int head = -2;
     int kind = 0;
     int count = 0;
 
-    const PartCost& in(const LayerCosts& costs) const
+    const LayerCost& in(const LayerCosts& costs) const
     {
         return kind == embedding ? costs.embedding : kind == head ? costs.head : costs.kinds[kind];
     }
 };
 
-std::vector<PartOfChunk> parts_of(const Chunk& chunk, const LayerCosts& costs);
+std::vector<LayersOfChunk> layers_of(const Chunk& chunk, const LayerCosts& costs);
 /// "embedding", "head".
 std::string end_name(int kind);
 
@@ -53,9 +53,9 @@ struct StageOf {
     int stage = 0;
 
     int first() const { return stage * graph.chunks(); }
-    const Chunk& chunk(int part) const
+    const Chunk& chunk(int stage_chunk) const
     {
-        return chunks[part_of_network(graph.program->shape, {stage, part - first()})];
+        return chunks[network_chunk_of(graph.program->shape, {stage, stage_chunk - first()})];
     }
 };
 
@@ -64,16 +64,16 @@ template <class Visit>
 void for_passes(const StageOf& at, Visit&& visit)
 {
     const int last = at.first() + at.graph.chunks();
-    for (int part = at.first(); part < last; ++part) {
+    for (int stage_chunk = at.first(); stage_chunk < last; ++stage_chunk) {
         for (int p = 0; p < at.graph.passes(); ++p) {
             const auto pass = static_cast<Pass>(p);
-            const double times = at.graph.program->op_count[at.graph.distribution_at(part, pass)];
+            const double times = at.graph.program->op_count[at.graph.distribution_at(stage_chunk, pass)];
             if (times == 0.0 || pass == Pass::paired_forward) {
                 continue;
             }
-            visit(times, at.chunk(part), cost_of(pass));
+            visit(times, at.chunk(stage_chunk), cost_of(pass));
             if (pass == Pass::paired_backward) {
-                const int other = part == at.first() ? part + 1 : part - 1;
+                const int other = stage_chunk == at.first() ? stage_chunk + 1 : stage_chunk - 1;
                 visit(times, at.chunk(other), cost_of(Pass::paired_forward));
             }
         }

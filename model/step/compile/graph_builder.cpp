@@ -87,14 +87,14 @@ struct Updated {
 };
 
 /// Whole matrices go to the GPUs that share states out (Megatron-Core, layer_wise_optimizer.py).
-Updated updated_by(const Parameters& own, const ChunkParts& made_of, const DataParallel& exchange)
+Updated updated_by(const Parameters& own, const ChunkContents& made_of, const DataParallel& exchange)
 {
     if (own.all == 0.0) {
         return {};
     }
     const double all = exchange.updated(own);
     const double others = all * own.ends / own.all;
-    return {all - others, others, made_of.sum(&PartCost::orthogonal_s) * all / own.all};
+    return {all - others, others, made_of.sum(&LayerCost::orthogonal_s) * all / own.all};
 }
 
 /// Builds one graph; each function sets one aspect of all chunks.
@@ -315,8 +315,8 @@ struct FollowingLengths {
     /// Gathers and reductions of sharded parameters follow nothing, and waits for the host do not get longer.
     void add(const ChunkPass& pass, double passes)
     {
-        pass.for_parts([&](int parts, const PassCost& cost) {
-            const double count = passes * parts;
+        pass.for_each_pass([&](int repeated, const PassCost& cost) {
+            const double count = passes * repeated;
             compute_s += count * cost.compute_s;
             for (const Segment& segment : cost.segments) {
                 for (const Kernel& kernel : segment) {
@@ -325,11 +325,11 @@ struct FollowingLengths {
                 }
             }
             for (const Exposed& message : cost.exposed) {
-                for (const Exposed::Share& part : message.parts) {
-                    const bool of_parameters = is_within(part.kind, KernelClass::sharded_collective);
-                    tokens_s += of_parameters ? 0.0 : count * part.share * message.seconds;
+                for (const Exposed::Share& share_of : message.shares) {
+                    const bool of_parameters = is_within(share_of.kind, KernelClass::sharded_collective);
+                    tokens_s += of_parameters ? 0.0 : count * share_of.share * message.seconds;
                     exposed_s +=
-                        of_parameters ? count * part.share * (message.seconds - message.slowed_s) : 0.0;
+                        of_parameters ? count * share_of.share * (message.seconds - message.slowed_s) : 0.0;
                 }
             }
         });

@@ -14,7 +14,7 @@
 
 namespace prismopt {
 
-/// Where the groups of a plan lie, as far as one of its replicas meets them.
+/// Where the groups of a plan lie, as far as one of its replicas uses them.
 struct PlacesOfReplica {
     const ReplicaKind& replica;
     const GroupPlaces& exchanges;  // of the plan, or of its part in one building

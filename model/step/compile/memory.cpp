@@ -13,7 +13,7 @@ namespace prismopt {
 namespace {
 
 /// Of a stage whose chunks all keep as much.
-double peak_of_alike(const Program& program, int stage, const Activations& kept)
+double peak_of_equal_chunks(const Program& program, int stage, const Activations& kept)
 {
     double peak = 0.0;
     for (const HeldPasses& passes : program.most_held[stage]) {
@@ -29,7 +29,7 @@ std::vector<double> peak_activations(const Program& program, const std::vector<A
         std::vector<double> peak;
         peak.reserve(program.shape.stages);
         for (int stage = 0; stage < program.shape.stages; ++stage) {
-            peak.push_back(peak_of_alike(program, stage, kept[stage]));
+            peak.push_back(peak_of_equal_chunks(program, stage, kept[stage]));
         }
         return peak;
     }
@@ -62,7 +62,7 @@ std::vector<double> peak_activations(const Program& program, const std::vector<A
             held[stage] +=
                 std::abs(change) > rounding * peak[stage] ? static_cast<double>(spare) * change : 0.0;
         }
-        done += (spare - repeats.left_out) * repeats.period;
+        done += (spare - repeats.omitted) * repeats.period;
     }
     run_until(program.ops.size());
     return peak;
@@ -72,44 +72,45 @@ std::vector<double> peak_activations(const Program& program, const std::vector<A
 /// warm-up pass): of the chunk that keeps most.
 double kept_beside(const ParallelPlan& plan, double most) { return plan.pairs_microbatches() ? most : 0.0; }
 
-Activations kept_by(const ChunkParts& chunk)
+Activations kept_by(const ChunkContents& chunk)
 {
-    return {chunk.sum(&PartCost::saved_bytes), chunk.sum(&PartCost::held_bytes)};
+    return {chunk.sum(&LayerCost::saved_bytes), chunk.sum(&LayerCost::held_bytes)};
 }
 
 }  // namespace
 
-ChunkParts::ChunkParts(const Chunk& chunk, const LayerCosts& costs)
+ChunkContents::ChunkContents(const Chunk& chunk, const LayerCosts& costs)
 {
     for (int layer = chunk.first_layer; layer < chunk.first_layer + chunk.layers; ++layer) {
-        const PartCost* cost = &costs.kinds[costs.layers[layer]];
-        if (!parts.empty() && parts.back().cost == cost) {
-            ++parts.back().count;
+        const LayerCost* cost = &costs.kinds[costs.layers[layer]];
+        if (!counted.empty() && counted.back().cost == cost) {
+            ++counted.back().count;
             continue;
         }
-        const auto known = std::find_if(parts.begin(), parts.end(),
-                                        [cost](const CountedPart& part) { return part.cost == cost; });
-        if (known == parts.end()) {
-            parts.push_back({cost, 1});
+        const auto known =
+            std::find_if(counted.begin(), counted.end(),
+                         [cost](const CountedLayer& counted_layer) { return counted_layer.cost == cost; });
+        if (known == counted.end()) {
+            counted.push_back({cost, 1});
         } else {
             ++known->count;
         }
     }
-    kinds_ = parts.size();
+    kinds_ = counted.size();
     if (chunk.embedding) {
-        parts.push_back({&costs.embedding, 1});
+        counted.push_back({&costs.embedding, 1});
     }
     if (chunk.head) {
-        parts.push_back({&costs.head, 1});
+        counted.push_back({&costs.head, 1});
     }
     both_ends_ = chunk.embedding && chunk.head;
 }
 
-Parameters ChunkParts::parameters() const
+Parameters ChunkContents::parameters() const
 {
     Parameters all;
-    for (const CountedPart& part : parts) {
-        Parameters own = part.cost->parameters.times(part.count);
+    for (const CountedLayer& counted_layer : counted) {
+        Parameters own = counted_layer.cost->parameters.times(counted_layer.count);
         // A matrix that embedding and head share is there once where one chunk holds both.
         const double again = both_ends_ ? own.tied : 0.0;
         own.all -= again;
@@ -121,37 +122,37 @@ Parameters ChunkParts::parameters() const
     return all;
 }
 
-double ChunkParts::sum(double PartCost::*bytes) const
+double ChunkContents::sum(double LayerCost::*bytes) const
 {
     double all = 0.0;
-    for (const CountedPart& part : parts) {
-        all += part.count * part.cost->*bytes;
+    for (const CountedLayer& counted_layer : counted) {
+        all += counted_layer.count * counted_layer.cost->*bytes;
     }
     return all;
 }
 
-double ChunkParts::largest(double PartCost::*bytes) const
+double ChunkContents::largest(double LayerCost::*bytes) const
 {
     double most = 0.0;
-    for (const CountedPart& part : parts) {
-        most = std::max(most, part.cost->*bytes);
+    for (const CountedLayer& counted_layer : counted) {
+        most = std::max(most, counted_layer.cost->*bytes);
     }
     return most;
 }
 
-ChunkPass ChunkParts::pass(PassCost PartCost::*pass) const
+ChunkPass ChunkContents::pass(PassCost LayerCost::*pass) const
 {
     ChunkPass result;
-    for (const CountedPart& part : parts) {
-        result.parts.push_back({&(part.cost->*pass), part.count});
+    for (const CountedLayer& counted_layer : counted) {
+        result.counted.push_back({&(counted_layer.cost->*pass), counted_layer.count});
     }
     return result;
 }
 
-ChunkPass ChunkParts::layers(PassCost PartCost::*pass) const
+ChunkPass ChunkContents::layers(PassCost LayerCost::*pass) const
 {
     ChunkPass result = this->pass(pass);
-    result.parts.resize(kinds_);
+    result.counted.resize(kinds_);
     return result;
 }
 
@@ -168,16 +169,17 @@ const std::vector<double>& ActivationPeaks::of(const Program& program, std::vect
     return found->peaks;
 }
 
-std::vector<MemoryUse> memory_by_stage(const Program& program, std::span<const ChunkParts> chunks,
+std::vector<MemoryUse> memory_by_stage(const Program& program, std::span<const ChunkContents> chunks,
                                        const ParallelPlan& plan, const MemoryModel& model,
                                        ActivationPeaks& known)
 {
     std::vector<StageContents> contents(plan.pp);
     std::vector<Activations> kept;
     std::vector<double> largest(plan.pp, 0.0);  // [stage]: of what a chunk keeps
-    for (int part = 0; part < plan.pp * plan.chunks; ++part) {
-        const int stage = part / plan.chunks;
-        const ChunkParts& chunk = chunks[part_of_network(program.shape, {stage, part % plan.chunks})];
+    for (int network_position = 0; network_position < plan.pp * plan.chunks; ++network_position) {
+        const int stage = network_position / plan.chunks;
+        const ChunkContents& chunk =
+            chunks[network_chunk_of(program.shape, {stage, network_position % plan.chunks})];
         contents[stage].add(chunk);
         kept.push_back(kept_by(chunk));
         largest[stage] = std::max(largest[stage], kept.back().saved);
@@ -192,15 +194,15 @@ std::vector<MemoryUse> memory_by_stage(const Program& program, std::span<const C
     return uses;
 }
 
-MemoryUse memory_of_alike(int stage, const ChunkParts& chunk, const Program& program,
-                          const ParallelPlan& plan, const MemoryModel& model)
+MemoryUse memory_of_equal_chunks(int stage, const ChunkContents& chunk, const Program& program,
+                                 const ParallelPlan& plan, const MemoryModel& model)
 {
     StageContents contents;
     for (int k = 0; k < plan.chunks; ++k) {
         contents.add(chunk);
     }
     const Activations kept = kept_by(chunk);
-    const double saved = peak_of_alike(program, stage, kept) + kept_beside(plan, kept.saved);
+    const double saved = peak_of_equal_chunks(program, stage, kept) + kept_beside(plan, kept.saved);
     return contents.peak(stage, saved, {plan, model, program.shape.microbatches});
 }
 
@@ -211,7 +213,7 @@ Bytes least_memory_of(int stage, const ScheduleShape& shape, std::span<const Chu
     double all = 0.0;
     double smallest = std::numeric_limits<double>::infinity();
     for (int k = 0; k < shape.chunks; ++k) {
-        const ChunkParts chunk(chunks[part_of_network(shape, {stage, k})], costs);
+        const ChunkContents chunk(chunks[network_chunk_of(shape, {stage, k})], costs);
         contents.add(chunk);
         const double saved = kept_by(chunk).saved;
         all += saved;
@@ -229,7 +231,7 @@ std::vector<HeldPasses> held_at_peaks(const Program& program, std::span<const Ac
     std::vector<HeldPasses> most(kept.size());
     std::vector<double> peak(program.shape.stages, 0.0);
     for (const ProgramOp& op : program.ops) {
-        HeldPasses& own = now[op.part];
+        HeldPasses& own = now[op.stage_chunk];
         if (is_forward(op.pass)) {
             ++own.saved;
         } else if (op.pass == Pass::input_gradient) {
@@ -240,8 +242,9 @@ std::vector<HeldPasses> held_at_peaks(const Program& program, std::span<const Ac
         }
         const int first = op.stage * program.shape.chunks;
         double bytes = 0.0;
-        for (int part = first; part < first + program.shape.chunks; ++part) {
-            bytes += now[part].saved * kept[part].saved + now[part].held * kept[part].held;
+        for (int stage_chunk = first; stage_chunk < first + program.shape.chunks; ++stage_chunk) {
+            bytes += now[stage_chunk].saved * kept[stage_chunk].saved +
+                     now[stage_chunk].held * kept[stage_chunk].held;
         }
         if (bytes > peak[op.stage]) {
             peak[op.stage] = bytes;

@@ -18,23 +18,23 @@
 namespace prismopt {
 
 /// Parts of a chunk with their costs and counts.
-struct ChunkParts {
-    struct CountedPart {
-        const PartCost* cost;
+struct ChunkContents {
+    struct CountedLayer {
+        const LayerCost* cost;
         int count;
 
-        bool operator==(const CountedPart&) const = default;
+        bool operator==(const CountedLayer&) const = default;
     };
-    boost::container::small_vector<CountedPart, 4> parts;
+    boost::container::small_vector<CountedLayer, 4> counted;
 
-    ChunkParts(const Chunk& chunk, const LayerCosts& costs);
+    ChunkContents(const Chunk& chunk, const LayerCosts& costs);
 
     Parameters parameters() const;
-    double sum(double PartCost::*bytes) const;
-    double largest(double PartCost::*bytes) const;
-    ChunkPass pass(PassCost PartCost::*pass) const;
+    double sum(double LayerCost::*bytes) const;
+    double largest(double LayerCost::*bytes) const;
+    ChunkPass pass(PassCost LayerCost::*pass) const;
     /// Returns the pass over its layers only.
-    ChunkPass layers(PassCost PartCost::*pass) const;
+    ChunkPass layers(PassCost LayerCost::*pass) const;
 
 private:
     std::size_t kinds_;  // number of parts that are layers
@@ -81,10 +81,10 @@ struct MemoryModel {
 /// the same experts. With local updates, `plan` is that of a building, and the outer optimizer's state counts to the states. `chunks` in
 /// network order. Sources: Rajbhandari et al., arXiv 1910.02054, section 3; Megatron-LM's distributed optimizer documentation; what
 /// else frameworks hold: MemoryRules. Not modelled: fragmentation beyond Accelerator::memory_reserved and MemoryRules::fragmentation.
-std::vector<MemoryUse> memory_by_stage(const Program& program, std::span<const ChunkParts> chunks,
+std::vector<MemoryUse> memory_by_stage(const Program& program, std::span<const ChunkContents> chunks,
                                        const ParallelPlan& plan, const MemoryModel& model,
                                        ActivationPeaks& known);
-inline std::vector<MemoryUse> memory_by_stage(const Program& program, std::span<const ChunkParts> chunks,
+inline std::vector<MemoryUse> memory_by_stage(const Program& program, std::span<const ChunkContents> chunks,
                                               const ParallelPlan& plan, const MemoryModel& model)
 {
     ActivationPeaks none;
@@ -94,8 +94,8 @@ inline std::vector<MemoryUse> memory_by_stage(const Program& program, std::span<
 /// ActivationPeaks.
 std::vector<HeldPasses> held_at_peaks(const Program& program, std::span<const Activations> kept);
 /// Returns the memory of a stage whose chunks are all equal to this one.
-MemoryUse memory_of_alike(int stage, const ChunkParts& chunk, const Program& program,
-                          const ParallelPlan& plan, const MemoryModel& model);
+MemoryUse memory_of_equal_chunks(int stage, const ChunkContents& chunk, const Program& program,
+                                 const ParallelPlan& plan, const MemoryModel& model);
 /// Returns a lower bound of the memory of a stage that needs no program, with the fewest microbatches that its schedule holds.
 /// `chunks`: in network order.
 Bytes least_memory_of(int stage, const ScheduleShape& shape, std::span<const Chunk> chunks,

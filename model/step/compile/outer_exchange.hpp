@@ -1,6 +1,6 @@
 #pragma once
 
-/// Exchange between buildings whose replicas train apart for several steps (DiLoCo, arXiv 2311.08105, algorithm 1).
+/// Exchange between buildings whose replicas train locally for several steps (DiLoCo, arXiv 2311.08105, algorithm 1).
 /// docs/methods/collectives.md.
 
 #include "model/hardware/hardware.hpp"

@@ -5,11 +5,11 @@
 
 namespace prismopt {
 
-PassCost PartCost::*cost_of(Pass pass)
+PassCost LayerCost::*cost_of(Pass pass)
 {
-    constexpr std::array costs{&PartCost::forward,        &PartCost::backward,
-                               &PartCost::input_gradient, &PartCost::weight_gradient,
-                               &PartCost::paired_forward, &PartCost::paired_backward};
+    constexpr std::array costs{&LayerCost::forward,        &LayerCost::backward,
+                               &LayerCost::input_gradient, &LayerCost::weight_gradient,
+                               &LayerCost::paired_forward, &LayerCost::paired_backward};
     return costs[static_cast<std::size_t>(pass)];
 }
 
@@ -46,7 +46,7 @@ double PlacedChunks::received_bytes(int index, int step) const
         return 0.0;
     }
     const StageChunk reader = step < 0 ? position(index) : *next;
-    const PartCost& first = *made_of_[part_of_network(*shape_, reader)].parts.front().cost;
+    const LayerCost& first = *made_of_[network_chunk_of(*shape_, reader)].counted.front().cost;
     return step < 0 || first.needs_gradient ? first.input_bytes : 0.0;
 }
 

@@ -18,7 +18,7 @@ namespace prismopt {
 inline constexpr std::size_t most_passes = 5;
 
 /// Costs of a kind of pass.
-PassCost PartCost::*cost_of(Pass pass);
+PassCost LayerCost::*cost_of(Pass pass);
 
 /// The network's chunks where a schedule places them. Chunks are indexed by stage * v + chunk of the stage.
 class PlacedChunks {
@@ -29,13 +29,13 @@ public:
 
     int count() const { return shape_->stages * shape_->chunks; }
     StageChunk position(int index) const { return {index / shape_->chunks, index % shape_->chunks}; }
-    const Chunk& chunk(int index) const { return chunks_[part_of_network(*shape_, position(index))]; }
-    const ChunkParts& made_of(int index) const
+    const Chunk& chunk(int index) const { return chunks_[network_chunk_of(*shape_, position(index))]; }
+    const ChunkContents& made_of(int index) const
     {
-        return by_stage_.empty() ? made_of_[part_of_network(*shape_, position(index))] : by_stage_[index];
+        return by_stage_.empty() ? made_of_[network_chunk_of(*shape_, position(index))] : by_stage_[index];
     }
     /// In network order, with the costs of the first stage.
-    std::span<const ChunkParts> made_of() const { return made_of_; }
+    std::span<const ChunkContents> made_of() const { return made_of_; }
 
     ChunkPass pass(int index, Pass kind) const;
     /// The pass over the chunk's layers, without embedding and head.
@@ -76,8 +76,8 @@ public:
 private:
     const ScheduleShape* shape_;
     std::span<const Chunk> chunks_;
-    std::vector<ChunkParts> made_of_;   // in network order
-    std::vector<ChunkParts> by_stage_;  // by index, if the costs of stages differ
+    std::vector<ChunkContents> made_of_;   // in network order
+    std::vector<ChunkContents> by_stage_;  // by index, if the costs of stages differ
 };
 
 }  // namespace prismopt

@@ -19,7 +19,7 @@ namespace prismopt {
 
 namespace {
 
-CompiledProgram program_of(const ScheduleShape& shape, const PartOrders& orders)
+CompiledProgram program_of(const ScheduleShape& shape, const ChunkOrders& orders)
 {
     auto on_stages = orders_on_stages(shape, orders);
     if (auto* refusal = std::get_if<Infeasible>(&on_stages)) {
@@ -48,13 +48,13 @@ std::optional<Infeasible> over_capacity(const MemoryUse& memory, LayerSplit spli
     }
     const MemoryLimit& limit = setting.memory_limit;
     const Bytes present = setting.cluster.accelerator.memory;
-    const MemoryPart largest = largest_part(memory);
+    const MemoryComponent largest = largest_component(memory);
     Infeasible why{.conflict = Conflict::stage_over_memory,
                    .facts = {{FactKey::stage, memory.stage},
                              {FactKey::need_bytes, need.si},
                              {FactKey::usable_bytes, usable_memory(limit, present).si},
-                             {FactKey::part, std::string(largest.name)},
-                             {FactKey::part_bytes, largest.size.si}},
+                             {FactKey::component, std::string(largest.name)},
+                             {FactKey::component_bytes, largest.size.si}},
                    .miss = (need - capacity).si};
     if (limit.deviation > 0.0) {
         why.facts.insert(why.facts.end(), {{FactKey::limit_bytes, capacity.si},
@@ -83,13 +83,13 @@ std::optional<Infeasible> over_host(const std::vector<MemoryUse>& stages, const 
 }
 
 /// Share of a layer's activations held after the gradient of its input for that of its weights.
-double held_for_weights(const PartCost& layer)
+double held_for_weights(const LayerCost& layer)
 {
     return layer.saved_bytes > 0.0 ? std::min(1.0, layer.held_bytes / layer.saved_bytes) : 1.0;
 }
 
-/// Whether the groups of all stages lie alike.
-bool alike_stages(const ReplicaKind& replica)
+/// Whether the groups of all stages have equivalent places.
+bool has_equal_stages(const ReplicaKind& replica)
 {
     return std::all_of(replica.layers.begin(), replica.layers.end(),
                        [&](int groups) { return groups == replica.layers.front(); });
@@ -126,7 +126,7 @@ PlanCompiler::StageCosts PlanCompiler::costs(const LayerShape& shape, const Numb
                                              const ReplicaKind& replica)
 {
     StageCosts result;
-    const std::size_t stages = alike_stages(replica) ? 1 : replica.layers.size();
+    const std::size_t stages = has_equal_stages(replica) ? 1 : replica.layers.size();
     for (std::size_t stage = 0; stage < stages; ++stage) {
         result.push_back(&costs(shape, places, replica.layers[stage]));
     }
@@ -286,29 +286,29 @@ std::variant<CompiledPlan, Infeasible> PlanCompiler::compile(const ParallelPlan&
     if (const auto* refusal = std::get_if<Infeasible>(&compiled)) {
         return *refusal;
     }
-    const Prepared parts = prepared(placed, std::get<std::shared_ptr<const Program>>(compiled));
+    const Prepared ready = prepared(placed, std::get<std::shared_ptr<const Program>>(compiled));
     const Accelerator& accelerator = setting_.cluster.accelerator;
     const MemoryModel memory{accelerator, setting_.cluster.stack, network_.optimizer, capacity_};
     auto layers =
         plan.split == LayerSplit::balanced
-            ? balanced_layout(*parts.costs.front(), *parts.program, parts.building, memory, capacity_)
+            ? balanced_layout(*ready.costs.front(), *ready.program, ready.building, memory, capacity_)
             : layout(static_cast<int>(network_.layers.size()), plan, setting_.workload.layouts);
     if (const auto* refusal = std::get_if<Infeasible>(&layers)) {
         return *refusal;
     }
     CompiledPlan result;
     result.chunks = std::move(std::get<std::vector<Chunk>>(layers));
-    const PlacedChunks chunks(placed.shape, result.chunks, {parts.costs.data(), parts.costs.size()});
-    result.stages = memory_by_stage(*parts.program, chunks.made_of(), parts.building, memory, peaks_);
+    const PlacedChunks chunks(placed.shape, result.chunks, {ready.costs.data(), ready.costs.size()});
+    result.stages = memory_by_stage(*ready.program, chunks.made_of(), ready.building, memory, peaks_);
     result.memory = fullest(result.stages);
-    result.held_for_weights = held_for_weights(parts.costs.front()->typical());
+    result.held_for_weights = held_for_weights(ready.costs.front()->typical());
     if (auto refusal = over_capacity(result.memory, plan.split, setting_, capacity_)) {
         return *refusal;
     }
     if (auto refusal = over_host(result.stages, accelerator); refusal && std::isfinite(capacity_.si)) {
         return *refusal;
     }
-    result.graph = graph_of(parts, result.chunks, purpose);
+    result.graph = graph_of(ready, result.chunks, purpose);
     return result;
 }
 
@@ -353,7 +353,7 @@ std::size_t PlanCompiler::longest_communication(const LayerShape& shape, const N
         double mean_s = 0.0;
         const StageCosts costs = this->costs(shape, places, replicas[kind]);
         for (const LayerCosts* of_stage : costs) {
-            const PartCost& layer = of_stage->typical();
+            const LayerCost& layer = of_stage->typical();
             mean_s += layer.forward.communication_s + layer.backward.communication_s;
         }
         mean_s /= static_cast<double>(costs.size());
@@ -451,7 +451,7 @@ bool PlanCompiler::for_passes(const PlainPlan& plain, Compute&& compute_s, Visit
     boost::container::static_vector<PassSeconds, most_passes> seconds;
     for (int chunk = 0; chunk < chunks.count(); ++chunk) {
         const bool paired = passes > static_cast<int>(Pass::paired_backward);  // with those of another chunk
-        if (chunk == 0 || paired || chunks.made_of(chunk).parts != chunks.made_of(chunk - 1).parts) {
+        if (chunk == 0 || paired || chunks.made_of(chunk).counted != chunks.made_of(chunk - 1).counted) {
             seconds.clear();
             chunks.with_passes(
                 chunk, passes, [&](std::span<const Pass> kinds, std::span<const ChunkPass> costs_of) {

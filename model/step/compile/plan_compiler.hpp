@@ -50,7 +50,7 @@ struct Setting {
     const NoiseTables& noise;
     MemoryLimit memory_limit = {};
     // task orders for all plans, instead of those of their schedules
-    std::shared_ptr<const PartOrders> orders = nullptr;
+    std::shared_ptr<const ChunkOrders> orders = nullptr;
 };
 
 /// The setting in which any plan fits.

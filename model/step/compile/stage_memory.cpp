@@ -49,20 +49,23 @@ double stored_bytes(const OptimizerSettings& optimizer, const Parameters& own)
     return of_their_own ? bytes + (optimizer.product_bytes - bytes) * own.products / own.all : bytes;
 }
 
-bool is_end(const PartCost& part) { return part.parameters.ends > 0.0; }
+bool is_end(const LayerCost& layer_cost) { return layer_cost.parameters.ends > 0.0; }
 
-double stored_numbers(const PartCost& part) { return part.parameters.all - part.parameters.rows; }
+double stored_numbers(const LayerCost& layer_cost)
+{
+    return layer_cost.parameters.all - layer_cost.parameters.rows;
+}
 
 /// Bytes of a part's gradients on their way to a reduction: as computed, and in the type of messages (PyTorch, FSDP2,
 /// _fsdp_collectives.py, foreach_reduce: gradients are copied to the input of the reduce-scatter, in the type of the reduction).
-double reduced_bytes(const PartCost& part, const MemoryCase& of)
+double reduced_bytes(const LayerCost& layer_cost, const MemoryCase& of)
 {
     if (!of.model.stack.holds.layer_gradients || !shards_gradients(of.plan.sharding)) {
         return 0.0;
     }
     const OptimizerSettings& optimizer = of.model.optimizer;
     return (optimizer.parameter_bytes() + optimizer.message_bytes(of.model.stack.gradient_bytes)) *
-           part.parameters.trained().all;
+           layer_cost.parameters.trained().all;
 }
 
 /// Whether accumulated gradients are whole between microbatches.
@@ -145,11 +148,11 @@ MemoryUse placed(const Moment& moment, const Held& held, int stage, const Memory
 
 }  // namespace
 
-void StageContents::add(const ChunkParts& chunk)
+void StageContents::add(const ChunkContents& chunk)
 {
     parameters_ += chunk.parameters();
-    for (const ChunkParts::CountedPart& one : chunk.parts) {
-        parts_.push_back(one.cost);
+    for (const ChunkContents::CountedLayer& one : chunk.counted) {
+        counted_.push_back(one.cost);
     }
 }
 
@@ -158,9 +161,9 @@ double StageContents::gathered() const
 {
     double layer = 0.0;
     double end = 0.0;
-    for (const PartCost* part : parts_) {
-        double& largest = is_end(*part) ? end : layer;
-        largest = std::max(largest, stored_numbers(*part));
+    for (const LayerCost* layer_cost : layer_costs_) {
+        double& largest = is_end(*layer_cost) ? end : layer;
+        largest = std::max(largest, stored_numbers(*layer_cost));
     }
     return layer + std::max(layer, end);
 }
@@ -179,16 +182,16 @@ MemoryUse StageContents::peak(int stage, double activations, const MemoryCase& o
     double cached = 0.0;
     double dummies = 0.0;
     double largest_trained = 0.0;
-    for (const PartCost* part : parts_) {
-        const double reduced = reduced_bytes(*part, of);
+    for (const LayerCost* layer_cost : layer_costs_) {
+        const double reduced = reduced_bytes(*layer_cost, of);
         // The gradients of the head come when the tensors of the loss are gone.
-        const double needed =
-            is_end(*part) ? std::max(part->workspace_bytes, reduced) : part->workspace_bytes + reduced;
+        const double needed = is_end(*layer_cost) ? std::max(layer_cost->workspace_bytes, reduced)
+                                                  : layer_cost->workspace_bytes + reduced;
         workspace = std::max(workspace, needed);
-        last_layer = std::max(last_layer, is_end(*part) ? reduced : part->saved_bytes + needed);
-        cached = std::max(cached, part->cached_bytes);
-        dummies = std::max(dummies, is_end(*part) ? 0.0 : part->dummy_bytes);
-        largest_trained = std::max(largest_trained, part->parameters.trained().all);
+        last_layer = std::max(last_layer, is_end(*layer_cost) ? reduced : layer_cost->saved_bytes + needed);
+        cached = std::max(cached, layer_cost->cached_bytes);
+        dummies = std::max(dummies, is_end(*layer_cost) ? 0.0 : layer_cost->dummy_bytes);
+        largest_trained = std::max(largest_trained, layer_cost->parameters.trained().all);
     }
 
     // Of divided parameters with a master copy the 16-bit ones need not be stored.

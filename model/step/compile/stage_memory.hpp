@@ -22,7 +22,7 @@ struct MemoryCase {
 /// What the chunks of a stage hold, but for activations.
 class StageContents {
 public:
-    void add(const ChunkParts& chunk);
+    void add(const ChunkContents& chunk);
     /// Returns the memory at the moment when it is most. `activations`: bytes saved at the peak of the schedule.
     MemoryUse peak(int stage, double activations, const MemoryCase& of) const;
 
@@ -31,7 +31,7 @@ private:
     double gathered() const;
 
     Parameters parameters_;
-    boost::container::small_vector<const PartCost*, 8> parts_;
+    boost::container::small_vector<const LayerCost*, 8> layer_costs_;
 };
 
 }  // namespace prismopt

@@ -78,7 +78,7 @@ std::vector<CriticalPath> critical_paths(const ExecutionGraph& graph)
                         reduced[op.stage].clear();
                     }
                 }
-                reduced[op.stage].push_back(static_cast<int>(op.part));
+                reduced[op.stage].push_back(static_cast<int>(op.stage_chunk));
                 gradients[op.stage] = run.gradients_end(op.stage);
             }
         });
@@ -89,7 +89,7 @@ std::vector<CriticalPath> critical_paths(const ExecutionGraph& graph)
         CriticalPath path;
         path.compute_s.assign(graph.stages(), 0.0F);
         path.ahead_s = graph.ahead_s.empty() ? 0.0F : graph.ahead_s[end_stage];
-        path.reduced_parts = reduced[end_stage];
+        path.reduced_chunks = reduced[end_stage];
         std::vector<double> compute(graph.stages(), 0.0);
         double communication = 0.0;
         std::size_t i = overlapped ? into_gradients[end_stage] : last[end_stage];
@@ -99,8 +99,8 @@ std::vector<CriticalPath> critical_paths(const ExecutionGraph& graph)
             communication += static_cast<double>(distribution.communication_s) +
                              (fed[i] ? static_cast<double>(distribution.transfer_s) : 0.0);
             // Only a path's first op can have waited for parameters alone: nothing else decided its start.
-            path.gathered_part =
-                ops[i].first_of_chunk && before[i] == none ? static_cast<int>(ops[i].part) : -1;
+            path.gathered_chunk =
+                ops[i].first_of_chunk && before[i] == none ? static_cast<int>(ops[i].stage_chunk) : -1;
         }
         std::transform(compute.begin(), compute.end(), path.compute_s.begin(),
                        [](double s) { return static_cast<float>(s); });

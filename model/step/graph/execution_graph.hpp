@@ -32,7 +32,7 @@ struct ExecutionGraph {
     std::vector<Exchange> reduction;  // [part]: of its gradients; none with one replica
     std::vector<Exchange> gathering;  // [part]: of its parameters
     std::vector<float> optimizer_s;   // [stage]
-    // of each step, its share of the exchange between buildings that train apart; not drawn
+    // of each step, its share of the exchange between buildings that use local updates; not drawn
     float outer_s = 0.0F;
     // [stage]: lead of its next step over that of the first stage; empty: all begin together
     std::vector<float> ahead_s;
@@ -52,9 +52,9 @@ struct ExecutionGraph {
     int stages() const { return program->shape.stages; }
     int chunks() const { return program->shape.chunks; }
     int passes() const { return program->passes; }
-    std::size_t distribution_at(int part, Pass pass) const
+    std::size_t distribution_at(int stage_chunk, Pass pass) const
     {
-        return static_cast<std::size_t>(part) * passes() + static_cast<std::size_t>(pass);
+        return static_cast<std::size_t>(stage_chunk) * passes() + static_cast<std::size_t>(pass);
     }
     const OpDistribution& distribution_of(const ProgramOp& op) const { return distribution[op.distribution]; }
     bool drawn(std::size_t place) const

@@ -52,7 +52,7 @@ struct Cycle {
     double later = 0.0;
 };
 
-/// Most repetitions of a cycle: those that fill the pipeline, because stages that are nearly alike take turns as the slowest, or two.
+/// Most repetitions of a cycle: those that fill the pipeline, because stages that are nearly equal take turns as the slowest, or two.
 std::size_t longest_cycle(const Program& program, std::size_t period)
 {
     return std::max<std::size_t>(2, program.ops_of_pipeline() / period + 1);
@@ -167,13 +167,13 @@ std::optional<std::size_t> MeanRun::run_skipping()
         i = repeats.end - rest;
     };
     for (const Repeats& repeats : program.repeats) {
-        bool lacks = repeats.left_out > 0;
+        bool lacks = repeats.omitted > 0;
         run_until(repeats.first);
         while (i + repeats.period <= repeats.end) {
             run_until(i + repeats.period);
             const auto cycle = cycle_before(ends, i, i - repeats.first, program, repeats.period);
             if (cycle) {
-                const std::size_t left = repeats.end - i + repeats.left_out * repeats.period;
+                const std::size_t left = repeats.end - i + repeats.omitted * repeats.period;
                 const std::size_t rest = left % cycle->ops;
                 lacks = rest > repeats.end - i;
                 if (!lacks) {
@@ -229,7 +229,7 @@ NoiseFreeStep noise_free_step(const ExecutionGraph& graph)
     const auto outer = static_cast<double>(graph.outer_s);
     result.step_s = last + optimizer + outer;
     // Of the busiest stage: exposed are its collectives in ops, the gather before its first op, and the reduction after its
-    // last; what is left of the step is waiting.
+    // last; the remainder of the step is waiting.
     const double reduction = std::max(0.0, run.gradients_end(busiest) - run.stage_end(busiest));
     const auto gathering =
         static_cast<double>(graph.gathering[static_cast<std::size_t>(busiest) * graph.chunks()].exposed());
@@ -255,7 +255,7 @@ std::vector<float> MeanRun::idle_before()
         ends.push_back(times.end);
         if (!begun[op.stage]) {
             begun[op.stage] = true;
-            idle[op.stage] = static_cast<float>(times.start - gate_[op.part]);
+            idle[op.stage] = static_cast<float>(times.start - gate_[op.stage_chunk]);
             --left;
         }
     }

@@ -45,15 +45,15 @@ public:
             std::optional<int> replica = std::nullopt)
         : graph_(graph)
     {
-        const auto parts = static_cast<std::size_t>(graph.stages()) * graph.chunks();
-        duration_.resize(parts * graph.passes());
+        const auto stage_chunks = static_cast<std::size_t>(graph.stages()) * graph.chunks();
+        duration_.resize(stage_chunks * graph.passes());
         for (std::size_t i = 0; i < duration_.size(); ++i) {
             const int stage = static_cast<int>(i) / graph.passes() / graph.chunks();
             const double factor = replica ? graph.mean_factor(*replica, stage) : graph.group_mean;
             duration_[i] =
                 mean_duration(graph.distribution[i], factor * (stage == slow_stage ? slowness : 1.0));
         }
-        gate_.resize(parts);
+        gate_.resize(stage_chunks);
         for (int stage = 0; stage < graph.stages(); ++stage) {
             double gathered = 0.0;
             for (int c = 0; c < graph.chunks(); ++c) {
@@ -103,7 +103,7 @@ public:
                                       : gradients_end_[stage] - static_cast<double>(graph_.ahead_s[stage]);
     }
     double stage_end(int stage) const { return stage_end_[stage]; }
-    double gate(int part) const { return gate_[part]; }
+    double gate(int stage_chunk) const { return gate_[stage_chunk]; }
 
 private:
     struct OpTimes {
@@ -123,7 +123,7 @@ private:
     {
         OpTimes times{.start = stage_end_[op.stage]};
         if (op.first_of_chunk) {
-            times.start = std::max(times.start, gate_[op.part]);
+            times.start = std::max(times.start, gate_[op.stage_chunk]);
         }
         if (feeder_end != nullptr) {
             const double arrival =
@@ -134,7 +134,7 @@ private:
         times.end = times.start + duration_[op.distribution];
         stage_end_[op.stage] = times.end;
         if (op.last_of_chunk) {
-            const auto reduce = static_cast<double>(graph_.reduction[op.part].exposed());
+            const auto reduce = static_cast<double>(graph_.reduction[op.stage_chunk].exposed());
             double& gradients = gradients_end_[op.stage];
             gradients = graph_.dp_overlap == DataParallelOverlap::on ? std::max(gradients, times.end) + reduce
                                                                      : gradients + reduce;

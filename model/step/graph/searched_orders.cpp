@@ -62,18 +62,15 @@ private:
         std::deque<Task> waiting;  // weight gradients
     };
 
-    int part(int stage, int chunk) const { return stage * shape_.chunks + chunk; }
+    int stage_chunk(int stage, int chunk) const { return stage * shape_.chunks + chunk; }
     double& end_of(bool forward, const StageChunk& at, int microbatch)
     {
-        return (
-            forward
-                ? forward_end_
-                : gradient_end_)[static_cast<std::size_t>(part(at.stage, at.chunk)) * shape_.microbatches +
-                                 microbatch];
+        return (forward ? forward_end_ : gradient_end_)
+            [static_cast<std::size_t>(stage_chunk(at.stage, at.chunk)) * shape_.microbatches + microbatch];
     }
     const OpDistribution& distribution(int stage, const Task& task) const
     {
-        return graph_.distribution[graph_.distribution_at(part(stage, task.chunk), task.pass)];
+        return graph_.distribution[graph_.distribution_at(stage_chunk(stage, task.chunk), task.pass)];
     }
     double seconds(int stage, const Task& task) const
     {
@@ -259,7 +256,7 @@ TaskOrders greedy_orders(const ExecutionGraph& graph, const HeldLimit& limit, co
     return GapFiller(graph, limit, flags.filled_gap).run(orders);
 }
 
-std::variant<PartOrders, Infeasible> searched_orders(const ExecutionGraph& graph, const HeldLimit& limit)
+std::variant<ChunkOrders, Infeasible> searched_orders(const ExecutionGraph& graph, const HeldLimit& limit)
 {
     const ScheduleShape& shape = graph.program->shape;
     if (!splits_backward(shape.schedule)) {
@@ -313,7 +310,7 @@ std::variant<PartOrders, Infeasible> searched_orders(const ExecutionGraph& graph
             consider(reordered(graph, greedy_orders(graph, limit, flags)));
         }
     }
-    return part_orders(*best);
+    return chunk_orders(*best);
 }
 
 }  // namespace prismopt

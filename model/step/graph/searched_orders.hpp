@@ -36,6 +36,6 @@ TaskOrders greedy_orders(const ExecutionGraph& graph, const HeldLimit& limit, co
 /// Returns the orders with the shortest noise-free step, among the rules that split the backward pass, have the same chunks and
 /// stay within the limit, and the greedy orders of all parameters. Infeasible if the schedule does not split its backward pass,
 /// or if the limit is below least_held().
-std::variant<PartOrders, Infeasible> searched_orders(const ExecutionGraph& graph, const HeldLimit& limit);
+std::variant<ChunkOrders, Infeasible> searched_orders(const ExecutionGraph& graph, const HeldLimit& limit);
 
 }  // namespace prismopt

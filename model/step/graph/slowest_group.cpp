@@ -36,12 +36,12 @@ double communication_of(const ExecutionGraph& graph, std::span<const ProgramPath
 
 /// What the stage's last op has to wait for: gradients, less the time by which its next step begins before that of the first
 /// stage.
-double after_last_op(const ExecutionGraph& graph, std::uint32_t part)
+double after_last_op(const ExecutionGraph& graph, std::uint32_t stage_chunk)
 {
-    const int stage = static_cast<int>(part) / graph.chunks();
+    const int stage = static_cast<int>(stage_chunk) / graph.chunks();
     double seconds = graph.ahead_s.empty() ? 0.0 : -static_cast<double>(graph.ahead_s[stage]);
     if (graph.dp_overlap == DataParallelOverlap::on) {
-        return seconds + static_cast<double>(graph.reduction[part].exposed());
+        return seconds + static_cast<double>(graph.reduction[stage_chunk].exposed());
     }
     for (int chunk = 0; chunk < graph.chunks(); ++chunk) {
         seconds += static_cast<double>(
@@ -176,9 +176,9 @@ std::vector<StagePath> stage_paths(const ExecutionGraph& graph, std::span<const 
         StagePath& own = result.emplace_back();
         own.factor = factor[path.stage];
         own.others_s = compute_of(graph, path.others, factor);
-        own.rest_s = run.gate(static_cast<int>(path.first_part)) + own.others_s +
+        own.rest_s = run.gate(static_cast<int>(path.first_chunk)) + own.others_s +
                      communication_of(graph, path.others) + communication_of(graph, path.own) +
-                     after_last_op(graph, path.last_part);
+                     after_last_op(graph, path.last_chunk);
         own.compute_s = compute_of(graph, path.own, ones);
     }
     return result;
@@ -198,8 +198,9 @@ std::vector<StagePath> own_stage_paths(const ExecutionGraph& graph)
         times.slowed.push_back(static_cast<float>(slowness * compute_s + communication_s));
         times.transfer.push_back(distribution.transfer_s);
     }
-    for (int part = 0; part < graph.stages() * graph.chunks(); ++part) {
-        times.after.push_back(static_cast<float>(after_last_op(graph, static_cast<std::uint32_t>(part))));
+    for (int stage_chunk = 0; stage_chunk < graph.stages() * graph.chunks(); ++stage_chunk) {
+        times.after.push_back(
+            static_cast<float>(after_last_op(graph, static_cast<std::uint32_t>(stage_chunk))));
     }
     return stage_paths(graph, program_paths(*graph.program, times, graph.stages()).paths);
 }

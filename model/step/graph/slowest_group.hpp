@@ -34,7 +34,7 @@ class GroupFactor {
 public:
     explicit GroupFactor(const QuantileTable& factor);
 
-    /// Returns whether all groups are alike; the functions below then need not be called.
+    /// Returns whether all groups are equal; the functions below then need not be called.
     bool constant() const { return log_below_.empty(); }
     double mean() const { return mean_; }
     double largest() const { return largest_; }

@@ -27,18 +27,19 @@ struct MemoryUse {
 };
 
 /// A part of a GPU's memory by its name in messages.
-struct MemoryPart {
+struct MemoryComponent {
     std::string_view name;
     Bytes size;
 };
 /// The largest part but for what the accelerator reserves.
-inline MemoryPart largest_part(const MemoryUse& use)
+inline MemoryComponent largest_component(const MemoryUse& use)
 {
-    MemoryPart largest{"parameters", use.parameters};
-    for (const MemoryPart& part :
-         {MemoryPart{"gradients", use.gradients}, MemoryPart{"optimizer state", use.optimizer_state},
-          MemoryPart{"activations", use.activations}, MemoryPart{"workspace", use.workspace}}) {
-        largest = part.size > largest.size ? part : largest;
+    MemoryComponent largest{"parameters", use.parameters};
+    for (const MemoryComponent& component :
+         {MemoryComponent{"gradients", use.gradients},
+          MemoryComponent{"optimizer state", use.optimizer_state},
+          MemoryComponent{"activations", use.activations}, MemoryComponent{"workspace", use.workspace}}) {
+        largest = component.size > largest.size ? component : largest;
     }
     return largest;
 }

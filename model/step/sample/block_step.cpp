@@ -104,8 +104,8 @@ void BlockStep::draw_common()
 {
     std::array<Words, 4> words;
     draw_strata(step_replica(step, shared_by_replicas), 0, Stream::common, words);
-    look_up(noise.common_compute, words[0], compute);
-    look_up(noise.common_communication, words[1], communication);
+    lookup(noise.common_compute, words[0], compute);
+    lookup(noise.common_communication, words[1], communication);
     draw_strata(step_replica(0, shared_by_replicas), 0, Stream::site, words);
     multiply_by(noise.site, words[0], compute);
 }
@@ -118,7 +118,7 @@ void BlockStep::draw_tiers()
             draw_strata(step_replica(step, shared_by_replicas), static_cast<std::uint32_t>(t / 4),
                         Stream::tier, words);
         }
-        look_up(noise.tier[t], words[t % 4], regime[t]);
+        lookup(noise.tier[t], words[t % 4], regime[t]);
         transfer_[t] = communication;
         multiply(regime[t], transfer_[t]);
     }
@@ -137,7 +137,7 @@ void BlockStep::draw_persistent()
         if (n % 4 == 0) {
             draw(persistent, static_cast<std::uint32_t>(n / 4), Stream::node, words);
         }
-        look_up(noise.node, words[n % 4], node[n]);
+        lookup(noise.node, words[n % 4], node[n]);
     }
 }
 
@@ -150,13 +150,13 @@ void BlockStep::draw_stages()
             draw_strata(step_replica(step, static_cast<std::uint32_t>(at / extent_.stages)), stage / 4,
                         Stream::stage, words);
         }
-        look_up(noise.stage, words[stage % 4], stage_[at]);
+        lookup(noise.stage, words[stage % 4], stage_[at]);
     }
 }
 
 template <class Draw>
-void BlockStep::look_up_microbatches(std::span<const QuantileTable> powers, std::span<Floats> out,
-                                     Draw&& draw) const
+void BlockStep::lookup_microbatches(std::span<const QuantileTable> powers, std::span<Floats> out,
+                                    Draw&& draw) const
 {
     std::array<Words, 4> words;
     const std::size_t microbatches = out.size() / powers.size();
@@ -165,7 +165,7 @@ void BlockStep::look_up_microbatches(std::span<const QuantileTable> powers, std:
             draw(static_cast<std::uint32_t>(mb / 4), words);
         }
         for (std::size_t power = 0; power < powers.size(); ++power) {
-            look_up(powers[power], words[mb % 4], out[power * microbatches + mb]);
+            lookup(powers[power], words[mb % 4], out[power * microbatches + mb]);
         }
     }
 }
@@ -178,7 +178,7 @@ std::span<const QuantileTable> BlockStep::power_tables() const
 
 void BlockStep::draw_microbatches(std::uint32_t replica, std::span<Floats> out) const
 {
-    look_up_microbatches(power_tables(), out, [&](std::uint32_t event, std::array<Words, 4>& words) {
+    lookup_microbatches(power_tables(), out, [&](std::uint32_t event, std::array<Words, 4>& words) {
         draw_strata(step_replica(step, replica), event, Stream::microbatch, words);
     });
 }
@@ -205,7 +205,7 @@ void BlockStep::draw_lengths(const Ints& replica, std::uint32_t event, std::arra
 void BlockStep::draw_microbatches(const Ints& replica, std::span<Floats> out) const
 {
     const Words who = in_step(replica);
-    look_up_microbatches(power_tables(), out, [&](std::uint32_t event, std::array<Words, 4>& words) {
+    lookup_microbatches(power_tables(), out, [&](std::uint32_t event, std::array<Words, 4>& words) {
         draw_strata(who, event, Stream::microbatch, words);
     });
 }
@@ -216,10 +216,10 @@ void BlockStep::draw_mean_microbatches()
     std::vector<Floats> factors(mean_microbatch.empty() ? 0 : extent_.microbatches);
     for (std::size_t replica = 0; replica < mean_microbatch.size(); ++replica) {
         const std::uint32_t who = step_replica(step, static_cast<std::uint32_t>(replica));
-        look_up_microbatches(std::span(&noise.microbatch, 1), factors,
-                             [&](std::uint32_t event, std::array<Words, 4>& words) {
-                                 draw_strata(who, event, Stream::microbatch, words);
-                             });
+        lookup_microbatches(std::span(&noise.microbatch, 1), factors,
+                            [&](std::uint32_t event, std::array<Words, 4>& words) {
+                                draw_strata(who, event, Stream::microbatch, words);
+                            });
         Floats& mean = mean_microbatch[replica];
         mean = Floats{};
         for (const Floats& factor : factors) {
@@ -236,12 +236,13 @@ void BlockStep::draw_mean_microbatches()
 void BlockStep::draw_collectives()
 {
     std::array<Words, 4> words;
-    for (std::size_t part = 0; part < extent_.first_slot.size(); ++part) {
-        draw(step_replica(step, shared_by_replicas), extent_.first_slot[part], Stream::dp_collective, words);
-        scaled_draw(1.0F, noise.dp_reduce_scatter, words[0], communication, reduce_scatter[part]);
-        scaled_draw(1.0F, noise.dp_all_gather, words[1], communication, all_gather[part]);
+    for (std::size_t stage_chunk = 0; stage_chunk < extent_.first_slot.size(); ++stage_chunk) {
+        draw(step_replica(step, shared_by_replicas), extent_.first_slot[stage_chunk], Stream::dp_collective,
+             words);
+        scaled_draw(1.0F, noise.dp_reduce_scatter, words[0], communication, reduce_scatter[stage_chunk]);
+        scaled_draw(1.0F, noise.dp_all_gather, words[1], communication, all_gather[stage_chunk]);
         if (extent_.all_reduces) {
-            scaled_draw(1.0F, noise.dp_all_reduce, words[0], communication, all_reduce[part]);
+            scaled_draw(1.0F, noise.dp_all_reduce, words[0], communication, all_reduce[stage_chunk]);
         }
     }
 }

@@ -85,8 +85,7 @@ private:
     void draw_strata(const Words& who, std::uint32_t event, Stream stream, std::array<Words, 4>& words) const;
     Words in_step(const Ints& replica) const;
     template <class Draw>
-    void look_up_microbatches(std::span<const QuantileTable> powers, std::span<Floats> out,
-                              Draw&& draw) const;
+    void lookup_microbatches(std::span<const QuantileTable> powers, std::span<Floats> out, Draw&& draw) const;
     std::span<const QuantileTable> power_tables() const;
     void draw_common();
     void draw_tiers();

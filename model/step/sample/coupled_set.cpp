@@ -25,7 +25,7 @@ CoupledSet::CoupledSet(const ExecutionGraph& graph, const NoiseTables& noise)
     }
 }
 
-void CoupledSet::take(const BlockStep& at, const Ints& set, const Floats* stage)
+void CoupledSet::draw_set(const BlockStep& at, const Ints& set, const Floats* stage)
 {
     const auto rows = static_cast<std::size_t>(rows_);
     const bool vary = at.noise.microbatch_varies;

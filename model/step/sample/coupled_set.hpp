@@ -17,7 +17,7 @@ public:
     CoupledSet(const ExecutionGraph& graph, const NoiseTables& noise);
 
     /// Computes the factors of set number set[lane]. `stage`: factors of its members, [member * stages + stage].
-    void take(const BlockStep& at, const Ints& set, const Floats* stage);
+    void draw_set(const BlockStep& at, const Ints& set, const Floats* stage);
 
     /// Returns the factors, [stage * rows() + microbatch]; one row per stage if microbatches do not vary.
     const Floats* factors() const { return factor_.data(); }

@@ -6,7 +6,7 @@
 
 namespace prismopt {
 
-void look_up(const QuantileTable& table, const Words& bits, Floats& out)
+void lookup(const QuantileTable& table, const Words& bits, Floats& out)
 {
     on_registers([&](auto) PRISMOPT_INLINE {
         for (int l = 0; l < lanes; ++l) {

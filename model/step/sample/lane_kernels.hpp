@@ -12,7 +12,7 @@
 namespace prismopt {
 
 /// out = table(bits).
-void look_up(const QuantileTable& table, const Words& bits, Floats& out);
+void lookup(const QuantileTable& table, const Words& bits, Floats& out);
 /// out *= table(bits).
 void multiply_by(const QuantileTable& table, const Words& bits, Floats& out);
 

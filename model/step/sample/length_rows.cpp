@@ -10,7 +10,7 @@ LengthRows::LengthRows(const ExecutionGraph& graph)
 }
 
 template <class Draw>
-void LengthRows::look_up_all(Draw&& draw)
+void LengthRows::lookup_all(Draw&& draw)
 {
     std::array<Words, 4> words;
     mean_tokens_ = Floats{};
@@ -19,8 +19,8 @@ void LengthRows::look_up_all(Draw&& draw)
         if (mb % 4 == 0) {
             draw(static_cast<std::uint32_t>(mb / 4), words);
         }
-        look_up(graph_.lengths->tokens, words[mb % 4], tokens_[mb]);
-        look_up(graph_.lengths->attention, words[mb % 4], attention_[mb]);
+        lookup(graph_.lengths->tokens, words[mb % 4], tokens_[mb]);
+        lookup(graph_.lengths->attention, words[mb % 4], attention_[mb]);
         add(tokens_[mb], mean_tokens_);
         add(attention_[mb], mean_attention_);
     }
@@ -33,13 +33,13 @@ void LengthRows::look_up_all(Draw&& draw)
 
 void LengthRows::draw(const BlockStep& at, std::uint32_t replica)
 {
-    look_up_all(
+    lookup_all(
         [&](std::uint32_t event, std::array<Words, 4>& words) { at.draw_lengths(replica, event, words); });
 }
 
 void LengthRows::draw(const BlockStep& at, const Ints& replica)
 {
-    look_up_all(
+    lookup_all(
         [&](std::uint32_t event, std::array<Words, 4>& words) { at.draw_lengths(replica, event, words); });
 }
 

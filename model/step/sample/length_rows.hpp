@@ -26,7 +26,7 @@ public:
 
 private:
     template <class Draw>
-    void look_up_all(Draw&& draw);
+    void lookup_all(Draw&& draw);
 
     const ExecutionGraph& graph_;
     std::vector<Floats> tokens_;     // [microbatch]

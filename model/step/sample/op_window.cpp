@@ -81,7 +81,7 @@ struct PlanOp {
           input(&run.plan.slot[op.in]), before(&run.plan.slot[op.before]), output(&run.plan.slot[op.out])
     {
         if (op.first_of_chunk && run.plan.gathered != nullptr) {
-            run.gathered = run.plan.gathered[op.part];
+            run.gathered = run.plan.gathered[op.stage_chunk];
             wait_for(*before, run.gathered);
             before = &run.gathered;
         }
@@ -174,7 +174,7 @@ template <class Has>
     if (plan.overlapped) {
         wait_for(plan.slot[op.out], gradients_end);
     }
-    add(plan.reduce[op.part], gradients_end);
+    add(plan.reduce[op.stage_chunk], gradients_end);
 }
 
 template <class Has, class... PlanOps>
@@ -242,7 +242,8 @@ void fill_draws(std::span<const ProgramOp> ops, const DrawKeys& keys, const Nois
         std::array<Words, 4> words;
         OpDraws* out = draws;
         for (const ProgramOp& op : ops) {
-            const auto event = (static_cast<std::uint32_t>(op.microbatch) << 16) | keys.first_slot[op.part];
+            const auto event =
+                (static_cast<std::uint32_t>(op.microbatch) << 16) | keys.first_slot[op.stage_chunk];
             keys.philox.draw(keys.step_replica, event,
                              use(Stream::residual, keys.purpose, random_kind(op.pass)), words);
             draw_op<decltype(registers)>(noise, shared, words, *out++);

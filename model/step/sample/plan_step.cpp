@@ -20,13 +20,13 @@ std::vector<std::uint32_t> firsts_of_powers(const MicrobatchPowers& powers, cons
         return {};
     }
     const ScheduleShape& shape = program.shape;
-    const int parts = shape.stages * shape.chunks;
+    const int stage_chunks = shape.stages * shape.chunks;
     std::vector<std::uint32_t> firsts;
-    for (int part = 0; part < parts; ++part) {
-        const int place = part_of_network(shape, {part / shape.chunks, part % shape.chunks});
+    for (int stage_chunk = 0; stage_chunk < stage_chunks; ++stage_chunk) {
+        const int place = network_chunk_of(shape, {stage_chunk / shape.chunks, stage_chunk % shape.chunks});
         for (int pass = 0; pass < program.passes; ++pass) {
             const bool forward = is_forward(static_cast<Pass>(pass));
-            firsts.push_back(powers.index(forward, place, parts) *
+            firsts.push_back(powers.index(forward, place, stage_chunks) *
                              static_cast<std::uint32_t>(shape.microbatches));
         }
     }
@@ -198,7 +198,7 @@ void PlanStep::set_persistent(const BlockStep& at, std::vector<Floats>& factors)
     if (plan_.group_varies) {
         for (int g = 0; g < groups; ++g) {
             Floats& f = factor_of_group(factors, g);
-            look_up(graph_.group, at.group_words[g], f);
+            lookup(graph_.group, at.group_words[g], f);
             multiply(at.compute, f);
         }
     } else {
@@ -261,7 +261,7 @@ void PlanStep::multiply_spanned_nodes(const BlockStep& at, std::vector<Floats>& 
 {
     const int span = graph_.placement.tp / graph_.placement.gpus_per_node;
     Floats widest{};             // largest factor of the drawn nodes that a group spans
-    float slowest_known = 0.0F;  // the same of the known nodes
+    float slowest_known = 0.0F;  // the same for the known nodes
     for (int node = 0; node < plan_.nodes(); ++node) {
         if (node % span == 0) {
             widest = Floats{};
@@ -298,18 +298,18 @@ void PlanStep::time_collectives(const BlockStep& at)
     Floats mixed;
     for (int stage = 0; stage < stages_; ++stage) {
         Floats sum{};
-        for (int part = stage * chunks; part < (stage + 1) * chunks; ++part) {
+        for (int stage_chunk = stage * chunks; stage_chunk < (stage + 1) * chunks; ++stage_chunk) {
             const Floats* regime = at.regime.empty() ? nullptr : &at.regime[graph_.exchange_tier];
-            const float summed = graph_.reduction[part].all_reduce;
+            const float summed = graph_.reduction[stage_chunk].all_reduce;
             if (summed > 0.0F) {
-                mix(at.reduce_scatter[part], at.all_reduce[part], summed, mixed);
+                mix(at.reduce_scatter[stage_chunk], at.all_reduce[stage_chunk], summed, mixed);
             }
-            wait_beside(graph_.reduction[part], summed > 0.0F ? mixed : at.reduce_scatter[part], regime,
-                        at.compute, collectives_.reduce[part]);
-            wait_beside(graph_.gathering[part], at.all_gather[part], regime, at.compute,
-                        collectives_.gathered[part]);
-            add(collectives_.gathered[part], sum);
-            collectives_.gathered[part] = sum;
+            wait_beside(graph_.reduction[stage_chunk], summed > 0.0F ? mixed : at.reduce_scatter[stage_chunk],
+                        regime, at.compute, collectives_.reduce[stage_chunk]);
+            wait_beside(graph_.gathering[stage_chunk], at.all_gather[stage_chunk], regime, at.compute,
+                        collectives_.gathered[stage_chunk]);
+            add(collectives_.gathered[stage_chunk], sum);
+            collectives_.gathered[stage_chunk] = sum;
         }
         if (graph_.dp_overlap == DataParallelOverlap::off) {
             std::fill_n(collectives_.gathered.begin() + static_cast<std::ptrdiff_t>(stage) * chunks, chunks,
@@ -356,7 +356,7 @@ const Floats* PlanStep::mean_factors(const BlockStep& at, int replica, const Flo
     if (set_) {
         Ints who;
         std::fill_n(who.at, lanes, replica);
-        set_->take(at, who, members);
+        set_->draw_set(at, who, members);
         for (int stage = 0; stage < stages_; ++stage) {
             set_->mean(stage, ranked_.stage_factor[stage]);
         }
@@ -380,17 +380,17 @@ const Floats* PlanStep::mean_factors(const BlockStep& at, int replica, const Flo
     return ranked_.stage_factor.data();
 }
 
-/// What a path takes in every replica alike: mean communication in this step's regime, and the drawn collectives.
+/// What a path takes in every replica equally: mean communication in this step's regime, and the drawn collectives.
 void PlanStep::add_shared(const BlockStep& at, const CriticalPath& path, Floats& length) const
 {
     for (int l = 0; l < lanes; ++l) {
         length.at[l] = path.communication_s * at.communication.at[l] - path.ahead_s;
     }
-    if (path.gathered_part >= 0) {
-        add(collectives_.gathered[path.gathered_part], length);
+    if (path.gathered_chunk >= 0) {
+        add(collectives_.gathered[path.gathered_chunk], length);
     }
-    for (const int part : path.reduced_parts) {
-        add(collectives_.reduce[part], length);
+    for (const int stage_chunk : path.reduced_chunks) {
+        add(collectives_.reduce[stage_chunk], length);
     }
 }
 
@@ -403,7 +403,7 @@ void PlanStep::begin_replica(const BlockStep& at, int k, const std::vector<Float
     if (run_.communication_factor == nullptr) {
         run_.compute_factor = nullptr;
     } else if (set_) {
-        set_->take(at, chosen_.replica[k], &factor(chosen_.factor, k * graph_.placement.coupled, 0));
+        set_->draw_set(at, chosen_.replica[k], &factor(chosen_.factor, k * graph_.placement.coupled, 0));
         run_.compute_factor = set_->factors();
     } else {
         run_.compute_factor = &factor(chosen_.factor, k, 0);

@@ -124,7 +124,7 @@ public:
     }
 
 private:
-    /// The k-th simulated replica of every plan. Replicas are alike but for their factors: the ops' draws go by k.
+    /// The k-th simulated replica of every plan. Replicas are equal but for their factors: the ops' draws go by k.
     void run_replicas(int k)
     {
         const auto replica = static_cast<std::uint32_t>(k);

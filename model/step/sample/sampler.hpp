@@ -31,7 +31,7 @@ struct DrawRange {
 /// Number of fleets in a block, the vectorised dimension.
 inline constexpr int block_fleets = lanes;
 
-/// Plain: draws of different fleets are independent. Stratified: the fleets of a block lie in different strata of the fleet,
+/// Plain: draws of different fleets are independent. Stratified: the fleets of a block lie in different strata of fleets,
 /// step, stage and microbatch factors; the distribution of each draw is unchanged, so estimates stay unbiased.
 enum class Sampling { plain, stratified };
 

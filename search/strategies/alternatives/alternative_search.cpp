@@ -58,9 +58,9 @@ std::size_t AlternativeSearch::cell_of(std::uint64_t point) const
 
 std::optional<std::vector<Request>> AlternativeSearch::ask()
 {
-    if (told_ < asked_.size()) return std::vector<Request>{};
+    if (answered_ < asked_.size()) return std::vector<Request>{};
     asked_.clear();
-    told_ = 0;
+    answered_ = 0;
     while (stage_ != Stage::finished) {
         const bool again = stage_ == Stage::draws;  // until nothing is left to draw; sweeps are asked once
         if (!std::exchange(begun_, true) || again) asked_ = requests_of_stage();
@@ -84,29 +84,30 @@ std::vector<Request> AlternativeSearch::requests_of_stage()
 }
 
 /// No limit excludes a point by itself: all are returned that are near the best of their cell.
-void AlternativeSearch::add_sweep(const Block& block, std::uint64_t parts, NearRequest near, bool again,
+void AlternativeSearch::add_sweep(const Block& block, std::uint64_t range_count, NearRequest near, bool again,
                                   std::vector<Request>& sweeps)
 {
     near.regions.push_back(of_no_region);
-    for (SweepRange part : split_space(block.end - block.begin, parts)) {
-        part.begin += block.begin;
-        part.end += block.begin;
-        part.keep = 1;
-        part.again = again;
-        part.limits = {{-infinite}};
-        part.near = near;
-        sweeps.emplace_back(std::move(part));
+    for (SweepRange subrange : split_space(block.end - block.begin, range_count)) {
+        subrange.begin += block.begin;
+        subrange.end += block.begin;
+        subrange.keep = 1;
+        subrange.again = again;
+        subrange.limits = {{-infinite}};
+        subrange.near = near;
+        sweeps.emplace_back(std::move(subrange));
     }
 }
 
 std::vector<Request> AlternativeSearch::sweeps_of_first()
 {
     const auto of_first = [this](const Block& block) { return is_first(block.cell); };
-    const std::uint64_t parts =
+    const std::uint64_t range_count =
         fewest_ranges / std::max<std::uint64_t>(1, std::ranges::count_if(blocks_, of_first)) + 1;
     std::vector<Request> sweeps;
     for (const Block& block : blocks_) {
-        if (is_first(block.cell)) add_sweep(block, parts, {.within = within, .most = kept_}, false, sweeps);
+        if (is_first(block.cell))
+            add_sweep(block, range_count, {.within = within, .most = kept_}, false, sweeps);
     }
     return sweeps;
 }
@@ -147,7 +148,7 @@ std::vector<Request> AlternativeSearch::sweeps_of_others() const
     return sweeps;
 }
 
-/// Points that a sweep left out come before others are drawn.
+/// Points that a sweep did not return come before others are drawn.
 std::vector<Request> AlternativeSearch::draws()
 {
     if (!without_limit_.empty()) {
@@ -221,7 +222,7 @@ void AlternativeSearch::choose_within(std::size_t alternative, std::set<std::siz
     }
 }
 
-/// The regret that bounds alone suggest: what draws tell of some alternatives says little of the others.
+/// The regret that bounds alone suggest: what draws show of some alternatives carries little information about the others.
 std::vector<double> AlternativeSearch::regret_of_lows() const
 {
     std::vector<Known> lows;
@@ -270,18 +271,18 @@ std::set<std::size_t> AlternativeSearch::cells_to_draw() const
 void AlternativeSearch::tell(std::span<const Answer> answers)
 {
     for (const Answer& answer : answers) {
-        if (told_ == asked_.size()) refuse_answer("no request is open");
-        const Request& request = asked_[told_++];
+        if (answered_ == asked_.size()) refuse_answer("no request is open");
+        const Request& request = asked_[answered_++];
         if (const auto* range = std::get_if<SweepRange>(&request)) {
-            take(expected(answer, *range), *range);
+            receive(expected(answer, *range), *range);
             continue;
         }
         std::deque<PointRequest> awaited{std::get<PointRequest>(request)};
-        take(expected(answer, awaited), std::get<PointRequest>(request));
+        receive(expected(answer, awaited), std::get<PointRequest>(request));
     }
 }
 
-void AlternativeSearch::take(const Sweep& sweep, const SweepRange& range)
+void AlternativeSearch::receive(const Sweep& sweep, const SweepRange& range)
 {
     const std::size_t cell = cell_of(range.begin);
     std::vector<Bound> points;
@@ -301,12 +302,12 @@ void AlternativeSearch::take(const Sweep& sweep, const SweepRange& range)
     if (points.size() == range.near.most) others = std::min(others, points.back().objectives.front());
     cells_[cell].add(points, others);
     if (range.again) return;
-    feasible_ += sweep.feasible.size() + sweep.excluded + sweep.left_out;
+    feasible_ += sweep.feasible.size() + sweep.excluded + sweep.unreturned;
     unchecked_ += sweep.unchecked;
     for (std::size_t k = 0; k < excluded_by_.size(); ++k) excluded_by_[k] += sweep.excluded_by[k];
 }
 
-void AlternativeSearch::take(const Evaluation& evaluation, const PointRequest& request)
+void AlternativeSearch::receive(const Evaluation& evaluation, const PointRequest& request)
 {
     check_estimates(evaluation, 1);
     const bool limited = std::isfinite(evaluation.objectives.front().simultaneous_high);
@@ -346,7 +347,7 @@ Outcome AlternativeSearch::outcome() const
     outcome.unchecked = unchecked_;
     outcome.excluded_by = excluded_by_;
     const bool sweeps = stage_ < Stage::draws;
-    if (sweeps) outcome.sweep = SweepProgress{SweepPurpose::front, told_, asked_.size()};
+    if (sweeps) outcome.sweep = SweepProgress{SweepPurpose::front, answered_, asked_.size()};
     if (sweeps) outcome.uncovered = outcome.sweep;
     std::uint64_t open = 0;
     if (stage_ == Stage::draws) {

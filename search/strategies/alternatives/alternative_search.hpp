@@ -46,7 +46,7 @@ private:
     std::vector<Request> sweeps_of_first();
     std::vector<Request> transfers() const;
     std::vector<Request> sweeps_of_others() const;
-    static void add_sweep(const Block& block, std::uint64_t parts, NearRequest near, bool again,
+    static void add_sweep(const Block& block, std::uint64_t range_count, NearRequest near, bool again,
                           std::vector<Request>& sweeps);
 
     std::vector<Request> draws();
@@ -58,8 +58,8 @@ private:
     std::vector<double> regret_of_lows() const;
     void choose_within(std::size_t alternative, std::set<std::size_t>& cells) const;
 
-    void take(const Sweep& sweep, const SweepRange& range);
-    void take(const Evaluation& evaluation, const PointRequest& request);
+    void receive(const Sweep& sweep, const SweepRange& range);
+    void receive(const Evaluation& evaluation, const PointRequest& request);
     void note_violation(const Evaluation& evaluation, double bound);
 
     std::vector<Judged> judge() const;
@@ -80,7 +80,7 @@ private:
     Stage stage_ = Stage::first;
     bool begun_ = false;  // the stage
     std::vector<Request> asked_;
-    std::size_t told_ = 0;
+    std::size_t answered_ = 0;
     std::size_t kept_ = 0;                     // bounds of a cell that a sweep returns
     std::uint64_t rounds_ = 0;                 // of draws
     std::vector<PointRequest> without_limit_;  // whose draws were too few for one

@@ -95,7 +95,8 @@ std::vector<AskedPoint> CandidateRace::new_candidates(Points& points)
     if (goal_.max_evaluations > 0) most = std::min<std::uint64_t>(most, goal_.max_evaluations - drawn_);
     fewest = std::min(fewest, most);
     while (chosen.size() < fewest) {
-        const std::vector<std::size_t> places = points.feasible.take(most - chosen.size(), points.limits);
+        const std::vector<std::size_t> places =
+            points.feasible.next_places(most - chosen.size(), points.limits);
         if (places.empty()) break;
         for (const std::size_t place : places) {
             chosen.push_back(candidates_.size());
@@ -124,7 +125,7 @@ std::vector<AskedPoint> CandidateRace::rivals(const Points& points)
     return requests(chosen, points.feasible);
 }
 
-void CandidateRace::take(std::size_t c, const Evaluation& evaluation, const BoundLayers& feasible)
+void CandidateRace::receive(std::size_t c, const Evaluation& evaluation, const BoundLayers& feasible)
 {
     Candidate& candidate = candidates_[c];
     candidate.value.clear();

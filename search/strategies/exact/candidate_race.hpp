@@ -34,7 +34,7 @@ public:
     /// Requests of the next candidates, in the order of their first requests: by fronts of the lower bounds, so promising ones come
     /// early.
     std::vector<AskedPoint> rivals(const Points& points);
-    void take(std::size_t candidate, const Evaluation& evaluation, const BoundLayers& feasible);
+    void receive(std::size_t candidate, const Evaluation& evaluation, const BoundLayers& feasible);
 
     /// Number of candidates with draws.
     std::uint64_t drawn() const { return drawn_; }

@@ -19,7 +19,7 @@ Exact::Exact(ExactOptions options)
 std::optional<std::vector<Request>> Exact::ask()
 {
     std::vector<Request> requests;
-    if (told_ == asked_.size() && !sweeps_.running()) {
+    if (answered_ == asked_.size() && !sweeps_.running()) {
         if (!choose_requests()) return std::nullopt;
         for (const AskedPoint& point : asked_) requests.emplace_back(point.request);
     }
@@ -30,15 +30,15 @@ std::optional<std::vector<Request>> Exact::ask()
 /// The looks of an open round come first.
 bool Exact::choose_requests()
 {
-    if (request(rounds_.next_look(points_.feasible))) return true;
+    if (request(rounds_.next_check(points_.feasible))) return true;
     while (stage_ != ExactStage::finished) {
-        if (take_step(stage_)) return true;
+        if (try_stage(stage_)) return true;
         stage_ = static_cast<ExactStage>(static_cast<int>(stage_) + 1);
     }
     return false;
 }
 
-bool Exact::take_step(ExactStage stage)
+bool Exact::try_stage(ExactStage stage)
 {
     switch (stage) {
         case ExactStage::exploration: return explore();
@@ -58,7 +58,7 @@ bool Exact::take_step(ExactStage stage)
 bool Exact::request(std::vector<AskedPoint> points)
 {
     asked_ = std::move(points);
-    told_ = 0;
+    answered_ = 0;
     return !asked_.empty();
 }
 
@@ -161,61 +161,61 @@ bool Exact::race()
     if (request(race_.leaders(points_))) return true;
     const std::vector<std::size_t> leaders = race_.leaders_worth_limits(points_);
     if (open_round(rounds_.without_limits(leaders), 1)) return true;
-    return request(race_.new_candidates(points_)) || request(race_.rivals(points_)) || look_again();
+    return request(race_.new_candidates(points_)) || request(race_.rivals(points_)) || sweep_again();
 }
 
-bool Exact::look_again()
+bool Exact::sweep_again()
 {
-    if (race_.may_draw_more()) sweeps_.look_again(points_);
+    if (race_.may_draw_more()) sweeps_.sweep_again(points_);
     return sweeps_.running();
 }
 
 void Exact::tell(std::span<const Answer> answers)
 {
     for (const Answer& answer : answers) {
-        std::visit([this](const auto& told) { take(told); }, answer);
+        std::visit([this](const auto& answered) { receive(answered); }, answer);
     }
 }
 
-void Exact::take(const Sweep& sweep)
+void Exact::receive(const Sweep& sweep)
 {
     const std::vector<Bound> bounds = sweeps_.checked(sweep);
     switch (sweeps_.purpose()) {
         case SweepPurpose::exploration:
-            sweeps_.take_explored(bounds);
+            sweeps_.receive_explored(bounds);
             exploration_->tell(bounds);
             break;
-        case SweepPurpose::better: gaps_.take(bounds, sweep.floor); break;
+        case SweepPurpose::better: gaps_.receive(bounds, sweep.floor); break;
         case SweepPurpose::front:
         case SweepPurpose::tighter:
-        case SweepPurpose::left_out: sweeps_.take(sweep, bounds, points_); break;
+        case SweepPurpose::incomplete: sweeps_.receive(sweep, bounds, points_); break;
     }
     sweeps_.finish_answer(points_);
     if (sweeps_.purpose() == SweepPurpose::better && !sweeps_.running()) gaps_.end_sweep();
 }
 
-void Exact::take(const Evaluation& evaluation)
+void Exact::receive(const Evaluation& evaluation)
 {
     check(evaluation);
-    const std::size_t whose = asked_[told_].whose;
+    const std::size_t whose = asked_[answered_].whose;
     switch (evaluation.source.purpose) {
         case Purpose::scout:
             scouts_.push_back({whose, values_of(evaluation), keeps(evaluation.keeping)});
             break;
         case Purpose::limits:
             note_violation(whose, evaluation);
-            rounds_.take(whose, evaluation, points_.limits);
+            rounds_.receive(whose, evaluation, points_.limits);
             break;
         default:
             note_violation(race_.place(whose), evaluation);
-            race_.take(whose, evaluation, points_.feasible);
+            race_.receive(whose, evaluation, points_.feasible);
     }
-    ++told_;
+    ++answered_;
 }
 
 void Exact::check(const Evaluation& evaluation) const
 {
-    const PointRequest* request = told_ < asked_.size() ? &asked_[told_].request : nullptr;
+    const PointRequest* request = answered_ < asked_.size() ? &asked_[answered_].request : nullptr;
     if (request == nullptr || evaluation.index != request->index || evaluation.rung != request->rung ||
         evaluation.source != request->source) {
         refuse_answer("it is of point " + std::to_string(evaluation.index) + " at rung " +

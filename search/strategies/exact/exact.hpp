@@ -31,7 +31,7 @@ enum class ExactStage {
     sweep,          // of an explored space
     closer_limits,  // tighter bounds and further rounds, if many points remain
     error,          // is divided among the points that may be drawn
-    race,           // of those that may be drawn, with rounds for its leaders and sweeps of what was left out
+    race,  // of those that may be drawn, with rounds for its leaders and sweeps of what was not returned
     finished
 };
 
@@ -56,14 +56,14 @@ public:
     std::vector<std::uint64_t> front() const override;
 
 private:
-    void take(const Sweep& sweep);
-    void take(const Evaluation& evaluation);
+    void receive(const Sweep& sweep);
+    void receive(const Evaluation& evaluation);
     void check(const Evaluation& evaluation) const;
     void note_violation(std::size_t place, const Evaluation& evaluation);
 
     // Each asks for the next requests of its kind; false: there are none.
     bool choose_requests();
-    bool take_step(ExactStage stage);
+    bool try_stage(ExactStage stage);
     bool request(std::vector<AskedPoint> points);
     bool open_round(const std::vector<std::size_t>& places, int closer = 0);
     bool explore();
@@ -76,12 +76,12 @@ private:
     bool open_further_round();
     bool divide_error();
     bool race();
-    bool look_again();
+    bool sweep_again();
 
     const ExactOptions options_;
     ExactStage stage_ = ExactStage::exploration;
     std::vector<AskedPoint> asked_;  // in the order of the requests
-    std::size_t told_ = 0;           // of asked_
+    std::size_t answered_ = 0;       // of asked_
 
     Points points_;
     std::optional<Exploration> exploration_;

@@ -29,7 +29,7 @@ std::vector<double> Gaps::begin_sweep(const Limits& limits)
     return than_;
 }
 
-void Gaps::take(const std::vector<Bound>& better, const std::vector<std::vector<double>>& floor)
+void Gaps::receive(const std::vector<Bound>& better, const std::vector<std::vector<double>>& floor)
 {
     points_.insert(points_.end(), better.begin(), better.end());
     for (const std::vector<double>& low : floor) lower(floor_, low);
@@ -116,7 +116,7 @@ std::vector<Gap> Gaps::gaps(const Points& points, const Sweeps& sweeps, const Li
         std::vector<double> least = best;
         points.feasible.lower_to_least(least);
         race.lower_to_least(least, points.feasible);
-        sweeps.left_out().lower_to_least(least);
+        sweeps.incomplete_ranges().lower_to_least(least);
         raise(least);
     }
     return gaps;

@@ -29,7 +29,7 @@ public:
     /// Begins the sweep for better points, if there are limits; returns the point than which others are better if they are so by the
     /// gap sought in some objective.
     std::vector<double> begin_sweep(const Limits& limits);
-    void take(const std::vector<Bound>& better, const std::vector<std::vector<double>>& floor);
+    void receive(const std::vector<Bound>& better, const std::vector<std::vector<double>>& floor);
     void end_sweep() { swept_ = true; }
     bool swept() const { return swept_; }
 
@@ -57,7 +57,7 @@ private:
 
     const ExactOptions& options_;
     std::vector<double> than_;   // no point that the sweep excluded is better than this in any objective
-    std::vector<double> floor_;  // nor one that it left out than this
+    std::vector<double> floor_;  // nor one that it did not return than this
     std::vector<Bound> points_;  // returned
     bool swept_ = false;
     std::size_t rounds_ = 0;  // with more draws

@@ -21,14 +21,14 @@ constexpr std::size_t worth_a_limit = 10;
 std::vector<std::size_t> best_by_bounds(const Points& points, std::size_t most)
 {
     BoundLayers layers = points.feasible;
-    std::vector<std::size_t> places = layers.take(layers.size(), points.limits);
+    std::vector<std::size_t> places = layers.next_places(layers.size(), points.limits);
     const std::size_t of_first_layer = std::min(places.size(), most);
     for (std::size_t i = 0; i < of_first_layer; ++i) {
         places[i] = places[i * places.size() / of_first_layer];  // spread over a longer one
     }
     places.resize(of_first_layer);
     while (places.size() < most) {
-        const std::vector<std::size_t> more = layers.take(most - places.size(), points.limits);
+        const std::vector<std::size_t> more = layers.next_places(most - places.size(), points.limits);
         if (more.empty()) break;
         places.insert(places.end(), more.begin(), more.end());
     }
@@ -49,7 +49,7 @@ std::vector<AskedPoint> scout_requests(const Points& points, std::size_t most)
 std::vector<std::size_t> first_layer(const BoundLayers& feasible, std::size_t most)
 {
     BoundLayers layers = feasible;
-    return layers.take(most, {});
+    return layers.next_places(most, {});
 }
 
 std::vector<std::size_t> best_of_each_objective(const BoundLayers& feasible, std::size_t objectives,

@@ -31,7 +31,7 @@ std::vector<std::size_t> best_scouts(std::span<const Scout> scouts);
 /// The owners of those limits that many of the points are nearest to: closer limits are worth their draws there.
 std::vector<std::size_t> owners_of_many(const Limits& limits,
                                         std::span<const std::span<const double>> points);
-/// The same of the points that remain, by their bounds.
+/// The same for the points that remain, by their bounds.
 std::vector<std::size_t> owners_of_many(const Points& points);
 
 }  // namespace prismopt

@@ -11,7 +11,7 @@ namespace prismopt {
 namespace {
 
 /// Looks at the limits of a round: each has four times the draws of the one before.
-constexpr int most_looks = 4;
+constexpr int most_checks = 4;
 
 double pow4(double x) { return square(square(x)); }
 
@@ -22,22 +22,22 @@ std::vector<AskedPoint> LimitRounds::open(const std::vector<std::size_t>& places
 {
     if (places.empty()) return {};
     ++round_;
-    look_ = 0;
+    check_ = 0;
     closer_ = closer;
     size_ = places.size();
     waiting_ = places;
     incumbents_.insert(places.begin(), places.end());
-    return next_look(feasible);
+    return next_check(feasible);
 }
 
-std::vector<AskedPoint> LimitRounds::next_look(const BoundLayers& feasible)
+std::vector<AskedPoint> LimitRounds::next_check(const BoundLayers& feasible)
 {
-    if (waiting_.empty() || look_ == most_looks) return {};
-    ++look_;
+    if (waiting_.empty() || check_ == most_checks) return {};
+    ++check_;
     std::vector<AskedPoint> asked;
     for (const std::size_t place : waiting_) {
         const PointRequest request{.index = feasible.index(place),
-                                   .rung = goal_.top_rung - 1 + look_ + closer_,
+                                   .rung = goal_.top_rung - 1 + check_ + closer_,
                                    .source = {Purpose::limits, round_},
                                    .miss = miss()};
         asked.push_back({request, place});
@@ -49,11 +49,11 @@ std::vector<AskedPoint> LimitRounds::next_look(const BoundLayers& feasible)
 /// these sum to one. Each objective has an upper and a lower limit.
 double LimitRounds::miss() const
 {
-    const double looks = square(static_cast<double>(look_) * round_) * pow4(std::numbers::pi) / 36.0;
-    return 0.5 * (1.0 - goal_.confidence) / looks / static_cast<double>(2 * size_ * goal_.quantities());
+    const double checks = square(static_cast<double>(check_) * round_) * pow4(std::numbers::pi) / 36.0;
+    return 0.5 * (1.0 - goal_.confidence) / checks / static_cast<double>(2 * size_ * goal_.quantities());
 }
 
-void LimitRounds::take(std::size_t place, const Evaluation& evaluation, Limits& limits)
+void LimitRounds::receive(std::size_t place, const Evaluation& evaluation, Limits& limits)
 {
     constexpr double infinite = std::numeric_limits<double>::infinity();
     std::vector<double>& low = low_.try_emplace(evaluation.index, goal_.objectives, -infinite).first->second;

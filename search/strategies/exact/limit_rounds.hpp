@@ -28,9 +28,9 @@ public:
     std::vector<AskedPoint> open(const std::vector<std::size_t>& places, const BoundLayers& feasible,
                                  int closer = 0);
     /// Requests of the next look of the round; none if it is over.
-    std::vector<AskedPoint> next_look(const BoundLayers& feasible);
+    std::vector<AskedPoint> next_check(const BoundLayers& feasible);
     /// Takes the answer for a place; adds its upper limit if it is finite.
-    void take(std::size_t place, const Evaluation& evaluation, Limits& limits);
+    void receive(std::size_t place, const Evaluation& evaluation, Limits& limits);
 
     /// Number of rounds so far.
     int opened() const { return round_; }
@@ -44,7 +44,7 @@ private:
 
     const StudyGoal& goal_;
     int round_ = 0;
-    int look_ = 0;                      // of the current round
+    int check_ = 0;                     // of the current round
     int closer_ = 0;                    // rungs that the current round has more than others
     std::size_t size_ = 0;              // of the current round
     std::vector<std::size_t> waiting_;  // places whose upper limits the current round has still to find

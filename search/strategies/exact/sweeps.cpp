@@ -45,7 +45,7 @@ void Sweeps::end(Points& points)
         case SweepPurpose::exploration:
         case SweepPurpose::better: break;
         case SweepPurpose::front: covered_ = true; [[fallthrough]];
-        case SweepPurpose::left_out:
+        case SweepPurpose::incomplete:
             points.feasible.put_in_order();
             known_.clear();
             break;
@@ -117,13 +117,13 @@ void Sweeps::tighten(Points& points)
     current_.limits = points.limits.sorted();
 }
 
-void Sweeps::look_again(Points& points)
+void Sweeps::sweep_again(Points& points)
 {
     drop_excluded(points.limits);
-    if (left_out_.empty()) return;
+    if (incomplete_ranges_.empty()) return;
     note_known(points.feasible);
-    current_ = RangeSweep{.purpose = SweepPurpose::left_out,
-                          .ranges = left_out_.take_parts(options_.sweeps.kept_again),
+    current_ = RangeSweep{.purpose = SweepPurpose::incomplete,
+                          .ranges = incomplete_ranges_.next_ranges(options_.sweeps.kept_again),
                           .limits = usable(points.limits)};
 }
 
@@ -164,22 +164,22 @@ std::vector<Bound> Sweeps::checked(const Sweep& sweep) const
     return bounds;
 }
 
-void Sweeps::take_explored(std::span<const Bound> bounds)
+void Sweeps::receive_explored(std::span<const Bound> bounds)
 {
     if (!options_.goal.region) return;
     for (const Bound& bound : bounds) near_.add({options_.goal.region(bound.index), bound});
 }
 
-void Sweeps::take(const Sweep& sweep, std::span<const Bound> bounds, Points& points)
+void Sweeps::receive(const Sweep& sweep, std::span<const Bound> bounds, Points& points)
 {
-    if (current_.purpose != SweepPurpose::tighter) return take_front(sweep, bounds, points);
+    if (current_.purpose != SweepPurpose::tighter) return receive_front(sweep, bounds, points);
     for (const Bound& bound : bounds) {
         tightened_.push_back(bound);
         points.tight.insert(bound.index);
     }
 }
 
-void Sweeps::take_front(const Sweep& sweep, std::span<const Bound> bounds, Points& points)
+void Sweeps::receive_front(const Sweep& sweep, std::span<const Bound> bounds, Points& points)
 {
     std::uint64_t known_returned = 0;
     for (const Bound& bound : bounds) {
@@ -194,15 +194,15 @@ void Sweeps::take_front(const Sweep& sweep, std::span<const Bound> bounds, Point
         for (const NearBound& point : sweep.near) near_.add(point);
     }
     if (current_.purpose == SweepPurpose::front) count(sweep, known_returned);
-    if (sweep.left_out == 0) return;
+    if (sweep.unreturned == 0) return;
     std::vector<std::vector<double>> floor;
     for (const std::vector<double>& low : sweep.floor) floor.push_back(usable(low));
-    left_out_.add(sweep.range, sweep.left_out, std::move(floor));
+    unreturned_.add(sweep.range, sweep.unreturned, std::move(floor));
 }
 
 void Sweeps::count(const Sweep& sweep, std::uint64_t known_returned)
 {
-    tally_.feasible += sweep.feasible.size() + sweep.excluded + sweep.left_out;
+    tally_.feasible += sweep.feasible.size() + sweep.excluded + sweep.unreturned;
     tally_.excluded += sweep.excluded;
     tally_.missing_known -= known_returned;
     tally_.unchecked += sweep.unchecked;
@@ -225,10 +225,10 @@ void Sweeps::narrow_near()
     near_ = NearBounds({.objective = options_.goal.near_objective});
 }
 
-const LeftOutRanges& Sweeps::drop_excluded(const Limits& limits)
+const IncompleteRanges& Sweeps::drop_excluded(const Limits& limits)
 {
-    left_out_.drop_excluded(usable(limits));
-    return left_out_;
+    incomplete_ranges_.drop_excluded(usable(limits));
+    return incomplete_ranges_;
 }
 
 std::uint64_t Sweeps::excluded(const BoundLayers& feasible) const

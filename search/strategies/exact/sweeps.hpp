@@ -3,7 +3,7 @@
 /// Sweeps of an exact search: which ranges are swept next and for what, and what is known of points that no sweep returned.
 
 #include "search/near_bounds.hpp"
-#include "search/strategies/exact/left_out_ranges.hpp"
+#include "search/strategies/exact/incomplete_ranges.hpp"
 #include "search/strategies/exact/options.hpp"
 #include "search/strategies/exact/points.hpp"
 #include "search/strategies/exact/range_sweep.hpp"
@@ -58,24 +58,24 @@ public:
     /// Remaining points whose bounds come from a sweep without limits, for tighter ones.
     void tighten(Points& points);
     /// Parts of incomplete ranges, unless the limits exclude all of their points.
-    void look_again(Points& points);
+    void sweep_again(Points& points);
 
     // Answers: checked, taken, counted.
     /// The bounds of the answer to the next range, minus infinity for objectives without one. Throws std::runtime_error if it is
     /// another range, or if a bound is not a number.
     std::vector<Bound> checked(const Sweep& sweep) const;
-    void take_explored(std::span<const Bound> bounds);
-    void take(const Sweep& sweep, std::span<const Bound> bounds, Points& points);
+    void receive_explored(std::span<const Bound> bounds);
+    void receive(const Sweep& sweep, std::span<const Bound> bounds, Points& points);
     /// Counts the answer; ends the sweep after the last one.
     void finish_answer(Points& points);
 
     /// Whether the space was swept for the front.
     bool covered() const { return covered_; }
     /// Whether points remain that no sweep returned and no limit excludes.
-    bool open() const { return !covered_ || running() || !left_out_.empty(); }
+    bool open() const { return !covered_ || running() || !incomplete_ranges_.empty(); }
     /// Ranges with points that no sweep returned, after those that the limits exclude are dropped.
-    const LeftOutRanges& drop_excluded(const Limits& limits);
-    const LeftOutRanges& left_out() const { return left_out_; }
+    const IncompleteRanges& drop_excluded(const Limits& limits);
+    const IncompleteRanges& incomplete_ranges() const { return incomplete_ranges_; }
     /// Number of feasible points that their lower bounds exclude.
     std::uint64_t excluded(const BoundLayers& feasible) const;
     const SweepTally& tally() const { return tally_; }
@@ -84,7 +84,7 @@ private:
     void begin(RangeSweep sweep, Points& points);
     void end(Points& points);
     void count(const Sweep& sweep, std::uint64_t known_returned);
-    void take_front(const Sweep& sweep, std::span<const Bound> bounds, Points& points);
+    void receive_front(const Sweep& sweep, std::span<const Bound> bounds, Points& points);
     void note_known(const BoundLayers& feasible);
     void narrow_near();
     std::vector<double> usable(std::vector<double> bound) const;
@@ -94,9 +94,9 @@ private:
     RangeSweep current_;
     bool covered_ = false;
     SweepTally tally_;
-    LeftOutRanges left_out_;            // with points that no limit excludes so far
-    std::vector<std::uint64_t> known_;  // during a sweep: the points returned before, ascending
-    std::vector<Bound> tightened_;      // by the sweep in progress
+    IncompleteRanges incomplete_ranges_;  // with points that no limit excludes so far
+    std::vector<std::uint64_t> known_;    // during a sweep: the points returned before, ascending
+    std::vector<Bound> tightened_;        // by the sweep in progress
     NearBounds near_;  // of explored points, then of the first ranges of the sweep for the front
 };
 

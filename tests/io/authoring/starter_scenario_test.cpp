@@ -262,7 +262,7 @@ TEST(StarterScenario, AsksForNumbersOfGpusBetweenPowersOfTwo)
         asked.global_batch = batch;
         const Scenario scenario = parse_scenario(starter_scenario(asked), "x.toml");
         for (const int size : scenario.space.gpus) {
-            EXPECT_EQ(scenario.phases.front().global_batch % odd_part(size), 0) << size;
+            EXPECT_EQ(scenario.phases.front().global_batch % odd_factor(size), 0) << size;
         }
         return scenario.space.gpus;
     };

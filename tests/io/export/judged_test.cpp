@@ -417,7 +417,7 @@ TEST(Judged, NamesAreThoseOfTheirVersion)
                     l.plan.sharding = sharding;
                     l.plan.pp = pp;
                     l.plan.dp = 32 / pp;
-                    l.plan.ep = l.job.workload.mixture() && sharding != Sharding::none ? 8 : 1;
+                    l.plan.ep = l.job.workload.is_moe() && sharding != Sharding::none ? 8 : 1;
                     l.job.cluster.stack.sends_once = sharding == Sharding::zero1;
                 });
             }
@@ -453,7 +453,7 @@ TEST(Judged, NamesAreThoseOfTheirVersion)
             add(base, [overlap](Launch& l) {
                 l.job.workload.change<ExpertsBlock>([](ExpertsBlock& experts) { experts.shared = 1024; });
                 l.plan.expert_overlap = overlap;
-                l.plan.ep = l.job.workload.mixture() ? 8 : 1;
+                l.plan.ep = l.job.workload.is_moe() ? 8 : 1;
                 l.plan.pp = 1;
                 l.plan.dp = 32;
             });

@@ -29,7 +29,7 @@ std::vector<LoggedStep> steps_of(const std::string& text, LogReader& reader)
 {
     reader.add(text);
     reader.finish();
-    return reader.take();
+    return reader.drain();
 }
 
 /// A text with the lines of a trainer, and what they mean.
@@ -394,7 +394,7 @@ TEST(LogReader, ChunksDoNotMatter)
                 reader.add(std::string_view(c.log).substr(at, size));
             }
             reader.finish();
-            for (const LoggedStep& step : reader.take()) {
+            for (const LoggedStep& step : reader.drain()) {
                 seconds.push_back(step.seconds);
             }
             ASSERT_THAT(seconds, SizeIs(c.seconds.size()));
@@ -410,16 +410,16 @@ TEST(LogReader, HalfALineIsNotReadWhereReadingStops)
     LogReader reader(plan_of_log());
     reader.add("1.25\n1.26\n1.27\n0.");
     reader.finish(true);
-    EXPECT_THAT(reader.take(), SizeIs(3));
+    EXPECT_THAT(reader.drain(), SizeIs(3));
 }
 
 TEST(LogReader, APartialLastLineWaits)
 {
     LogReader reader(plan_of_log());
     reader.add("1.5\n12");
-    EXPECT_THAT(reader.take(), SizeIs(1));
+    EXPECT_THAT(reader.drain(), SizeIs(1));
     reader.add(".5\n");
-    const auto steps = reader.take();
+    const auto steps = reader.drain();
     ASSERT_THAT(steps, SizeIs(1));
     EXPECT_DOUBLE_EQ(steps.front().seconds, 12.5);
 }

@@ -60,7 +60,7 @@ protected:
         reader.add(log.str());
         reader.finish();
         ChangeDetector detector({.baseline = baseline});
-        for (const LoggedStep& step : reader.take()) {
+        for (const LoggedStep& step : reader.drain()) {
             detector.add({step.number, step.seconds, step.steps, step.restarted});
         }
         return detector;

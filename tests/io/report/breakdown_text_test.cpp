@@ -15,36 +15,36 @@ using testing::Not;
 /// One stage of 10 s and 30 GB.
 StageBreakdown stage()
 {
-    StageBreakdown parts;
-    parts.kernels = {{.block = "attention", .kind = KernelClass::gemm, .seconds = 2.0, .again_s = 0.0},
+    StageBreakdown stage;
+    stage.kernels = {{.block = "attention", .kind = KernelClass::gemm, .seconds = 2.0, .again_s = 0.0},
                      {.block = "mlp", .kind = KernelClass::gemm, .seconds = 5.0, .again_s = 1.0},
                      {.block = "", .kind = KernelClass::host_wait, .seconds = 0.5, .again_s = 0.0}};
-    parts.messages = {{.kind = KernelClass::tensor_all_gather, .exposed_s = 1.0, .hidden_s = 3.0}};
-    parts.optimizer_s = 0.5;
-    parts.waiting_s = 1.0;
-    parts.memory.parameters = Bytes{10e9};
-    parts.memory.activations = Bytes{20e9};
-    parts.activations = {{"mlp", 15e9}, {"attention", 5e9}};
-    return parts;
+    stage.messages = {{.kind = KernelClass::tensor_all_gather, .exposed_s = 1.0, .hidden_s = 3.0}};
+    stage.optimizer_s = 0.5;
+    stage.waiting_s = 1.0;
+    stage.memory.parameters = Bytes{10e9};
+    stage.memory.activations = Bytes{20e9};
+    stage.activations = {{"mlp", 15e9}, {"attention", 5e9}};
+    return stage;
 }
 
 TEST(BreakdownText, NamesThePartsOfAStep)
 {
     const std::vector<StageBreakdown> stages{stage()};
-    const std::string text = step_parts_text(stages, 10.5);
+    const std::string text = step_components_text(stages, 10.5);
     EXPECT_THAT(text, HasSubstr("matrix products                     6.000  57.1  mlp 4, attention 2"));
     EXPECT_THAT(text,
                 HasSubstr("tensor-parallel collectives         1.000   9.5  all_gather; 3 more are hidden"));
     EXPECT_THAT(text, HasSubstr("recompute                           1.000   9.5  matrix products"));
     EXPECT_THAT(text, HasSubstr("variation of GPUs, steps, samples   0.500   4.8"));
     EXPECT_THAT(text, Not(HasSubstr("expert-parallel")));
-    EXPECT_EQ(stage_parts_text(stages), "");
+    EXPECT_EQ(stage_components_text(stages), "");
 }
 
 TEST(BreakdownText, NamesThePartsOfMemory)
 {
     const std::vector<StageBreakdown> stages{stage()};
-    const std::string text = memory_parts_text(stages, Bytes{80e9});
+    const std::string text = memory_components_text(stages, Bytes{80e9});
     EXPECT_THAT(text, HasSubstr("activations          20.00  66.7  mlp 15, attention 5"));
     EXPECT_THAT(text, HasSubstr("needed               30.00   100  of 80.0 GB"));
 }

@@ -61,7 +61,7 @@ TEST(OutcomeText, OfASearchThatIsNotComplete)
               "checked, " +
                   counts);
     outcome.uncovered.reset();
-    outcome.sweep = SweepProgress{SweepPurpose::left_out, 2, 9};
+    outcome.sweep = SweepProgress{SweepPurpose::incomplete, 2, 9};
     outcome.end = SearchEnd::most_drawn;
     EXPECT_EQ(outcome_text(outcome, "exact"),
               "incomplete: 7 parts to check again, " + counts + "; stopped at the limit of 8 evaluations");
@@ -116,8 +116,9 @@ TEST(OutcomeText, OfSearchesWithoutProof)
 
 TEST(ChoiceText, HasASentenceForEachReason)
 {
-    const auto text = [](ChoiceReason reason, bool part = false) {
-        return choice_text({.choice = reason, .part = part, .tuples = 1617, .objectives = 2});
+    const auto text = [](ChoiceReason reason, bool of_space_part = false) {
+        return choice_text(
+            {.choice = reason, .of_space_part = of_space_part, .tuples = 1617, .objectives = 2});
     };
     EXPECT_EQ(text(ChoiceReason::compares_alternatives),
               "1,617 combinations of values, and lower bounds of their best plans compare machines");

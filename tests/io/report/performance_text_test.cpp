@@ -12,14 +12,18 @@ Results of_two_ranks()
 {
     Results results;
     results.threads = 4;
-    results.ranks = {
-        {.rank = 0, .items = 3, .busy_s = 5.0, .idle_s = 1.0, .wall_s = 10.0, .part_s = {1.0, 2.0, 1.5, 0.5}},
-        {.rank = 1,
-         .items = 2,
-         .busy_s = 8.0,
-         .idle_s = 1.5,
-         .wall_s = 10.0,
-         .part_s = {1.0, 6.0, 1.0, 0.0}}};
+    results.ranks = {{.rank = 0,
+                      .items = 3,
+                      .busy_s = 5.0,
+                      .idle_s = 1.0,
+                      .wall_s = 10.0,
+                      .activity_s = {1.0, 2.0, 1.5, 0.5}},
+                     {.rank = 1,
+                      .items = 2,
+                      .busy_s = 8.0,
+                      .idle_s = 1.5,
+                      .wall_s = 10.0,
+                      .activity_s = {1.0, 6.0, 1.0, 0.0}}};
     return results;
 }
 
@@ -30,7 +34,7 @@ TEST(Performance, SumsRanks)
     EXPECT_EQ(sum->wall_s, 10.0);
     EXPECT_EQ(sum->total_s, 20.0);
     EXPECT_EQ(sum->rank_0_s, 4.0);
-    EXPECT_EQ(sum->part_s[1], 8.0);
+    EXPECT_EQ(sum->activity_s[1], 8.0);
     EXPECT_EQ(sum->efficiency(), 13.0 / 20.0);
 }
 

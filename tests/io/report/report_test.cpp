@@ -83,7 +83,7 @@ TEST(TextReport, SaysByHowMuchTheNearestMissesWhenNothingIsFeasible)
     results.evaluations.clear();
     results.feasible = 0;
     results.study.held = {1};
-    results.study.parts = 1;
+    results.study.space_parts = 1;
     results.rejected.push_back(Rejected{.reason = "too few layers", .count = 3, .miss = 2.0, .nearest = ""});
     results.study.outcome = {};
     results.study.outcome_text = "nothing to search";

@@ -91,11 +91,10 @@ TEST(StudyNotes, SayOnWhichMixturesTheModelIntervalRests)
     int all = 0;
     int alike = 0;
     const FittedModel model = fitted_model();
-    for (const FittedMixtures& mixtures : model.mixtures) {
-        EXPECT_GT(mixtures.rows, 0);
-        all += mixtures.rows;
-        alike +=
-            mixtures.accelerator == "h100-sxm" && mixtures.stack == "megatron-bridge" ? mixtures.rows : 0;
+    for (const FittedMoe& moe : model.moe) {
+        EXPECT_GT(moe.rows, 0);
+        all += moe.rows;
+        alike += moe.accelerator == "h100-sxm" && moe.stack == "megatron-bridge" ? moe.rows : 0;
     }
     EXPECT_GT(alike, 0);
     EXPECT_LT(all, model.rows / 5);  // most runs are dense
@@ -103,13 +102,13 @@ TEST(StudyNotes, SayOnWhichMixturesTheModelIntervalRests)
     const std::string begin = std::to_string(all) + " of the " + std::to_string(model.rows) +
                               " runs in the fit train mixtures of experts, " + std::to_string(alike) +
                               " of them on h100-sxm with megatron-bridge; ";
-    EXPECT_THAT(study_notes(mixture).mixtures, StartsWith(begin));
+    EXPECT_THAT(study_notes(mixture).moe_note, StartsWith(begin));
     EXPECT_THAT(text_report(mixture), HasSubstr(begin));
-    EXPECT_EQ(study_notes(sample_of("small.toml")).mixtures, "");
+    EXPECT_EQ(study_notes(sample_of("small.toml")).moe_note, "");
     for (FrontPoint& point : mixture.front) {
         point.model_fitted = 0.0;  // of an accelerator that was not measured: no less to be warned of
     }
-    EXPECT_THAT(study_notes(mixture).mixtures, StartsWith(begin));
+    EXPECT_THAT(study_notes(mixture).moe_note, StartsWith(begin));
 }
 
 TEST(StudyNotes, SayThatNoMixtureWasMeasuredOnAMachine)
@@ -118,7 +117,7 @@ TEST(StudyNotes, SayThatNoMixtureWasMeasuredOnAMachine)
         parse_scenario(sample_of("deepseek-v3-2048.toml").study.scenario_text, "deepseek.toml");
     Cluster other = scenario.cluster;
     other.accelerator.name = "a100-sxm-80gb";
-    EXPECT_THAT(mixtures_text(fitted_model(), {&scenario.workload}, {&other, &scenario.cluster}),
+    EXPECT_THAT(moe_text(fitted_model(), {&scenario.workload}, {&other, &scenario.cluster}),
                 HasSubstr(", none of them on a100-sxm-80gb with megatron-bridge, "));
 }
 

@@ -69,7 +69,7 @@ void expect_equal(const StudyInfo& a, const StudyInfo& b)
     EXPECT_EQ(a.strategy, b.strategy);
     EXPECT_EQ(a.seed, b.seed);
     EXPECT_EQ(a.held, b.held);
-    EXPECT_EQ(a.parts, b.parts);
+    EXPECT_EQ(a.space_parts, b.space_parts);
     EXPECT_EQ(a.outcome.method, b.outcome.method);
     EXPECT_EQ(a.outcome.complete, b.outcome.complete);
     EXPECT_EQ(a.outcome.end, b.outcome.end);
@@ -159,7 +159,7 @@ void expect_equal_conduct(const Results& a, const Results& b)
         EXPECT_EQ(a.ranks[i].busy_s, b.ranks[i].busy_s);
         EXPECT_EQ(a.ranks[i].idle_s, b.ranks[i].idle_s);
         EXPECT_EQ(a.ranks[i].wall_s, b.ranks[i].wall_s);
-        EXPECT_EQ(a.ranks[i].part_s, b.ranks[i].part_s);
+        EXPECT_EQ(a.ranks[i].activity_s, b.ranks[i].activity_s);
     }
     EXPECT_EQ(a.threads, b.threads);
 }

@@ -105,7 +105,7 @@ double seconds_of(KernelClass kernel, const Workload& network, int gpus)
                 }
             }
             for (const Exposed& message : pass->exposed) {
-                sum += message.parts.front().kind == kernel ? message.seconds : 0.0;
+                sum += message.shares.front().kind == kernel ? message.seconds : 0.0;
             }
         }
     }

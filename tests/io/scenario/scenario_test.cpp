@@ -185,8 +185,8 @@ TEST(Scenario, ReadsAllFamilies)
     const auto tail = std::get<ParetoTail>(
         node_family("family = \"pareto-tail\", core = { family = \"normal\", cv = 0.02 }, tail_probability "
                     "= 0.05, shape = 0.4, tail_scale = 0.1"));
-    EXPECT_DOUBLE_EQ(std::get<Normal>(tail.core.parts.at(0).family).cv, 0.02);
-    EXPECT_DOUBLE_EQ(tail.core.parts.at(0).weight, 1.0);
+    EXPECT_DOUBLE_EQ(std::get<Normal>(tail.core.components.at(0).family).cv, 0.02);
+    EXPECT_DOUBLE_EQ(tail.core.components.at(0).weight, 1.0);
     EXPECT_DOUBLE_EQ(tail.probability, 0.05);
     EXPECT_DOUBLE_EQ(tail.shape, 0.4);
     EXPECT_DOUBLE_EQ(tail.scale, 0.1);
@@ -195,12 +195,12 @@ TEST(Scenario, ReadsAllFamilies)
         std::get<Mixture>(node_family("family = \"mixture\", parts = [{ weight = 0.9, family = \"gamma\", cv "
                                       "= 0.02 }, { weight = 0.1, at = 1.5, family = "
                                       "\"empirical\", values = [1, 2] }]"));
-    ASSERT_EQ(mixture.parts.size(), 2U);
-    EXPECT_DOUBLE_EQ(mixture.parts[0].weight, 0.9);
-    EXPECT_DOUBLE_EQ(mixture.parts[0].at, 1.0);
-    EXPECT_DOUBLE_EQ(std::get<Gamma>(mixture.parts[0].family).cv, 0.02);
-    EXPECT_DOUBLE_EQ(mixture.parts[1].at, 1.5);
-    EXPECT_THAT(std::get<Empirical>(mixture.parts[1].family).values, ElementsAre(1.0, 2.0));
+    ASSERT_EQ(mixture.components.size(), 2U);
+    EXPECT_DOUBLE_EQ(mixture.components[0].weight, 0.9);
+    EXPECT_DOUBLE_EQ(mixture.components[0].at, 1.0);
+    EXPECT_DOUBLE_EQ(std::get<Gamma>(mixture.components[0].family).cv, 0.02);
+    EXPECT_DOUBLE_EQ(mixture.components[1].at, 1.5);
+    EXPECT_THAT(std::get<Empirical>(mixture.components[1].family).values, ElementsAre(1.0, 2.0));
 }
 
 TEST(Scenario, FieldsChangeTheCatalog)
@@ -281,7 +281,7 @@ TEST(Scenario, StackPrecisionAndExperts)
              "gpt-22b\"\nprecision = \"tf32\"\nexperts = { count = 8, active = 2, feed_forward = 1024 }"),
         "x");
     EXPECT_EQ(mixture.workload.precision, Precision::tf32);
-    EXPECT_TRUE(mixture.workload.mixture());
+    EXPECT_TRUE(is_moe.workload.is_moe());
     EXPECT_EQ(mixture.workload.find<ExpertsBlock>()->active, 2);
     EXPECT_EQ(mixture.workload.find<MlpBlock>(), nullptr);
     EXPECT_THROW(parse_scenario(with("gpt-22b\"", "gpt-22b\"\nprecision = \"fp8\""), "x"),

@@ -42,8 +42,8 @@ std::vector<Sentence> sentences()
     const Facts memory{{K::stage, 0},
                        {K::need_bytes, 91.24e9},
                        {K::usable_bytes, 80e9},
-                       named(K::part, "optimizer"),
-                       {K::part_bytes, 40e9}};
+                       named(K::component, "optimizer"),
+                       {K::component_bytes, 40e9}};
     const auto with_odds = [&](double fits) {
         Facts facts = memory;
         facts.insert(facts.end(),
@@ -70,9 +70,9 @@ std::vector<Sentence> sentences()
          "tp*cp=12 on nodes of 8 GPUs"},
         {{Conflict::ulysses_and_cp, {{K::ulysses, 3}, {K::cp, 4}}}, "ulysses=3, cp=4"},
         {{Conflict::cp_and_captured, {{K::cp, 4}}}, "cp=4 for a captured network"},
-        {{Conflict::cp_and_sequence, {{K::sequence_parts, 3}, {K::sequence, 4096}}},
+        {{Conflict::cp_and_sequence, {{K::sequence_chunks, 3}, {K::sequence, 4096}}},
          "cp = 3 must divide sequence_length = 4096 tokens"},
-        {{Conflict::ring_and_sequence, {{K::sequence_parts, 6}, {K::sequence, 4096}}},
+        {{Conflict::ring_and_sequence, {{K::sequence_chunks, 6}, {K::sequence, 4096}}},
          "2*cp = 6 must divide sequence_length = 4096 tokens"},
         {{Conflict::contexts_and_block,
           with_block({{K::tp, 2}, {K::cp, 16}, {K::ulysses, 16}}, "key/value heads", 6, "attention")},
@@ -282,7 +282,7 @@ std::vector<Sentence> sentences()
         {{Conflict::ranks_and_stages, {{K::ranks, 3}, {K::pp, 2}}},
          "orders of 3 ranks, but pp=2; give one line per rank, or change pp"},
         {{Conflict::task_of_no_stage,
-          of_task({{K::stage, 4}, schedule, {K::pp, 2}, {K::chunks, 2}, {K::parts, 4}})},
+          of_task({{K::stage, 4}, schedule, {K::pp, 2}, {K::chunks, 2}, {K::network_chunks, 4}})},
          "rank 1: 1F2 refers to stage 4, but schedule=interleaved pp=2 v=2 cuts the network into 4 (0 .. 3)"},
         {{Conflict::task_of_no_microbatch, of_task({{K::microbatch, 9}, {K::microbatches, 3}})},
          "rank 1: 1F2 refers to microbatch 9, but the plan has 3 (0 .. 2)"},

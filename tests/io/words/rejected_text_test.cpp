@@ -11,8 +11,8 @@ Infeasible memory()
             .facts = {{FactKey::stage, 0},
                       {FactKey::need_bytes, 81.5e9},
                       {FactKey::usable_bytes, 80e9},
-                      {FactKey::part, std::string("optimizer")},
-                      {FactKey::part_bytes, 40e9}},
+                      {FactKey::component, std::string("optimizer")},
+                      {FactKey::component_bytes, 40e9}},
             .miss = 1.5e9};
 }
 

@@ -284,10 +284,10 @@ TEST(Trace, operations_of_absurd_length_are_named)
     job.steps = 20;
     Trace trace = SyntheticTrace(job, 2).next();
     const std::size_t before = trace.ops.size();
-    EXPECT_EQ(leave_out_absurd(trace), 0U);
+    EXPECT_EQ(exclude_absurd(trace), 0U);
     trace.ops[before / 2].duration_s = 3600.0F;
     const std::uint32_t line = trace.ops[before / 2].line;
-    EXPECT_EQ(leave_out_absurd(trace), 1U);
+    EXPECT_EQ(exclude_absurd(trace), 1U);
     EXPECT_EQ(trace.ops.size(), before - 1);
     ASSERT_EQ(trace.faults.size(), 1U);
     EXPECT_EQ(trace.faults[0].reason, FaultReason::absurd_for_its_kind);
@@ -304,10 +304,10 @@ TEST(Collectives, times_of_absurd_length_are_named)
         times.push_back({"all_reduce, 256 bytes", 50e-6 * std::exp(0.1 * normal(generator)), 1, 2 + i});
     }
     std::vector<Fault> faults;
-    leave_out_absurd(times, faults);
+    exclude_absurd(times, faults);
     EXPECT_TRUE(faults.empty());
     times[700].seconds = 500.0;
-    leave_out_absurd(times, faults);
+    exclude_absurd(times, faults);
     EXPECT_EQ(times.size(), 1999U);
     ASSERT_EQ(faults.size(), 1U);
     EXPECT_EQ(faults[0].first_line, 702U);
@@ -328,20 +328,20 @@ TEST(Collectives, long_times_that_can_be_stay)
     times.resize(40, {"long", 6.0});
     times[3].seconds = 50.0;
     std::vector<Fault> faults;
-    leave_out_absurd(times, faults);
+    exclude_absurd(times, faults);
     EXPECT_TRUE(faults.empty());
     times[4].seconds = 61.0;
     times.push_back({"once", 500.0});  // says nothing of how long times can be
-    leave_out_absurd(times, faults);
+    exclude_absurd(times, faults);
     EXPECT_EQ(times.size(), 40U);
     EXPECT_EQ(faults.size(), 1U);
     std::vector<GpuRun> runs(20, {"gemm", "0", "", 2.0});
     runs[7].seconds = 100.0;
     faults.clear();
-    leave_out_absurd(runs, faults);
+    exclude_absurd(runs, faults);
     EXPECT_TRUE(faults.empty());
     runs[7].seconds = 1e4;
-    leave_out_absurd(runs, faults);
+    exclude_absurd(runs, faults);
     EXPECT_EQ(runs.size(), 19U);
     EXPECT_EQ(faults.size(), 1U);
 }

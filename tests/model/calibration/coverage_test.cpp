@@ -119,7 +119,7 @@ TEST(GpuRuns, few_runs_name_nobody_and_leave_the_spread)
         }
         const Calibration found = calibrate_gpu_runs(runs, "test");
         named +=
-            static_cast<int>(std::count_if(found.slow.begin(), found.slow.end(), [](const SlowPart& slow) {
+            static_cast<int>(std::count_if(found.slow.begin(), found.slow.end(), [](const SlowUnit& slow) {
                 return slow.name.starts_with("GPU");
             }));
         spread.add(std::sqrt(found.components.front().low), gpu_spread,

@@ -558,7 +558,7 @@ TEST(ChainDistributions, AreMonotoneAndNotNegative)
 TEST(ChainDistributions, SegmentsLieBetweenKernelAndPart)
 {
     const ResidualDistributions residual = all_classes(Gamma{0.05});
-    PartCost part;
+    LayerCost part;
     part.forward.segments = {even_segment(3, 1.0), even_segment(2, 1.0)};
     part.forward.compute_s = 5.0;
     EXPECT_NEAR(segment_cv(part, residual, {2}), 0.05 * (std::sqrt(3.0) + std::sqrt(2.0)) / 5.0, 1e-6);
@@ -602,7 +602,7 @@ TEST(ChainDistributions, TimesTheGroupFactorMatchDrawnFleets)
         }
         std::sort(truth.begin(), truth.end());
 
-        PartCost part;
+        LayerCost part;
         part.forward.segments = segments;
         part.forward.compute_s = 6.0;
         ChainDistributions chains(tables.residual, StandardDistribution::node_probabilities());

@@ -135,7 +135,7 @@ TEST_P(Families, HaveTheirVariance)
     EXPECT_EQ(distribution.moments().mean, 1.0);
 }
 
-float look_up(const QuantileTable& table, double p, bool upper)
+float lookup(const QuantileTable& table, double p, bool upper)
 {
     const auto bits = static_cast<std::uint32_t>(p * 0x1p32);
     return table(upper ? ~bits : bits);
@@ -160,7 +160,7 @@ TEST_P(Families, AreTabulated)
             const double width = row().steps ? p / QuantileTable::segments_per_octave : 0.0;
             const double one = distribution(p - width, upper);
             const double other = distribution(std::min(0.75, p + width), upper);
-            const double found = look_up(table, p, upper);
+            const double found = lookup(table, p, upper);
             constexpr double single_precision = 3e-7;
             const double error = std::max({0.0, std::min(one, other) - found, found - std::max(one, other)}) -
                                  single_precision * found;
@@ -188,8 +188,8 @@ TEST_P(Families, HaveTheirLargestOfManyInTheTable)
     const auto drawn = [&](double p) {  // between the two nearest of the table's probabilities
         const double at = std::clamp(p * 0x1p32 - 0.5, 0.0, 0x1p31 - 2.0);
         const double low = std::floor(at);
-        const double a = look_up(table, (low + 0.5) * 0x1p-32, true);
-        return a + (at - low) * (look_up(table, (low + 1.5) * 0x1p-32, true) - a);
+        const double a = lookup(table, (low + 0.5) * 0x1p-32, true);
+        return a + (at - low) * (lookup(table, (low + 1.5) * 0x1p-32, true) - a);
     };
     const Quantile largest = largest_of(quantile, n);
     for (const double beyond : {0.5, 0.01}) {

@@ -105,9 +105,9 @@ TEST(LayerCosts, RecomputeRepeatsTheForward)
     const auto layer = [](Recompute recompute) {
         return costs_of(gpt_175b, 8, true, recompute).kinds.front();
     };
-    const PartCost none = layer(Recompute::none);
-    const PartCost selective = layer(Recompute::selective);
-    const PartCost full = layer(Recompute::full);
+    const LayerCost none = layer(Recompute::none);
+    const LayerCost selective = layer(Recompute::selective);
+    const LayerCost full = layer(Recompute::full);
     EXPECT_NEAR(full.backward.compute_s, none.backward.compute_s + none.forward.compute_s, 1e-12);
     EXPECT_NEAR(full.backward.communication_s, none.backward.communication_s + none.forward.communication_s,
                 1e-12);
@@ -115,7 +115,7 @@ TEST(LayerCosts, RecomputeRepeatsTheForward)
     EXPECT_NEAR(selective.backward.compute_s - none.backward.compute_s, 4.0 * s * s * h / 8.0 / 100e12 * 1.5,
                 1e-7);
     EXPECT_EQ(selective.backward.communication_s, none.backward.communication_s);
-    for (const PartCost* part : {&selective, &full}) {
+    for (const LayerCost* part : {&selective, &full}) {
         EXPECT_EQ(part->forward.compute_s, none.forward.compute_s);
     }
 }
@@ -271,9 +271,9 @@ TEST(LayerCosts, ShardedParametersAreGatheredBesideCompute)
 TEST(LayerCosts, RecomputeOfSomeLayersIsOfThem)
 {
     LayerShape shape{{.tp = 8}, 2048};
-    const PartCost none = layer_costs(gpt_175b, shape, products_only()).kinds.front();
+    const LayerCost none = layer_costs(gpt_175b, shape, products_only()).kinds.front();
     shape.recompute = Recompute::full;
-    const PartCost full = layer_costs(gpt_175b, shape, products_only()).kinds.front();
+    const LayerCost full = layer_costs(gpt_175b, shape, products_only()).kinds.front();
     shape.recomputed_layers = 24;
     const LayerCosts some = layer_costs(gpt_175b, shape, products_only());
     ASSERT_EQ(some.kinds.size(), 2U);
@@ -337,7 +337,7 @@ TEST(LayerCosts, LossMovesTheLogits)
         Workload w = workload_of(gpt(4, 1024, 8));
         w.loss = loss;
         c.stack.loss_traffic = bytes;
-        const PartCost head = layer_costs(network_of(w), w.precision, shape, c).head;
+        const LayerCost head = layer_costs(network_of(w), w.precision, shape, c).head;
         return head.forward.compute_s + head.backward.compute_s;
     };
     const double logits = 1024.0 * 51200.0 / 1e12;
@@ -405,15 +405,15 @@ TEST(Offload, MovesActivationsBesideCompute)
 {
     Cluster c = products_only();
     LayerShape shape{{}, 2048};
-    const PartCost kept = layer_costs(gpt_175b, shape, c).kinds.front();
+    const LayerCost kept = layer_costs(gpt_175b, shape, c).kinds.front();
     shape.offload = Offload::activations;
     c.accelerator.host_link = BytesPerSecond{kept.saved_bytes / (0.5 * kept.forward.compute_s)};
-    const PartCost hidden = layer_costs(gpt_175b, shape, c).kinds.front();
+    const LayerCost hidden = layer_costs(gpt_175b, shape, c).kinds.front();
     EXPECT_EQ(hidden.saved_bytes, 0.0);
     EXPECT_NEAR(hidden.workspace_bytes, kept.workspace_bytes + 2.0 * kept.saved_bytes, 1.0);
     EXPECT_EQ(hidden.forward.communication_s, kept.forward.communication_s);
     c.accelerator.host_link = BytesPerSecond{kept.saved_bytes / (3.0 * kept.forward.compute_s)};
-    const PartCost exposed = layer_costs(gpt_175b, shape, c).kinds.front();
+    const LayerCost exposed = layer_costs(gpt_175b, shape, c).kinds.front();
     EXPECT_NEAR(exposed.forward.communication_s - kept.forward.communication_s, 2.0 * kept.forward.compute_s,
                 1e-9);
     EXPECT_NEAR(exposed.backward.communication_s - kept.backward.communication_s,
@@ -447,13 +447,13 @@ TEST(Mixtures, ComputeTheActiveExpertsAndHoldAll)
                     model_flops_per_sequence(network_of(dense), 4096),
                 6.0 * 4096.0 * 32.0 * (mlp + 8.0 * 4096.0), 1e6);
     LayerShape shape{{}, 4096};
-    const PartCost one = layer_costs(w, shape, products_only()).kinds.front();
+    const LayerCost one = layer_costs(w, shape, products_only()).kinds.front();
     EXPECT_NEAR(one.parameters.expert, 8.0 * mlp, 1.0);
     const double more =
         one.forward.compute_s - layer_costs(dense, shape, products_only()).kinds.front().forward.compute_s;
     EXPECT_NEAR(more, 2.0 * 4096.0 * mlp / 100e12, 0.1 * more);
     shape.ep = 8;
-    const PartCost eighth = layer_costs(w, shape, products_only()).kinds.front();
+    const LayerCost eighth = layer_costs(w, shape, products_only()).kinds.front();
     EXPECT_NEAR(eighth.parameters.expert, mlp, 1.0);
     // There and back, two of eight copies of 4096 tokens, seven eighths of them to others; and the same backward.
     EXPECT_NEAR(eighth.forward.communication_s, 2.0 * 7.0 / 8.0 * 2.0 * 2.0 * 4096.0 * 4096.0 / 300e9, 1e-9);
@@ -515,9 +515,9 @@ TEST(LayerCosts, EightBitProductsTakeHalfTheTime)
     c.accelerator.peak_fp8 = FlopsPerSecond{200e12};
     Transformer w = gpt(96, 12288, 96);
     const LayerShape shape{{}, 2048};
-    const PartCost wide = layer_costs(w, shape, c).kinds.front();
+    const LayerCost wide = layer_costs(w, shape, c).kinds.front();
     w.precision = Precision::fp8;
-    const PartCost narrow = layer_costs(w, shape, c).kinds.front();
+    const LayerCost narrow = layer_costs(w, shape, c).kinds.front();
     const double attention = 4.0 * s * s * h / 100e12 * 1.5;  // stays in 16 bits, at two thirds of the rate
     const double half = 0.5 * (wide.forward.compute_s - attention) + attention;
     EXPECT_GT(narrow.forward.compute_s, half);
@@ -548,12 +548,12 @@ TEST(LayerCosts, SharedExpertsHideExchanges)
     const Cluster cluster = slow_exchanges();
     LayerShape shape{{}, 8192};
     shape.ep = 8;
-    const PartCost plain = layer_costs(w, shape, cluster).kinds.front();
+    const LayerCost plain = layer_costs(w, shape, cluster).kinds.front();
     shape.expert_overlap = ExpertOverlap::shared_experts;
-    const PartCost beside = layer_costs(w, shape, cluster).kinds.front();
+    const LayerCost beside = layer_costs(w, shape, cluster).kinds.front();
     Transformer without_shared = w;
     without_shared.experts.shared = 0;
-    const PartCost alone = layer_costs(without_shared, shape, cluster).kinds.front();
+    const LayerCost alone = layer_costs(without_shared, shape, cluster).kinds.front();
     const auto check = [](const PassCost& hidden, const PassCost& exposed, const PassCost& routed) {
         const double shared_s = exposed.compute_s - routed.compute_s;
         ASSERT_GT(shared_s, 0.0);
@@ -575,14 +575,14 @@ TEST(LayerCosts, OtherMicrobatchesHideExchanges)
         cluster.tiers.front().bandwidth = BytesPerSecond{gigabytes * 1e9};
         LayerShape shape{{.tp = 2}, 8192};
         shape.ep = 4;
-        const PartCost plain = layer_costs(w, shape, cluster).kinds.front();
+        const LayerCost plain = layer_costs(w, shape, cluster).kinds.front();
         shape.expert_overlap = ExpertOverlap::microbatches;
         shape.batch = 4;  // of the four passes either way the first forward and the last backward are alone
-        const PartCost beside = layer_costs(w, shape, cluster).kinds.front();
+        const LayerCost beside = layer_costs(w, shape, cluster).kinds.front();
         const auto exchanges_s = [](const PassCost& pass) {
             double sum = 0.0;
             for (const Exposed& message : pass.exposed) {
-                sum += message.parts.front().kind == KernelClass::expert_all_to_all ? message.seconds : 0.0;
+                sum += message.shares.front().kind == KernelClass::expert_all_to_all ? message.seconds : 0.0;
             }
             return sum;
         };

@@ -35,9 +35,9 @@ LayerCosts costs_of_layers(const Workload& w, const LayerShape& shape = {{.tp = 
     return layer_costs(network_of(w), w.precision, shape, cluster_with_fp8());
 }
 
-const PartCost& layer(const LayerCosts& costs, int index) { return costs.kinds[costs.layers[index]]; }
+const LayerCost& layer(const LayerCosts& costs, int index) { return costs.kinds[costs.layers[index]]; }
 
-void expect_same(const PartCost& a, const PartCost& b)
+void expect_same(const LayerCost& a, const LayerCost& b)
 {
     EXPECT_EQ(a.forward.compute_s, b.forward.compute_s);
     EXPECT_EQ(a.forward.communication_s, b.forward.communication_s);
@@ -131,8 +131,8 @@ TEST(WideLayers, AttentionMayHave8Bits)
         return layer(costs_of_layers(w), 0);
     };
     using Of = AttentionPrecision;
-    const PartCost fp8 = with(Of::fp8, {});
-    const PartCost bf16 = with(Of::bf16, {});
+    const LayerCost fp8 = with(Of::fp8, {});
+    const LayerCost bf16 = with(Of::bf16, {});
     EXPECT_LT(fp8.forward.compute_s, bf16.forward.compute_s);
     EXPECT_LT(fp8.backward.compute_s, bf16.backward.compute_s);
     EXPECT_LT(fp8.saved_bytes, bf16.saved_bytes) << "what the products read is kept as they read it";
@@ -195,10 +195,10 @@ TEST(WideLayers, ExpertsReceiveWhatTheyCompute)
         w.wide = wide;
         return layer(costs_of_layers(w, shape), 0);
     };
-    const PartCost narrow = exchanged(Precision::fp8, {});
-    const PartCost attention = exchanged(Precision::fp8, {.blocks = {"attention"}});
-    const PartCost experts = exchanged(Precision::fp8, {.blocks = {"experts"}});
-    const PartCost wide = exchanged(Precision::bf16, {});
+    const LayerCost narrow = exchanged(Precision::fp8, {});
+    const LayerCost attention = exchanged(Precision::fp8, {.blocks = {"attention"}});
+    const LayerCost experts = exchanged(Precision::fp8, {.blocks = {"experts"}});
+    const LayerCost wide = exchanged(Precision::bf16, {});
     EXPECT_LT(narrow.forward.communication_s, wide.forward.communication_s);
     EXPECT_EQ(attention.forward.communication_s, narrow.forward.communication_s);
     EXPECT_EQ(experts.forward.communication_s, wide.forward.communication_s);

@@ -21,12 +21,12 @@ const std::vector<ScheduleShape>& one_of_each()
     return shapes;
 }
 
-PartOrders parts_of(const ScheduleShape& shape)
+ChunkOrders parts_of(const ScheduleShape& shape)
 {
-    return part_orders(*std::get<std::shared_ptr<const Program>>(compiled_program(shape)));
+    return chunk_orders(*std::get<std::shared_ptr<const Program>>(compiled_program(shape)));
 }
 
-std::optional<Infeasible> why_not(const ScheduleShape& shape, const PartOrders& orders)
+std::optional<Infeasible> why_not(const ScheduleShape& shape, const ChunkOrders& orders)
 {
     const auto result = orders_on_stages(shape, orders);
     const auto* refusal = std::get_if<Infeasible>(&result);
@@ -34,7 +34,7 @@ std::optional<Infeasible> why_not(const ScheduleShape& shape, const PartOrders& 
 }
 
 /// The orders are refused for this conflict of a task on a rank, with these further facts.
-void expect_refused(const ScheduleShape& shape, const PartOrders& orders, Conflict conflict, int rank,
+void expect_refused(const ScheduleShape& shape, const ChunkOrders& orders, Conflict conflict, int rank,
                     const std::string& task, const Facts& more = {})
 {
     const auto why = why_not(shape, orders);
@@ -65,14 +65,14 @@ TEST(GivenOrders, AreRunInsteadOfTheSchedule)
     const ParallelPlan plan = plan_of(2, 4, 1);
     Predictor rule(problem);
     const double flushed = std::get<NoiseFree>(rule.bound(plan)).step_s;
-    PartOrders orders(plan.pp);
+    ChunkOrders orders(plan.pp);
     for (int microbatch = 0; microbatch < m; ++microbatch) {
         for (int stage = 0; stage < plan.pp; ++stage) {
             orders[stage].push_back({Pass::forward, stage, microbatch});
             orders[stage].push_back({Pass::backward, stage, microbatch});
         }
     }
-    problem.orders = std::make_shared<const PartOrders>(orders);
+    problem.orders = std::make_shared<const ChunkOrders>(orders);
     Predictor given(problem);
     const double serial = std::get<NoiseFree>(given.bound(plan)).step_s;
 
@@ -97,48 +97,48 @@ TEST(GivenOrders, SayWhichTaskOfWhichRankIsWrong)
 {
     const ScheduleShape shape{Schedule::zb_h1, 2, 3, 1};
     const Facts plan{{FactKey::schedule, shape.schedule}, {FactKey::pp, 2}, {FactKey::chunks, 1}};
-    const PartOrders good = parts_of(shape);
+    const ChunkOrders good = parts_of(shape);
     EXPECT_FALSE(why_not(shape, good));
 
-    PartOrders twice = good;
+    ChunkOrders twice = good;
     twice[1].push_back({Pass::forward, 1, 2});
     expect_refused(shape, twice, Conflict::task_twice, 1, "1F2");
 
-    PartOrders both = good;
+    ChunkOrders both = good;
     both[0].push_back({Pass::backward, 0, 1});
     expect_refused(shape, both, Conflict::task_repeats, 0, "0B1", {{FactKey::repeated, std::string("0I1")}});
 
-    PartOrders less = good;
-    std::erase(less[0], PartTask{Pass::weight_gradient, 0, 2});
+    ChunkOrders less = good;
+    std::erase(less[0], ChunkTask{Pass::weight_gradient, 0, 2});
     expect_refused(shape, less, Conflict::gradient_missing, 0, "0W2", {{FactKey::microbatches, 3}});
-    std::erase(less[0], PartTask{Pass::forward, 0, 1});
+    std::erase(less[0], ChunkTask{Pass::forward, 0, 1});
     expect_refused(shape, less, Conflict::forward_missing, 0, "0F1", {{FactKey::microbatches, 3}});
 
-    PartOrders elsewhere = good;
+    ChunkOrders elsewhere = good;
     std::swap(elsewhere[0], elsewhere[1]);
     Facts owner{{FactKey::owner, 1}};
     owner.insert(owner.end(), plan.begin(), plan.end());
     expect_refused(shape, elsewhere, Conflict::task_of_other_rank, 0, "1F0", owner);
 
-    PartOrders part = good;
+    ChunkOrders part = good;
     part[1].push_back({Pass::forward, 2, 0});
-    Facts parts{{FactKey::stage, 2}};
-    parts.insert(parts.end(), plan.begin(), plan.end());
-    parts.emplace_back(FactKey::parts, 2);
-    expect_refused(shape, part, Conflict::task_of_no_stage, 1, "2F0", parts);
+    Facts network_chunks{{FactKey::stage, 2}};
+    network_chunks.insert(network_chunks.end(), plan.begin(), plan.end());
+    network_chunks.emplace_back(FactKey::network_chunks, 2);
+    expect_refused(shape, part, Conflict::task_of_no_stage, 1, "2F0", network_chunks);
 
-    PartOrders microbatch = good;
+    ChunkOrders microbatch = good;
     microbatch[1].push_back({Pass::forward, 1, 3});
     expect_refused(shape, microbatch, Conflict::task_of_no_microbatch, 1, "1F3",
                    {{FactKey::microbatch, 3}, {FactKey::microbatches, 3}});
 
-    PartOrders ranks = good;
+    ChunkOrders ranks = good;
     ranks.emplace_back();
     EXPECT_EQ(why_not(shape, ranks)->conflict, Conflict::ranks_and_stages);
     EXPECT_EQ(why_not(shape, ranks)->facts, (Facts{{FactKey::ranks, 3}, {FactKey::pp, 2}}));
 
-    PartOrders pair = good;
-    const auto first = std::find(pair[1].begin(), pair[1].end(), PartTask{Pass::input_gradient, 1, 0});
+    ChunkOrders pair = good;
+    const auto first = std::find(pair[1].begin(), pair[1].end(), ChunkTask{Pass::input_gradient, 1, 0});
     first->pass = Pass::paired_backward;
     expect_refused(shape, pair, Conflict::pair_of_one_chunk, 1, "1B0");
     pair = good;
@@ -160,7 +160,7 @@ TEST(GivenOrders, NameTheCircleOfTasksThatWait)
 {
     const ScheduleShape shape{Schedule::one_f_one_b, 2, 2, 1};
     // Rank 0 wants the gradient of microbatch 0 before it sends microbatch 1, which rank 1 wants first.
-    const PartOrders two{
+    const ChunkOrders two{
         {{Pass::forward, 0, 0}, {Pass::backward, 0, 0}, {Pass::forward, 0, 1}, {Pass::backward, 0, 1}},
         {{Pass::forward, 1, 0}, {Pass::forward, 1, 1}, {Pass::backward, 1, 0}, {Pass::backward, 1, 1}}};
     const auto both = why_not(shape, two);
@@ -171,7 +171,7 @@ TEST(GivenOrders, NameTheCircleOfTasksThatWait)
     facts.insert(facts.end(), second.begin(), second.end());
     EXPECT_EQ(both->facts, facts);
     // A rank alone, with the others waiting for it.
-    const PartOrders one{
+    const ChunkOrders one{
         {{Pass::forward, 0, 0}, {Pass::forward, 0, 1}, {Pass::backward, 0, 0}, {Pass::backward, 0, 1}},
         {{Pass::backward, 1, 0}, {Pass::forward, 1, 0}, {Pass::forward, 1, 1}, {Pass::backward, 1, 1}}};
     const auto alone = why_not(shape, one);

@@ -158,7 +158,7 @@ TEST(Program, RepeatsWhatItSaysItRepeats)
             for (std::size_t i = repeats.first; i + repeats.period < repeats.end; ++i) {
                 const ProgramOp& op = program.ops[i];
                 const ProgramOp& other = program.ops[i + repeats.period];
-                ASSERT_EQ(op.part, other.part) << name(shape.schedule);
+                ASSERT_EQ(op.stage_chunk, other.stage_chunk) << name(shape.schedule);
                 ASSERT_EQ(op.pass, other.pass) << name(shape.schedule);
                 ASSERT_EQ(program.fed_by[i], program.fed_by[i + repeats.period]) << name(shape.schedule);
                 ASSERT_FALSE((op.first_of_chunk || op.last_of_chunk) && i > repeats.first)
@@ -180,7 +180,7 @@ TEST(Program, IsShortenedByRepetitions)
         shape.microbatches *= 8;
         const Program& whole = *program_of(shape);
         const Program& program = *std::get<std::shared_ptr<const Program>>(shortened_program(shape));
-        EXPECT_EQ(program.ops.size() + program.left_out, whole.ops.size());
+        EXPECT_EQ(program.ops.size() + program.omitted, whole.ops.size());
         EXPECT_EQ(program.fed_by.size(), program.ops.size());
         EXPECT_LT(program.ops.size(), whole.ops.size() / 2) << name(shape.schedule);
         EXPECT_EQ(program.ops_of_pipeline(), whole.ops_of_pipeline());
@@ -197,14 +197,14 @@ TEST(Program, IsShortenedByRepetitions)
         };
         for (std::size_t i = 0; i < whole.repeats.size(); ++i) {
             const Repeats& kept = program.repeats[i];
-            EXPECT_EQ(kept.left_out, whole.spare(whole.repeats[i]));
-            EXPECT_EQ(program.spare(kept), kept.left_out) << "nothing to leave out twice";
+            EXPECT_EQ(kept.omitted, whole.spare(whole.repeats[i]));
+            EXPECT_EQ(program.spare(kept), kept.omitted) << "nothing to leave out twice";
             compare_until(kept.first + kept.period);
-            lacking += kept.left_out * kept.period;
+            lacking += kept.omitted * kept.period;
             EXPECT_EQ(kept.end + lacking, whole.repeats[i].end);
         }
         compare_until(program.ops.size());
-        EXPECT_EQ(lacking, program.left_out);
+        EXPECT_EQ(lacking, program.omitted);
     }
 }
 
@@ -221,15 +221,15 @@ TEST(Program, IsShortenedToTheSameAgain)
     ASSERT_NE(first, again) << "the cache is larger than this test expects";
     ASSERT_EQ(first->ops.size(), again->ops.size());
     EXPECT_EQ(first->fed_by, again->fed_by);
-    EXPECT_EQ(first->left_out, again->left_out);
+    EXPECT_EQ(first->omitted, again->omitted);
     EXPECT_EQ(first->op_count, again->op_count);
     for (std::size_t i = 0; i < first->ops.size(); ++i) {
         const ProgramOp& a = first->ops[i];
         const ProgramOp& b = again->ops[i];
-        EXPECT_EQ(std::tie(a.stage, a.chunk, a.microbatch, a.pass, a.first_of_chunk, a.last_of_chunk, a.part,
-                           a.distribution),
-                  std::tie(b.stage, b.chunk, b.microbatch, b.pass, b.first_of_chunk, b.last_of_chunk, b.part,
-                           b.distribution));
+        EXPECT_EQ(std::tie(a.stage, a.chunk, a.microbatch, a.pass, a.first_of_chunk, a.last_of_chunk,
+                           a.stage_chunk, a.distribution),
+                  std::tie(b.stage, b.chunk, b.microbatch, b.pass, b.first_of_chunk, b.last_of_chunk,
+                           b.stage_chunk, b.distribution));
     }
 }
 

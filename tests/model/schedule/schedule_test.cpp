@@ -269,17 +269,17 @@ TEST(Schedules, DealOutTheNetworkWhole)
     for (const ScheduleShape& shape :
          {ScheduleShape{Schedule::interleaved, 4, 8, 3}, ScheduleShape{Schedule::zb_v, 5, 10, 2},
           ScheduleShape{Schedule::dualpipe, 6, 12, 2}}) {
-        const int parts = network_parts(shape.schedule, shape.stages, shape.chunks);
+        const int parts = network_chunks(shape.schedule, shape.stages, shape.chunks);
         std::vector<int> holders(parts, 0);
         for (int stage = 0; stage < shape.stages; ++stage) {
             for (int chunk = 0; chunk < shape.chunks; ++chunk) {
-                const int part = part_of_network(shape, {stage, chunk});
+                const int part = network_chunk_of(shape, {stage, chunk});
                 ++holders.at(part);
                 for (const int step : {-1, 1}) {
                     const auto next = neighbour(shape, {stage, chunk}, step);
                     ASSERT_EQ(next.has_value(), part + step >= 0 && part + step < parts) << text(shape);
                     if (next) {
-                        EXPECT_EQ(part_of_network(shape, *next), part + step) << text(shape);
+                        EXPECT_EQ(network_chunk_of(shape, *next), part + step) << text(shape);
                         EXPECT_EQ(neighbour(shape, *next, -step), (StageChunk{stage, chunk})) << text(shape);
                     }
                 }

@@ -90,7 +90,7 @@ TEST(CollectiveFit, WeighsMachinesNotRows)
     }
     EXPECT_NEAR(fit_collectives(rows, {efficiency_of_network()}).front().value, once, 1e-3);
     for (MeasuredCollective& row : rows) {
-        row.apart = row.system == "b";
+        row.doubtful = row.system == "b";
     }
     EXPECT_NEAR(fit_collectives(rows, {efficiency_of_network()}).front().value, 0.5, 0.005);
 }

@@ -61,9 +61,9 @@ TEST(KernelFit, LeavesOutAFamilyOfShapes)
 {
     auto rows = measured_with(products("gemm", Precision::bf16), 0.55);
     rows.back().measured_s *= 1.2;
-    const std::vector<double> left_out = kernels_left_out(rows);
-    EXPECT_NEAR(left_out.back() * 1.2 / rows.back().measured_s, 1.0, 2e-3);
-    const auto errors = kernel_errors(rows, left_out);
+    const std::vector<double> held_out = kernels_held_out(rows);
+    EXPECT_NEAR(held_out.back() * 1.2 / rows.back().measured_s, 1.0, 2e-3);
+    const auto errors = kernel_errors(rows, held_out);
     ASSERT_EQ(errors.size(), 1U);
     EXPECT_EQ(errors.front().rows, 4);
     EXPECT_GT(errors.front().error, 0.04);

@@ -113,20 +113,20 @@ TEST(ModelAccuracy, RegretIsAmongPlansOfOneSoftware)
 /// Means over rows; sources by their own means, without the families whose machine no other has.
 TEST(ModelAccuracy, SumsUpFamiliesLeftOut)
 {
-    const std::vector<LeftOutErrors> families{
+    const std::vector<HeldOutErrors> families{
         {"a", "gpt", RunKind::dense, true, 10, {0.02, 1.0, 0.1}, {0.05, 1.0, 0.2}, 0.0},
         {"a", "bert", RunKind::dense, true, 10, {0.04, 0.9, 0.1}, {0.07, 0.8, 0.4}, 0.0},
         {"b", "gpt", RunKind::dense, true, 4, {0.03, 1.0, 0.1}, {0.20, 1.0, 0.3}, 0.0},
         {"c", "gpt", RunKind::dense, false, 6, {0.03, 1.0, 0.1}, {0.50, 0.0, 0.3}, 0.0},
         {"d", "gpt", RunKind::dense, true, 5, {0.03, 1.0, 0.1}, {0.10, 1.0, 0.3}, 0.0},
         {"a", "moe", RunKind::mixture, false, 3, {0.1, 1.0, 0.3}, {0.2, 1.0, 0.5}, 0.0}};
-    const std::vector<LeftOutAccuracy> kinds = left_out_by_kind(families);
+    const std::vector<HeldOutAccuracy> kinds = held_out_by_kind(families);
     ASSERT_EQ(kinds.size(), 2U);
-    const LeftOutAccuracy& dense = kinds.front();
+    const HeldOutAccuracy& dense = kinds.front();
     EXPECT_EQ(dense.rows, 35);
     EXPECT_NEAR(dense.fitted.error, (0.2 + 0.4 + 0.12 + 0.18 + 0.15) / 35.0, 1e-12);
-    EXPECT_NEAR(dense.left_out.error, (0.5 + 0.7 + 0.8 + 3.0 + 0.5) / 35.0, 1e-12);
-    EXPECT_NEAR(dense.left_out.inside, 27.0 / 35.0, 1e-12);
+    EXPECT_NEAR(dense.held_out.error, (0.5 + 0.7 + 0.8 + 3.0 + 0.5) / 35.0, 1e-12);
+    EXPECT_NEAR(dense.held_out.inside, 27.0 / 35.0, 1e-12);
     EXPECT_EQ(dense.sources, 3);
     EXPECT_NEAR(dense.median_source, 0.10, 1e-12);
     EXPECT_NEAR(dense.worst_source, 0.10, 1e-12);  // b has four rows only

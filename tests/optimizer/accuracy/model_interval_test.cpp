@@ -7,8 +7,8 @@
 #include "io/scenario/sections/sections.hpp"
 #include "optimizer/accuracy/check_model.hpp"
 #include "optimizer/accuracy/step_gradients.hpp"
+#include "optimizer/fit/held_out_accelerators.hpp"
 #include "optimizer/fit/least_squares.hpp"
-#include "optimizer/fit/left_out_accelerators.hpp"
 #include "optimizer/space/design_text.hpp"
 #include "optimizer/study/study_model.hpp"
 
@@ -395,14 +395,14 @@ TEST(LeftOutAccelerators, HaveADeviationThatHoldsTheShare)
 /// decides.
 TEST(Widening, PutsTheShareInside)
 {
-    std::vector<LeftOut> rows(100, {0.01, 0.05, 0.05, 1.0});
+    std::vector<HeldOut> rows(100, {0.01, 0.05, 0.05, 1.0});
     for (std::size_t i = 0; i < 6; ++i) {
         const double deviations = 2.0 + static_cast<double>(i);
         rows[i].error = two_sided_95 * std::hypot(0.05 * deviations, 0.05);
     }
     EXPECT_NEAR(widening_of(rows), 4.0,
                 1e-9);  // five rows may stay outside; the least of the six needs 2 squared
-    EXPECT_EQ(widening_of(std::vector<LeftOut>(10, {0.01, 0.05, 0.05, 1.0})), 1.0);
+    EXPECT_EQ(widening_of(std::vector<HeldOut>(10, {0.01, 0.05, 0.05, 1.0})), 1.0);
 }
 
 }  // namespace

@@ -17,7 +17,7 @@ namespace {
 
 TEST(MixtureQuantile, OfOnePartIsNormal)
 {
-    const std::array one{NormalPart{0.7, 0.2, 0.1}};
+    const std::array one{NormalComponent{0.7, 0.2, 0.1}};
     EXPECT_NEAR(mixture_quantile(one, 0.975), 0.2 + 0.1 * two_sided_95, 1e-8);  // of seven digits
     EXPECT_NEAR(mixture_quantile(one, 0.5), 0.2, 1e-9);
 }
@@ -25,7 +25,7 @@ TEST(MixtureQuantile, OfOnePartIsNormal)
 /// Far apart, a quantile is that of one part, at the probability that the others leave it.
 TEST(MixtureQuantile, OfPartsThatDoNotOverlap)
 {
-    const std::array parts{NormalPart{0.75, 0.0, 0.01}, NormalPart{0.25, 5.0, 0.01}};
+    const std::array parts{NormalComponent{0.75, 0.0, 0.01}, NormalComponent{0.25, 5.0, 0.01}};
     EXPECT_NEAR(mixture_quantile(parts, 0.375), 0.0, 1e-6);
     EXPECT_NEAR(mixture_quantile(parts, 0.875), 5.0, 1e-6);
 }

@@ -91,18 +91,18 @@ TEST(PairError, HasOneSoftwareForBothPlansWhereItWasNotGiven)
     b.design = "b";
     const PairError together =
         pair_error(a, b, fitted_model(), catalog_discrepancy(), catalog_correlations());
-    ASSERT_EQ(together.parts.size(), 2U);
-    EXPECT_EQ(together.parts[1].mean, 0.0);
+    ASSERT_EQ(together.components.size(), 2U);
+    EXPECT_EQ(together.components[1].mean, 0.0);
     b.software = {};
     const PairError apart = pair_error(a, b, fitted_model(), catalog_discrepancy(), catalog_correlations());
-    EXPECT_DOUBLE_EQ(apart.parts[1].mean, -std::log(2.0));
+    EXPECT_DOUBLE_EQ(apart.components[1].mean, -std::log(2.0));
 }
 
 /// Against draws: the model's error, the quantiles of both runs, and the noise of repeats.
 TEST(PairError, ChanceOfOneRunIsThatOfDraws)
 {
     PairError error;
-    error.parts = {{0.7, 0.0, 0.1}, {0.3, 0.2, 0.05}};
+    error.components = {{0.7, 0.0, 0.1}, {0.3, 0.2, 0.05}};
     const std::vector<double> first{-0.1, 0.0, 0.2};
     const std::vector<double> second{0.0, 0.05};
     constexpr double repeat = 0.03;
@@ -113,7 +113,7 @@ TEST(PairError, ChanceOfOneRunIsThatOfDraws)
     constexpr int draws = 40'000;
     int less = 0;
     for (int d = 0; d < draws; ++d) {
-        const NormalPart& part = error.parts[uniform(engine) < 0.7 ? 0 : 1];
+        const NormalComponent& part = error.components[uniform(engine) < 0.7 ? 0 : 1];
         const double ratio = log_ratio + part.mean + part.deviation * normal(engine);
         const double one = first[static_cast<std::size_t>(3.0 * uniform(engine))] + repeat * normal(engine);
         const double other =

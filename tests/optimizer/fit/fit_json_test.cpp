@@ -38,10 +38,10 @@ TEST(FitJson, OfComponentsHasErrorsBySystem)
         MeasuredCollective& row = components.collectives.emplace_back();
         row.what = "8 x A100";
         row.measured_s = measured_s;
-        row.apart = true;
+        row.doubtful = true;
     }
     components.network.fitted_s = {2.0, 2.0};
-    components.network.left_out_s = {2.0, 2.0};
+    components.network.held_out_s = {2.0, 2.0};
     const json found = json::parse(components_json(components));
     ASSERT_EQ(found["systems"].size(), 1U);
     EXPECT_EQ(found["systems"][0]["rows"], 2);

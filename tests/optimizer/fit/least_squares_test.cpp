@@ -252,9 +252,9 @@ TEST(CatalogWriter, ReplacesTheLinesOfItsConstants)
     fit.covariance = {1e-4, 0.0, 0.0, 0.04};
     fit.scatter = {0.05, 0.06, 0.12, 0.12};
     fit.widening = {1.0, 2.0, 2.0, 2.0};
-    const std::vector<LeftOutErrors> left_out{
+    const std::vector<HeldOutErrors> held_out{
         {"A source", "gpt", RunKind::hybrid, true, 3, {0.05, 1.0, 0.2}, {0.07, 0.667, 0.3}, -0.02}};
-    write_catalog(folder.file(""), fit, {}, "2026-01-02", 0.05, 0.04, left_out, {});
+    write_catalog(folder.file(""), fit, {}, "2026-01-02", 0.05, 0.04, held_out, {});
     const auto text = [&folder](const char* name) {
         std::ostringstream content;
         content << std::ifstream(folder.file(name)).rdbuf();

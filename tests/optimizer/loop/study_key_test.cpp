@@ -30,7 +30,7 @@ TEST(StudyKey, DiffersByItsFirstDifference)
     other.strategy = "racing";
     EXPECT_EQ(compared(asked(), other), "strategy (exact in the journal, racing here)");
     other.held = {2};
-    other.parts = 3;
+    other.space_parts = 3;
     EXPECT_EQ(compared(asked(), other), "part of the space (1/1 in the journal, 2/3 here)");
     other.seed = 7;
     EXPECT_EQ(compared(asked(), other), "seed (1 in the journal, 7 here)");

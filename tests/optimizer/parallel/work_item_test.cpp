@@ -96,12 +96,12 @@ TEST(WorkItem, SweepComesBack)
     Sweep told = sweep();
     told.range.again = true;
     told.excluded = 11;
-    told.left_out = 12;
+    told.unreturned = 12;
     told.floor = {{0.5, -infinity}};
     const auto back = std::get<Sweep>(decode_answer(encode(Answer{told})));
     EXPECT_TRUE(back.range.again);
     EXPECT_EQ(back.excluded, 11U);
-    EXPECT_EQ(back.left_out, 12U);
+    EXPECT_EQ(back.unreturned, 12U);
     EXPECT_EQ(back.floor, told.floor);
     EXPECT_EQ(back.range.begin, told.range.begin);
     EXPECT_EQ(back.range.end, told.range.end);

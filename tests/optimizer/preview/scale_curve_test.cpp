@@ -107,10 +107,10 @@ TEST(ScaleCurve, EverySizeIsThereOrSaysWhyNot)
     plan.pp = 3;  // of 4 layers, and replicas of 6 GPUs
     const ScaleCurve curve = scale_curve(scenario, plan, {64, 1});
     EXPECT_TRUE(curve.points.empty());
-    ASSERT_EQ(curve.left_out.size(), 15U);
-    EXPECT_EQ(curve.left_out.front().gpus, 8);
-    EXPECT_EQ(curve.left_out.back().gpus, 131072);
-    for (const ScaleLeftOut& size : curve.left_out) {
+    ASSERT_EQ(curve.refused.size(), 15U);
+    EXPECT_EQ(curve.refused.front().gpus, 8);
+    EXPECT_EQ(curve.refused.back().gpus, 131072);
+    for (const RefusedScale& size : curve.refused) {
         EXPECT_EQ(size.why, "not a multiple of the tp*cp*pp = 6 GPUs of a replica");
     }
 }

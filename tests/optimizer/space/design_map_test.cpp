@@ -804,7 +804,7 @@ TEST(ParseDesign, TakesContextAndExpertGroups)
     EXPECT_TRUE(is_refused(problem("gpus=16 ep=8 etp=4"), Conflict::experts_and_stage,
                            {{FactKey::ep, 8}, {FactKey::etp, 4}, {FactKey::stage_gpus, 16}}));
     const auto parts = [](const std::optional<Infeasible>& why) {
-        return std::get<std::int64_t>(*why->find(FactKey::sequence_parts));
+        return std::get<std::int64_t>(*why->find(FactKey::sequence_chunks));
     };
     EXPECT_TRUE(is_refused(problem("gpus=15 cp=3"), Conflict::ring_and_sequence));
     EXPECT_EQ(parts(problem("gpus=15 cp=3")), 6);

@@ -97,7 +97,7 @@ Sweep expect_what_limits_leave(const StudyModel& model, Worker& worker, const Bo
     const std::uint64_t rejected =
         std::accumulate(sweep.rejected.begin(), sweep.rejected.end(), std::uint64_t{0},
                         [](std::uint64_t sum, const Rejected& reason) { return sum + reason.count; });
-    EXPECT_EQ(sweep.feasible.size() + sweep.excluded + sweep.left_out + sweep.unchecked + rejected, size);
+    EXPECT_EQ(sweep.feasible.size() + sweep.excluded + sweep.unreturned + sweep.unchecked + rejected, size);
     EXPECT_EQ(sweep.unchecked, sweep.excluded_by[0] + sweep.excluded_by[1]);
     EXPECT_EQ(sweep.excluded, sweep.excluded_by[2] + sweep.excluded_by[3]);
     return sweep;

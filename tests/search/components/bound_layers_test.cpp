@@ -31,10 +31,10 @@ BoundLayers layers_of(const Bounds& bounds, std::size_t objectives)
     return layers;
 }
 
-std::vector<std::uint64_t> take(BoundLayers& layers, std::size_t most, const Limits& limits)
+std::vector<std::uint64_t> next_places(BoundLayers& layers, std::size_t most, const Limits& limits)
 {
     std::vector<std::uint64_t> indices;
-    for (const std::size_t place : layers.take(most, limits)) indices.push_back(layers.index(place));
+    for (const std::size_t place : layers.next_places(most, limits)) indices.push_back(layers.index(place));
     return indices;
 }
 
@@ -57,8 +57,8 @@ TEST(BoundLayers, PeelWhatBruteForcePeels)
         Bounds bounds = random_bounds(random, objectives);
         BoundLayers layers = layers_of(bounds, objectives);
         while (!bounds.empty())
-            EXPECT_EQ(take(layers, 1000, {}), brute_layer(bounds)) << objectives << " objectives";
-        EXPECT_TRUE(take(layers, 1000, {}).empty());
+            EXPECT_EQ(next_places(layers, 1000, {}), brute_layer(bounds)) << objectives << " objectives";
+        EXPECT_TRUE(next_places(layers, 1000, {}).empty());
         EXPECT_EQ(layers.excluded(), 0U);
     }
 }
@@ -78,7 +78,7 @@ TEST(BoundLayers, DropWhatLimitsDominate)
             for (double& value : high) value = static_cast<double>(2 + random() % 6);
             limits.add(bounds.size(), high);
             highs.push_back(high);
-            const auto taken = take(layers, 5, limits);
+            const auto taken = next_places(layers, 5, limits);
             if (taken.empty()) break;
             EXPECT_LE(taken.size(), 5U);
             handed_out += taken.size();
@@ -125,8 +125,8 @@ TEST(BoundLayers, TakeTighterBounds)
         EXPECT_EQ(layers.excluded(), excluded);
         EXPECT_EQ(layers.remaining().size(), bounds.size());
         while (!bounds.empty())
-            EXPECT_EQ(take(layers, 1000, {}), brute_layer(bounds)) << objectives << " objectives";
-        EXPECT_TRUE(take(layers, 1000, {}).empty());
+            EXPECT_EQ(next_places(layers, 1000, {}), brute_layer(bounds)) << objectives << " objectives";
+        EXPECT_TRUE(next_places(layers, 1000, {}).empty());
     }
 }
 

@@ -37,7 +37,7 @@ TEST(KeptBounds, KeepsAllWhereThereIsRoom)
     for (const std::uint64_t keep : {std::uint64_t{200}, SweepRange{}.keep}) {
         const Sweep sweep = sweep_of(bounds, {.begin = 0, .end = 600, .keep = keep});
         EXPECT_EQ(sweep.feasible.size(), 200U);
-        EXPECT_EQ(sweep.left_out, 0U);
+        EXPECT_EQ(sweep.unreturned, 0U);
         EXPECT_TRUE(sweep.floor.empty());
     }
 }
@@ -49,7 +49,7 @@ TEST(KeptBounds, AFloorLiesBelowAllThatIsLeftOut)
         const std::uint64_t keep = 1 + 13 * seed;
         const Sweep sweep = sweep_of(bounds, {.begin = 0, .end = 1500, .keep = keep});
         EXPECT_EQ(sweep.feasible.size(), keep);
-        EXPECT_EQ(sweep.left_out, 500 - keep);
+        EXPECT_EQ(sweep.unreturned, 500 - keep);
         const auto by_index = [](const Bound& a, const Bound& b) { return a.index < b.index; };
         EXPECT_TRUE(std::is_sorted(sweep.feasible.begin(), sweep.feasible.end(), by_index));
         for (const Bound& bound : bounds) {

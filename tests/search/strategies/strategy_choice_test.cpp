@@ -236,7 +236,7 @@ TEST(Auto, SaysWhy)
     ASSERT_TRUE(why);
     EXPECT_EQ(why->choice, ChoiceReason::all_bounded);
     EXPECT_EQ(why->tuples, 1617U);
-    EXPECT_FALSE(why->part);
+    EXPECT_FALSE(why->of_space_part);
     EXPECT_FALSE(make_strategy("exact", noisy.space, goal).why);
     goal.bounded = {false, false};
     EXPECT_EQ(make_strategy("auto", noisy.space, goal).name, "racing");
@@ -260,11 +260,11 @@ TEST(Auto, GoesThroughAPart)
     const Space space{unit_axes(8, 16), {}};  // 2^32 raw tuples
     StudyGoal goal{.objectives = 2, .bounded = {true, true}};
     EXPECT_EQ(make_strategy("auto", space, goal).name, "nsga2");
-    goal.parts = 3;
+    goal.space_parts = 3;
     const ChosenStrategy chosen = make_strategy("auto", space, goal);
     EXPECT_EQ(chosen.name, "exact");
     ASSERT_TRUE(chosen.why);
-    EXPECT_TRUE(chosen.why->part);
+    EXPECT_TRUE(chosen.why->of_space_part);
     goal.bounded = {false, false};
     EXPECT_EQ(make_strategy("auto", space, goal).name, "racing");
 }

@@ -95,16 +95,16 @@ TEST(FittedModel, HasTheErrorsOfFamiliesLeftOut)
     const FittedModel model = fitted_model();
     int rows = 0;
     double fitted = 0.0;
-    double left_out = 0.0;
-    for (const LeftOutErrors& family : model.left_out) {
+    double held_out = 0.0;
+    for (const HeldOutErrors& family : model.held_out) {
         EXPECT_GT(family.rows, 0) << family.source;
-        EXPECT_LE(family.left_out.inside, 1.0) << family.source;
+        EXPECT_LE(family.held_out.inside, 1.0) << family.source;
         rows += family.rows;
         fitted += family.rows * family.fitted.error;
-        left_out += family.rows * family.left_out.error;
+        held_out += family.rows * family.held_out.error;
     }
     EXPECT_EQ(rows, model.rows);
-    EXPECT_GT(left_out, fitted);
+    EXPECT_GT(held_out, fitted);
 }
 
 /// What a run is: of a torus, then of its network, then of its precision.
@@ -115,7 +115,7 @@ TEST(FittedModel, KnowsKindsOfRuns)
     Cluster torus = nodes;
     torus.tiers.front().topology = Topology::torus;
     for (const auto& [network, kind] : {std::pair{"llama3-8b", RunKind::dense},
-                                        {"mixtral-8x7b", RunKind::mixture},
+                                        {"mixtral-8x7b", RunKind::moe},
                                         {"nemotron-3-nano-30b-a3b", RunKind::hybrid},
                                         {"gpt-oss-20b", RunKind::hybrid},
                                         {"bert-large", RunKind::encoder},

@@ -15,19 +15,19 @@ using testing::HasSubstr;
 TEST(OrdersFile, ReadsWhatPytorchWrites)
 {
     // Empty cells are steps in which a rank waits; the runtime's own table has transfers, gathers and reductions.
-    const PartOrders orders = parse_orders(
+    const ChunkOrders orders = parse_orders(
         "0F0,,0F1,0I0,0W0,0BW1\r\n"
         "1UNSHARD, 1RECV_F0,1F0,1B0,1SEND_B0,(1F1;2B10)OVERLAP_F_B,1RESHARD,1REDUCE_GRAD\r\n",
         "t.csv");
-    EXPECT_EQ(orders, (PartOrders{{{Pass::forward, 0, 0},
-                                   {Pass::forward, 0, 1},
-                                   {Pass::input_gradient, 0, 0},
-                                   {Pass::weight_gradient, 0, 0},
-                                   {Pass::backward, 0, 1}},
-                                  {{Pass::forward, 1, 0},
-                                   {Pass::backward, 1, 0},
-                                   {Pass::paired_forward, 1, 1},
-                                   {Pass::paired_backward, 2, 10}}}));
+    EXPECT_EQ(orders, (ChunkOrders{{{Pass::forward, 0, 0},
+                                    {Pass::forward, 0, 1},
+                                    {Pass::input_gradient, 0, 0},
+                                    {Pass::weight_gradient, 0, 0},
+                                    {Pass::backward, 0, 1}},
+                                   {{Pass::forward, 1, 0},
+                                    {Pass::backward, 1, 0},
+                                    {Pass::paired_forward, 1, 1},
+                                    {Pass::paired_backward, 2, 10}}}));
 }
 
 TEST(OrdersFile, WritesWhatItReads)
@@ -37,8 +37,8 @@ TEST(OrdersFile, WritesWhatItReads)
     for (const ScheduleShape& shape :
          {ScheduleShape{Schedule::interleaved, 4, 8, 2}, ScheduleShape{Schedule::zb_v, 4, 8, 2},
           ScheduleShape{Schedule::dualpipe, 4, 8, 2}, ScheduleShape{Schedule::dualpipe_v, 4, 8, 2}}) {
-        const PartOrders orders =
-            part_orders(*std::get<std::shared_ptr<const Program>>(compiled_program(shape)));
+        const ChunkOrders orders =
+            chunk_orders(*std::get<std::shared_ptr<const Program>>(compiled_program(shape)));
         EXPECT_EQ(parse_orders(orders_csv(orders), "t.csv"), orders) << name(shape.schedule);
     }
 }

@@ -51,7 +51,7 @@ TEST_P(PredictedSteps, are_distributed_as_the_next_ones)
     const Trace measured = source.next();
     const StepGraph graph = step_graph(measured);
     ASSERT_EQ(graph.steps.size(), 4000U);
-    const std::vector<double> predicted = predicted_steps(measured, graph, compute_parts(measured, graph));
+    const std::vector<double> predicted = predicted_steps(measured, graph, compute_effects(measured, graph));
     std::vector<double> next;
     for (const TraceStepTime& time : step_times(source.next())) {
         next.push_back(time.seconds);
@@ -81,7 +81,7 @@ TEST(Components, lie_within_their_intervals)
             continue;  // their effects are no normal draws
         }
         const Trace measured = SyntheticTrace(job, seed++).next();
-        const std::vector<Component> components = compute_parts(measured, step_graph(measured)).components;
+        const std::vector<Component> components = compute_effects(measured, step_graph(measured)).components;
         const double truth[] = {job.step, job.gpu, job.stage, job.microbatch, job.residual};
         ASSERT_EQ(components.size(), std::size(truth));
         for (std::size_t k = 0; k < components.size(); ++k) {

@@ -36,7 +36,7 @@ struct Case {
     }
 
     MemoryModel memory_model() const { return {accelerator, stack, optimizer}; }
-    int parts() const { return network_parts(plan.schedule, plan.pp, plan.chunks); }
+    int parts() const { return network_chunks(plan.schedule, plan.pp, plan.chunks); }
     int layers() const { return static_cast<int>(costs.layers.size()); }
 
     std::vector<Chunk> balanced(double capacity) const
@@ -48,7 +48,7 @@ struct Case {
     double busiest(const std::vector<Chunk>& chunks) const
     {
         const bool splits = splits_backward(plan.schedule);
-        const auto seconds = [splits](const PartCost& c) {
+        const auto seconds = [splits](const LayerCost& c) {
             return c.forward.compute_s +
                    (splits ? c.input_gradient.compute_s + c.weight_gradient.compute_s : c.backward.compute_s);
         };
@@ -56,7 +56,7 @@ struct Case {
         for (int stage = 0; stage < plan.pp; ++stage) {
             double sum = 0.0;
             for (int chunk = 0; chunk < plan.chunks; ++chunk) {
-                const Chunk& c = chunks[part_of_network(program->shape, {stage, chunk})];
+                const Chunk& c = chunks[network_chunk_of(program->shape, {stage, chunk})];
                 for (int layer = c.first_layer; layer < c.first_layer + c.layers; ++layer) {
                     sum += seconds(costs.kinds[costs.layers[layer]]);
                 }
@@ -68,7 +68,7 @@ struct Case {
     }
     double memory(const std::vector<Chunk>& chunks) const
     {
-        std::vector<ChunkParts> made_of;
+        std::vector<ChunkContents> made_of;
         for (const Chunk& chunk : chunks) {
             made_of.emplace_back(chunk, costs);
         }
@@ -117,7 +117,7 @@ LayerCosts uneven(int layers, std::mt19937& random)
     std::uniform_real_distribution<double> any(0.2, 3.0);
     LayerCosts costs;
     costs.kinds.resize(1 + random() % 4);
-    const auto set = [&](PartCost& c) {
+    const auto set = [&](LayerCost& c) {
         c.forward.compute_s = any(random);
         c.backward.compute_s = 2.0 * any(random);
         c.input_gradient.compute_s = any(random);
@@ -185,7 +185,7 @@ TEST(BalancedLayout, IsNoWorseThanEvenSplits)
                                Shape{Schedule::zb_v, 3, 2}, Shape{Schedule::v_half, 3, 2},
                                Shape{Schedule::dualpipe_v, 3, 2}, Shape{Schedule::dualpipe, 4, 2}}) {
         for (int i = 0; i < 12; ++i) {
-            const int parts = network_parts(shape.schedule, shape.pp, shape.v);
+            const int parts = network_chunks(shape.schedule, shape.pp, shape.v);
             const Case c(uneven(parts + static_cast<int>(random() % 5), random), shape.schedule, shape.pp,
                          shape.v, 6 * shape.pp);
             for (const double capacity : capacities(c)) {

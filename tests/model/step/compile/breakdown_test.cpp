@@ -4,7 +4,7 @@
 #include "model/network/passes.hpp"
 #include "model/step/compile/plan_compiler.hpp"
 #include "model/step/graph/mean_step.hpp"
-#include "model/step/step_parts.hpp"
+#include "model/step/step_components.hpp"
 #include "tests/support/random_plans.hpp"
 
 #include <gtest/gtest.h>
@@ -19,16 +19,16 @@ namespace {
 constexpr double single_precision_of_graph = 2e-5;
 
 /// A plan with its breakdown.
-struct TakenApart {
+struct PlanBreakdown {
     CompiledPlan compiled;
     std::vector<StageBreakdown> stages;
 };
 
-TakenApart taken_apart(const Problem& problem, const ParallelPlan& plan)
+PlanBreakdown breakdown_of(const Problem& problem, const ParallelPlan& plan)
 {
     const Setting setting = setting_of(problem, problem.phases.front());
     PlanCompiler compiler(setting);
-    TakenApart result{std::get<CompiledPlan>(compiler.compile(plan)), {}};
+    PlanBreakdown result{std::get<CompiledPlan>(compiler.compile(plan)), {}};
     result.stages = breakdown(result.compiled, plan, setting);
     return result;
 }
@@ -40,26 +40,26 @@ void for_random_plans(Check&& check)
         const Problem problem = problem_for_random_plans(mixture);
         for (const ParallelPlan& plan : random_plans(problem, 60, 7)) {
             SCOPED_TRACE(text_of(plan));
-            check(problem, plan, taken_apart(problem, plan));
+            check(problem, plan, breakdown_of(problem, plan));
         }
     }
 }
 
 TEST(Breakdown, WorkIsWhatTheGraphIsBusyWith)
 {
-    for_random_plans([](const Problem&, const ParallelPlan&, const TakenApart& of) {
+    for_random_plans([](const Problem&, const ParallelPlan&, const PlanBreakdown& of) {
         const ExecutionGraph& graph = of.compiled.graph;
         const std::vector<double> busy = MeanRun(graph, -1, 1.0).busy();
         for (int stage = 0; stage < graph.stages(); ++stage) {
             double inside_s = 0.0;
-            for (const KernelPart& kernel : of.stages[stage].kernels) {
+            for (const KernelTime& kernel : of.stages[stage].kernels) {
                 EXPECT_GE(kernel.seconds, 0.0);
                 EXPECT_LE(kernel.again_s, kernel.seconds);
                 inside_s += kernel.seconds;
             }
-            for (const MessagePart& message : of.stages[stage].messages) {
+            for (const MessageTime& message : of.stages[stage].messages) {
                 EXPECT_GE(message.hidden_s, 0.0);
-                inside_s += part_of(message.kind) == StepPart::data ? 0.0 : message.exposed_s;
+                inside_s += component_of(message.kind) == StepComponent::data ? 0.0 : message.exposed_s;
             }
             EXPECT_NEAR(inside_s, busy[stage], single_precision_of_graph * busy[stage]);
         }
@@ -68,12 +68,12 @@ TEST(Breakdown, WorkIsWhatTheGraphIsBusyWith)
 
 TEST(Breakdown, PartsSumToTheStep)
 {
-    for_random_plans([](const Problem&, const ParallelPlan&, const TakenApart& of) {
+    for_random_plans([](const Problem&, const ParallelPlan&, const PlanBreakdown& of) {
         const NoiseFreeStep step = noise_free_step(of.compiled.graph);
         for (const StageBreakdown& stage : of.stages) {
             EXPECT_GE(stage.waiting_s, -single_precision_of_graph * step.step_s);
             EXPECT_NEAR(stage.step_s(), step.step_s, single_precision_of_graph * step.step_s);
-            const StepParts parts = step_parts(stage);
+            const StepComponents parts = step_components(stage);
             EXPECT_NEAR(std::accumulate(parts.begin(), parts.end(), 0.0), step.step_s,
                         single_precision_of_graph * step.step_s);
         }
@@ -82,7 +82,7 @@ TEST(Breakdown, PartsSumToTheStep)
 
 TEST(Breakdown, BlocksHoldTheActivations)
 {
-    for_random_plans([](const Problem&, const ParallelPlan&, const TakenApart& of) {
+    for_random_plans([](const Problem&, const ParallelPlan&, const PlanBreakdown& of) {
         for (const StageBreakdown& stage : of.stages) {
             double bytes = 0.0;
             for (const BlockBytes& block : stage.activations) {
@@ -99,12 +99,12 @@ TEST(Breakdown, FullRecomputeIsTheForwardPassAgain)
     const Problem problem = problem_for_random_plans(false);
     ParallelPlan plan = plan_of(2, 2, 4);
     plan.recompute = Recompute::full;
-    const TakenApart of = taken_apart(problem, plan);
+    const PlanBreakdown of = breakdown_of(problem, plan);
     const ExecutionGraph& graph = of.compiled.graph;
     const double passes = graph.program->op_count[graph.distribution_at(0, Pass::forward)];
     double layers_s = 0.0;
     double again_s = 0.0;
-    for (const KernelPart& kernel : of.stages.front().kernels) {
+    for (const KernelTime& kernel : of.stages.front().kernels) {
         again_s += kernel.again_s;
         EXPECT_TRUE(kernel.block != "embedding" || kernel.again_s == 0.0);
     }

@@ -25,7 +25,7 @@ MemoryUse memory_of(LayerCosts costs, int layers, const ParallelPlan& plan, int 
     costs.layers.assign(layers, 0);
     const auto program = std::get<std::shared_ptr<const Program>>(
         compiled_program({plan.schedule, plan.pp, microbatches, plan.chunks}));
-    std::vector<ChunkParts> chunks;
+    std::vector<ChunkContents> chunks;
     const auto layers_of = layout(layers, plan);
     for (const Chunk& chunk : std::get<std::vector<Chunk>>(layers_of)) {
         chunks.emplace_back(chunk, costs);

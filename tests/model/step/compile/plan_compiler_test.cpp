@@ -293,7 +293,7 @@ TEST(PlanCompiler, MemoryForBoundsIsThatOfTheWholeProgram)
             const auto bounds = compiler.compile(plan, CompileFor::bounds);
             if (std::holds_alternative<Infeasible>(whole)) continue;
             const auto& found = std::get<CompiledPlan>(bounds);
-            shortened += found.graph.program->left_out > 0 ? 1 : 0;
+            shortened += found.graph.program->omitted > 0 ? 1 : 0;
             const double memory = found.memory.total().si;
             EXPECT_EQ(memory, std::get<CompiledPlan>(whole).memory.total().si) << name(facts.schedule);
             const auto few = with_few.compile(plan, CompileFor::bounds);
@@ -321,7 +321,7 @@ TEST(PlanCompiler, StagesBeginAsFarAheadForBoundsAsInTheWholeProgram)
     const std::vector<float>& ahead = std::get<CompiledPlan>(whole).graph.ahead_s;
     const auto compiled = compiler.compile(plan, CompileFor::bounds);
     ExecutionGraph graph = std::get<CompiledPlan>(compiled).graph;
-    ASSERT_GT(graph.program->left_out, 0U);
+    ASSERT_GT(graph.program->omitted, 0U);
     EXPECT_EQ(graph.ahead_s, ahead);
     EXPECT_GT(ahead.back(), 0.0F);
     const double step = noise_free_step(graph).step_s;

@@ -90,9 +90,9 @@ LayerCosts costs_of(const Problem& problem, const ParallelPlan& plan)
 
 /// Calls visit(how often, exposed) for the collectives of a pass over all the network.
 template <class Visit>
-void for_exposed(const LayerCosts& costs, PassCost PartCost::*pass, Visit&& visit)
+void for_exposed(const LayerCosts& costs, PassCost LayerCost::*pass, Visit&& visit)
 {
-    const auto each = [&](double count, const PartCost& part) {
+    const auto each = [&](double count, const LayerCost& part) {
         for (const Exposed& exposed : (part.*pass).exposed) {
             visit(count, exposed);
         }
@@ -109,11 +109,11 @@ TEST(CollectiveClasses, AreOfThePlansGroups)
     for (const Case& c : cases()) {
         const LayerCosts costs = costs_of(problem_of(c), c.plan);
         std::set<KernelClass> found;
-        for (PassCost PartCost::*pass : {&PartCost::forward, &PartCost::backward, &PartCost::input_gradient,
-                                         &PartCost::weight_gradient}) {
+        for (PassCost LayerCost::*pass : {&LayerCost::forward, &LayerCost::backward,
+                                          &LayerCost::input_gradient, &LayerCost::weight_gradient}) {
             for_exposed(costs, pass, [&](double /*count*/, const Exposed& exposed) {
                 double whole = 0.0;
-                for (const Exposed::Share& part : exposed.parts) {
+                for (const Exposed::Share& part : exposed.shares) {
                     found.insert(part.kind);
                     whole += part.share;
                 }
@@ -134,12 +134,12 @@ TEST(CollectiveClasses, VaryByTheirOwnDistributions)
             const LayerCosts costs = costs_of(problem_of(c), c.plan);
             const ExecutionGraph graph = graph_of(problem_of(c, varied), c.plan);
             for (const auto& [pass, cost] :
-                 {std::pair{Pass::forward, &PartCost::forward}, {Pass::backward, &PartCost::backward}}) {
+                 {std::pair{Pass::forward, &LayerCost::forward}, {Pass::backward, &LayerCost::backward}}) {
                 double variance = 0.0;
                 double mean = 0.0;
                 for_exposed(costs, cost, [&](double count, const Exposed& exposed) {
                     double share = 0.0;
-                    for (const Exposed::Share& part : exposed.parts) {
+                    for (const Exposed::Share& part : exposed.shares) {
                         share += is_within(part.kind, row.kernel) ? part.share : 0.0;
                     }
                     mean += count * exposed.seconds;

@@ -30,8 +30,8 @@ double length(const CriticalPath& path, const ExecutionGraph& now, const std::ve
     for (std::size_t stage = 0; stage < factor.size(); ++stage) {
         sum += factor[stage] * static_cast<double>(path.compute_s[stage]);
     }
-    sum += path.gathered_part >= 0 ? gathered(now, path.gathered_part) : 0.0;
-    for (const int part : path.reduced_parts) {
+    sum += path.gathered_chunk >= 0 ? gathered(now, path.gathered_chunk) : 0.0;
+    for (const int part : path.reduced_chunks) {
         sum += static_cast<double>(now.reduction[part].exposed());
     }
     return sum;

@@ -37,7 +37,7 @@ double step_of(ExecutionGraph graph, const TaskOrders& orders)
 TaskOrders search(const ExecutionGraph& graph, int most_held, double for_weights = 1.0)
 {
     const auto found = searched_orders(graph, {most_held, for_weights});
-    const auto checked = orders_on_stages(graph.program->shape, std::get<PartOrders>(found));
+    const auto checked = orders_on_stages(graph.program->shape, std::get<ChunkOrders>(found));
     return std::get<TaskOrders>(checked);
 }
 

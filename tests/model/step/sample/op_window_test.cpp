@@ -64,7 +64,7 @@ protected:
             ProgramOp op;
             op.stage = static_cast<std::uint16_t>(below(stages));
             op.microbatch = static_cast<std::uint16_t>(below(microbatches));
-            op.part = op.stage;
+            op.stage_chunk = op.stage;
             op.distribution = below(distributions);
             op.first_of_chunk = below(8) == 0;
             op.last_of_chunk = below(8) == 0;
@@ -149,7 +149,7 @@ protected:
             const float arrival = std::fma(transfer_s, draws[i].transfer.at[l], plan.slot[op.in].at[l]);
             float free = plan.slot[op.before].at[l];
             if (op.first_of_chunk && plan.exchanges) {
-                free = std::max(free, plan.gathered[op.part].at[l]);
+                free = std::max(free, plan.gathered[op.stage_chunk].at[l]);
             }
             float compute = std::fma(distribution.compute_spread_s,
                                      draw(distribution.compute_distribution, draws[i].compute.at[l]),
@@ -169,8 +169,8 @@ protected:
             plan.slot[op.out].at[l] = end;
             if (op.last_of_chunk && plan.exchanges) {
                 float& gradients = plan.gradients_end[op.stage].at[l];
-                gradients =
-                    (plan.overlapped ? std::max(gradients, end) : gradients) + plan.reduce[op.part].at[l];
+                gradients = (plan.overlapped ? std::max(gradients, end) : gradients) +
+                            plan.reduce[op.stage_chunk].at[l];
             }
         }
     }

@@ -273,11 +273,11 @@ TEST(Sampler, ExponentsAreThoseOfThePasses)
 
 TEST(MicrobatchExponents, OfPartsAreMeansOfTheirShare)
 {
-    EXPECT_EQ(exponent_of_part({}, 1, 4), 1.0);
-    EXPECT_DOUBLE_EQ(exponent_of_part({0.8, 1.2}, 0, 1), 1.0);
-    EXPECT_DOUBLE_EQ(exponent_of_part({0.8, 1.2}, 1, 4), 0.8);
-    EXPECT_DOUBLE_EQ(exponent_of_part({0.8, 1.2}, 1, 3), 1.0);
-    EXPECT_DOUBLE_EQ(exponent_of_part({0.5, 1.0, 1.5}, 1, 2), (0.5 * 1.0 + 1.5) / 1.5);
+    EXPECT_EQ(exponent_of_chunk({}, 1, 4), 1.0);
+    EXPECT_DOUBLE_EQ(exponent_of_chunk({0.8, 1.2}, 0, 1), 1.0);
+    EXPECT_DOUBLE_EQ(exponent_of_chunk({0.8, 1.2}, 1, 4), 0.8);
+    EXPECT_DOUBLE_EQ(exponent_of_chunk({0.8, 1.2}, 1, 3), 1.0);
+    EXPECT_DOUBLE_EQ(exponent_of_chunk({0.5, 1.0, 1.5}, 1, 2), (0.5 * 1.0 + 1.5) / 1.5);
 }
 
 /// Each factor in turn is all that varies. A stratified estimate has the same expectation as a plain one and less variance.

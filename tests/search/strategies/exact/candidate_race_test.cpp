@@ -42,7 +42,7 @@ void answer(CandidateRace& race, const std::vector<AskedPoint>& asked, const Poi
     for (const AskedPoint& point : asked) {
         const double value = base + static_cast<double>(point.request.index);
         const Estimate estimate{value, value - 1.0, value + 1.0, value - 1.0, value + 1.0};
-        race.take(point.whose, {point.request.index, point.request.rung, 1, {estimate}}, points.feasible);
+        race.receive(point.whose, {point.request.index, point.request.rung, 1, {estimate}}, points.feasible);
     }
 }
 

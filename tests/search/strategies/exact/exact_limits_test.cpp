@@ -258,9 +258,9 @@ TEST(Exact, LooksAgainAtLimitsThatAreInfinite)
     const DrawSource limits{Purpose::limits, 1};
     double before = 1.0;
     for (const int rung : {2, 3, 4}) {
-        const auto look = exact.ask();
-        ASSERT_EQ(look->size(), 1U);
-        const auto& request = std::get<PointRequest>(look->at(0));
+        const auto check = exact.ask();
+        ASSERT_EQ(check->size(), 1U);
+        const auto& request = std::get<PointRequest>(check->at(0));
         EXPECT_EQ(request.source, limits);
         EXPECT_EQ(request.rung, rung);
         EXPECT_LT(request.miss, before);

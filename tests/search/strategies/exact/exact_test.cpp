@@ -207,7 +207,7 @@ TEST(Exact, SweepsWithLimitsAfterAnExploration)
             for (const Answer& answer : first) {
                 const auto& sweep = std::get<Sweep>(answer);
                 excluded += sweep.excluded;
-                open += sweep.feasible.size() + sweep.left_out;
+                open += sweep.feasible.size() + sweep.unreturned;
             }
             exact.tell(first);
             EXPECT_GT(excluded, 0U);

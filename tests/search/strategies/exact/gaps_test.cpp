@@ -39,7 +39,7 @@ TEST_F(GapsTest, AreLeftByBetterPoints)
     points.limits.add(0, {10.0, 20.0});
     EXPECT_THAT(gaps.begin_sweep(points.limits),
                 ElementsAre(DoubleNear(9.0, 1e-12), DoubleNear(18.0, 1e-12)));
-    gaps.take({{5, {8.0, 30.0}}, {6, {8.5, 25.0}}, {7, {12.0, 17.0}}}, {{9.5, 17.5}});
+    gaps.receive({{5, {8.0, 30.0}}, {6, {8.5, 25.0}}, {7, {12.0, 17.0}}}, {{9.5, 17.5}});
     gaps.end_sweep();
     const std::vector<Gap> left = known();
     ASSERT_EQ(left.size(), 2U);
@@ -61,15 +61,15 @@ TEST_F(GapsTest, AreNarrowedByLowerLimits)
 {
     points.limits.add(0, {10.0, 20.0});
     gaps.begin_sweep(points.limits);
-    gaps.take({{5, {8.0, 30.0}}}, {});
+    gaps.receive({{5, {8.0, 30.0}}}, {});
     gaps.end_sweep();
     const NextRound next = gaps.next_round(points, sweeps, rounds, race);
     EXPECT_EQ(next.closer, 0);
-    const std::vector<AskedPoint> look = rounds.open(next.places, points.feasible);
-    ASSERT_EQ(look.size(), 1U);
+    const std::vector<AskedPoint> check = rounds.open(next.places, points.feasible);
+    ASSERT_EQ(check.size(), 1U);
     const Estimate first{9.9, 9.5, 10.5, 9.5, 10.5};
     const Estimate second{31.0, 30.5, 32.0, 30.5, 32.0};
-    rounds.take(look[0].whose, {5, 1, 1, {first, second}, look[0].request.source}, points.limits);
+    rounds.receive(check[0].whose, {5, 1, 1, {first, second}, check[0].request.source}, points.limits);
     EXPECT_DOUBLE_EQ(known()[0].bound, 9.0)
         << "nine tenths of the limit: what the sweep excluded may be as good";
     EXPECT_THAT(gaps.at_gap(0, known()[0], rounds), IsEmpty());

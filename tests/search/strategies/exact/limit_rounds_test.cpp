@@ -39,25 +39,25 @@ TEST(LimitRounds, FixIncumbentsAndLookAgainAtInfiniteLimits)
     EXPECT_THAT(rounds.open({}, feasible), IsEmpty());
     EXPECT_EQ(rounds.opened(), 0);
 
-    std::vector<AskedPoint> look = rounds.open({0, 2}, feasible, 1);
-    ASSERT_EQ(look.size(), 2U);
+    std::vector<AskedPoint> check = rounds.open({0, 2}, feasible, 1);
+    ASSERT_EQ(check.size(), 2U);
     EXPECT_EQ(rounds.opened(), 1);
-    EXPECT_EQ(look[1].request.index, 2U);
-    EXPECT_EQ(look[1].request.rung, 4);
-    EXPECT_EQ(look[1].request.source, (DrawSource{Purpose::limits, 1}));
+    EXPECT_EQ(check[1].request.index, 2U);
+    EXPECT_EQ(check[1].request.rung, 4);
+    EXPECT_EQ(check[1].request.source, (DrawSource{Purpose::limits, 1}));
     EXPECT_THAT(rounds.without_limits({0, 1, 2}), ElementsAre(1));
 
-    rounds.take(look[0].whose, with_limits(look[0], 1.5, 2.0), limits);
-    rounds.take(look[1].whose, with_limits(look[1], 1.0, unlimited), limits);
+    rounds.receive(check[0].whose, with_limits(check[0], 1.5, 2.0), limits);
+    rounds.receive(check[1].whose, with_limits(check[1], 1.0, unlimited), limits);
     EXPECT_EQ(limits.newest(), 1U);
     for (const int rung : {5, 6, 7}) {
-        look = rounds.next_look(feasible);
-        ASSERT_EQ(look.size(), 1U);
-        EXPECT_EQ(look[0].whose, 2U);
-        EXPECT_EQ(look[0].request.rung, rung);
-        rounds.take(2, with_limits(look[0], 3.5 - 0.1 * rung, unlimited), limits);
+        check = rounds.next_check(feasible);
+        ASSERT_EQ(check.size(), 1U);
+        EXPECT_EQ(check[0].whose, 2U);
+        EXPECT_EQ(check[0].request.rung, rung);
+        rounds.receive(2, with_limits(check[0], 3.5 - 0.1 * rung, unlimited), limits);
     }
-    EXPECT_THAT(rounds.next_look(feasible), IsEmpty()) << "four looks";
+    EXPECT_THAT(rounds.next_check(feasible), IsEmpty()) << "four looks";
     EXPECT_THAT(rounds.least_of({2, {1.0}}), ElementsAre(3.0)) << "the largest lower limit of all looks";
     EXPECT_THAT(rounds.least_of({2, {9.0}}), ElementsAre(9.0));
     EXPECT_THAT(rounds.least_of({1, {1.0}}), ElementsAre(1.0));
@@ -71,8 +71,9 @@ TEST(LimitRounds, SpendHalfOfTheError)
     LimitRounds rounds(goal);
     double spent = 0.0;
     for (std::size_t round = 0; round < 200; ++round) {
-        for (auto look = rounds.open({0, 1}, feasible); !look.empty(); look = rounds.next_look(feasible)) {
-            for (const AskedPoint& asked : look)
+        for (auto check = rounds.open({0, 1}, feasible); !check.empty();
+             check = rounds.next_check(feasible)) {
+            for (const AskedPoint& asked : check)
                 spent += 2.0 * asked.request.miss;  // an upper and a lower limit
         }
     }

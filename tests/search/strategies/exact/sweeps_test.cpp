@@ -32,7 +32,7 @@ std::vector<SweepRange> requested(Sweeps& sweeps)
 
 void tell(Sweeps& sweeps, const Sweep& sweep, Points& points)
 {
-    sweeps.take(sweep, sweeps.checked(sweep), points);
+    sweeps.receive(sweep, sweeps.checked(sweep), points);
     sweeps.finish_answer(points);
 }
 
@@ -50,7 +50,7 @@ TEST(Sweeps, CountWhatTheSweepForTheFrontFinds)
     EXPECT_EQ(sweeps.progress()->done, 1U);
     EXPECT_EQ(sweeps.excluded(points.feasible), 3U);
     tell(sweeps,
-         {.range = ranges[1], .feasible = {{11, {3.0}}}, .left_out = 6, .unchecked = 2, .floor = {{4.0}}},
+         {.range = ranges[1], .feasible = {{11, {3.0}}}, .unreturned = 6, .unchecked = 2, .floor = {{4.0}}},
          points);
     EXPECT_TRUE(sweeps.covered());
     EXPECT_TRUE(sweeps.open()) << "six points were left out";
@@ -114,14 +114,14 @@ TEST(Sweeps, LookAgainAtWhatWasLeftOut)
     const ExactOptions options = two_ranges();
     Points points(1);
     Sweeps sweeps(options);
-    sweeps.look_again(points);
+    sweeps.sweep_again(points);
     EXPECT_FALSE(sweeps.running());
     sweeps.sweep_for_front(points);
     const std::vector<SweepRange> ranges = requested(sweeps);
-    tell(sweeps, {.range = ranges[0], .feasible = {{4, {2.0}}}, .left_out = 1, .floor = {{3.0}}}, points);
+    tell(sweeps, {.range = ranges[0], .feasible = {{4, {2.0}}}, .unreturned = 1, .floor = {{3.0}}}, points);
     tell(sweeps, {.range = ranges[1]}, points);
-    sweeps.look_again(points);
-    EXPECT_EQ(sweeps.purpose(), SweepPurpose::left_out);
+    sweeps.sweep_again(points);
+    EXPECT_EQ(sweeps.purpose(), SweepPurpose::incomplete);
     for (const SweepRange& part : requested(sweeps)) {
         Sweep sweep{.range = part};
         for (const std::uint64_t index : {4, 9}) {

@@ -24,14 +24,14 @@ struct JobSources {
 std::optional<JobFile> job_file(const JobSources& sources, const std::string& name);
 
 /// GPUs of the job: those of the user, else of the launcher.
-void take_machine(const JobSources& sources, JobMachine machine, ImportedJob& job, JobSettings& settings);
+void read_machine(const JobSources& sources, JobMachine machine, ImportedJob& job, JobSettings& settings);
 
 /// The network of the catalog by that name, or of its config.json. `named`: how the job calls it.
-void take_catalog_network(const JobSources& sources, const std::string& named, ImportedJob& job);
-void take_model(const JobSources& sources, const std::string& named, ImportedJob& job, JobSettings& settings);
+void use_catalog_network(const JobSources& sources, const std::string& named, ImportedJob& job);
+void read_model(const JobSources& sources, const std::string& named, ImportedJob& job, JobSettings& settings);
 
 /// The data-parallel degree that the other degrees leave. Throws InputError where they do not divide the GPUs.
-void take_replicas(ImportedJob& job);
+void derive_replicas(ImportedJob& job);
 /// Checks that microbatches fill the batch.
 void check_batch(const ImportedJob& job);
 

@@ -1,4 +1,4 @@
-#include "model/calibration/trace/compute_parts.hpp"
+#include "model/calibration/trace/compute_effects.hpp"
 
 #include "model/base/statistics.hpp"
 #include "model/calibration/fit/goodness.hpp"
@@ -33,12 +33,12 @@ bool significant(double larger, double smaller, double freedom, double freedom_o
 
 /// The compute operations with a microbatch, without those of some workers (ascending).
 std::vector<int> compute_slots(const Trace& trace, const StepGraph& graph,
-                               const std::vector<std::int32_t>& left_out)
+                               const std::vector<std::int32_t>& excluded)
 {
     std::vector<int> slots;
     for (std::size_t slot = 0; slot < graph.slots.size(); ++slot) {
         const StepSlot& s = graph.slots[slot];
-        const bool counts = !std::binary_search(left_out.begin(), left_out.end(), s.worker);
+        const bool counts = !std::binary_search(excluded.begin(), excluded.end(), s.worker);
         if (counts && s.microbatch >= 0 &&
             trace.kinds[static_cast<std::size_t>(s.kind)].role == OpRole::compute) {
             slots.push_back(static_cast<int>(slot));
@@ -73,7 +73,7 @@ std::vector<double> difference(std::vector<double> y, const std::vector<double>&
 /// Subtracts a share of the group means from y; returns what was subtracted by group.
 std::vector<double> subtract_means(const Partition& groups, double share, std::vector<double>& y)
 {
-    std::vector<double> means = part_means(groups, y);
+    std::vector<double> means = level_means(groups, y);
     for (double& mean : means) {
         mean *= share;
     }
@@ -95,9 +95,9 @@ WorkerDifferences worker_differences(const std::vector<SlotPlace>& places, std::
 {
     const Partition& workers = groups.workers;
     const Partition in_step = both(workers, groups.steps);
-    const std::vector<double> means = part_means(workers, y);
-    const std::vector<double> step_means = part_means(groups.steps, y);
-    const std::vector<double> in_step_means = part_means(in_step, y);
+    const std::vector<double> means = level_means(workers, y);
+    const std::vector<double> step_means = level_means(groups.steps, y);
+    const std::vector<double> in_step_means = level_means(in_step, y);
     std::vector<char> seen(in_step_means.size(), 0);
     std::vector<std::vector<double>> differences(means.size());
     for (std::size_t i = 0; i < y.size(); ++i) {
@@ -146,7 +146,7 @@ double share_of_workers(const Partition& workers, std::size_t steps, const std::
         }
         noise += variance_of(by_step[w]) / static_cast<double>(steps * by_step.size());
     }
-    const double seen = variance_of(part_means(workers, y));
+    const double seen = variance_of(level_means(workers, y));
     const bool differ = significant(seen, noise, n - 1.0, n * static_cast<double>(steps - 1));
     return differ ? 1.0 - noise / seen : 0.0;
 }
@@ -156,8 +156,8 @@ double share_of_workers(const Partition& workers, std::size_t steps, const std::
 bool vary_together(const Partition& groups, const Partition& microbatches, const std::vector<double>& y)
 {
     const Partition members = both(groups, microbatches);
-    const std::vector<double> member = part_means(members, y);
-    const std::vector<double> group = part_means(groups, y);
+    const std::vector<double> member = level_means(members, y);
+    const std::vector<double> group = level_means(groups, y);
     std::vector<int> group_of(member.size());
     for (std::size_t i = 0; i < y.size(); ++i) {
         group_of[static_cast<std::size_t>(members.level[i])] = groups.level[i];
@@ -179,7 +179,7 @@ bool vary_together(const Partition& groups, const Partition& microbatches, const
 /// replicas the mean of a step follows each.
 void stretch_means(const Partition& groups, double variance, std::vector<double>& y)
 {
-    const std::vector<double> means = part_means(groups, y);
+    const std::vector<double> means = level_means(groups, y);
     const double seen = variance_of(means);
     const bool narrow = seen > 0.0 && variance > seen;
     const double more = narrow ? std::sqrt(variance / seen) - 1.0 : 0.0;
@@ -194,19 +194,19 @@ struct MicrobatchEffects {
     std::vector<double> residuals;  // [slot * steps + step]
 };
 
-/// `y`: what is left of the durations, without what exponents add.
+/// `y`: the remainder of the durations, without what exponents add.
 MicrobatchEffects microbatch_effects(const OperationGroups& groups, bool exponents,
                                      const ComputeComponents& components, std::vector<double> y)
 {
     MicrobatchEffects result;
-    std::vector<double> means = part_means(groups.microbatches, y);
+    std::vector<double> means = level_means(groups.microbatches, y);
     const double share = shrinkage(components.microbatch, means);
     for (const double mean : means) {
         result.effects.push_back(share * mean);
     }
     if (exponents) {  // the mean microbatch of a replica in a step enters each kind and stage with its exponent
         subtract_means(both(groups.replica_steps, groups.cells), 1.0, y);
-        means = part_means(groups.microbatches, y);
+        means = level_means(groups.microbatches, y);
     }
     const double subtracted = components.microbatch.low > 0.0 ? 1.0 : 0.0;
     for (std::size_t i = 0; i < y.size(); ++i) {
@@ -225,18 +225,18 @@ MicrobatchEffects microbatch_effects(const OperationGroups& groups, bool exponen
 
 }  // namespace
 
-ComputeParts compute_parts(const Trace& trace, const StepGraph& graph,
-                           const std::vector<std::int32_t>& left_out)
+ComputeEffects compute_effects(const Trace& trace, const StepGraph& graph,
+                               const std::vector<std::int32_t>& excluded)
 {
-    ComputeParts parts;
-    parts.slots = compute_slots(trace, graph, left_out);
+    ComputeEffects of_compute;
+    of_compute.slots = compute_slots(trace, graph, excluded);
     const std::size_t steps = graph.steps.size();
-    if (parts.slots.empty() || steps == 0) {
-        return parts;
+    if (of_compute.slots.empty() || steps == 0) {
+        return of_compute;
     }
-    const std::vector<SlotPlace> places = places_of(trace, graph, parts.slots);
+    const std::vector<SlotPlace> places = places_of(trace, graph, of_compute.slots);
     const OperationGroups groups = groups_of(places, steps);
-    std::vector<double> rest = log_durations(graph, parts.slots);
+    std::vector<double> rest = log_durations(graph, of_compute.slots);
     const std::vector<double> cell_means = subtract_means(groups.cells, 1.0, rest);
 
     const ExponentFit fit = fit_exponents(places, steps, groups, rest);
@@ -250,29 +250,29 @@ ComputeParts compute_parts(const Trace& trace, const StepGraph& graph,
     for (std::size_t k = 0; k < places.size(); ++k) {
         const auto cell = static_cast<std::size_t>(groups.cells.level[k * steps]);
         const auto worker = static_cast<std::size_t>(groups.worker_kinds.level[k * steps]);
-        parts.place.push_back(static_cast<float>(cell_means[cell] + worker_means[worker]));
+        of_compute.place.push_back(static_cast<float>(cell_means[cell] + worker_means[worker]));
     }
 
-    parts.step_means = part_means(groups.steps, rest);
-    const double replica_variance = variance_of(part_means(groups.replica_steps, rest));
+    of_compute.step_means = level_means(groups.steps, rest);
+    const double replica_variance = variance_of(level_means(groups.replica_steps, rest));
     const std::vector<double> step_effects =
-        subtract_means(groups.steps, shrinkage(components.step, parts.step_means), rest);
-    parts.step.assign(step_effects.begin(), step_effects.end());
-    parts.replicas_together = vary_together(groups.replica_steps, groups.microbatches, rest) ||
-                              vary_together(groups.stage_steps, groups.microbatches, rest);
+        subtract_means(groups.steps, shrinkage(components.step, of_compute.step_means), rest);
+    of_compute.step.assign(step_effects.begin(), step_effects.end());
+    of_compute.replicas_together = vary_together(groups.replica_steps, groups.microbatches, rest) ||
+                                   vary_together(groups.stage_steps, groups.microbatches, rest);
     stretch_means(groups.replica_steps, replica_variance - components.step.variance, rest);
-    parts.rest.assign(rest.begin(), rest.end());
+    of_compute.rest.assign(rest.begin(), rest.end());
 
     MicrobatchEffects effects =
         microbatch_effects(groups, exponents, components, difference(std::move(rest), fit.beyond));
-    parts.microbatch_effects = std::move(effects.effects);
-    parts.residuals = std::move(effects.residuals);
-    parts.worker_effects = std::move(workers.effects);
-    parts.worker_errors = std::move(workers.errors);
-    parts.exponents = fit.exponents;
-    parts.components = {components.step, components.gpu, components.stage, components.microbatch,
-                        components.residual};
-    return parts;
+    of_compute.microbatch_effects = std::move(effects.effects);
+    of_compute.residuals = std::move(effects.residuals);
+    of_compute.worker_effects = std::move(workers.effects);
+    of_compute.worker_errors = std::move(workers.errors);
+    of_compute.exponents = fit.exponents;
+    of_compute.components = {components.step, components.gpu, components.stage, components.microbatch,
+                             components.residual};
+    return of_compute;
 }
 
 }  // namespace prismopt

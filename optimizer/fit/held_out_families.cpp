@@ -1,4 +1,4 @@
-#include "optimizer/fit/left_out_families.hpp"
+#include "optimizer/fit/held_out_families.hpp"
 
 #include "optimizer/accuracy/model_interval.hpp"
 
@@ -22,12 +22,12 @@ bool in_others(const FittedRow& row, const std::vector<FittedRow>& others)
 }
 
 /// Rows weighted anew: a source counts as one row whatever is left of it.
-std::vector<FittedRow> without(const std::vector<FittedRow>& rows, const std::vector<std::size_t>& left_out)
+std::vector<FittedRow> without(const std::vector<FittedRow>& rows, const std::vector<std::size_t>& held_out)
 {
     std::vector<MeasuredRun> runs;
     std::vector<double> inflation;
     for (std::size_t i = 0; i < rows.size(); ++i) {
-        if (!std::binary_search(left_out.begin(), left_out.end(), i)) {
+        if (!std::binary_search(held_out.begin(), held_out.end(), i)) {
             runs.push_back(rows[i].run);
             inflation.push_back(rows[i].inflation);
         }
@@ -58,31 +58,31 @@ double half_width(double deviation) { return std::sinh(two_sided_95 * deviation)
 
 }  // namespace
 
-std::vector<LeftOutFamily> left_out_families(const std::vector<FittedRow>& rows, const HierarchicalFit& full,
+std::vector<HeldOutFamily> held_out_families(const std::vector<FittedRow>& rows, const HierarchicalFit& full,
                                              const NoiseByProfile& noise, int most_steps)
 {
     std::map<std::pair<std::string, std::string>, std::vector<std::size_t>> families;
     for (std::size_t i = 0; i < rows.size(); ++i) {
         families[{rows[i].run.source, rows[i].run.line}].push_back(i);
     }
-    std::vector<LeftOutFamily> result;
+    std::vector<HeldOutFamily> result;
     for (const auto& [name, members] : families) {
-        std::vector<FittedRow> left_out;
+        std::vector<FittedRow> held_out;
         for (const std::size_t i : members) {
-            left_out.push_back(rows[i]);
+            held_out.push_back(rows[i]);
         }
         const std::vector<FittedRow> others = without(rows, members);
         const Fit fit = fit_constants(others, full.believed, full.fit.constants, noise, most_steps);
-        const std::vector<double> times = predicted_times(left_out, fit.constants, noise);
-        LeftOutFamily family{name.first, name.second, true, {}, constants_covariance(left_out, fit, noise)};
+        const std::vector<double> times = predicted_times(held_out, fit.constants, noise);
+        HeldOutFamily family{name.first, name.second, true, {}, constants_covariance(held_out, fit, noise)};
         for (std::size_t i = 0; i < members.size(); ++i) {
-            const double ratio = times[i] / left_out[i].run.measured_s;
+            const double ratio = times[i] / held_out[i].run.measured_s;
             const double of_constants = std::sqrt(std::max(0.0, family.covariance[i * members.size() + i]));
-            family.known = family.known && in_others(left_out[i], others);
+            family.known = family.known && in_others(held_out[i], others);
             family.rows.push_back({members[i],
                                    ratio - 1.0,
-                                   {std::abs(std::log(ratio)), of_constants, scatter(fit, left_out[i]),
-                                    left_out[i].weight * left_out[i].weight}});
+                                   {std::abs(std::log(ratio)), of_constants, scatter(fit, held_out[i]),
+                                    held_out[i].weight * held_out[i].weight}});
         }
         result.push_back(std::move(family));
     }
@@ -90,12 +90,12 @@ std::vector<LeftOutFamily> left_out_families(const std::vector<FittedRow>& rows,
 }
 
 std::vector<double> widening_of(const std::vector<FittedRow>& rows,
-                                const std::vector<LeftOutFamily>& families)
+                                const std::vector<HeldOutFamily>& families)
 {
-    std::vector<std::vector<LeftOut>> kinds(run_kinds);
-    for (const LeftOutFamily& family : families) {
-        for (const LeftOutRow& row : family.rows) {
-            std::vector<LeftOut>& own = kinds[static_cast<std::size_t>(
+    std::vector<std::vector<HeldOut>> kinds(run_kinds);
+    for (const HeldOutFamily& family : families) {
+        for (const HeldOutRow& row : family.rows) {
+            std::vector<HeldOut>& own = kinds[static_cast<std::size_t>(
                 kind_of(rows[row.row].run.workload, rows[row.row].run.cluster))];
             own.push_back(row.deviations);
             own.back().weight = 1.0;
@@ -103,36 +103,36 @@ std::vector<double> widening_of(const std::vector<FittedRow>& rows,
     }
     std::vector<double> widening;
     widening.reserve(kinds.size());
-    for (const std::vector<LeftOut>& own : kinds) {
+    for (const std::vector<HeldOut>& own : kinds) {
         widening.push_back(widening_of(own));
     }
     return widening;
 }
 
-std::vector<LeftOutErrors> left_out_errors(const std::vector<FittedRow>& rows,
-                                           const std::vector<LeftOutFamily>& families, const Fit& full,
+std::vector<HeldOutErrors> held_out_errors(const std::vector<FittedRow>& rows,
+                                           const std::vector<HeldOutFamily>& families, const Fit& full,
                                            const std::vector<double>& predicted,
                                            const std::vector<double>& deviations)
 {
-    std::vector<LeftOutErrors> result;
-    for (const LeftOutFamily& family : families) {
+    std::vector<HeldOutErrors> result;
+    for (const HeldOutFamily& family : families) {
         std::map<RunKind, Sums> kinds;
-        for (const LeftOutRow& left_out : family.rows) {
-            const FittedRow& row = rows[left_out.row];
+        for (const HeldOutRow& held_out : family.rows) {
+            const FittedRow& row = rows[held_out.row];
             Sums& sums = kinds[kind_of(row.run.workload, row.run.cluster)];
-            const double ratio = predicted[left_out.row] / row.run.measured_s;
+            const double ratio = predicted[held_out.row] / row.run.measured_s;
             const double widening = std::sqrt(
                 full.widening[static_cast<std::size_t>(kind_of(row.run.workload, row.run.cluster))]);
-            const double known = std::hypot(widening * deviations[left_out.row], scatter(full, row));
-            const LeftOut& d = left_out.deviations;
+            const double known = std::hypot(widening * deviations[held_out.row], scatter(full, row));
+            const HeldOut& d = held_out.deviations;
             const double unknown = std::hypot(widening * d.constants, d.scatter);
             sums.rows += 1;
             sums.machines.insert(row.run.cluster.accelerator.name + " " + row.run.cluster.stack.name);
             sums.in_sample += std::abs(ratio - 1.0);
             sums.in_sample_inside += std::abs(std::log(ratio)) <= two_sided_95 * known ? 1.0 : 0.0;
             sums.in_sample_width += half_width(known);
-            sums.error += std::abs(left_out.error);
-            sums.bias += left_out.error;
+            sums.error += std::abs(held_out.error);
+            sums.bias += held_out.error;
             sums.inside += d.error <= two_sided_95 * unknown ? 1.0 : 0.0;
             sums.width += half_width(unknown);
         }

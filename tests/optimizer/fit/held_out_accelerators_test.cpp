@@ -1,4 +1,4 @@
-#include "optimizer/fit/left_out_accelerators.hpp"
+#include "optimizer/fit/held_out_accelerators.hpp"
 
 #include <gtest/gtest.h>
 

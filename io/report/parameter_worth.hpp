@@ -15,7 +15,7 @@
 namespace prismopt {
 
 /// A hardware parameter that a study chose.
-struct Knob {
+struct VariedParameter {
     std::string name;
     std::string unit;
     double cluster_value = 0.0;            // in that unit
@@ -33,8 +33,8 @@ struct MachineRow {
 };
 
 /// Break-evens over the values of a knob. All else is as on the cheapest machine.
-struct KnobWorth {
-    std::size_t knob = 0;
+struct ParameterWorth {
+    std::size_t parameter = 0;
     // values of the other knobs and choices: "cluster.latency 2 us"; empty: there are none
     std::string others;
     BreakEvenCurve curve;
@@ -43,7 +43,7 @@ struct KnobWorth {
 };
 
 /// Two knobs at the values of the cheapest machine, or at the dearest where that has the value of the base.
-struct KnobPair {
+struct ParameterPair {
     std::size_t a = 0;
     std::size_t b = 0;
     double value_a = 0.0;
@@ -52,29 +52,30 @@ struct KnobPair {
     Estimate interaction;
 };
 
-struct KnobWorths {
-    std::vector<Knob> knobs;
-    std::vector<KnobWorth> curves;
-    std::vector<KnobPair> pairs;  // whose interaction excludes zero
-    std::string why;              // there are no curves; empty: there are, or no knobs
+struct ParameterWorths {
+    std::vector<VariedParameter> parameters;
+    std::vector<ParameterWorth> curves;
+    std::vector<ParameterPair> pairs;  // whose interaction excludes zero
+    std::string why;                   // there are no curves; empty: there are, or no knobs
 };
 
 /// From any table of machines. A machine that is better in everything needs no more GPU-hours, which narrows the limits of both. The
 /// base of a curve is the value of the cluster if a machine has it, otherwise the value with the lowest price. Knobs with less than two
 /// values on feasible machines have no curve.
-KnobWorths knob_worths(const std::vector<Knob>& knobs, const std::vector<MachineRow>& given);
+ParameterWorths parameter_worths(const std::vector<VariedParameter>& parameters,
+                                 const std::vector<MachineRow>& given);
 
 /// From the plans that a study evaluated, and the bounds of the others. Needs the objective cost or expected_cost, and a price of GPUs
 /// that includes electricity.
-KnobWorths knob_worths(const Results& results);
+ParameterWorths parameter_worths(const Results& results);
 
 /// Section of the text report; empty without knobs.
-std::string knob_worth_text(const Results& results);
+std::string parameter_worth_text(const Results& results);
 
 /// The same as a table of texts, with its heads first; empty without curves. For the page.
-std::vector<std::vector<std::string>> knob_worth_cells(const KnobWorths& found);
+std::vector<std::vector<std::string>> parameter_worth_cells(const ParameterWorths& found);
 
 /// The same for programs: "curves" and "pairs", or "why" there are none; null without knobs.
-nlohmann::ordered_json knob_worth_json(const KnobWorths& found);
+nlohmann::ordered_json parameter_worth_json(const ParameterWorths& found);
 
 }  // namespace prismopt

@@ -18,7 +18,7 @@ namespace prismopt {
 /// Effects are shrunk to their estimated variance, because a mean of few noisy values has additional variance. The residuals of a
 /// microbatch are resampled together, because a long sequence is long in each stage, forward and backward; so are those of all
 /// microbatches of a replica in a step, if they are significantly correlated, as when a stage is slow for all of them.
-struct ComputeParts {
+struct ComputeEffects {
     std::vector<int> slots;    // compute operations with a microbatch, of the graph
     std::vector<float> place;  // [slot] mean and worker's effect
     std::vector<float> step;   // [step] effect
@@ -36,7 +36,7 @@ struct ComputeParts {
     std::vector<Component> components;          // with these exponents
 };
 /// Decomposes the compute durations of a trace, without those of some workers (ascending).
-ComputeParts compute_parts(const Trace& trace, const StepGraph& graph,
-                           const std::vector<std::int32_t>& left_out = {});
+ComputeEffects compute_effects(const Trace& trace, const StepGraph& graph,
+                               const std::vector<std::int32_t>& excluded = {});
 
 }  // namespace prismopt

@@ -1,4 +1,4 @@
-#include "io/authoring/jobs/job_parts.hpp"
+#include "io/authoring/jobs/job_readers.hpp"
 
 #include "io/base/input_error.hpp"
 #include "io/scenario/sections/catalog.hpp"
@@ -108,7 +108,7 @@ HintedAccelerators hinted_accelerators(const JobMachine& machine, const Catalog&
     return found;
 }
 
-void take_accelerator(const JobSources& sources, const JobMachine& machine, ImportedJob& job,
+void read_accelerator(const JobSources& sources, const JobMachine& machine, ImportedJob& job,
                       JobSettings& settings)
 {
     if (!sources.request.instance.empty() || !sources.request.accelerator.empty()) {
@@ -162,7 +162,7 @@ std::optional<JobFile> job_file(const JobSources& sources, const std::string& na
     return std::nullopt;
 }
 
-void take_machine(const JobSources& sources, JobMachine machine, ImportedJob& job, JobSettings& settings)
+void read_machine(const JobSources& sources, JobMachine machine, ImportedJob& job, JobSettings& settings)
 {
     job.gpus = sources.request.gpus > 0 ? sources.request.gpus : machine.gpus;
     job.node_gpus = sources.request.node_gpus > 0 ? sources.request.node_gpus : machine.node_gpus;
@@ -186,21 +186,21 @@ void take_machine(const JobSources& sources, JobMachine machine, ImportedJob& jo
     for (const std::string& note : machine.notes) {
         settings.assume(note);
     }
-    take_accelerator(sources, machine, job, settings);
+    read_accelerator(sources, machine, job, settings);
 }
 
-void take_catalog_network(const JobSources& sources, const std::string& named, ImportedJob& job)
+void use_catalog_network(const JobSources& sources, const std::string& named, ImportedJob& job)
 {
     job.model = named;
     job.network.workload = catalog_workload(named, sources.catalog);
     job.network.architecture = named;
 }
 
-void take_model(const JobSources& sources, const std::string& named, ImportedJob& job, JobSettings& settings)
+void read_model(const JobSources& sources, const std::string& named, ImportedJob& job, JobSettings& settings)
 {
     const ImportRequest& request = sources.request;
     if (!request.workload.empty()) {
-        take_catalog_network(sources, request.workload, job);
+        use_catalog_network(sources, request.workload, job);
         return;
     }
     std::optional<JobFile> config = request.model_config;
@@ -230,7 +230,7 @@ void take_model(const JobSources& sources, const std::string& named, ImportedJob
     const std::string name = last_name(named);
     for (const std::string& known : sources.catalog.names(workloads_kind)) {
         if (same_name(name, known)) {
-            take_catalog_network(sources, known, job);
+            use_catalog_network(sources, known, job);
             return;
         }
     }
@@ -243,7 +243,7 @@ void take_model(const JobSources& sources, const std::string& named, ImportedJob
                     near.empty() ? "" : fmt::format(" ({} ?)", listed(near))));
 }
 
-void take_replicas(ImportedJob& job)
+void derive_replicas(ImportedJob& job)
 {
     ParallelPlan& plan = job.plan;
     const int replica = plan.tp * plan.pp * plan.cp;

@@ -1,4 +1,4 @@
-#include "search/strategies/exact/left_out_ranges.hpp"
+#include "search/strategies/exact/incomplete_ranges.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -12,9 +12,9 @@ namespace {
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-TEST(LeftOutRanges, AreDroppedIfLimitsExcludeTheirFloor)
+TEST(IncompleteRanges, AreDroppedIfLimitsExcludeTheirFloor)
 {
-    LeftOutRanges ranges;
+    IncompleteRanges ranges;
     ranges.add({.begin = 0, .end = 10}, 4, {{1.0, 3.0}, {3.0, 1.0}});
     ranges.add({.begin = 10, .end = 30}, 5, {{2.0, 2.0}});
     EXPECT_EQ(ranges.points(), 9U);
@@ -29,15 +29,15 @@ TEST(LeftOutRanges, AreDroppedIfLimitsExcludeTheirFloor)
     EXPECT_EQ(ranges.points(), 4U) << "one member of a floor is not excluded";
 }
 
-TEST(LeftOutRanges, AreTakenInParts)
+TEST(IncompleteRanges, AreTakenInParts)
 {
-    LeftOutRanges ranges;
+    IncompleteRanges ranges;
     for (std::uint64_t begin = 0; begin < 1000; begin += 10) {
         ranges.add({.begin = begin, .end = begin + 10}, 1, {{1.0}});
     }
     std::uint64_t next = 0;
     for (const std::uint64_t left : {36, 0}) {  // 64 together
-        const std::vector<SweepRange> parts = ranges.take_parts(1024);
+        const std::vector<SweepRange> parts = ranges.next_ranges(1024);
         EXPECT_EQ(parts.size(), left > 0 ? 64U * 8U : 36U * 8U);
         for (const SweepRange& part : parts) {
             EXPECT_EQ(part.begin, next);
@@ -48,7 +48,7 @@ TEST(LeftOutRanges, AreTakenInParts)
         EXPECT_EQ(ranges.points(), left);
     }
     EXPECT_EQ(next, 1000U);
-    EXPECT_THAT(ranges.take_parts(1), IsEmpty());
+    EXPECT_THAT(ranges.next_ranges(1), IsEmpty());
 }
 
 }  // namespace

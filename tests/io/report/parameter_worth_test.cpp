@@ -1,4 +1,4 @@
-#include "io/report/knob_worth.hpp"
+#include "io/report/parameter_worth.hpp"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@ namespace prismopt {
 
 namespace {
 
-const std::vector<Knob> link_and_memory{
+const std::vector<VariedParameter> link_and_memory{
     {.name = "link", .unit = "GB/s", .cluster_value = 25.0, .price_per_unit = 0.01},
     {.name = "memory", .unit = "GB", .cluster_value = 80.0, .price_per_unit = std::nullopt}};
 
@@ -20,20 +20,20 @@ MachineRow machine(double link, double memory, double price, double hours)
             .use = {.gpu_hours = hours, .low = hours, .high = hours}};
 }
 
-TEST(KnobWorths, AreTakenFromTheMachinesBesideTheCheapest)
+TEST(ParameterWorths, AreTakenFromTheMachinesBesideTheCheapest)
 {
     const std::vector<MachineRow> machines{machine(25.0, 80.0, 2.0, 100.0), machine(50.0, 80.0, 2.25, 80.0),
                                            machine(100.0, 80.0, 2.75, 76.0), machine(25.0, 160.0, 2.0, 95.0),
                                            machine(50.0, 160.0, 2.25, 70.0)};
-    const KnobWorths found = knob_worths(link_and_memory, machines);
+    const ParameterWorths found = parameter_worths(link_and_memory, machines);
     ASSERT_EQ(found.curves.size(), 2u);
-    const KnobWorth& link = found.curves[0];
+    const ParameterWorth& link = found.curves[0];
     EXPECT_EQ(link.others, "memory 160 GB");  // that of the cheapest, 50 and 160
     ASSERT_EQ(link.curve.points.size(), 2u);
     EXPECT_NEAR(link.curve.points[1].worth->value, 2.0 * 95.0 / 70.0 - 2.0, 1e-12);
     EXPECT_EQ(link.curve.points[1].pays, Pays::yes);
     EXPECT_EQ(link.curve.best, 1u);
-    const KnobWorth& memory = found.curves[1];
+    const ParameterWorth& memory = found.curves[1];
     EXPECT_EQ(memory.others, "link 50 GB/s");
     EXPECT_NEAR(memory.curve.points[1].worth->value, 2.25 * 80.0 / 70.0 - 2.25, 1e-12);
     ASSERT_EQ(found.pairs.size(), 1u);  // 0.857 together, 0.5 and 0.105 alone
@@ -41,12 +41,12 @@ TEST(KnobWorths, AreTakenFromTheMachinesBesideTheCheapest)
     EXPECT_NEAR(found.pairs[0].interaction.value, 200.0 / 70.0 - 200.0 / 80.0 - 200.0 / 95.0 + 2.0, 1e-12);
 }
 
-TEST(KnobWorths, WithoutAnEvaluatedPlanAreUpperLimits)
+TEST(ParameterWorths, WithoutAnEvaluatedPlanAreUpperLimits)
 {
     std::vector<MachineRow> machines{machine(25.0, 80.0, 2.0, 100.0), machine(50.0, 80.0, 2.5, 90.0)};
     machines[1].use.open = true;
     machines[1].use.high = std::numeric_limits<double>::infinity();
-    const KnobWorths found = knob_worths(link_and_memory, machines);
+    const ParameterWorths found = parameter_worths(link_and_memory, machines);
     ASSERT_EQ(found.curves.size(), 1u);
     EXPECT_TRUE(found.curves[0].open[1]);
     EXPECT_NEAR(found.curves[0].curve.points[1].worth->high, 200.0 / 90.0 - 2.0, 1e-12);
@@ -56,15 +56,15 @@ TEST(KnobWorths, WithoutAnEvaluatedPlanAreUpperLimits)
     EXPECT_EQ(found.curves[0].curve.best, 0u);
 }
 
-TEST(KnobWorths, OfBetterHardwareAreNotLess)
+TEST(ParameterWorths, OfBetterHardwareAreNotLess)
 {
-    std::vector<Knob> knobs = link_and_memory;
-    knobs[0].better = Knob::Better::more;
+    std::vector<VariedParameter> parameters = link_and_memory;
+    parameters[0].better = VariedParameter::Better::more;
     std::vector<MachineRow> machines{machine(25.0, 80.0, 2.0, 100.0), machine(50.0, 80.0, 2.5, 80.0),
                                      machine(100.0, 80.0, 3.0, 95.0)};
     machines[2].use.open = true;  // only a bad plan was evaluated there
     machines[2].use.low = 70.0;
-    const KnobWorths found = knob_worths(knobs, machines);
+    const ParameterWorths found = parameter_worths(parameters, machines);
     const BreakEvenPoint& best = found.curves.at(0).curve.points[2];
     EXPECT_NEAR(best.worth->low, 200.0 / 80.0 - 2.0, 1e-12);  // what 50 GB/s do, 100 GB/s do, too
     EXPECT_NEAR(best.worth->high, 200.0 / 70.0 - 2.0, 1e-12);
@@ -72,24 +72,24 @@ TEST(KnobWorths, OfBetterHardwareAreNotLess)
     machines[2].use.low = 90.0;  // so that 50 GB/s need no less
     machines[1].use.open = true;
     machines[1].use.low = 60.0;
-    EXPECT_NEAR(knob_worths(knobs, machines).curves.at(0).curve.points[1].worth->high, 200.0 / 80.0 - 2.0,
-                1e-12);
+    EXPECT_NEAR(parameter_worths(parameters, machines).curves.at(0).curve.points[1].worth->high,
+                200.0 / 80.0 - 2.0, 1e-12);
 }
 
-TEST(KnobWorths, HaveTheLowestPriceAsBaseWhereNoMachineHasTheCluster)
+TEST(ParameterWorths, HaveTheLowestPriceAsBaseWhereNoMachineHasTheCluster)
 {
-    const KnobWorths found =
-        knob_worths(link_and_memory, {machine(50.0, 80.0, 2.5, 90.0), machine(100.0, 80.0, 3.0, 60.0)});
+    const ParameterWorths found =
+        parameter_worths(link_and_memory, {machine(50.0, 80.0, 2.5, 90.0), machine(100.0, 80.0, 3.0, 60.0)});
     EXPECT_DOUBLE_EQ(found.curves.at(0).curve.base_value, 50.0);
     EXPECT_DOUBLE_EQ(found.curves.at(0).curve.base_price, 2.5);
 }
 
-TEST(KnobWorths, DoNotMixFurtherChoices)
+TEST(ParameterWorths, DoNotMixFurtherChoices)
 {
     std::vector<MachineRow> machines{machine(25.0, 80.0, 2.0, 100.0), machine(50.0, 80.0, 2.25, 80.0)};
     machines[1].others = "workload=other";
-    EXPECT_TRUE(knob_worths(link_and_memory, machines).curves.empty());
-    EXPECT_FALSE(knob_worths(link_and_memory, std::vector<MachineRow>{}).why.empty());
+    EXPECT_TRUE(parameter_worths(link_and_memory, machines).curves.empty());
+    EXPECT_FALSE(parameter_worths(link_and_memory, std::vector<MachineRow>{}).why.empty());
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "model/network/blocks/parts.hpp"
+#include "model/network/blocks/common_operators.hpp"
 
 #include <utility>
 
@@ -87,14 +87,14 @@ void add_mlp(double hidden, double inner, Activation activation, bool bias, bool
 
 Block in_modules(Block block, const ModuleSet& modules)
 {
-    for (Operator& part : block) {
+    for (Operator& op : block) {
         std::visit(
             [&modules](auto& own) {
                 if constexpr (requires { own.modules; }) {
                     own.modules |= modules;
                 }
             },
-            part);
+            op);
     }
     return block;
 }

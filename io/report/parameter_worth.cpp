@@ -1,4 +1,4 @@
-#include "io/report/knob_worth.hpp"
+#include "io/report/parameter_worth.hpp"
 
 #include "io/base/input_error.hpp"
 #include "io/base/json_number.hpp"
@@ -61,13 +61,14 @@ const MachineRow* machine_with(const std::vector<MachineRow>& machines, const st
 constexpr std::size_t most_compared = 2000;  // machines
 
 /// Whether `a` is at least as good as `b` in all knobs.
-bool at_least_as_good(const MachineRow& a, const MachineRow& b, const std::vector<Knob>& knobs)
+bool at_least_as_good(const MachineRow& a, const MachineRow& b,
+                      const std::vector<VariedParameter>& parameters)
 {
-    for (std::size_t k = 0; k < knobs.size(); ++k) {
+    for (std::size_t k = 0; k < parameters.size(); ++k) {
         const double more = a.values[k] - b.values[k];
-        const bool good = knobs[k].better == Knob::Better::more   ? more >= 0.0
-                          : knobs[k].better == Knob::Better::less ? more <= 0.0
-                                                                  : more == 0.0;
+        const bool good = parameters[k].better == VariedParameter::Better::more   ? more >= 0.0
+                          : parameters[k].better == VariedParameter::Better::less ? more <= 0.0
+                                                                                  : more == 0.0;
         if (!good) {
             return false;
         }
@@ -77,7 +78,8 @@ bool at_least_as_good(const MachineRow& a, const MachineRow& b, const std::vecto
 
 /// Narrows the limits: the plan of a worse machine runs on a better one and takes no longer there (tests of better hardware), so that its
 /// GPU-hours are an upper limit there, and the lower limit of the better machine is one of the worse.
-std::vector<MachineRow> narrowed(std::vector<MachineRow> machines, const std::vector<Knob>& knobs)
+std::vector<MachineRow> narrowed(std::vector<MachineRow> machines,
+                                 const std::vector<VariedParameter>& parameters)
 {
     if (machines.size() > most_compared) {
         return machines;
@@ -86,10 +88,10 @@ std::vector<MachineRow> narrowed(std::vector<MachineRow> machines, const std::ve
     for (MachineRow& machine : machines) {
         MachineUse& use = machine.use;
         for (const MachineRow& other : given) {
-            if (at_least_as_good(machine, other, knobs)) {
+            if (at_least_as_good(machine, other, parameters)) {
                 use.high = std::min(use.high, other.use.high);
             }
-            if (at_least_as_good(other, machine, knobs)) {
+            if (at_least_as_good(other, machine, parameters)) {
                 use.low = std::max(use.low, other.use.low);
             }
         }
@@ -101,31 +103,33 @@ std::vector<MachineRow> narrowed(std::vector<MachineRow> machines, const std::ve
 }
 
 /// Machines that differ from `reference` in one knob only, by its value.
-std::vector<const MachineRow*> along(const std::vector<MachineRow>& machines, std::size_t knob,
+std::vector<const MachineRow*> along(const std::vector<MachineRow>& machines, std::size_t parameter,
                                      const MachineRow& reference)
 {
     std::vector<const MachineRow*> line;
     for (const MachineRow& machine : machines) {
         std::vector<double> values = machine.values;
-        values[knob] = reference.values[knob];
+        values[parameter] = reference.values[parameter];
         if (values == reference.values && machine.others == reference.others) {
             line.push_back(&machine);
         }
     }
-    std::sort(line.begin(), line.end(),
-              [knob](const MachineRow* a, const MachineRow* b) { return a->values[knob] < b->values[knob]; });
+    std::sort(line.begin(), line.end(), [parameter](const MachineRow* a, const MachineRow* b) {
+        return a->values[parameter] < b->values[parameter];
+    });
     return line;
 }
 
 /// The machine with the value of the cluster, otherwise the one with the lowest price; it has an evaluated plan. Null: there is none.
-const MachineRow* base_of(const std::vector<const MachineRow*>& line, std::size_t knob, double cluster_value)
+const MachineRow* base_of(const std::vector<const MachineRow*>& line, std::size_t parameter,
+                          double cluster_value)
 {
     const MachineRow* base = nullptr;
     for (const MachineRow* machine : line) {
         if (!has_plan(*machine)) {
             continue;
         }
-        if (std::abs(machine->values[knob] - cluster_value) <= 1e-9 * std::abs(cluster_value)) {
+        if (std::abs(machine->values[parameter] - cluster_value) <= 1e-9 * std::abs(cluster_value)) {
             return machine;
         }
         if (base == nullptr || machine->price < base->price) {
@@ -135,18 +139,19 @@ const MachineRow* base_of(const std::vector<const MachineRow*>& line, std::size_
     return base;
 }
 
-std::string value_of_knob(const Knob& knob, double value)
+std::string value_of_parameter(const VariedParameter& parameter, double value)
 {
-    return fmt::format("{:.4g}{}{}", value, knob.unit.empty() ? "" : " ", knob.unit);
+    return fmt::format("{:.4g}{}{}", value, parameter.unit.empty() ? "" : " ", parameter.unit);
 }
 
-std::string other_values(const std::vector<Knob>& knobs, std::size_t except, const MachineRow& machine)
+std::string other_values(const std::vector<VariedParameter>& parameters, std::size_t except,
+                         const MachineRow& machine)
 {
     std::string text = machine.others;
-    for (std::size_t k = 0; k < knobs.size(); ++k) {
+    for (std::size_t k = 0; k < parameters.size(); ++k) {
         if (k != except) {
-            text += fmt::format("{}{} {}", text.empty() ? "" : ", ", knobs[k].name,
-                                value_of_knob(knobs[k], machine.values[k]));
+            text += fmt::format("{}{} {}", text.empty() ? "" : ", ", parameters[k].name,
+                                value_of_parameter(parameters[k], machine.values[k]));
         }
     }
     return text;
@@ -155,7 +160,7 @@ std::string other_values(const std::vector<Knob>& knobs, std::size_t except, con
 /// Names the pair if its interaction excludes zero. `bases`: values of the bases, [knob].
 void add_pair(const std::vector<MachineRow>& machines, const MachineRow& reference,
               const std::vector<double>& bases, const std::vector<double>& turned, std::size_t a,
-              std::size_t b, KnobWorths& found)
+              std::size_t b, ParameterWorths& found)
 {
     const auto machine = [&](bool a_turned, bool b_turned) {
         std::vector<double> values = reference.values;
@@ -171,7 +176,8 @@ void add_pair(const std::vector<MachineRow>& machines, const MachineRow& referen
     if (neither == nullptr || of_a == nullptr || of_b == nullptr || both == nullptr) {
         return;
     }
-    KnobPair pair{.a = a, .b = b, .value_a = turned[a], .value_b = turned[b], .joint = {}, .interaction = {}};
+    ParameterPair pair{
+        .a = a, .b = b, .value_a = turned[a], .value_b = turned[b], .joint = {}, .interaction = {}};
     pair.joint = break_even(neither->use, both->use, neither->price);
     pair.interaction = break_even_interaction(neither->use, of_a->use, of_b->use, both->use, neither->price);
     if (pair.interaction.low > 0.0 || pair.interaction.high < 0.0) {
@@ -179,7 +185,7 @@ void add_pair(const std::vector<MachineRow>& machines, const MachineRow& referen
     }
 }
 
-Knob::Better better_direction(HardwareTarget target)
+VariedParameter::Better better_direction(HardwareTarget target)
 {
     switch (target) {
         case HardwareTarget::bandwidth:
@@ -187,29 +193,30 @@ Knob::Better better_direction(HardwareTarget target)
         case HardwareTarget::memory:
         case HardwareTarget::memory_bandwidth:
         case HardwareTarget::compute:
-        case HardwareTarget::power: return Knob::Better::more;
+        case HardwareTarget::power: return VariedParameter::Better::more;
         case HardwareTarget::latency:
-        case HardwareTarget::oversubscription: return Knob::Better::less;
-        default: return Knob::Better::unknown;
+        case HardwareTarget::oversubscription: return VariedParameter::Better::less;
+        default: return VariedParameter::Better::unknown;
     }
 }
 
 /// Value with its unit, of a label such as "cluster.bandwidth=50GB/s".
-Knob knob_of(const StudyChoice& choice, const Cluster& cluster)
+VariedParameter varied_parameter(const StudyChoice& choice, const Cluster& cluster)
 {
     const HardwareLevel level{value_of(*choice.hardware, cluster)};
     const std::string text = value_text(choice, level).substr(choice.name.size() + 1);
-    Knob knob{.name = choice.name,
-              .unit = {},
-              .cluster_value = 0.0,
-              .price_per_unit = {},
-              .better = better_direction(choice.hardware->target)};
-    const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), knob.cluster_value);
-    knob.unit = error == std::errc{} ? std::string(rest, text.data() + text.size()) : "";
-    const double unit_si = knob.cluster_value != 0.0 ? level.si / knob.cluster_value : 1.0;
+    VariedParameter parameter{.name = choice.name,
+                              .unit = {},
+                              .cluster_value = 0.0,
+                              .price_per_unit = {},
+                              .better = better_direction(choice.hardware->target)};
+    const auto [rest, error] =
+        std::from_chars(text.data(), text.data() + text.size(), parameter.cluster_value);
+    parameter.unit = error == std::errc{} ? std::string(rest, text.data() + text.size()) : "";
+    const double unit_si = parameter.cluster_value != 0.0 ? level.si / parameter.cluster_value : 1.0;
     const double price = choice.hardware->price_per_unit.si * unit_si * hour_s;
-    knob.price_per_unit = price != 0.0 ? std::optional(price) : std::nullopt;
-    return knob;
+    parameter.price_per_unit = price != 0.0 ? std::optional(price) : std::nullopt;
+    return parameter;
 }
 
 /// Costs of the plans of one variant.
@@ -331,7 +338,7 @@ std::string open_worth(const Estimate& worth, double price)
 }
 
 /// Worth of a point with its limits.
-std::string worth_words(const KnobWorth& worth, std::size_t at)
+std::string worth_words(const ParameterWorth& worth, std::size_t at)
 {
     const BreakEvenPoint& point = worth.curve.points[at];
     if (!point.worth) {
@@ -345,13 +352,13 @@ std::string worth_words(const KnobWorth& worth, std::size_t at)
                                         point.worth->high);
 }
 
-std::string point_row(const Knob& knob, const KnobWorth& worth, std::size_t at)
+std::string point_row(const VariedParameter& parameter, const ParameterWorth& worth, std::size_t at)
 {
     const BreakEvenPoint& point = worth.curve.points[at];
     const bool compared = point.worth && point.value != worth.curve.base_value;
-    std::string line =
-        fmt::format("  {:<24} {:>13}  {}{}", at == 0 ? knob.name : "", value_of_knob(knob, point.value),
-                    compared ? "worth " : "", worth_words(worth, at));
+    std::string line = fmt::format("  {:<24} {:>13}  {}{}", at == 0 ? parameter.name : "",
+                                   value_of_parameter(parameter, point.value), compared ? "worth " : "",
+                                   worth_words(worth, at));
     if (compared && worth.curve.stated_per_unit) {
         line += fmt::format("; costs {:+.3g}  {}", point.stated, judged_words(point));
     }
@@ -360,10 +367,11 @@ std::string point_row(const Knob& knob, const KnobWorth& worth, std::size_t at)
 
 }  // namespace
 
-KnobWorths knob_worths(const std::vector<Knob>& knobs, const std::vector<MachineRow>& given)
+ParameterWorths parameter_worths(const std::vector<VariedParameter>& parameters,
+                                 const std::vector<MachineRow>& given)
 {
-    const std::vector<MachineRow> machines = narrowed(given, knobs);
-    KnobWorths found{.knobs = knobs, .curves = {}, .pairs = {}, .why = {}};
+    const std::vector<MachineRow> machines = narrowed(given, parameters);
+    ParameterWorths found{.parameters = parameters, .curves = {}, .pairs = {}, .why = {}};
     const MachineRow* reference = cheapest(machines);
     if (reference == nullptr) {
         found.why = "no plan was evaluated";
@@ -371,20 +379,21 @@ KnobWorths knob_worths(const std::vector<Knob>& knobs, const std::vector<Machine
     }
     std::vector<double> bases = reference->values;
     std::vector<double> turned = reference->values;
-    for (std::size_t k = 0; k < knobs.size(); ++k) {
+    for (std::size_t k = 0; k < parameters.size(); ++k) {
         const std::vector<const MachineRow*> line = along(machines, k, *reference);
-        const MachineRow* base = base_of(line, k, knobs[k].cluster_value);
+        const MachineRow* base = base_of(line, k, parameters[k].cluster_value);
         if (base == nullptr || line.size() < 2) {
             continue;
         }
         std::vector<ParameterLevel> levels;
-        KnobWorth worth{.knob = k, .others = other_values(knobs, k, *reference), .curve = {}, .open = {}};
+        ParameterWorth worth{
+            .parameter = k, .others = other_values(parameters, k, *reference), .curve = {}, .open = {}};
         for (const MachineRow* machine : line) {
             levels.push_back({machine->values[k], machine->use});
             worth.open.push_back(machine->use.open);
         }
         const auto place = static_cast<std::size_t>(std::find(line.begin(), line.end(), base) - line.begin());
-        worth.curve = break_even_curve(levels, place, base->price, knobs[k].price_per_unit);
+        worth.curve = break_even_curve(levels, place, base->price, parameters[k].price_per_unit);
         found.curves.push_back(std::move(worth));
         bases[k] = base->values[k];
         if (turned[k] == bases[k]) {
@@ -394,8 +403,8 @@ KnobWorths knob_worths(const std::vector<Knob>& knobs, const std::vector<Machine
                 }))->values[k];
         }
     }
-    for (std::size_t a = 0; a < knobs.size(); ++a) {
-        for (std::size_t b = a + 1; b < knobs.size(); ++b) {
+    for (std::size_t a = 0; a < parameters.size(); ++a) {
+        for (std::size_t b = a + 1; b < parameters.size(); ++b) {
             if (turned[a] != bases[a] && turned[b] != bases[b]) {
                 add_pair(machines, *reference, bases, turned, a, b, found);
             }
@@ -404,7 +413,7 @@ KnobWorths knob_worths(const std::vector<Knob>& knobs, const std::vector<Machine
     return found;
 }
 
-KnobWorths knob_worths(const Results& results)
+ParameterWorths parameter_worths(const Results& results)
 {
     const auto axis = std::find_if(results.axes.begin(), results.axes.end(),
                                    [](const Axis& one) { return one.name == variant_axis; });
@@ -418,20 +427,20 @@ KnobWorths knob_worths(const Results& results)
         return {};  // of another version: the report says so elsewhere
     }
     const Scenario& scenario = *read;
-    std::vector<Knob> knobs;
-    std::vector<std::size_t> choice_of_knob;
+    std::vector<VariedParameter> parameters;
+    std::vector<std::size_t> choice_of_parameter;
     for (std::size_t c = 0; c < scenario.choices.size(); ++c) {
         if (scenario.choices[c].hardware) {
-            knobs.push_back(knob_of(scenario.choices[c], scenario.cluster));
-            choice_of_knob.push_back(c);
+            parameters.push_back(varied_parameter(scenario.choices[c], scenario.cluster));
+            choice_of_parameter.push_back(c);
         }
     }
-    if (knobs.empty()) {
+    if (parameters.empty()) {
         return {};
     }
     const std::optional<std::size_t> objective = cost_objective(results);
     if (std::string why = unusable(results, scenario, objective); !why.empty()) {
-        return {.knobs = knobs, .curves = {}, .pairs = {}, .why = why};
+        return {.parameters = parameters, .curves = {}, .pairs = {}, .why = why};
     }
     std::vector<MachineRow> machines;
     const std::vector<std::string>& labels = axis->labels;
@@ -448,10 +457,10 @@ KnobWorths knob_worths(const Results& results)
         MachineRow row;
         row.price = variant->cluster.gpu_price.si * hour_s;
         for (std::size_t c = 0; c < scenario.choices.size(); ++c) {
-            const auto knob = std::find(choice_of_knob.begin(), choice_of_knob.end(), c);
+            const auto parameter = std::find(choice_of_parameter.begin(), choice_of_parameter.end(), c);
             const bool of_network =
                 has_machines(results) && std::holds_alternative<TrainedNetwork>((*values)[c]);
-            if (knob != choice_of_knob.end()) {
+            if (parameter != choice_of_parameter.end()) {
                 const std::string text =
                     value_text(scenario.choices[c], (*values)[c]).substr(scenario.choices[c].name.size() + 1);
                 std::from_chars(text.data(), text.data() + text.size(), row.values.emplace_back());
@@ -462,13 +471,13 @@ KnobWorths knob_worths(const Results& results)
         row.use = use_at(*costs[label], row.price);
         machines.push_back(std::move(row));
     }
-    return knob_worths(knobs, machines);
+    return parameter_worths(parameters, machines);
 }
 
-std::string knob_worth_text(const Results& results)
+std::string parameter_worth_text(const Results& results)
 {
-    const KnobWorths found = knob_worths(results);
-    if (found.knobs.empty()) {
+    const ParameterWorths found = parameter_worths(results);
+    if (found.parameters.empty()) {
         return "";
     }
     if (!found.why.empty()) {
@@ -483,49 +492,49 @@ std::string knob_worth_text(const Results& results)
         "the "
         "model is exact{}\n",
         results.provisional ? " (provisional: the search was stopped)" : "");
-    for (const KnobWorth& worth : found.curves) {
-        const Knob& knob = found.knobs[worth.knob];
+    for (const ParameterWorth& worth : found.curves) {
+        const VariedParameter& parameter = found.parameters[worth.parameter];
         for (std::size_t at = 0; at < worth.curve.points.size(); ++at) {
-            text += point_row(knob, worth, at);
+            text += point_row(parameter, worth, at);
         }
         text += worth.others.empty() ? "" : fmt::format("  {:<24} at {}\n", "", worth.others);
     }
-    for (const KnobPair& pair : found.pairs) {
-        const Knob& a = found.knobs[pair.a];
-        const Knob& b = found.knobs[pair.b];
+    for (const ParameterPair& pair : found.pairs) {
+        const VariedParameter& a = found.parameters[pair.a];
+        const VariedParameter& b = found.parameters[pair.b];
         text += fmt::format(
             "  {} {} & {} {} interact: together worth {:+.3g}, {:+.3g} ({:+.3g} to {:+.3g}) beyond the sum "
             "of both\n",
-            a.name, value_of_knob(a, pair.value_a), b.name, value_of_knob(b, pair.value_b), pair.joint.value,
-            pair.interaction.value, pair.interaction.low, pair.interaction.high);
+            a.name, value_of_parameter(a, pair.value_a), b.name, value_of_parameter(b, pair.value_b),
+            pair.joint.value, pair.interaction.value, pair.interaction.low, pair.interaction.high);
     }
     return text + "\n";
 }
 
-std::vector<std::vector<std::string>> knob_worth_cells(const KnobWorths& found)
+std::vector<std::vector<std::string>> parameter_worth_cells(const ParameterWorths& found)
 {
     std::vector<std::vector<std::string>> cells;
-    for (const KnobWorth& worth : found.curves) {
+    for (const ParameterWorth& worth : found.curves) {
         if (cells.empty()) {
             cells.push_back({"knob", "value", "worth (USD/h)", "costs (USD/h)", "verdict", "all else as"});
         }
-        const Knob& knob = found.knobs[worth.knob];
+        const VariedParameter& parameter = found.parameters[worth.parameter];
         for (std::size_t at = 0; at < worth.curve.points.size(); ++at) {
             const BreakEvenPoint& point = worth.curve.points[at];
             const bool is_base = point.value == worth.curve.base_value;
             const bool priced = point.worth && worth.curve.stated_per_unit && !is_base;
-            cells.push_back({knob.name, value_of_knob(knob, point.value), worth_words(worth, at),
-                             priced ? fmt::format("{:+.3g}", point.stated) : "",
+            cells.push_back({parameter.name, value_of_parameter(parameter, point.value),
+                             worth_words(worth, at), priced ? fmt::format("{:+.3g}", point.stated) : "",
                              is_base ? "" : judged_words(point), worth.others});
         }
     }
     return cells;
 }
 
-nlohmann::ordered_json knob_worth_json(const KnobWorths& found)
+nlohmann::ordered_json parameter_worth_json(const ParameterWorths& found)
 {
     using Json = nlohmann::ordered_json;
-    if (found.knobs.empty()) {
+    if (found.parameters.empty()) {
         return nullptr;
     }
     const auto estimate = [](const Estimate& e) {
@@ -537,11 +546,11 @@ nlohmann::ordered_json knob_worth_json(const KnobWorths& found)
               {"why", json_text<Json>(found.why)},
               {"curves", Json::array()},
               {"pairs", Json::array()}};
-    for (const KnobWorth& worth : found.curves) {
-        const Knob& knob = found.knobs[worth.knob];
+    for (const ParameterWorth& worth : found.curves) {
+        const VariedParameter& parameter = found.parameters[worth.parameter];
         const BreakEvenCurve& curve = worth.curve;
-        Json one{{"name", knob.name},
-                 {"unit", knob.unit},
+        Json one{{"name", parameter.name},
+                 {"unit", parameter.unit},
                  {"base", curve.base_value},
                  {"base_gpu_price", curve.base_price},
                  {"price_per_unit", curve.stated_per_unit ? Json(*curve.stated_per_unit) : Json()},
@@ -559,8 +568,8 @@ nlohmann::ordered_json knob_worth_json(const KnobWorths& found)
         }
         json["curves"].push_back(std::move(one));
     }
-    for (const KnobPair& pair : found.pairs) {
-        json["pairs"].push_back({{"names", {found.knobs[pair.a].name, found.knobs[pair.b].name}},
+    for (const ParameterPair& pair : found.pairs) {
+        json["pairs"].push_back({{"names", {found.parameters[pair.a].name, found.parameters[pair.b].name}},
                                  {"values", {pair.value_a, pair.value_b}},
                                  {"joint", estimate(pair.joint)},
                                  {"interaction", estimate(pair.interaction)}});
