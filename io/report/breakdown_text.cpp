@@ -135,7 +135,7 @@ std::vector<Amount> memory_of(const PlanBreakdown& plan)
     std::vector<Amount> amounts;
     const MemoryUse& use = fullest_stage(plan.stages).memory;
     for (const NamedMemory& component : memory_components) {
-        amounts.push_back({std::string(component.name), (use.*component.component).si});
+        amounts.push_back({std::string(component.name), (use.*component.member).si});
     }
     return amounts;
 }
@@ -352,7 +352,7 @@ nlohmann::ordered_json breakdown_json(std::span<const StageBreakdown> stages)
                                         {"hidden_s", message.hidden_s}});
         }
         for (const NamedMemory& component : memory_components) {
-            json["memory_bytes"][std::string(component.name)] = (stage.memory.*component.component).si;
+            json["memory_bytes"][std::string(component.name)] = (stage.memory.*component.member).si;
         }
         json["host_memory_bytes"] = stage.memory.host.si;
         for (const BlockBytes& block : stage.activations) {

@@ -143,7 +143,7 @@ Seconds tree_transfer(Bytes message, const Level& level, const CollectiveLibrary
 {
     const double faster =
         std::clamp(1.0 / level.tier.efficiency, 1.0, std::max(1.0, library.trees_between_nodes));
-    const double nodes = level.nodes.units;
+    const double nodes = level.subunits.units;
     return message * (2.0 * (nodes - 1.0) / nodes) / (ring_bandwidth(level) * faster);
 }
 

@@ -306,7 +306,7 @@ void place_exchanges(const ParallelPlan& plan, const Placement& placement, const
     sharding.sharding = Sharding::zero3;
     KindPlaces sharded(GroupKind::sharded, sharding, placement, cluster);
     KindPlaces between(GroupKind::between_shards, sharding, placement, cluster);
-    const bool is_equal =
+    const bool all_equal =
         data.is_equal() && expert_data.is_equal() && sharded.is_equal() && between.is_equal();
     for (int stage = 0; stage < (all_equal ? 1 : placement.stages); ++stage) {
         places.exchanges.push_back({data.of_stage(stage), sharded.of_stage(stage), between.of_stage(stage),

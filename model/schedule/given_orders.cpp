@@ -109,7 +109,7 @@ private:
                             schedule,
                             stages,
                             chunks,
-                            {FactKey::chunk_count, chunk_count_}});
+                            {FactKey::network_chunks, chunk_count_}});
         }
         if (task.microbatch < 0 || task.microbatch >= shape_.microbatches) {
             return refused(Conflict::task_of_no_microbatch, here,

@@ -113,7 +113,7 @@ Decoder decoder_of(const json& file)
                 inner[key] = outer[key];
             }
         }
-        result.key_path += (result.key_path.empty() ? "" : ".") + std::string(*key_path);
+        result.key_path += (result.key_path.empty() ? "" : ".") + std::string(*inner_key);
         result.fields = inner;
         result.levels.push_back(std::move(inner));
     }

@@ -144,7 +144,7 @@ ChunkPass ChunkContents::pass(PassCost LayerCost::*pass) const
 {
     ChunkPass result;
     for (const CountedLayer& counted_layer : counted) {
-        result.counted.push_back({&(counted_layer.cost->*pass), counted_layer.count});
+        result.passes.push_back({&(counted_layer.cost->*pass), counted_layer.count});
     }
     return result;
 }
@@ -152,7 +152,7 @@ ChunkPass ChunkContents::pass(PassCost LayerCost::*pass) const
 ChunkPass ChunkContents::layers(PassCost LayerCost::*pass) const
 {
     ChunkPass result = this->pass(pass);
-    result.counted.resize(kinds_);
+    result.passes.resize(kinds_);
     return result;
 }
 

@@ -152,7 +152,7 @@ void StageContents::add(const ChunkContents& chunk)
 {
     parameters_ += chunk.parameters();
     for (const ChunkContents::CountedLayer& one : chunk.counted) {
-        counted_.push_back(one.cost);
+        layer_costs_.push_back(one.cost);
     }
 }
 

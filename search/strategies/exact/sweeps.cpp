@@ -197,7 +197,7 @@ void Sweeps::receive_front(const Sweep& sweep, std::span<const Bound> bounds, Po
     if (sweep.unreturned == 0) return;
     std::vector<std::vector<double>> floor;
     for (const std::vector<double>& low : sweep.floor) floor.push_back(usable(low));
-    unreturned_.add(sweep.range, sweep.unreturned, std::move(floor));
+    incomplete_ranges_.add(sweep.range, sweep.unreturned, std::move(floor));
 }
 
 void Sweeps::count(const Sweep& sweep, std::uint64_t known_returned)
