@@ -79,17 +79,21 @@ ChosenPlan plan_with(const Scenario& as_written, const std::string& words)
     }
     if (!chosen.variant.empty()) {
         const auto values = variant_values(as_written.choices, chosen.variant);
-        const auto variant = values ? variant_at(as_written, *values) : std::nullopt;
-        if (!variant) {
+        if (!values) {
             throw InputError(
-                fmt::format("plan: {} is not a variant of this study, or a limit excludes it; give the value "
-                            "of each choice "
+                fmt::format("plan: {} is not a variant of this study; give the value of each choice "
                             "and [[knob]], as reports print them, for example {}",
                             chosen.variant, first));
         }
-        chosen.price = gpu_price_text(as_written, variant->cluster);
-        chosen.longer = variant->longer;
-        chosen.scenario = with_variant(as_written, *values, *variant);
+        const auto judged = variant_or_reason(as_written, *values);
+        if (const auto* why = std::get_if<Infeasible>(&judged)) {
+            throw InputError(fmt::format("plan: this variant is excluded: {}",
+                                         excluded_text({.why = *why, .first = chosen.variant})));
+        }
+        const auto& variant = std::get<Variant>(judged);
+        chosen.price = gpu_price_text(as_written, variant.cluster);
+        chosen.longer = variant.longer;
+        chosen.scenario = with_variant(as_written, *values, variant);
     }
     chosen.plan = parsed_plan(design, chosen.scenario);
     chosen.scenario.gives_order =

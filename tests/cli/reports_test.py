@@ -142,6 +142,24 @@ price = { per = "25 GB/s", cost = "0.05 USD/h" }
         self.assertIn("write the plan's hardware into [cluster]", text)
         self.assertNotIn("write one with", text)
 
+    def test_excluded_variants_are_counted(self):
+        knob = '\n[[knob]]\nof = "bandwidth"\ntier = "cluster"\nvalues = ["25 GB/s", "50 GB/s", "100 GB/s"]\n' \
+               'price = { per = "1 GB/s", cost = "0.01 USD/h" }\n'
+        text = self.scenario(tp="[1]", pp="[1]", v="[1]", schedule='["1f1b"]').read_text()
+        self.write(text.replace("[search]\n", '[search]\ngpu_price_limit = "1.60 USD/h"\n') + knob, "knob.toml")
+        counted = self.output("validate", "knob.toml")
+        self.assertIn("Variants: 3 combinations of the study's choices, of which 2 are excluded and not searched:\n", counted)
+        row = re.search(r"  2  66.7 %  price above gpu_price_limit \(cluster.bandwidth=50GB/s\): a GPU costs .* USD/h, and the limit is 1.6; "
+                        r"raise gpu_price_limit in \[search\], or list cheaper values\n", counted)
+        self.assertIn(row.group(), self.output("search", "knob.toml", "--out", "knob.h5"))
+        self.assertIn(row.group(), self.output("report", "knob.h5", "--json=knob.json"))
+        variants = json.loads(self.output("validate", "knob.toml", "--json"))["variants"]
+        self.assertEqual(variants, json.loads((self.folder / "knob.json").read_text())["variants"])
+        self.assertEqual([(of["conflict"], of["count"], of["first"]) for of in variants["excluded"]],
+                         [("price_over_limit", 2, "cluster.bandwidth=50GB/s")])
+        refused = self.refusal("predict", "knob.toml", "--design", "gpus=64 tp=1 pp=1 schedule=1f1b cluster.bandwidth=100GB/s")
+        self.assertIn("this variant is excluded: price above gpu_price_limit", refused)
+
     def test_results_are_told_as_they_are(self):
         printed = self.output("search", support.SMALL)
         self.assertIn("results: small.h5", printed)

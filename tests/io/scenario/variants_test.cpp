@@ -4,7 +4,12 @@
 #include "tests/io/refusal.hpp"
 
 #include <gmock/gmock.h>
+#include <fmt/format.h>
+
 #include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
 
 namespace prismopt {
 namespace {
@@ -105,6 +110,52 @@ TEST(Variants, ChooseWhatAJobDoesWhenANodeFails)
     EXPECT_THAT(refusal(with(both, "")), HasSubstr("switch_time"));
     EXPECT_THAT(refusal(with("recovery = [\"restart\"]\n", "switch_time = \"2 min\"\n")),
                 HasSubstr("hot spares and fewer replicas only"));
+}
+
+/// How many combinations each conflict excludes, with the first of them.
+std::vector<std::string> excluded_of(const Scenario& scenario)
+{
+    std::vector<std::string> all;
+    for (const ExcludedVariants& of : scenario.variant_counts.excluded) {
+        all.push_back(fmt::format("{} {}: {}", of.count, name(of.why.conflict), of.first));
+    }
+    return all;
+}
+
+TEST(Variants, CountWhatIsExcludedByConflict)
+{
+    const auto with = [](const std::string& search, const std::string& knobs) {
+        return good + "\n[search]\n" + search + "\n" + knobs;
+    };
+    const auto knob = [](const std::string& keys) { return "[[knob]]\n" + keys + "\n"; };
+    const std::string group = knob("of = \"group\"\ntier = \"node\"\nvalues = [8, 128]");
+    const std::string power = knob("of = \"power\"\nvalues = [\"50 W\", \"400 W\"]");
+    const std::string memory = knob(
+        "of = \"memory\"\nvalues = [\"1 MB\", \"80 GB\", \"160 GB\"]\n"
+        "price = { per = \"10 GB\", cost = \"0.10 USD/h\" }");
+    const Scenario scenario =
+        parse_scenario(with("gpu_price_limit = \"4 USD/h\"", group + power + memory), "good.toml");
+    EXPECT_EQ(scenario.variant_counts.combinations, 12U);
+    EXPECT_EQ(scenario.variants.size(), 1U);
+    EXPECT_THAT(excluded_of(scenario),
+                ElementsAre("3 no_clock_left: node.group=8 power=50W memory=0.001GB",
+                            "1 no_memory_left: node.group=8 power=400W memory=0.001GB",
+                            "1 price_over_limit: node.group=8 power=400W memory=160GB",
+                            "6 tiers_do_not_nest: node.group=128 power=50W memory=0.001GB"));
+    EXPECT_THAT(excluded_text(scenario.variant_counts.excluded[2]),
+                testing::StartsWith("price above gpu_price_limit (node.group=8 power=400W memory=160GB): a GPU "
+                                    "costs 4."));
+    const std::string rebate = knob(
+        "of = \"memory\"\nvalues = [\"40 GB\", \"80 GB\"]\nprice = { per = \"1 GB\", cost = \"0.10 USD/h\" }");
+    EXPECT_THAT(excluded_of(parse_scenario(with("", rebate), "good.toml")),
+                ElementsAre("1 no_price_left: memory=40GB"));
+    EXPECT_THAT(refusal_of([&] {
+                    parse_scenario(with("", knob("of = \"group\"\ntier = \"node\"\nvalues = [128, 256]")),
+                                   "good.toml");
+                }),
+                HasSubstr("\n  2  hardware cannot be built (node.group=128): groups of 64 GPUs of tier "
+                          "\"cluster\" do not consist of whole groups of 128 GPUs of tier \"node\"; write "));
+    EXPECT_TRUE(parse_scenario(good, "good.toml").variant_counts.excluded.empty());
 }
 
 TEST(Knobs, RefuseKeysThatWouldHaveNoEffect)

@@ -315,7 +315,25 @@ std::vector<Sentence> sentences()
            named(K::waits_for, "0F1")}},
          "tasks wait for each other in a cycle: rank 0's 0B0 waits for rank 1's 1B0, which comes after 1F1; "
          "rank 1's 1F1 waits for rank 0's 0F1; move one of them"},
-        {{Conflict::tiers_do_not_nest}, "the groups of its tiers do not nest"},
+        {{Conflict::tiers_do_not_nest,
+          {named(K::inner_tier, "node"), {K::inner_gpus, 12}, named(K::outer_tier, "rack"), {K::outer_gpus, 16}}},
+         "groups of 16 GPUs of tier \"rack\" do not consist of whole groups of 12 GPUs of tier \"node\"",
+         "write groups that are multiples of each other"},
+        {{Conflict::no_price_left, {{K::price_usd_h, -0.25}}},
+         "a GPU would cost -0.25 USD/h",
+         "check gpu_price, and price and cost of the hardware"},
+        {{Conflict::no_clock_left, {{K::power_w, 100.0}}},
+         "a board of 100 W has no power left for its clock",
+         "raise power"},
+        {{Conflict::no_memory_left, {{K::memory_bytes, 4e9}, {K::reserved_bytes, 6.5e9}}},
+         "6.5 GB of 4 GB of memory are reserved",
+         "raise memory"},
+        {{Conflict::price_over_limit, {{K::price_usd_h, 3.2}, {K::limit_usd_h, 3.0}}},
+         "a GPU costs 3.2 USD/h, and the limit is 3",
+         "raise gpu_price_limit in [search], or list cheaper values"},
+        {{Conflict::deviation_over_limit, {{K::deviation, 41.234}, {K::most_deviation, 25.0}}},
+         "41.2 times the deviation of the reference, and the limit is 25",
+         "raise the factor of max_deviation in [numerics], or remove these values"},
     };
 }
 
