@@ -12,6 +12,7 @@
 #include "io/words/infeasible_text.hpp"
 #include "model/plan/phase.hpp"
 #include "optimizer/api/pairs.hpp"
+#include "optimizer/api/plans.hpp"
 #include "optimizer/improve/single_changes.hpp"
 #include "optimizer/program/release.hpp"
 #include "optimizer/space/design_text.hpp"
@@ -255,8 +256,8 @@ FrontPoint asked_subject(const Results& results, std::int64_t number)
     Predictor predictor(stored.problem(where));
     const auto compiled = predictor.compile(stored.plan(where));
     if (const auto* why = std::get_if<Infeasible>(&compiled)) {
-        throw InputError(
-            fmt::format("--point {} is infeasible in this study: {}", index, infeasible_text(*why)));
+        throw InfeasiblePlan(*why, fmt::format("--point {} is infeasible in this study: {}; choose another point",
+                                               index, infeasible_text(*why)));
     }
     const auto& run = std::get<CompiledRun>(compiled);
     const Rung& rung = stored.scenario().search.confirm;

@@ -266,6 +266,18 @@ price = { per = "25 GB/s", cost = "0.05 USD/h" }
         self.assertIn("is out of range: the space has points 0 to", refused)
         self.assertIn(f"the points of the front are {told['front'][0]['point']}", refused)
 
+    def test_infeasible_plans_have_an_exit_code_of_their_own(self):
+        self.scenario(tp="[1]", pp="[1]", v="[1]", schedule='["1f1b"]', microbatch="[1, 3]", recompute='["none"]')
+        self.output("search", "study.toml", "--out", "study.h5")
+        self.write(" iteration 1/ 9 | elapsed time per iteration (ms): 9.0 |\n" * 9, "job.log")
+        for command in (("predict", "study.h5"), ("report", "study.h5"), ("export", "study.h5", "--target", "json", "--out", "plan.json"),
+                        ("watch", "study.h5", "job.log")):
+            runs = [self.run_program(*command, "--point", str(point)) for point in range(6)]
+            infeasible = [run for run in runs if run.returncode == support.INFEASIBLE]
+            self.assertEqual(len(infeasible), 3, command)
+            for run in infeasible:
+                self.assertIn("global batch not divisible by dp*microbatch", run.stdout + run.stderr)
+
     def test_the_answer_is_what_the_report_is_about(self):
         self.searched(support.SMALL, "small.h5")
         asked = 'minimise = "gpus", deadline = "3 h"'
