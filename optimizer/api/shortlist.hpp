@@ -49,6 +49,10 @@ struct ShortlistedPlan {
 struct PlanShortlist {
     int gpus = 0;
     std::size_t contenders = 0;  // plans near the best
+    double required_fit = 0.0;   // probability with which plans must fit into memory
+    // contenders that are not listed, because they fit with less than that probability
+    std::size_t excluded_by_memory = 0;
+    bool none_fits = false;  // no contender has that probability, so those listed may not fit
     std::vector<ShortlistedPlan> plans;
 };
 

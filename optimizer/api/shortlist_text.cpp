@@ -23,6 +23,20 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+/// Plans that may not fit into memory.
+std::string memory_text(const PlanShortlist& list)
+{
+    const std::string required = chance_text(list.required_fit);
+    if (list.none_fits) {
+        return fmt::format("; none of them fits into memory with {}, so plans that may not fit are listed",
+                           required);
+    }
+    return list.excluded_by_memory == 0
+               ? ""
+               : fmt::format(", without {} that {} into memory with less than {}", list.excluded_by_memory,
+                             list.excluded_by_memory == 1 ? "fits" : "fit", required);
+}
+
 std::string list_text(const PlanShortlist& list, const Shortlists& all)
 {
     double largest = 0.0;
@@ -54,8 +68,8 @@ std::string list_text(const PlanShortlist& list, const Shortlists& all)
                   ? "the plan with the lowest expected regret"
                   : fmt::format("the {} plans with the lowest expected regret after measuring them", listed);
     }
-    return fmt::format("\n{} GPUs: {}; plans within {} of the best: {}\n{}", list.gpus, why,
-                       relative_text(near_best), list.contenders, aligned(rows, 1));
+    return fmt::format("\n{} GPUs: {}; plans within {} of the best: {}{}\n{}", list.gpus, why,
+                       relative_text(near_best), list.contenders, memory_text(list), aligned(rows, 1));
 }
 
 const ShortlistedPlan& plan_to_use(const PlanShortlist& list)
@@ -70,10 +84,12 @@ std::string sentence_of(const PlanShortlist& list, const ShortlistedPlan& use, c
 {
     const std::string text = fmt::format(
         "use plan {}, the best by {} with a probability of {}; it is {} above the best in the mean, and at "
-        "most {} with "
-        "95 %",
+        "most {} with 95 %, and fits into memory with {}{}",
         use.point, all.objective.long_name, chance_text(use.chance_best), percent_text(use.expected_regret),
-        percent_text(use.most_regret));
+        percent_text(use.most_regret), chance_text(use.chance_fits),
+        list.none_fits ? fmt::format(" (no plan near the best has the {} that the scenario asks for)",
+                                     chance_text(list.required_fit))
+                       : "");
     const auto measured = std::count_if(list.plans.begin(), list.plans.end(),
                                         [](const ShortlistedPlan& p) { return p.measured; });
     const auto listed = std::ssize(list.plans);
@@ -284,7 +300,12 @@ std::string shortlist_json(const Shortlists& all, const WhatWasLearned* learned)
               {"linearisation_error", all.linearisation_error},
               {"shortlists", Json::array()}};
     for (const PlanShortlist& list : all.lists) {
-        Json one{{"gpus", list.gpus}, {"contenders", list.contenders}, {"plans", Json::array()}};
+        Json one{{"gpus", list.gpus},
+                 {"contenders", list.contenders},
+                 {"required_fit", list.required_fit},
+                 {"excluded_by_memory", list.excluded_by_memory},
+                 {"none_fits", list.none_fits},
+                 {"plans", Json::array()}};
         for (const ShortlistedPlan& plan : list.plans) {
             one["plans"].push_back(to_json(plan));
         }
