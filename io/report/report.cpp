@@ -496,8 +496,8 @@ std::string front_section(const Results& results, const StudyNotes& notes)
 
 std::string space_section(const Results& results, const StudyNotes& notes)
 {
-    const std::string text = space_text(results.raw_tuples, results.feasible, results.rejected) +
-                             variants_text(notes.variants);
+    const std::string text =
+        space_text(results.raw_tuples, results.feasible, results.rejected) + variants_text(notes.variants);
     if (results.feasible > 0) {
         return text;
     }
@@ -655,7 +655,8 @@ std::string text_report(const Results& results)
 {
     const StudyNotes notes = study_notes(results);
     if (has_machines(results)) {
-        return machines_text(results, notes) + "\n" + space_section(results, notes) + "\n" + search_section(results);
+        return machines_text(results, notes) + "\n" + space_section(results, notes) + "\n" +
+               search_section(results);
     }
     const std::string size =
         notes.parameters > 0.0 ? fmt::format(" ({} parameters)", short_count(notes.parameters)) : "";

@@ -78,9 +78,10 @@ std::string variants_text(const VariantCounts& counts)
     }
     constexpr std::size_t reason_column = 3;
     return rows.empty() ? ""
-                        : fmt::format("Variants: {} combinations of the study's choices, of which {} are "
-                                      "excluded and not searched:\n{}",
-                                      counts.combinations, excluded, aligned(rows, reason_column));
+                        : fmt::format(
+                              "Variants: {} combinations of the study's choices, of which {} are "
+                              "excluded and not searched:\n{}",
+                              counts.combinations, excluded, aligned(rows, reason_column));
 }
 
 }  // namespace prismopt

@@ -89,7 +89,7 @@ std::variant<Hardware, Infeasible> hardware_at(const Scenario& scenario, std::sp
 
 /// Adds a variant to those that are excluded by the same conflict.
 void count_excluded(Infeasible why, std::span<const StudyChoice> choices, std::span<const ChoiceValue> values,
-           std::vector<ExcludedVariants>& excluded)
+                    std::vector<ExcludedVariants>& excluded)
 {
     auto found = std::ranges::find(excluded, why.conflict, [](const auto& row) { return row.why.conflict; });
     if (found == excluded.end()) {
@@ -214,9 +214,10 @@ void find_variants(Scenario& scenario)
         for (const ExcludedVariants& excluded : scenario.variant_counts.excluded) {
             reasons += fmt::format("\n  {}  {}", excluded.count, excluded_text(excluded));
         }
-        throw InputError(fmt::format("{}: no combination of the choices (clusters, [[knob]]s and other values) "
-                                     "is possible:{}",
-                                     scenario.path, reasons));
+        throw InputError(
+            fmt::format("{}: no combination of the choices (clusters, [[knob]]s and other values) "
+                        "is possible:{}",
+                        scenario.path, reasons));
     }
 }
 

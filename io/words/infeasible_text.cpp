@@ -213,7 +213,8 @@ constexpr auto conflict_words = std::to_array<ConflictWords>({
      "with F, and B or I and W, on every stage"},
     {Conflict::tasks_in_cycle, "tasks wait for each other in a cycle: {waits}; move one of them"},
     {Conflict::tiers_do_not_nest,
-     "groups of {outer_gpus} GPUs of tier \"{outer_tier}\" do not consist of whole groups of {inner_gpus} GPUs "
+     "groups of {outer_gpus} GPUs of tier \"{outer_tier}\" do not consist of whole groups of {inner_gpus} "
+     "GPUs "
      "of tier \"{inner_tier}\"",
      "write groups that are multiples of each other"},
     {Conflict::no_price_left, "a GPU would cost {price_usd_h:.4g} USD/h",

@@ -256,8 +256,9 @@ FrontPoint asked_subject(const Results& results, std::int64_t number)
     Predictor predictor(stored.problem(where));
     const auto compiled = predictor.compile(stored.plan(where));
     if (const auto* why = std::get_if<Infeasible>(&compiled)) {
-        throw InfeasiblePlan(*why, fmt::format("--point {} is infeasible in this study: {}; choose another point",
-                                               index, infeasible_text(*why)));
+        throw InfeasiblePlan(*why,
+                             fmt::format("--point {} is infeasible in this study: {}; choose another point",
+                                         index, infeasible_text(*why)));
     }
     const auto& run = std::get<CompiledRun>(compiled);
     const Rung& rung = stored.scenario().search.confirm;

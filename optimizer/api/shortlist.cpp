@@ -154,7 +154,8 @@ struct PlanChoice::State {
 
     PlanShortlist list(int gpus, std::size_t objective, const ShortlistRequest& request)
     {
-        PlanShortlist list{.gpus = gpus, .required_fit = study.scenario().memory_limit.probability, .plans = {}};
+        PlanShortlist list{
+            .gpus = gpus, .required_fit = study.scenario().memory_limit.probability, .plans = {}};
         std::vector<PlansAlike> groups = plans->near(gpus, objective);
         list.contenders = plans_in(groups);
         const auto may_not_fit = [this](const PlansAlike& group) { return plans->may_not_fit(group.plan); };

@@ -161,7 +161,8 @@ TEST(HardwareParameter, AreTurnedInAnyOrder)
     const Accelerator one = std::get<Hardware>(turned(hardware_of(problem), all, values)).cluster.accelerator;
     const std::vector<HardwareParameter> reversed{all.rbegin(), all.rend()};
     const std::vector<double> reversed_values{values.rbegin(), values.rend()};
-    EXPECT_EQ(one, std::get<Hardware>(turned(hardware_of(problem), reversed, reversed_values)).cluster.accelerator);
+    EXPECT_EQ(
+        one, std::get<Hardware>(turned(hardware_of(problem), reversed, reversed_values)).cluster.accelerator);
     EXPECT_EQ(one.power.si, 300.0);
     EXPECT_LT(one.peak_bf16.si, 400e12);
     EXPECT_NEAR(one.peak_fp8 / one.peak_bf16, 2.5, 1e-12);

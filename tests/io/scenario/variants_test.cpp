@@ -3,8 +3,8 @@
 #include "tests/io/good_scenario.hpp"
 #include "tests/io/refusal.hpp"
 
-#include <gmock/gmock.h>
 #include <fmt/format.h>
+#include <gmock/gmock.h>
 
 #include <gtest/gtest.h>
 
@@ -143,10 +143,12 @@ TEST(Variants, CountWhatIsExcludedByConflict)
                             "1 price_over_limit: node.group=8 power=400W memory=160GB",
                             "6 tiers_do_not_nest: node.group=128 power=50W memory=0.001GB"));
     EXPECT_THAT(excluded_text(scenario.variant_counts.excluded[2]),
-                testing::StartsWith("price above gpu_price_limit (node.group=8 power=400W memory=160GB): a GPU "
-                                    "costs 4."));
+                testing::StartsWith(
+                    "price above gpu_price_limit (node.group=8 power=400W memory=160GB): a GPU "
+                    "costs 4."));
     const std::string rebate = knob(
-        "of = \"memory\"\nvalues = [\"40 GB\", \"80 GB\"]\nprice = { per = \"1 GB\", cost = \"0.10 USD/h\" }");
+        "of = \"memory\"\nvalues = [\"40 GB\", \"80 GB\"]\nprice = { per = \"1 GB\", cost = \"0.10 USD/h\" "
+        "}");
     EXPECT_THAT(excluded_of(parse_scenario(with("", rebate), "good.toml")),
                 ElementsAre("1 no_price_left: memory=40GB"));
     EXPECT_THAT(refusal_of([&] {

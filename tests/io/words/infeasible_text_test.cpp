@@ -316,7 +316,10 @@ std::vector<Sentence> sentences()
          "tasks wait for each other in a cycle: rank 0's 0B0 waits for rank 1's 1B0, which comes after 1F1; "
          "rank 1's 1F1 waits for rank 0's 0F1; move one of them"},
         {{Conflict::tiers_do_not_nest,
-          {named(K::inner_tier, "node"), {K::inner_gpus, 12}, named(K::outer_tier, "rack"), {K::outer_gpus, 16}}},
+          {named(K::inner_tier, "node"),
+           {K::inner_gpus, 12},
+           named(K::outer_tier, "rack"),
+           {K::outer_gpus, 16}}},
          "groups of 16 GPUs of tier \"rack\" do not consist of whole groups of 12 GPUs of tier \"node\"",
          "write groups that are multiples of each other"},
         {{Conflict::no_price_left, {{K::price_usd_h, -0.25}}},

@@ -66,8 +66,10 @@ TEST(MemoryDeviations, AreWrittenAsTheCatalogHasThem)
                 std::hypot(discrepancy.memory, discrepancy.memory_of_plan), 1e-12);
     for (const char* stack : {"of nobody", "megatron-core", "hf-fsdp"}) {
         const MemoryError error = discrepancy.memory_error_on(stack);
-        EXPECT_NEAR(std::hypot(error.deviation, error.own), discrepancy.memory_on(stack).deviation, 1e-12) << stack;
-        EXPECT_NEAR(error.own / error.deviation, discrepancy.memory_of_plan / discrepancy.memory, 1e-12) << stack;
+        EXPECT_NEAR(std::hypot(error.deviation, error.own), discrepancy.memory_on(stack).deviation, 1e-12)
+            << stack;
+        EXPECT_NEAR(error.own / error.deviation, discrepancy.memory_of_plan / discrepancy.memory, 1e-12)
+            << stack;
     }
     for (const EmbeddedFile& file : catalog_files()) {
         if (file.name == "discrepancy.toml") {
