@@ -1,5 +1,6 @@
 #include "io/scenario/variants.hpp"
 #include "io/scenario/reading/read_scenario.hpp"
+#include "io/scenario/scenario_notes.hpp"
 #include "tests/io/good_scenario.hpp"
 #include "tests/io/refusal.hpp"
 
@@ -158,6 +159,19 @@ TEST(Variants, CountWhatIsExcludedByConflict)
                 HasSubstr("\n  2  hardware cannot be built (node.group=128): groups of 64 GPUs of tier "
                           "\"cluster\" do not consist of whole groups of 128 GPUs of tier \"node\"; write "));
     EXPECT_TRUE(parse_scenario(good, "good.toml").variant_counts.excluded.empty());
+}
+
+TEST(Knobs, OfAPrecisionThatNoNetworkUsesAreNoted)
+{
+    std::string text = good;
+    text.replace(text.find("a100-sxm-80gb"), std::string("a100-sxm-80gb").size(), "h100-sxm");
+    text +=
+        "\n[[knob]]\nof = \"compute\"\nprecision = \"fp8\"\nvalues = [\"2000 TFLOP/s\", \"4000 TFLOP/s\"]\n";
+    const auto notes = [](const std::string& of) { return scenario_notes(parse_scenario(of, "x.toml")); };
+    EXPECT_THAT(notes(text), testing::Contains(testing::StartsWith("compute.fp8 changes no time, ")));
+    std::string in_8_bits = text;
+    in_8_bits.insert(in_8_bits.find("model = \"gpt-22b\""), "precision = \"mxfp8\"\n");
+    EXPECT_THAT(notes(in_8_bits), testing::Not(testing::Contains(HasSubstr("changes no time"))));
 }
 
 TEST(Knobs, RefuseKeysThatWouldHaveNoEffect)
