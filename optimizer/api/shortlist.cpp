@@ -16,8 +16,10 @@
 #include <algorithm>
 #include <cmath>
 #include <ctime>
+#include <functional>
 #include <optional>
 #include <set>
+#include <span>
 #include <utility>
 
 namespace prismopt {
@@ -152,6 +154,24 @@ struct PlanChoice::State {
     {
     }
 
+    /// All members of these groups.
+    std::vector<DoubtfulPlan> doubtful_plans(std::span<const PlansAlike> groups, std::size_t objective) const
+    {
+        std::vector<DoubtfulPlan> all;
+        const auto add = [&](std::size_t member) {
+            const Contender& contender = plans->contenders()[member];
+            all.push_back({.point = contender.index,
+                           .value = contender.values[objective],
+                           .chance_fits = plans->fits(member)});
+        };
+        for (const PlansAlike& group : groups) {
+            add(group.plan);
+            std::ranges::for_each(group.others, add);
+        }
+        std::ranges::stable_sort(all, {}, &DoubtfulPlan::value);
+        return all;
+    }
+
     PlanShortlist list(int gpus, std::size_t objective, const ShortlistRequest& request)
     {
         PlanShortlist list{
@@ -161,8 +181,9 @@ struct PlanChoice::State {
         const auto may_not_fit = [this](const PlansAlike& group) { return plans->may_not_fit(group.plan); };
         list.none_fits = std::ranges::all_of(groups, may_not_fit);
         if (!list.none_fits) {
-            std::erase_if(groups, may_not_fit);
-            list.excluded_by_memory = list.contenders - plans_in(groups);
+            const auto doubtful = std::ranges::stable_partition(groups, std::not_fn(may_not_fit));
+            list.excluded_by_memory = doubtful_plans({doubtful.begin(), doubtful.end()}, objective);
+            groups.erase(doubtful.begin(), doubtful.end());
         }
         const std::vector<std::size_t> members = named(groups);  // the plans by which groups are named
         const JointDraws draws = plans->draws(members, objective, {});

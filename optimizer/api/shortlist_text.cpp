@@ -31,10 +31,21 @@ std::string memory_text(const PlanShortlist& list)
         return fmt::format("; none of them fits into memory with {}, so plans that may not fit are listed",
                            required);
     }
-    return list.excluded_by_memory == 0
-               ? ""
-               : fmt::format(", without {} that {} into memory with less than {}", list.excluded_by_memory,
-                             list.excluded_by_memory == 1 ? "fits" : "fit", required);
+    const std::vector<DoubtfulPlan>& excluded = list.excluded_by_memory;
+    if (excluded.empty()) {
+        return "";
+    }
+    constexpr std::size_t most_named = 5;
+    std::vector<std::string> names;
+    for (const DoubtfulPlan& plan : excluded) {
+        if (names.size() < most_named) {
+            names.push_back(fmt::format("{} ({})", plan.point, chance_text(plan.chance_fits)));
+        }
+    }
+    return fmt::format(
+        ", without {} that {} into memory with less than {}: {}{}", excluded.size(),
+        excluded.size() == 1 ? "fits" : "fit", required, fmt::join(names, ", "),
+        excluded.size() > most_named ? fmt::format(" and {} more", excluded.size() - most_named) : "");
 }
 
 std::string list_text(const PlanShortlist& list, const Shortlists& all)
@@ -303,9 +314,13 @@ std::string shortlist_json(const Shortlists& all, const WhatWasLearned* learned)
         Json one{{"gpus", list.gpus},
                  {"contenders", list.contenders},
                  {"required_fit", list.required_fit},
-                 {"excluded_by_memory", list.excluded_by_memory},
+                 {"excluded_by_memory", Json::array()},
                  {"none_fits", list.none_fits},
                  {"plans", Json::array()}};
+        for (const DoubtfulPlan& plan : list.excluded_by_memory) {
+            one["excluded_by_memory"].push_back(
+                {{"point", plan.point}, {"value", plan.value}, {"chance_fits", plan.chance_fits}});
+        }
         for (const ShortlistedPlan& plan : list.plans) {
             one["plans"].push_back(to_json(plan));
         }
@@ -333,7 +348,9 @@ std::string verdict_text(const Shortlists& all)
         }
         const ShortlistedPlan& here = plan_to_use(list);
         each += fmt::format("{} GPUs: {}", list.gpus, sentence_of(list, here, all));
-        if (use == nullptr || here.median < use->median) {
+        const bool better =
+            use == nullptr || std::pair(list.none_fits, here.median) < std::pair(best->none_fits, use->median);
+        if (better) {
             best = &list;
             use = &here;
         }
