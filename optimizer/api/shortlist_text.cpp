@@ -24,7 +24,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 /// Plans that may not fit into memory.
-std::string memory_text(const PlanShortlist& list)
+std::string doubtful_text(const PlanShortlist& list)
 {
     const std::string required = chance_text(list.required_fit);
     if (list.none_fits) {
@@ -80,7 +80,7 @@ std::string list_text(const PlanShortlist& list, const Shortlists& all)
                   : fmt::format("the {} plans with the lowest expected regret after measuring them", listed);
     }
     return fmt::format("\n{} GPUs: {}; plans within {} of the best: {}{}\n{}", list.gpus, why,
-                       relative_text(near_best), list.contenders, memory_text(list), aligned(rows, 1));
+                       relative_text(near_best), list.contenders, doubtful_text(list), aligned(rows, 1));
 }
 
 const ShortlistedPlan& plan_to_use(const PlanShortlist& list)

@@ -72,9 +72,9 @@ class ChosenPlan(CliTest):
         text = self.scenario(gpu_price='"1.50 USD/h"\naccelerator_override = { memory = "40 GB" }').read_text()
         self.write(text + KNOBS + memory, "knobs.toml")
         plan = "gpus=64 tp=2 pp=1 schedule=1f1b"
-        part = self.predicted("knobs.toml", "--design", plan + " cluster.bandwidth=50GB/s")
-        self.assertEqual(part, self.predicted("knobs.toml", "--design", plan + " cluster.bandwidth=50GB/s memory=40GB"))
-        self.assertEqual(part["variant"], "cluster.bandwidth=50GB/s memory=40GB")
+        named = self.predicted("knobs.toml", "--design", plan + " cluster.bandwidth=50GB/s")
+        self.assertEqual(named, self.predicted("knobs.toml", "--design", plan + " cluster.bandwidth=50GB/s memory=40GB"))
+        self.assertEqual(named["variant"], "cluster.bandwidth=50GB/s memory=40GB")
         self.assertFalse(self.predicted("knobs.toml", "--design", plan).get("variant"))
         self.assertIn("is not a variant of this study", self.refusal("predict", "knobs.toml", "--design", plan + " cluster.bandwidth=50"))
 
