@@ -94,10 +94,14 @@ const ShortlistedPlan& plan_to_use(const PlanShortlist& list)
 std::string sentence_of(const PlanShortlist& list, const ShortlistedPlan& use, const Shortlists& all)
 {
     const std::string text = fmt::format(
-        "use plan {}, the best by {} with a probability of {}; it is {} above the best in the mean, and at "
+        "use plan {}, the best by {}{} with a probability of {}; it is {} above the best in the mean, and at "
         "most {} with 95 %, and fits into memory with {}{}",
-        use.point, all.objective.long_name, chance_text(use.chance_best), percent_text(use.expected_regret),
-        percent_text(use.most_regret), chance_text(use.chance_fits),
+        use.point, all.objective.long_name,
+        list.excluded_by_memory.empty()
+            ? ""
+            : fmt::format(" of those that fit into memory with {}", chance_text(list.required_fit)),
+        chance_text(use.chance_best), percent_text(use.expected_regret), percent_text(use.most_regret),
+        chance_text(use.chance_fits),
         list.none_fits ? fmt::format(" (no plan near the best has the {} that the scenario asks for)",
                                      chance_text(list.required_fit))
                        : "");
@@ -348,8 +352,8 @@ std::string verdict_text(const Shortlists& all)
         }
         const ShortlistedPlan& here = plan_to_use(list);
         each += fmt::format("{} GPUs: {}", list.gpus, sentence_of(list, here, all));
-        const bool better =
-            use == nullptr || std::pair(list.none_fits, here.median) < std::pair(best->none_fits, use->median);
+        const bool better = use == nullptr ||
+                            std::pair(list.none_fits, here.median) < std::pair(best->none_fits, use->median);
         if (better) {
             best = &list;
             use = &here;

@@ -55,7 +55,7 @@ class Help(CliTest):
         self.assertEqual((self.folder / "a.toml").read_text().replace('"a"', '"b"').replace("a.toml", "b.toml"), (self.folder / "b.toml").read_text())
         self.assertIn("\n\\fB\\-o\\fR, \\fB\\-\\-out\\fR", self.output("manual"))
         self.assertIn("'(-o --out)'{-o,--out}'[", self.output("completion", "zsh"))
-        self.assertRegex(self.output("completion", "bash"), r"search\) options=\"[^\"]* -o --out[ \"][^\n]* valued=\"[^\"]*-o \| --out")
+        self.assertRegex(self.output("completion", "bash"), r"search\) options=\"[^\"]*-o --out[ \"][^\n]* valued=\"[^\"]*-o \| --out")
 
     def test_bash_completes_commands_and_options(self):
         def completed(*words):
