@@ -123,41 +123,49 @@ std::vector<std::string> excluded_of(const Scenario& scenario)
     return all;
 }
 
+/// `good` with racks of nodes, these keys of [search], and [[knob]]s.
+std::string with_knobs(const std::string& search, const std::vector<std::string>& knobs)
+{
+    std::string text = good;
+    text.insert(text.find("[[cluster.tier]]\nname = \"cluster\""),
+                "[[cluster.tier]]\nname = \"rack\"\nlink = \"ib-hdr\"\ngroup = 16\n\n");
+    const std::string section = "[search]\n";
+    text.insert(text.find(section) + section.size(), search + "\n");
+    for (const std::string& keys : knobs) {
+        text += "\n[[knob]]\n" + keys + "\n";
+    }
+    return text;
+}
+
 TEST(Variants, CountWhatIsExcludedByConflict)
 {
-    const auto with = [](const std::string& search, const std::string& knobs) {
-        return good + "\n[search]\n" + search + "\n" + knobs;
-    };
-    const auto knob = [](const std::string& keys) { return "[[knob]]\n" + keys + "\n"; };
-    const std::string group = knob("of = \"group\"\ntier = \"node\"\nvalues = [8, 128]");
-    const std::string power = knob("of = \"power\"\nvalues = [\"50 W\", \"400 W\"]");
-    const std::string memory = knob(
+    const std::string nodes = "of = \"group\"\ntier = \"node\"\nvalues = [8, 16]";
+    const std::string racks = "of = \"group\"\ntier = \"rack\"\nvalues = [16, 32]";
+    const std::string power = "of = \"power\"\nvalues = [\"50 W\", \"400 W\"]";
+    const std::string memory =
         "of = \"memory\"\nvalues = [\"1 MB\", \"80 GB\", \"160 GB\"]\n"
-        "price = { per = \"10 GB\", cost = \"0.10 USD/h\" }");
-    const Scenario scenario =
-        parse_scenario(with("gpu_price_limit = \"4 USD/h\"", group + power + memory), "good.toml");
-    EXPECT_EQ(scenario.variant_counts.combinations, 12U);
-    EXPECT_EQ(scenario.variants.size(), 1U);
+        "price = { per = \"10 GB\", cost = \"0.10 USD/h\" }";
+    const Scenario scenario = parse_scenario(
+        with_knobs("gpu_price_limit = \"4 USD/h\"", {nodes, racks, power, memory}), "good.toml");
+    EXPECT_EQ(scenario.variant_counts.combinations, 24U);
+    EXPECT_EQ(scenario.variants.size(), 3U);
     EXPECT_THAT(excluded_of(scenario),
-                ElementsAre("3 no_clock_left: node.group=8 power=50W memory=0.001GB",
-                            "1 no_memory_left: node.group=8 power=400W memory=0.001GB",
-                            "1 price_over_limit: node.group=8 power=400W memory=160GB",
-                            "6 tiers_do_not_nest: node.group=128 power=50W memory=0.001GB"));
-    EXPECT_THAT(excluded_text(scenario.variant_counts.excluded[2]),
-                testing::StartsWith(
-                    "price above gpu_price_limit (node.group=8 power=400W memory=160GB): a GPU "
-                    "costs 4."));
-    const std::string rebate = knob(
-        "of = \"memory\"\nvalues = [\"40 GB\", \"80 GB\"]\nprice = { per = \"1 GB\", cost = \"0.10 USD/h\" "
-        "}");
-    EXPECT_THAT(excluded_of(parse_scenario(with("", rebate), "good.toml")),
+                ElementsAre("9 no_clock_left: node.group=8 rack.group=16 power=50W memory=0.001GB",
+                            "3 no_memory_left: node.group=8 rack.group=16 power=400W memory=0.001GB",
+                            "3 price_over_limit: node.group=8 rack.group=16 power=400W memory=160GB",
+                            "6 tiers_do_not_nest: node.group=16 rack.group=16 power=50W memory=0.001GB"));
+    const ExcludedVariants& dear = scenario.variant_counts.excluded[2];
+    EXPECT_THAT(excluded_text(dear),
+                testing::StartsWith("price above gpu_price_limit (" + dear.first + "): a GPU costs 4."));
+    const std::string rebate =
+        "of = \"memory\"\nvalues = [\"40 GB\", \"80 GB\"]\nprice = { per = \"1 GB\", cost = \"0.10 USD/h\" }";
+    EXPECT_THAT(excluded_of(parse_scenario(with_knobs("", {rebate}), "good.toml")),
                 ElementsAre("1 no_price_left: memory=40GB"));
     EXPECT_THAT(refusal_of([&] {
-                    parse_scenario(with("", knob("of = \"group\"\ntier = \"node\"\nvalues = [128, 256]")),
+                    parse_scenario(with_knobs("", {"of = \"memory\"\nvalues = [\"1 MB\", \"2 MB\"]"}),
                                    "good.toml");
                 }),
-                HasSubstr("\n  2  hardware cannot be built (node.group=128): groups of 64 GPUs of tier "
-                          "\"cluster\" do not consist of whole groups of 128 GPUs of tier \"node\"; write "));
+                HasSubstr("is possible:\n  2  hardware cannot be built (memory=0.001GB): "));
     EXPECT_TRUE(parse_scenario(good, "good.toml").variant_counts.excluded.empty());
 }
 
@@ -170,7 +178,7 @@ TEST(Knobs, OfAPrecisionThatNoNetworkUsesAreNoted)
     const auto notes = [](const std::string& of) { return scenario_notes(parse_scenario(of, "x.toml")); };
     EXPECT_THAT(notes(text), testing::Contains(testing::StartsWith("compute.fp8 changes no time, ")));
     std::string in_8_bits = text;
-    in_8_bits.insert(in_8_bits.find("model = \"gpt-22b\""), "precision = \"mxfp8\"\n");
+    in_8_bits.insert(in_8_bits.find("model = \"gpt-22b\""), "precision = \"fp8\"\n");
     EXPECT_THAT(notes(in_8_bits), testing::Not(testing::Contains(HasSubstr("changes no time"))));
 }
 
