@@ -1,5 +1,6 @@
 #include "model/hardware_parameter.hpp"
 
+#include "model/base/units.hpp"
 #include "model/hardware/hardware_power.hpp"
 
 #include <algorithm>
@@ -8,6 +9,8 @@
 #include <utility>
 
 namespace prismopt {
+
+using namespace literals;
 
 namespace {
 
@@ -238,15 +241,34 @@ Hardware with_values(const Hardware& hardware, std::span<const HardwareParameter
     return result;
 }
 
-std::optional<Hardware> turned(const Hardware& hardware,
-                               std::span<const HardwareParameter> hardware_parameters,
-                               std::span<const double> values, const AddedPerGpu& added)
+std::variant<Hardware, Infeasible> turned(const Hardware& hardware,
+                                          std::span<const HardwareParameter> hardware_parameters,
+                                          std::span<const double> values, const AddedPerGpu& added)
 {
     Hardware result = with_values(hardware, hardware_parameters, values, added);
-    const Accelerator& accelerator = result.cluster.accelerator;
-    const bool works = !unnested_tiers(result.cluster) && result.cluster.gpu_price.si > 0.0 &&
-                       accelerator.peak_bf16.si > 0.0 && accelerator.memory > accelerator.memory_reserved;
-    return works ? std::optional(std::move(result)) : std::nullopt;
+    const Cluster& cluster = result.cluster;
+    const Accelerator& accelerator = cluster.accelerator;
+    if (const auto unnested = unnested_tiers(cluster)) {
+        const NetworkTier& inner = cluster.tiers[unnested->inner];
+        const NetworkTier& outer = cluster.tiers[unnested->outer];
+        return Infeasible{Conflict::tiers_do_not_nest,
+                          {{FactKey::inner_tier, inner.name},
+                           {FactKey::inner_gpus, inner.group_gpus},
+                           {FactKey::outer_tier, outer.name},
+                           {FactKey::outer_gpus, outer.group_gpus}}};
+    }
+    if (!(cluster.gpu_price.si > 0.0)) {
+        return Infeasible{Conflict::no_price_left, {{FactKey::price_usd_h, cluster.gpu_price.si * (1_h).si}}};
+    }
+    if (!(accelerator.peak_bf16.si > 0.0)) {
+        return Infeasible{Conflict::no_clock_left, {{FactKey::power_w, accelerator.power.si}}};
+    }
+    if (!(accelerator.memory > accelerator.memory_reserved)) {
+        return Infeasible{Conflict::no_memory_left,
+                          {{FactKey::memory_bytes, accelerator.memory.si},
+                           {FactKey::reserved_bytes, accelerator.memory_reserved.si}}};
+    }
+    return result;
 }
 
 }  // namespace prismopt

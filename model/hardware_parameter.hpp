@@ -4,6 +4,7 @@
 
 #include "model/base/names.hpp"
 #include "model/hardware/hardware.hpp"
+#include "model/plan/infeasible.hpp"
 #include "model/run/reliability.hpp"
 
 #include <array>
@@ -12,6 +13,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
 namespace prismopt {
@@ -136,9 +138,9 @@ struct AddedPerGpu {
 Hardware with_values(const Hardware& hardware, std::span<const HardwareParameter> hardware_parameters,
                      std::span<const double> values, const AddedPerGpu& added = {});
 
-/// The same, or nothing if it cannot be: if groups do not nest, nothing is left of the price, or of the memory or the peaks.
-std::optional<Hardware> turned(const Hardware& hardware,
-                               std::span<const HardwareParameter> hardware_parameters,
-                               std::span<const double> values, const AddedPerGpu& added = {});
+/// The same, or why it cannot be built: groups do not nest, or nothing is left of the price, the clock or the memory.
+std::variant<Hardware, Infeasible> turned(const Hardware& hardware,
+                                          std::span<const HardwareParameter> hardware_parameters,
+                                          std::span<const double> values, const AddedPerGpu& added = {});
 
 }  // namespace prismopt

@@ -27,8 +27,8 @@ struct Cases : Visitors... {
 template <class... Visitors>
 Cases(Visitors...) -> Cases<Visitors...>;
 
-/// The problem with all changes made, or nothing where the tiers of the hardware would not nest.
-std::optional<Problem> changed(const Problem& problem, const WhatIf& what_if)
+/// The problem with all changes made, or why its hardware cannot be built.
+std::variant<Problem, Infeasible> changed(const Problem& problem, const WhatIf& what_if)
 {
     Problem result = problem;
     std::vector<HardwareParameter> hardware_parameters;
@@ -43,11 +43,12 @@ std::optional<Problem> changed(const Problem& problem, const WhatIf& what_if)
                    change);
     }
     auto hardware = turned({result.cluster, result.reliability}, hardware_parameters, values);
-    if (!hardware) {
-        return std::nullopt;
+    if (auto* why = std::get_if<Infeasible>(&hardware)) {
+        return std::move(*why);
     }
-    result.cluster = std::move(hardware->cluster);
-    result.reliability = std::move(hardware->reliability);
+    auto& built = std::get<Hardware>(hardware);
+    result.cluster = std::move(built.cluster);
+    result.reliability = std::move(built.reliability);
     return result;
 }
 
@@ -276,11 +277,13 @@ std::vector<Consequence> consequences(const Problem& problem, const ParallelPlan
     std::vector<NoiseFree> bounds(what_ifs.size());
     std::map<std::string, std::vector<std::size_t>> together;
     for (std::size_t i = 0; i < what_ifs.size(); ++i) {
-        problems.push_back(changed(problem, what_ifs[i]));
-        if (!problems[i]) {
-            result[i].infeasible = Infeasible{Conflict::tiers_do_not_nest};
+        auto with_changes = changed(problem, what_ifs[i]);
+        if (auto* why = std::get_if<Infeasible>(&with_changes)) {
+            result[i].infeasible = std::move(*why);
+            problems.emplace_back();
             continue;
         }
+        problems.emplace_back(std::get<Problem>(std::move(with_changes)));
         auto bound = Predictor(*problems[i]).bound(plan);
         if (auto* refusal = std::get_if<Infeasible>(&bound)) {
             result[i].infeasible = std::move(*refusal);

@@ -209,6 +209,12 @@ StarterSoftware starter_software(const StarterChoice& choice, const std::string&
     return {{first.software.name, first.software.release, true}, first.reason};
 }
 
+/// The trainer that --for names, or that the software is; empty: any.
+std::string trainer_of(const StarterChoice& choice, const StarterSoftware& software, const Catalog& catalog)
+{
+    return choice.trainer.empty() ? software_of(software.choice, catalog).software.trainer : choice.trainer;
+}
+
 std::string software_section(const StarterSoftware& software, const Catalog& catalog)
 {
     const SoftwareEntry entry = catalog_software(software.choice.name, catalog);
@@ -380,7 +386,14 @@ std::string starter_scenario(const StarterChoice& given, const Catalog& catalog)
             "it\n\n",
             choice.electricity_price);
     }
-    text += starter_space({workload, choice, units, sample.name, software.choice.name, spares, offloads},
+    text += starter_space({.workload = workload,
+                           .choice = choice,
+                           .units = units,
+                           .sample = sample.name,
+                           .software = software.choice.name,
+                           .trainer = trainer_of(choice, software, catalog),
+                           .spares = spares,
+                           .offloads = offloads},
                           catalog);
     // A placeholder ranks no plan.
     text += fmt::format("\n[objectives]\nminimise = [\"training_time_p99\", \"{}\", \"gpus\"]\n",

@@ -191,14 +191,20 @@ std::string pipeline_lines(Levers& levers, bool moe, bool vocabulary)
                               : "");
 }
 
-/// Sets of modules that the trainer can recompute, where selective recompute is searched for one.
-std::string module_lines(const StarterSpace& of, const Values& recompute)
+/// Ways to recompute, with the sets of modules that the trainer's selective recomputation covers.
+std::string recompute_lines(const StarterSpace& of, Values recompute)
 {
-    const bool selective = std::find(recompute.begin(), recompute.end(), "\"selective\"") != recompute.end();
-    const auto sets = selective ? recomputed_sets(of.choice.trainer, of.workload) : std::vector<ModuleSet>{};
-    return sets.empty()
-               ? ""
-               : fmt::format("recompute_modules = {}   # that the trainer recomputes\n", toml_text(sets));
+    const auto sets = recomputed_sets(of.trainer, of.workload);
+    const std::string selective = in_quotes(name(Recompute::selective));
+    if (!of.trainer.empty() && sets.empty()) {
+        std::erase(recompute, selective);
+    }
+    std::string text = line_of("recompute", recompute, "");
+    if (!sets.empty() && std::find(recompute.begin(), recompute.end(), selective) != recompute.end()) {
+        text += fmt::format("recompute_modules = {}   # modules that {} can recompute\n", toml_text(sets),
+                            of.software);
+    }
+    return text;
 }
 
 /// Lines of axes that only some software has, where their values can make a difference.
@@ -263,9 +269,8 @@ std::string starter_space(const StarterSpace& of, const Catalog& catalog)
                         "expert-parallel degrees");
     }
     text += line_of("microbatch", {"1", "2", "4"}, of.sample + "s per microbatch");
-    const Values recompute = levers.on("recompute").value_or(Values{"\"none\"", "\"selective\"", "\"full\""});
-    text += line_of("recompute", recompute, "");
-    text += module_lines(of, recompute);
+    text +=
+        recompute_lines(of, levers.on("recompute").value_or(Values{"\"none\"", "\"selective\"", "\"full\""}));
     text +=
         line_of("sharding", levers.on("sharding").value_or(Values{"\"zero1\""}), "none, zero1, zero2, zero3");
     text += one_stage ? "" : pipeline_lines(levers, workload.is_moe(), workload.vocabulary > 0);

@@ -18,6 +18,7 @@ struct StarterSpace {
     UnitsInUse units;
     std::string sample;       // what a batch consists of
     std::string software;     // of the catalog
+    std::string trainer;      // of trainers(), which runs the plans: of --for or of the software; empty: any
     std::vector<int> spares;  // nodes; empty: not searched
     bool offloads = false;    // whether the accelerator has a link to host memory
 };

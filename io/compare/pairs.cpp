@@ -29,6 +29,14 @@ std::string ratio_text(double ratio, double low, double high)
                        : fmt::format("{:.3f} ({:.2f} to {:.2f})", ratio, low, high);
 }
 
+std::string differ_text(const ComparedPair& pair)
+{
+    if (pair.differ.empty()) {
+        return pair.same_plan ? "nothing: the plan is the same" : "plans only";
+    }
+    return listed(pair.differ) + (pair.same_plan ? "; the plan is the same" : "");
+}
+
 PairJson plan_json(const PairedPlan& plan)
 {
     return {{"name", plan.name},
@@ -70,7 +78,7 @@ std::vector<std::vector<std::string>> pair_rows(const std::vector<ComparedPair>&
             {pair.best_in, pair.quantity, with_value(pair.second), with_value(pair.first),
              ratio_text(pair.ratio, pair.low, pair.high),
              std::isfinite(low) && std::isfinite(high) ? fmt::format("{:.2f} to {:.2f}", low, high) : "-",
-             chance_text(pair.chance_less), pair.differ.empty() ? "plans only" : listed(pair.differ)});
+             chance_text(pair.chance_less), differ_text(pair)});
     }
     return rows;
 }
@@ -103,6 +111,7 @@ nlohmann::ordered_json pairs_json(const std::vector<ComparedPair>& pairs)
                        {"independent_low", json_number<PairJson>(pair.independent_low())},
                        {"independent_high", json_number<PairJson>(pair.independent_high())},
                        {"chance_less_in_one_run", pair.chance_less},
+                       {"same_plan", pair.same_plan},
                        {"differ", pair.differ},
                        {"correlation", pair.correlation},
                        {"deviations",

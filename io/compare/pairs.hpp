@@ -44,6 +44,7 @@ struct ComparedPair {
     double high = 1.0;
     double chance_less = 0.5;           // that one run of the second has less than one of the first
     double chance_expected_less = 0.5;  // that the expectation of the second is less
+    bool same_plan = false;             // both are one plan, be it on two machines
     // of the machines: "accelerator", "software", "GPUs", "network"; empty: plans of one machine
     std::vector<std::string> differ;
     double correlation = 1.0;  // of the errors beyond those of the constants

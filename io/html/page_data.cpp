@@ -23,6 +23,7 @@
 #include "io/report/study_notes.hpp"
 #include "io/report/subject.hpp"
 #include "io/results/plan_results.hpp"
+#include "io/scenario/variants.hpp"
 #include "io/toml/date.hpp"
 #include "io/toml/reading_units.hpp"
 
@@ -385,6 +386,17 @@ Json& shown_plan(Json& study, std::size_t position)
     return position < on_front ? study["front"][position] : study["off_front"][position - on_front];
 }
 
+/// "3 of 12: hardware cannot be built (...): ...; raise memory. 1 of 12: ..."; empty if none is excluded.
+std::string excluded_variants(const VariantCounts& counts)
+{
+    std::string text;
+    for (const ExcludedVariants& of : counts.excluded) {
+        text += fmt::format("{}{} of {}: {}", text.empty() ? "" : ". ", of.count, counts.combinations,
+                            excluded_text(of));
+    }
+    return text;
+}
+
 Json study_json(const ReportedStudy& study)
 {
     const Results& results = study.results;
@@ -421,6 +433,7 @@ Json study_json(const ReportedStudy& study)
     json["software"] = notes.software;
     json["omitted"] = notes.omitted;
     json["own_entries"] = notes.own_entries;
+    json["excluded_variants"] = excluded_variants(notes.variants);
     json["job"] = job_json(notes);
     json["accuracy"] = accuracy_json(results);
     json["named"] = named_json(results);

@@ -494,9 +494,10 @@ std::string front_section(const Results& results, const StudyNotes& notes)
     return text;
 }
 
-std::string space_section(const Results& results)
+std::string space_section(const Results& results, const StudyNotes& notes)
 {
-    const std::string text = space_text(results.raw_tuples, results.feasible, results.rejected);
+    const std::string text =
+        space_text(results.raw_tuples, results.feasible, results.rejected) + variants_text(notes.variants);
     if (results.feasible > 0) {
         return text;
     }
@@ -654,7 +655,8 @@ std::string text_report(const Results& results)
 {
     const StudyNotes notes = study_notes(results);
     if (has_machines(results)) {
-        return machines_text(results, notes) + "\n" + space_section(results) + "\n" + search_section(results);
+        return machines_text(results, notes) + "\n" + space_section(results, notes) + "\n" +
+               search_section(results);
     }
     const std::string size =
         notes.parameters > 0.0 ? fmt::format(" ({} parameters)", short_count(notes.parameters)) : "";
@@ -674,7 +676,7 @@ std::string text_report(const Results& results)
                            : fmt::format("Costs are at {}{}.\n", notes.price, electricity_price_words(notes)),
                        remark(notes.omitted) + remark(notes.software) + remark(notes.own_entries)) +
            front_section(results, notes) + "\n" + best_plan_section(results, notes.task) +
-           parameter_worth_text(results) + space_section(results) + "\n" + search_section(results);
+           parameter_worth_text(results) + space_section(results, notes) + "\n" + search_section(results);
 }
 
 std::string summary(const Results& results)

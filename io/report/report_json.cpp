@@ -285,6 +285,7 @@ std::string report_json(const Results& results, const std::string& file)
     json["software_note"] = json_text<Json>(notes.software);
     json["omitted_note"] = json_text<Json>(notes.omitted);
     json["own_entries_note"] = json_text<Json>(notes.own_entries);
+    json["variants"] = variants_json(notes.variants);
     json["model_error_note"] = json_text<Json>(notes.moe_note);
     json["idle_nodes_note"] = json_text<Json>(notes.idle_nodes);
     json["energy_note"] = json_text<Json>(notes.energy);

@@ -2,6 +2,7 @@
 
 #include "io/base/aligned.hpp"
 #include "io/base/percent.hpp"
+#include "io/scenario/variants.hpp"
 #include "model/plan/plan.hpp"
 
 #include <fmt/format.h>
@@ -64,6 +65,23 @@ std::string space_text(std::uint64_t combinations, std::uint64_t feasible,
             "its values\n";
     }
     return text;
+}
+
+std::string variants_text(const VariantCounts& counts)
+{
+    std::uint64_t excluded = 0;
+    std::vector<std::vector<std::string>> rows;
+    for (const ExcludedVariants& of : counts.excluded) {
+        excluded += of.count;
+        rows.push_back(
+            {"", std::to_string(of.count), share_of(of.count, counts.combinations), excluded_text(of)});
+    }
+    constexpr std::size_t reason_column = 3;
+    return rows.empty() ? ""
+                        : fmt::format(
+                              "Variants: {} combinations of the study's choices, of which {} are "
+                              "excluded and not searched:\n{}",
+                              counts.combinations, excluded, aligned(rows, reason_column));
 }
 
 }  // namespace prismopt

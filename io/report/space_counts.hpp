@@ -4,6 +4,7 @@
 /// has no defined schedule.
 
 #include "io/results/results.hpp"
+#include "io/scenario/choices.hpp"
 
 #include <cstdint>
 #include <string>
@@ -38,5 +39,8 @@ StudyEffort study_effort(const Results& results);
 /// Summary of a space as every command prints it: the counts, and the infeasible combinations by reason.
 std::string space_text(std::uint64_t combinations, std::uint64_t feasible,
                        const std::vector<Rejected>& rejected);
+
+/// The excluded variants by conflict, each with the first of them and what to do; empty if none is excluded.
+std::string variants_text(const VariantCounts& counts);
 
 }  // namespace prismopt

@@ -3,6 +3,7 @@
 #include "io/base/json_number.hpp"
 #include "io/report/space_counts.hpp"
 #include "io/toml/date.hpp"
+#include "io/words/infeasible_text.hpp"
 #include "io/words/rejected_text.hpp"
 #include "model/plan/plan.hpp"
 
@@ -29,6 +30,20 @@ Json space_json(const Results& results)
     return {{"combinations", results.raw_tuples}, {"examined", counts.examined},
             {"feasible", results.feasible},       {"infeasible", counts.infeasible},
             {"not_plans", counts.not_plans},      {"rejected", std::move(rejected)}};
+}
+
+Json variants_json(const VariantCounts& counts)
+{
+    Json excluded = Json::array();
+    for (const ExcludedVariants& of : counts.excluded) {
+        excluded.push_back({{"reason", of.why.category()},
+                            {"conflict", name(of.why.conflict)},
+                            {"count", of.count},
+                            {"first", of.first},
+                            {"detail", detail_text(of.why)},
+                            {"remedy", remedy_text(of.why)}});
+    }
+    return {{"combinations", counts.combinations}, {"excluded", std::move(excluded)}};
 }
 
 Json job_json(const StudyNotes& notes)

@@ -1,6 +1,6 @@
 #pragma once
 
-/// The space and the job of a study as JSON, for `report --json` and the page.
+/// The space, the variants and the job of a study as JSON, for `report --json` and the page.
 
 #include "io/report/study_notes.hpp"
 #include "io/results/results.hpp"
@@ -10,6 +10,7 @@
 namespace prismopt {
 
 nlohmann::ordered_json space_json(const Results& results);
+nlohmann::ordered_json variants_json(const VariantCounts& counts);
 nlohmann::ordered_json job_json(const StudyNotes& notes);
 
 }  // namespace prismopt

@@ -68,6 +68,7 @@ StudyNotes study_notes(const Results& results)
         notes.software = assumed_software(results) ? software_text(scenario) : "";
         notes.omitted = omitted_text(clusters(scenario), catalog_of(scenario));
         notes.own_entries = own_entries_text(scenario);
+        notes.variants = scenario.variant_counts;
         for (const Workload* network : networks(scenario)) {
             notes.model += (notes.model.empty() ? "" : serves ? " and " : " or ") + network->name;
         }

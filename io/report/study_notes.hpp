@@ -4,6 +4,7 @@
 
 #include "io/report/front/batch_rows.hpp"
 #include "io/results/results.hpp"
+#include "io/scenario/choices.hpp"
 #include "io/scenario/figure_origin.hpp"
 #include "io/scenario/question.hpp"
 #include "model/base/units.hpp"
@@ -30,6 +31,7 @@ struct StudyNotes {
     std::string software;     // note on training software that is not named; empty: it is, or unknown
     std::string omitted;      // what its jobs do that is not modelled; empty: nothing
     std::string own_entries;  // of the catalog, which the user added; empty: none
+    VariantCounts variants;   // of the choices, and why some are excluded
     // Workload and accelerator; empty and zero: unknown.
     std::string model;
     WorkloadTask task = WorkloadTask::training;

@@ -3,11 +3,13 @@
 /// What a study chooses beside the plan: hardware, and what is trained on it.
 
 #include "model/hardware_parameter.hpp"
+#include "model/plan/infeasible.hpp"
 #include "model/plan/plan.hpp"
 #include "model/plan/recovery.hpp"
 
 #include <compare>
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
@@ -74,6 +76,17 @@ struct StudyChoice {
     std::optional<HardwareParameter> hardware{};  // whose levels the values are
     bool continuous = false;                      // any level from the first to the last may be tuned
     std::vector<HardwareOption> options{};        // of a bundle, whose numbers the values are
+};
+
+/// Combinations of values that one conflict excludes.
+struct ExcludedVariants {
+    Infeasible why;  // of the first of them
+    std::string first;
+    std::uint64_t count = 0;
+};
+struct VariantCounts {
+    std::uint64_t combinations = 0;  // of the values of all choices
+    std::vector<ExcludedVariants> excluded{};
 };
 
 /// The value of this kind; null if the study does not choose one.

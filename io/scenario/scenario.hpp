@@ -94,6 +94,7 @@ struct Scenario : Job {
     std::vector<StudyChoice> choices;
     // one value of each choice; at least one variant, which is empty without choices
     std::vector<ChosenValues> variants;
+    VariantCounts variant_counts{};  // of the scenario as written, without tuned hardware
     SpaceSettings space;
     std::vector<std::string> axes_of_software;  // of the space, whose values the software brought
     SpaceSettings levers{};    // values that the software offers; empty lists: the catalog does not say

@@ -61,6 +61,50 @@ std::string padding_text(const Scenario& scenario)
         first.tokens_of_sequence(), first.sequence);
 }
 
+/// Whether some network of the study computes with the peak of this precision.
+bool computes_in(const Scenario& scenario, Precision precision)
+{
+    const auto same_peak = [precision](Precision used) {
+        return used == precision || (has_8_bits(used) && has_8_bits(precision));
+    };
+    const auto uses = [&](Precision products, AttentionPrecision attention) {
+        return same_peak(products) || (attention == AttentionPrecision::fp8 && has_8_bits(precision));
+    };
+    const bool chosen = std::ranges::any_of(scenario.space.precision, [&](const PrecisionChoice& choice) {
+        return uses(choice.precision, choice.attention);
+    });
+    return chosen || std::ranges::any_of(networks(scenario), [&](const Workload* network) {
+               return uses(network->precision, network->attention_precision);
+           });
+}
+
+/// Hardware parameters of a precision with fewer than 16 bits that no network uses.
+std::string unused_precisions_text(const Scenario& scenario)
+{
+    std::vector<std::string> names;
+    const auto add = [&](const HardwareParameter& parameter) {
+        const auto& precision = parameter.precision;
+        const bool unused =
+            precision && has_fewer_than_16_bits(*precision) && !computes_in(scenario, *precision);
+        if (unused && std::ranges::find(names, parameter.name) == names.end()) {
+            names.push_back(parameter.name);
+        }
+    };
+    for (const StudyChoice& choice : scenario.choices) {
+        if (choice.hardware) {
+            add(*choice.hardware);
+        }
+        for (const HardwareOption& option : choice.options) {
+            std::ranges::for_each(option.parameters, add);
+        }
+    }
+    return names.empty() ? ""
+                         : fmt::format(
+                               "{} changes no time, because no network computes in that precision; "
+                               "add it to precision in [space], or remove the hardware parameter",
+                               fmt::join(names, " and "));
+}
+
 /// Failure rates are of the nodes of the first cluster.
 std::string failures_text(const Scenario& scenario)
 {
@@ -193,7 +237,7 @@ std::vector<std::string> scenario_notes(const Scenario& scenario)
          {scenario.older_keys, scenario.units, placeholders_text(scenario), software_text(scenario),
           lacking_text(scenario), idle_nodes_text(scenario), batch_stability_text(scenario),
           learned_times_text(scenario), other_samples_text(scenario), own_entries_text(scenario),
-          failures_text(scenario), padding_text(scenario)}) {
+          failures_text(scenario), padding_text(scenario), unused_precisions_text(scenario)}) {
         if (!note.empty()) {
             notes.push_back(std::move(note));
         }

@@ -2,6 +2,7 @@
 
 #include "io/base/input_error.hpp"
 #include "io/scenario/constants/catalog_discrepancy.hpp"
+#include "io/words/infeasible_text.hpp"
 
 #include <fmt/format.h>
 
@@ -11,6 +12,8 @@
 #include <utility>
 
 namespace prismopt {
+
+using namespace literals;
 
 namespace {
 
@@ -67,19 +70,40 @@ HardwareOption hardware_of(const Scenario& scenario, std::span<const ChoiceValue
     return all;
 }
 
-/// Cluster and reliability of the variant; nothing if the groups of its tiers would not nest.
-std::optional<Hardware> hardware_at(const Scenario& scenario, std::span<const ChoiceValue> values)
+/// Cluster and reliability of the variant, or why it is excluded.
+std::variant<Hardware, Infeasible> hardware_at(const Scenario& scenario, std::span<const ChoiceValue> values)
 {
     const HardwareOption set = hardware_of(scenario, values);
-    return turned(machine_at(scenario, values), set.parameters, set.values, set.added);
+    auto hardware = turned(machine_at(scenario, values), set.parameters, set.values, set.added);
+    const DollarsPerSecond limit = scenario.search.gpu_price_limit;
+    if (const auto* built = std::get_if<Hardware>(&hardware); built != nullptr && limit.si > 0.0) {
+        const DollarsPerSecond price = built->cluster.gpu_price;
+        if (price > limit) {
+            return Infeasible{Conflict::price_over_limit,
+                              {{FactKey::price_usd_h, price.si * (1_h).si},
+                               {FactKey::limit_usd_h, limit.si * (1_h).si}}};
+        }
+    }
+    return hardware;
 }
 
-/// By which factor the precision makes the run longer; nothing if no number of tokens makes up for it.
-std::optional<double> factor_of_precision(const Scenario& scenario, std::span<const ChoiceValue> values,
-                                          const Workload& workload)
+/// Adds a variant to those that are excluded by the same conflict.
+void count_excluded(Infeasible why, std::span<const StudyChoice> choices, std::span<const ChoiceValue> values,
+                    std::vector<ExcludedVariants>& excluded)
+{
+    auto found = std::ranges::find(excluded, why.conflict, [](const auto& row) { return row.why.conflict; });
+    if (found == excluded.end()) {
+        found = excluded.insert(excluded.end(), {std::move(why), variant_text(choices, values)});
+    }
+    ++found->count;
+}
+
+/// By which factor the precision makes the run longer. Readers refuse gaps that no number of tokens makes up for.
+double factor_of_precision(const Scenario& scenario, std::span<const ChoiceValue> values,
+                           const Workload& workload)
 {
     const auto gap = loss_gap_of(scenario.numerics, precision_at(scenario, values));
-    return gap ? factor_of_gap(scenario, workload, gap->expected()) : 1.0;
+    return gap ? factor_of_gap(scenario, workload, gap->expected()).value() : 1.0;
 }
 
 }  // namespace
@@ -111,33 +135,43 @@ std::optional<int> global_batch_at(std::span<const ChoiceValue> values)
     return batch != nullptr ? std::optional(batch->sequences) : std::nullopt;
 }
 
-std::optional<Variant> variant_at(const Scenario& scenario, std::span<const ChoiceValue> values)
+std::variant<Variant, Infeasible> variant_or_reason(const Scenario& scenario,
+                                                    std::span<const ChoiceValue> values)
 {
     Variant variant{scenario};
     if (!values.empty()) {
         auto hardware = hardware_at(scenario, values);
-        const double limit = scenario.search.gpu_price_limit.si;
-        if (!hardware || (limit > 0.0 && hardware->cluster.gpu_price.si > limit)) {
-            return std::nullopt;
+        if (auto* why = std::get_if<Infeasible>(&hardware)) {
+            return std::move(*why);
         }
-        variant.cluster = std::move(hardware->cluster);
+        auto& built = std::get<Hardware>(hardware);
+        variant.cluster = std::move(built.cluster);
         variant.memory_limit =
             with_error(scenario.memory_limit, variant.cluster.stack.name, scenario.learned.memory);
-        variant.reliability = std::move(hardware->reliability);
+        variant.reliability = std::move(built.reliability);
     }
     if (const auto* recovery = chosen<Recovery>(values)) {
         variant.reliability.recovery = *recovery;
     }
     variant.workload = workload_at(scenario, values);
     variant.deviation = deviation_from(scenario.numerics.reference, numeric_choice(variant.workload));
-    const auto factor = factor_of_precision(scenario, values, variant.workload);
-    if (!factor || (!values.empty() && variant.deviation > scenario.numerics.max_deviation)) {
-        return std::nullopt;
+    if (!values.empty() && variant.deviation > scenario.numerics.max_deviation) {
+        return Infeasible{Conflict::deviation_over_limit,
+                          {{FactKey::deviation, variant.deviation},
+                           {FactKey::most_deviation, scenario.numerics.max_deviation}}};
     }
-    variant.longer = *factor;
-    variant.local = local_updates_of(scenario, variant.workload, *factor * tokens_to_the_loss(scenario));
+    variant.longer = factor_of_precision(scenario, values, variant.workload);
+    variant.local =
+        local_updates_of(scenario, variant.workload, variant.longer * tokens_to_the_loss(scenario));
     variant.phases = phases_at(scenario, values);
     return variant;
+}
+
+std::optional<Variant> variant_at(const Scenario& scenario, std::span<const ChoiceValue> values)
+{
+    auto variant = variant_or_reason(scenario, values);
+    return std::holds_alternative<Variant>(variant) ? std::optional(std::get<Variant>(std::move(variant)))
+                                                    : std::nullopt;
 }
 
 std::vector<Phase> phases_at(const Scenario& scenario, std::span<const ChoiceValue> values)
@@ -145,21 +179,26 @@ std::vector<Phase> phases_at(const Scenario& scenario, std::span<const ChoiceVal
     if (!scenario.served.empty()) {
         return scenario.served.phases[chosen<TrainedNetwork>(values)->number];
     }
-    const auto factor = factor_of_precision(scenario, values, workload_at(scenario, values));
-    return longer_phases(scenario, global_batch_at(values), *factor);
+    const double factor = factor_of_precision(scenario, values, workload_at(scenario, values));
+    return longer_phases(scenario, global_batch_at(values), factor);
 }
 
-std::vector<ChosenValues> all_variants(const Scenario& scenario)
+void find_variants(Scenario& scenario)
 {
-    std::vector<ChosenValues> all;
+    scenario.variants.clear();
+    scenario.variant_counts = {};
     std::vector<std::size_t> at(scenario.choices.size(), 0);
     while (true) {
         ChosenValues values;
         for (std::size_t k = 0; k < at.size(); ++k) {
             values.push_back(scenario.choices[k].values[at[k]]);
         }
-        if (variant_at(scenario, values)) {
-            all.push_back(std::move(values));
+        ++scenario.variant_counts.combinations;
+        auto variant = variant_or_reason(scenario, values);
+        if (auto* why = std::get_if<Infeasible>(&variant)) {
+            count_excluded(std::move(*why), scenario.choices, values, scenario.variant_counts.excluded);
+        } else {
+            scenario.variants.push_back(std::move(values));
         }
         std::size_t choice = at.size();
         while (choice > 0 && at[choice - 1] + 1 == scenario.choices[choice - 1].values.size()) {
@@ -170,14 +209,23 @@ std::vector<ChosenValues> all_variants(const Scenario& scenario)
         }
         ++at[choice - 1];
     }
-    if (all.empty()) {
+    if (scenario.variants.empty()) {
+        std::string reasons;
+        for (const ExcludedVariants& excluded : scenario.variant_counts.excluded) {
+            reasons += fmt::format("\n  {}  {}", excluded.count, excluded_text(excluded));
+        }
         throw InputError(
-            fmt::format("{}: no combination of the choices (clusters and [[knob]] values) is possible: "
-                        "groups must nest, and prices "
-                        "must not exceed gpu_price_limit; change the values",
-                        scenario.path));
+            fmt::format("{}: no combination of the choices (clusters, [[knob]]s and other values) "
+                        "is possible:{}",
+                        scenario.path, reasons));
     }
-    return all;
+}
+
+std::string excluded_text(const ExcludedVariants& excluded)
+{
+    return fmt::format("{}{}: {}; {}", excluded.why.category(),
+                       excluded.first.empty() ? "" : fmt::format(" ({})", excluded.first),
+                       detail_text(excluded.why), remedy_text(excluded.why));
 }
 
 std::string value_text(const StudyChoice& choice, const ChoiceValue& value)

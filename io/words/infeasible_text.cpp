@@ -212,7 +212,21 @@ constexpr auto conflict_words = std::to_array<ConflictWords>({
      "rank {rank}: {task} is missing, and no B includes it; the plan has {microbatches} microbatches, each "
      "with F, and B or I and W, on every stage"},
     {Conflict::tasks_in_cycle, "tasks wait for each other in a cycle: {waits}; move one of them"},
-    {Conflict::tiers_do_not_nest, "the groups of its tiers do not nest"},
+    {Conflict::tiers_do_not_nest,
+     "groups of {outer_gpus} GPUs of tier \"{outer_tier}\" do not consist of whole groups of {inner_gpus} "
+     "GPUs "
+     "of tier \"{inner_tier}\"",
+     "write groups that are multiples of each other"},
+    {Conflict::no_price_left, "a GPU would cost {price_usd_h:.4g} USD/h",
+     "check gpu_price, and price and cost of the hardware"},
+    {Conflict::no_clock_left, "a board of {power_w:.4g} W has no power left for its clock", "raise power"},
+    {Conflict::no_memory_left, "{reserved_gb:.4g} GB of {memory_gb:.4g} GB of memory are reserved",
+     "raise memory"},
+    {Conflict::price_over_limit, "a GPU costs {price_usd_h:.4g} USD/h, and the limit is {limit_usd_h:.4g}",
+     "raise gpu_price_limit in [search], or list cheaper values"},
+    {Conflict::deviation_over_limit,
+     "{deviation:.3g} times the deviation of the reference, and the limit is {most_deviation:.4g}",
+     "raise the factor of max_deviation in [numerics], or remove these values"},
 });
 static_assert(std::ranges::equal(conflict_words, names_of<Conflict>, {}, &ConflictWords::conflict,
                                  &Named<Conflict>::value),

@@ -108,6 +108,11 @@ constexpr auto reasons_of_conflicts = std::to_array<ReasonOfConflict>({
     {Conflict::gradient_missing, Reason::given_orders},
     {Conflict::tasks_in_cycle, Reason::given_orders},
     {Conflict::tiers_do_not_nest, Reason::hardware},
+    {Conflict::no_price_left, Reason::hardware},
+    {Conflict::no_clock_left, Reason::hardware},
+    {Conflict::no_memory_left, Reason::hardware},
+    {Conflict::price_over_limit, Reason::price_limit},
+    {Conflict::deviation_over_limit, Reason::deviation},
 });
 static_assert(std::ranges::equal(reasons_of_conflicts, names_of<Conflict>, {}, &ReasonOfConflict::conflict,
                                  &Named<Conflict>::value),

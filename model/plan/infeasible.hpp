@@ -1,6 +1,7 @@
 #pragma once
 
-/// Why a plan is infeasible, as facts: a reason, what contradicts what, and the numbers. io/words has the sentences.
+/// Why a plan is infeasible, or a variant of the hardware or the numerics is excluded, as facts: a reason, what contradicts what, and the
+/// numbers. io/words has the sentences.
 
 #include "model/base/names.hpp"
 
@@ -14,7 +15,7 @@
 
 namespace prismopt {
 
-/// Reasons why plans are infeasible; a search counts its rejections by reason.
+/// Reasons why plans are infeasible, and from `hardware` on those why variants are excluded; a search counts its rejections by reason.
 enum class Reason {
     tp_and_blocks,
     tp_and_nodes,
@@ -55,7 +56,9 @@ enum class Reason {
     deadlock,
     held_limit,
     given_orders,
-    hardware
+    hardware,
+    price_limit,
+    deviation
 };
 template <>
 inline constexpr auto names_of<Reason> =
@@ -98,7 +101,9 @@ inline constexpr auto names_of<Reason> =
                                   {Reason::deadlock, "schedule deadlocks"},
                                   {Reason::held_limit, "memory limit too small"},
                                   {Reason::given_orders, "task order cannot run"},
-                                  {Reason::hardware, "hardware cannot be built"}});
+                                  {Reason::hardware, "hardware cannot be built"},
+                                  {Reason::price_limit, "price above gpu_price_limit"},
+                                  {Reason::deviation, "deviation above max_deviation"}});
 
 /// What contradicts what: one or several per reason, each with facts and a sentence of its own.
 enum class Conflict : std::uint8_t {
@@ -195,7 +200,12 @@ enum class Conflict : std::uint8_t {
     forward_missing,
     gradient_missing,
     tasks_in_cycle,
-    tiers_do_not_nest
+    tiers_do_not_nest,
+    no_price_left,
+    no_clock_left,
+    no_memory_left,
+    price_over_limit,
+    deviation_over_limit
 };
 template <>
 inline constexpr auto names_of<Conflict> = std::to_array<Named<Conflict>>(
@@ -292,7 +302,12 @@ inline constexpr auto names_of<Conflict> = std::to_array<Named<Conflict>>(
      {Conflict::forward_missing, "forward_missing"},
      {Conflict::gradient_missing, "gradient_missing"},
      {Conflict::tasks_in_cycle, "tasks_in_cycle"},
-     {Conflict::tiers_do_not_nest, "tiers_do_not_nest"}});
+     {Conflict::tiers_do_not_nest, "tiers_do_not_nest"},
+     {Conflict::no_price_left, "no_price_left"},
+     {Conflict::no_clock_left, "no_clock_left"},
+     {Conflict::no_memory_left, "no_memory_left"},
+     {Conflict::price_over_limit, "price_over_limit"},
+     {Conflict::deviation_over_limit, "deviation_over_limit"}});
 
 /// Returns the reason that a conflict belongs to.
 Reason reason_of(Conflict conflict);
@@ -378,7 +393,17 @@ enum class FactKey : std::uint8_t {
     network_chunks,
     waits_for_rank,
     waits_for,
-    after
+    after,
+    inner_tier,
+    outer_tier,
+    outer_gpus,
+    price_usd_h,
+    limit_usd_h,
+    power_w,
+    memory_bytes,
+    reserved_bytes,
+    deviation,
+    most_deviation
 };
 template <>
 inline constexpr auto names_of<FactKey> =
@@ -461,7 +486,17 @@ inline constexpr auto names_of<FactKey> =
                                    {FactKey::network_chunks, "parts"},
                                    {FactKey::waits_for_rank, "waits_for_rank"},
                                    {FactKey::waits_for, "waits_for"},
-                                   {FactKey::after, "after"}});
+                                   {FactKey::after, "after"},
+                                   {FactKey::inner_tier, "inner_tier"},
+                                   {FactKey::outer_tier, "outer_tier"},
+                                   {FactKey::outer_gpus, "outer_gpus"},
+                                   {FactKey::price_usd_h, "price_usd_h"},
+                                   {FactKey::limit_usd_h, "limit_usd_h"},
+                                   {FactKey::power_w, "power_w"},
+                                   {FactKey::memory_bytes, "memory_bytes"},
+                                   {FactKey::reserved_bytes, "reserved_bytes"},
+                                   {FactKey::deviation, "deviation"},
+                                   {FactKey::most_deviation, "most_deviation"}});
 
 /// A number, or a name that users write: a value of an axis, a block, a layer, an accelerator, a task of an order.
 using FactValue = std::variant<std::int64_t, double, std::string>;

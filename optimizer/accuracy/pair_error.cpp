@@ -225,8 +225,8 @@ PairError pair_error(const StepError& first, const StepError& second, const Fitt
     for (NormalComponent& component : result.components) {
         component.deviation = std::sqrt(result.variance.sum());
     }
-    result.same_plan = one_machine && !result.differ.network && first.design == second.design &&
-                       result.variance.sum() == 0.0;
+    result.same_design = !result.differ.network && first.design == second.design;
+    result.same_plan = one_machine && result.same_design && result.variance.sum() == 0.0;
     return result;
 }
 

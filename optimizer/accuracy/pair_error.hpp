@@ -45,6 +45,7 @@ StepError step_error(const Setting& setting, const ParallelPlan& plan, const Fit
 /// log(actual / predicted) of the ratio of the second plan's time to the first's, in expectation: without the noise of runs.
 struct PairError {
     MachinesDiffer differ;
+    bool same_design = false;  // both plans are one plan of one network, on any machine
     bool same_plan = false;    // on the same machine: nothing is uncertain
     double correlation = 1.0;  // of the errors beyond those of the constants
     PairVariance variance;     // without software that was not given

@@ -6,6 +6,7 @@
 #include "io/toml/nearest.hpp"
 #include "io/words/infeasible_text.hpp"
 #include "model/plan/phase.hpp"
+#include "model/plan_rules.hpp"
 #include "optimizer/api/plans.hpp"
 #include "optimizer/program/release.hpp"
 #include "optimizer/space/design_text.hpp"
@@ -74,6 +75,9 @@ std::variant<Launch, Infeasible> StudyLaunches::launch(std::uint64_t number, int
     StoredStudy& study = state_->study;
     const Point point = study.space().point(number);
     const Problem& problem = study.problem(point);
+    if (auto why = structural_problem(study.plan(point), problem)) {
+        return *std::move(why);
+    }
     Launch launch;
     launch.study = results.study.scenario_name;
     launch.point = std::to_string(number);

@@ -75,14 +75,11 @@ MemoryLimit limit_after(const Problem& problem, const Scenario& scenario, double
                         "GPU",
                         measured / peak_unit, capacity / peak_unit));
     }
-    const Discrepancy discrepancy = catalog_discrepancy();
-    MemoryError error = scenario.learned.memory;
-    if (scenario.learned.empty()) {
-        error.deviation = discrepancy.memory;
-        error.own = discrepancy.memory_of_plan;
-    }
-    error = after(error, std::log(measured / predicted), measured_memory_noise);
-    return with_error(problem.memory_limit, problem.cluster.stack.name, error);
+    const std::string& stack = problem.cluster.stack.name;
+    const MemoryError before =
+        scenario.learned.empty() ? catalog_discrepancy().memory_error_on(stack) : scenario.learned.memory;
+    const MemoryError error = after(before, std::log(measured / predicted), measured_memory_noise);
+    return with_error(problem.memory_limit, stack, error);
 }
 
 /// Draws plans, and takes them apart.

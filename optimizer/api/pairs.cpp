@@ -119,6 +119,7 @@ ComparedPair compared_values(const PairedValues& values, const PairError& of_mod
     pair.first.value = values.first.value;
     pair.second.value = values.second.value;
     pair.ratio = values.second.value / values.first.value;
+    pair.same_plan = of_model.same_design;
     pair.differ = differences(of_model.differ);
     if (!of_model.differ.machine() && of_model.variance.hardware > 0.0) {
         pair.differ.emplace_back("numbers of the hardware");

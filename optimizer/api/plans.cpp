@@ -33,7 +33,15 @@ Scenario with_variant(Scenario scenario, const ChosenValues& values, Variant var
     return scenario;
 }
 
-/// Takes the words that name choices out of a design, in the order of the choices: "variant node.bandwidth=900GB/s".
+/// The value that [cluster] and [reliability] have of a hardware parameter, as a word of a design.
+std::string word_as_written(const StudyChoice& choice, const Scenario& scenario)
+{
+    const double value = value_of(*choice.hardware, Hardware{scenario.cluster, scenario.reliability});
+    return value_text(choice, HardwareLevel{value});
+}
+
+/// Takes the words that name choices out of a design, in the order of the choices: "variant node.bandwidth=900GB/s". With some of them,
+/// hardware parameters that are not named have the values of the scenario.
 std::string extract_variant_words(std::string& design, const Scenario& scenario)
 {
     std::vector<std::string> chosen_words(scenario.choices.size());
@@ -52,9 +60,14 @@ std::string extract_variant_words(std::string& design, const Scenario& scenario)
         }
     }
     design = rest;
+    const bool names_some =
+        std::ranges::any_of(chosen_words, [](const std::string& word) { return !word.empty(); });
     std::string variant;
-    for (const std::string& word : chosen_words) {
-        variant += word.empty() ? "" : (variant.empty() ? "" : " ") + word;
+    for (std::size_t k = 0; k < chosen_words.size(); ++k) {
+        if (chosen_words[k].empty() && names_some && scenario.choices[k].hardware) {
+            chosen_words[k] = word_as_written(scenario.choices[k], scenario);
+        }
+        variant += chosen_words[k].empty() ? "" : (variant.empty() ? "" : " ") + chosen_words[k];
     }
     return variant;
 }
@@ -79,17 +92,22 @@ ChosenPlan plan_with(const Scenario& as_written, const std::string& words)
     }
     if (!chosen.variant.empty()) {
         const auto values = variant_values(as_written.choices, chosen.variant);
-        const auto variant = values ? variant_at(as_written, *values) : std::nullopt;
-        if (!variant) {
-            throw InputError(
-                fmt::format("plan: {} is not a variant of this study, or a limit excludes it; give the value "
-                            "of each choice "
-                            "and [[knob]], as reports print them, for example {}",
-                            chosen.variant, first));
+        if (!values) {
+            throw InputError(fmt::format(
+                "plan: {} is not a variant of this study; give the value of each choice, as reports "
+                "print them, for example {} ([[knob]]s that are not given have the value of "
+                "[cluster])",
+                chosen.variant, first));
         }
-        chosen.price = gpu_price_text(as_written, variant->cluster);
-        chosen.longer = variant->longer;
-        chosen.scenario = with_variant(as_written, *values, *variant);
+        const auto judged = variant_or_reason(as_written, *values);
+        if (const auto* why = std::get_if<Infeasible>(&judged)) {
+            throw InputError(fmt::format("plan: this variant is excluded: {}",
+                                         excluded_text({.why = *why, .first = chosen.variant})));
+        }
+        const auto& variant = std::get<Variant>(judged);
+        chosen.price = gpu_price_text(as_written, variant.cluster);
+        chosen.longer = variant.longer;
+        chosen.scenario = with_variant(as_written, *values, variant);
     }
     chosen.plan = parsed_plan(design, chosen.scenario);
     chosen.scenario.gives_order =

@@ -487,14 +487,14 @@ PlanPrediction ScenarioPredictor::predict(const std::string& words, int draws) c
     return plan(words).predict(rung_of(state_->scenario, draws));
 }
 
-std::variant<NoiseFree, Infeasible> ScenarioPredictor::noise_free(const std::string& words) const
+std::variant<NoiseFree, Infeasible> ScenarioPredictor::lower_bounds(const std::string& words) const
 {
     std::variant<NoiseFree, Infeasible> found;
-    noise_free({&words, 1}, [&found](const auto& bound) { found = bound; });
+    lower_bounds({&words, 1}, [&found](const auto& bound) { found = bound; });
     return found;
 }
 
-void ScenarioPredictor::noise_free(
+void ScenarioPredictor::lower_bounds(
     std::span<const std::string> plans,
     const std::function<void(const std::variant<NoiseFree, Infeasible>&)>& receive) const
 {

@@ -155,12 +155,13 @@ public:
     /// A plan of this scenario, or of one with other settings of its network.
     PlanPredictor plan(ChosenPlan chosen, const TaskOrder& order = {}) const;
     PlanPrediction predict(const std::string& words, int draws = 0) const;
-    /// Returns the noise-free times, which are lower bounds of the means, or why the plan is infeasible.
-    std::variant<NoiseFree, Infeasible> noise_free(const std::string& words) const;
+    /// Returns lower bounds of the means, without draws, or why the plan is infeasible. They include waits for the slowest member of each
+    /// group, as Prediction::noise_free_step_s does not.
+    std::variant<NoiseFree, Infeasible> lower_bounds(const std::string& words) const;
     /// The same for many plans, in order, which is faster: what they share is made once. Degrees that do not fit the
     /// number of GPUs make a plan infeasible here.
-    void noise_free(std::span<const std::string> plans,
-                    const std::function<void(const std::variant<NoiseFree, Infeasible>&)>& receive) const;
+    void lower_bounds(std::span<const std::string> plans,
+                      const std::function<void(const std::variant<NoiseFree, Infeasible>&)>& receive) const;
 
 private:
     struct State;

@@ -11,7 +11,9 @@
 #include "io/toml/nearest.hpp"
 #include "io/words/infeasible_text.hpp"
 #include "model/plan/phase.hpp"
+#include "model/plan_rules.hpp"
 #include "optimizer/api/pairs.hpp"
+#include "optimizer/api/plans.hpp"
 #include "optimizer/improve/single_changes.hpp"
 #include "optimizer/program/release.hpp"
 #include "optimizer/space/design_text.hpp"
@@ -252,11 +254,20 @@ FrontPoint asked_subject(const Results& results, std::int64_t number)
     StoredStudy stored(results);
     const std::uint64_t index = point_number(results, stored, number);
     const Point where = stored.space().point(index);
-    Predictor predictor(stored.problem(where));
-    const auto compiled = predictor.compile(stored.plan(where));
+    const ParallelPlan plan = stored.plan(where);
+    const Problem& problem = stored.problem(where);
+    const auto refuse = [index](const Infeasible& why) {
+        throw InfeasiblePlan(why,
+                             fmt::format("--point {} is infeasible in this study: {}; choose another point",
+                                         index, infeasible_text(why)));
+    };
+    if (const auto why = structural_problem(plan, problem)) {
+        refuse(*why);
+    }
+    Predictor predictor(problem);
+    const auto compiled = predictor.compile(plan);
     if (const auto* why = std::get_if<Infeasible>(&compiled)) {
-        throw InputError(
-            fmt::format("--point {} is infeasible in this study: {}", index, infeasible_text(*why)));
+        refuse(*why);
     }
     const auto& run = std::get<CompiledRun>(compiled);
     const Rung& rung = stored.scenario().search.confirm;

@@ -16,8 +16,10 @@
 #include <algorithm>
 #include <cmath>
 #include <ctime>
+#include <functional>
 #include <optional>
 #include <set>
+#include <span>
 #include <utility>
 
 namespace prismopt {
@@ -122,6 +124,15 @@ std::string words_of_plan(std::uint64_t index, int gpus, const Results& results)
     return plan_words(results, in_words);
 }
 
+std::size_t plans_in(const std::vector<EquivalentPlans>& groups)
+{
+    std::size_t count = groups.size();
+    for (const EquivalentPlans& group : groups) {
+        count += group.others.size();
+    }
+    return count;
+}
+
 void refuse_no_share(const char* option, double value, double usual)
 {
     if (!(value > 0.0 && value < 1.0)) {
@@ -143,19 +154,46 @@ struct PlanChoice::State {
     {
     }
 
+    /// All members of these groups.
+    std::vector<DoubtfulPlan> doubtful_plans(std::span<const EquivalentPlans> groups,
+                                             std::size_t objective) const
+    {
+        std::vector<DoubtfulPlan> all;
+        const auto add = [&](std::size_t member) {
+            const Contender& contender = plans->contenders()[member];
+            all.push_back({.point = contender.index,
+                           .value = contender.values[objective],
+                           .chance_fits = plans->fits(member)});
+        };
+        for (const EquivalentPlans& group : groups) {
+            add(group.plan);
+            std::ranges::for_each(group.others, add);
+        }
+        std::ranges::stable_sort(all, {}, &DoubtfulPlan::value);
+        return all;
+    }
+
     PlanShortlist list(int gpus, std::size_t objective, const ShortlistRequest& request)
     {
-        const std::vector<EquivalentPlans> groups = plans->near(gpus, objective);
+        PlanShortlist list{
+            .gpus = gpus, .required_fit = study.scenario().memory_limit.probability, .plans = {}};
+        std::vector<EquivalentPlans> groups = plans->near(gpus, objective);
+        list.contenders = plans_in(groups);
+        const auto may_not_fit = [this](const EquivalentPlans& group) {
+            return plans->may_not_fit(group.plan);
+        };
+        list.none_fits = std::ranges::all_of(groups, may_not_fit);
+        if (!list.none_fits) {
+            const auto doubtful = std::ranges::stable_partition(groups, std::not_fn(may_not_fit));
+            list.excluded_by_memory = doubtful_plans({doubtful.begin(), doubtful.end()}, objective);
+            groups.erase(doubtful.begin(), doubtful.end());
+        }
         const std::vector<std::size_t> members = named(groups);  // the plans by which groups are named
         const JointDraws draws = plans->draws(members, objective, {});
         const std::vector<Chance> all = chances(draws);
         const std::vector<Chance> by_constants = chances(plans->draws(members, objective, {.delta = false}));
         const Shortlist chosen =
             request.most > 0 ? least_regret(draws, request.most) : covering(draws, request.cover);
-        PlanShortlist list{.gpus = gpus, .contenders = groups.size(), .plans = {}};
-        for (const EquivalentPlans& group : groups) {
-            list.contenders += group.others.size();
-        }
         for (std::size_t i = 0; i < chosen.points.size(); ++i) {
             const std::size_t m = chosen.points[i];
             const Contender& contender = plans->contenders()[members[m]];

@@ -46,9 +46,19 @@ struct ShortlistedPlan {
     bool measured = false;                  // in time, and not excluded
 };
 
+/// A plan near the best that fits into memory with less than the required probability.
+struct DoubtfulPlan {
+    std::uint64_t point = 0;
+    double value = 0.0;  // predicted
+    double chance_fits = 0.0;
+};
+
 struct PlanShortlist {
     int gpus = 0;
-    std::size_t contenders = 0;  // plans near the best
+    std::size_t contenders = 0;                      // plans near the best
+    double required_fit = 0.0;                       // probability with which plans must fit into memory
+    std::vector<DoubtfulPlan> excluded_by_memory{};  // contenders that are not listed, the best first
+    bool none_fits = false;  // no contender has that probability, so those listed may not fit
     std::vector<ShortlistedPlan> plans;
 };
 

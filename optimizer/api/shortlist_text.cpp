@@ -23,6 +23,31 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+/// Plans that may not fit into memory.
+std::string doubtful_text(const PlanShortlist& list)
+{
+    const std::string required = chance_text(list.required_fit);
+    if (list.none_fits) {
+        return fmt::format("; none of them fits into memory with {}, so plans that may not fit are listed",
+                           required);
+    }
+    const std::vector<DoubtfulPlan>& excluded = list.excluded_by_memory;
+    if (excluded.empty()) {
+        return "";
+    }
+    constexpr std::size_t most_named = 5;
+    std::vector<std::string> names;
+    for (const DoubtfulPlan& plan : excluded) {
+        if (names.size() < most_named) {
+            names.push_back(fmt::format("{} ({})", plan.point, chance_text(plan.chance_fits)));
+        }
+    }
+    return fmt::format(
+        ", without {} that {} into memory with less than {}: {}{}", excluded.size(),
+        excluded.size() == 1 ? "fits" : "fit", required, fmt::join(names, ", "),
+        excluded.size() > most_named ? fmt::format(" and {} more", excluded.size() - most_named) : "");
+}
+
 std::string list_text(const PlanShortlist& list, const Shortlists& all)
 {
     double largest = 0.0;
@@ -55,8 +80,8 @@ std::string list_text(const PlanShortlist& list, const Shortlists& all)
                   ? "the plan with the lowest expected regret"
                   : fmt::format("the {} plans with the lowest expected regret after measuring them", listed);
     }
-    return fmt::format("\n{} GPUs: {}; plans within {} of the best: {}\n{}", list.gpus, why,
-                       relative_text(near_best), list.contenders, aligned(rows, 1));
+    return fmt::format("\n{} GPUs: {}; plans within {} of the best: {}{}\n{}", list.gpus, why,
+                       relative_text(near_best), list.contenders, doubtful_text(list), aligned(rows, 1));
 }
 
 const ShortlistedPlan& plan_to_use(const PlanShortlist& list)
@@ -70,11 +95,17 @@ const ShortlistedPlan& plan_to_use(const PlanShortlist& list)
 std::string sentence_of(const PlanShortlist& list, const ShortlistedPlan& use, const Shortlists& all)
 {
     const std::string text = fmt::format(
-        "use plan {}, the best by {} with a probability of {}; it is {} above the best in the mean, and at "
-        "most {} with "
-        "95 %",
-        use.point, all.objective.long_name, chance_text(use.chance_best), percent_text(use.expected_regret),
-        percent_text(use.most_regret));
+        "use plan {}, the best by {}{} with a probability of {}; it is {} above the best in the mean, and at "
+        "most {} with 95 %, and fits into memory with {}{}",
+        use.point, all.objective.long_name,
+        list.excluded_by_memory.empty()
+            ? ""
+            : fmt::format(" of those that fit into memory with {}", chance_text(list.required_fit)),
+        chance_text(use.chance_best), percent_text(use.expected_regret), percent_text(use.most_regret),
+        chance_text(use.chance_fits),
+        list.none_fits ? fmt::format(" (no plan near the best has the {} that the scenario asks for)",
+                                     chance_text(list.required_fit))
+                       : "");
     const auto measured = std::count_if(list.plans.begin(), list.plans.end(),
                                         [](const ShortlistedPlan& p) { return p.measured; });
     const auto listed = std::ssize(list.plans);
@@ -287,7 +318,16 @@ std::string shortlist_json(const Shortlists& all, const WhatWasLearned* learned)
               {"linearisation_error", all.linearisation_error},
               {"shortlists", Json::array()}};
     for (const PlanShortlist& list : all.lists) {
-        Json one{{"gpus", list.gpus}, {"contenders", list.contenders}, {"plans", Json::array()}};
+        Json one{{"gpus", list.gpus},
+                 {"contenders", list.contenders},
+                 {"required_fit", list.required_fit},
+                 {"excluded_by_memory", Json::array()},
+                 {"none_fits", list.none_fits},
+                 {"plans", Json::array()}};
+        for (const DoubtfulPlan& plan : list.excluded_by_memory) {
+            one["excluded_by_memory"].push_back(
+                {{"point", plan.point}, {"value", plan.value}, {"chance_fits", plan.chance_fits}});
+        }
         for (const ShortlistedPlan& plan : list.plans) {
             one["plans"].push_back(to_json(plan));
         }
@@ -315,7 +355,9 @@ std::string verdict_text(const Shortlists& all)
         }
         const ShortlistedPlan& here = plan_to_use(list);
         each += fmt::format("{} GPUs: {}", list.gpus, sentence_of(list, here, all));
-        if (use == nullptr || here.median < use->median) {
+        const bool better = use == nullptr ||
+                            std::pair(list.none_fits, here.median) < std::pair(best->none_fits, use->median);
+        if (better) {
             best = &list;
             use = &here;
         }

@@ -35,11 +35,17 @@ public:
           phases_(phases_of_plan(problem_, plan_)), sampler_(study_.sampler({Purpose::confirm})),
           rung_(study_.scenario().search.confirm)
     {
+        const auto refuse = [this](const Infeasible& why) {
+            throw InfeasiblePlan(why, fmt::format("--point {} is infeasible: {}; choose another point",
+                                                  index_, infeasible_text(why)));
+        };
+        if (const auto why = structural_problem(plan_, problem_)) {
+            refuse(*why);
+        }
         Predictor predictor(problem_);
         const auto bound = predictor.bound(plan_);
-        if (const auto* refusal = std::get_if<Infeasible>(&bound)) {
-            throw InfeasiblePlan(*refusal, fmt::format("--point {} is infeasible: {}; choose another point",
-                                                       index_, infeasible_text(*refusal)));
+        if (const auto* why = std::get_if<Infeasible>(&bound)) {
+            refuse(*why);
         }
         draws_ = predictor.sample(plan_, {0, rung_.fleets, rung_.steps}, sampler_);
         for (const std::vector<double>& phase : draws_) {

@@ -256,7 +256,7 @@ int calibrate_command(const std::vector<std::string>& words, const Call& call)
 {
     po::options_description options("Options");
     auto add = options.add_options();
-    add("out", po::value<std::string>()->value_name("FILE"),
+    add("out,o", po::value<std::string>()->value_name("FILE"),
         "write the sections to FILE instead of standard output");
     add("profile", po::value<std::string>()->default_value("hpc-2024")->value_name("NAME"),
         "profile of the catalog for everything that the files do not determine");

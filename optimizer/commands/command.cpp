@@ -105,13 +105,23 @@ const std::vector<Command>& commands()
 
 namespace {
 
+/// "o" of "out,o"; empty: the option has no short form.
+std::string letter_of(const po::option_description& option)
+{
+    const std::string shown = option.canonical_display_name(po::command_line_style::allow_dash_for_short);
+    return shown.starts_with('-') ? shown.substr(1) : "";
+}
+
 void list_options(const po::options_description& options, std::vector<OptionText>& listing)
 {
     for (const auto& option : options.options()) {
         const bool valued = option->semantic()->max_tokens() > 0;
         std::string value = valued ? option->format_parameter() : "";
         value = value.substr(0, value.find(" (="));  // help shows the default, the manual does not
-        listing.push_back({option->long_name(), value, option->description()});
+        listing.push_back({.name = option->long_name(),
+                           .letter = letter_of(*option),
+                           .value = value,
+                           .does = option->description()});
     }
 }
 

@@ -33,8 +33,9 @@ const std::vector<ExitCode>& exit_codes();
 
 /// An option, for completion and the manual page.
 struct OptionText {
-    std::string name;   // without dashes
-    std::string value;  // name of its value; empty: it has none
+    std::string name;    // without dashes
+    std::string letter;  // of its short form, without a dash; empty: it has none
+    std::string value;   // name of its value; empty: it has none
     std::string does;
 };
 

@@ -56,12 +56,16 @@ std::string bash(const Call& call)
         std::string options;
         std::string valued;
         for (const OptionText& option : options_of(command, call)) {
-            options += fmt::format("{}--{}", options.empty() ? "" : " ", option.name);
+            options +=
+                fmt::format("{}{}--{}", options.empty() ? "" : " ",
+                            option.letter.empty() ? "" : fmt::format("-{} ", option.letter), option.name);
             if (const std::string list = choices_of(option.name); !list.empty()) {
                 choices[option.name] = list;
             }
             if (!option.value.empty()) {
-                valued += fmt::format("{}--{}", valued.empty() ? "" : " | ", option.name);
+                valued += fmt::format("{}{}--{}", valued.empty() ? "" : " | ",
+                                      option.letter.empty() ? "" : fmt::format("-{} | ", option.letter),
+                                      option.name);
             }
         }
         cases += fmt::format("        {}) options=\"{}\" valued=\"{}\" ;;\n", command.name, options, valued);
@@ -111,6 +115,13 @@ std::string zsh_text(const std::string& text)
     return safe;
 }
 
+/// "'--gpus'", or both forms, of which only one can be given: "'(-o --out)'{-o,--out}".
+std::string zsh_names(const OptionText& option)
+{
+    return option.letter.empty() ? fmt::format("'--{}'", option.name)
+                                 : fmt::format("'(-{0} --{1})'{{-{0},--{1}}}", option.letter, option.name);
+}
+
 std::string zsh(const Call& call)
 {
     std::string names;
@@ -122,7 +133,7 @@ std::string zsh(const Call& call)
             const std::string list = choices_of(option.name);
             const std::string action = list.empty() ? "_files" : fmt::format("({})", list);
             cases += fmt::format(
-                "            '--{}[{}]{}' \\\n", option.name, zsh_text(option.does),
+                "            {}'[{}]{}' \\\n", zsh_names(option), zsh_text(option.does),
                 option.value.empty() ? "" : fmt::format(":{}:{}", zsh_text(option.value), action));
         }
         cases += "            '*:file:_files' ;;\n";

@@ -176,7 +176,7 @@ int export_command(const std::vector<std::string>& words, const Call& call)
     options.add_options()("point", po::value<std::int64_t>()->value_name("ID"),
                           "number of the plan in reports (default: the first plan of the front)")(
         "phase", po::value<int>()->value_name("N")->default_value(1),
-        "number of the training phase")("out", po::value<std::string>()->value_name("FILE"),
+        "number of the training phase")("out,o", po::value<std::string>()->value_name("FILE"),
                                         "write to FILE instead of standard output; further files go to the "
                                         "same folder and begin with the same name")(
         "shortlist", po::bool_switch(),

@@ -37,7 +37,7 @@ int import_command(const Texts& words, const Call& call)
 {
     po::options_description options("Options");
     add_job_options(options);
-    options.add_options()("out", po::value<std::string>()->value_name("FILE"),
+    options.add_options()("out,o", po::value<std::string>()->value_name("FILE"),
                           "scenario to write; an existing file is not overwritten (default: the name of the "
                           "first FILE with .toml)")(
         "all", po::bool_switch(),

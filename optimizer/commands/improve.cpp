@@ -92,7 +92,7 @@ int improve_command(const std::vector<std::string>& words, const Call& call)
         "changes", po::value<int>()->value_name("N")->default_value(3),
         "change at most so many axes: 1, 2 or 3")("most", po::value<int>()->value_name("N")->default_value(3),
                                                   "plans to list of each number of changes")(
-        "out", po::value<std::string>()->value_name("FILE"),
+        "out,o", po::value<std::string>()->value_name("FILE"),
         "also search today's plan, the listed ones and what lies between them, and write the results for "
         "prismopt learn")("run", po::value<std::string>()->value_name("DIR"),
                           "write the files of the job with each plan to this folder, with the number of "

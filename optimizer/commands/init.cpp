@@ -251,7 +251,7 @@ int init_command(const std::vector<std::string>& words, const Call& call)
         "a value as the file writes it: --set cluster.gpus=128, --set 'cluster.gpu_price=\"2 USD/h\"', --set "
         "'phase[0].tokens=1e12' (tables "
         "count from 0; repeat it for each value)")(
-        "out", po::value<std::string>()->value_name("FILE"),
+        "out,o", po::value<std::string>()->value_name("FILE"),
         "write to FILE instead of standard output; an existing file is not overwritten")(
         "for", po::value<std::string>()->value_name("TRAINER"), trainers.c_str())(
         "schema", po::bool_switch(), "print the JSON Schema of scenarios instead, for text editors")(

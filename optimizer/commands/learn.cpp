@@ -17,7 +17,7 @@ int learn_command(const std::vector<std::string>& words, const Call& call)
     options.add_options()(
         "measured", po::value<std::string>()->value_name("CSV"),
         fmt::format("measured plans of the study; columns: {}", measured_columns_text).c_str());
-    options.add_options()("out", po::value<std::string>()->value_name("FILE"),
+    options.add_options()("out,o", po::value<std::string>()->value_name("FILE"),
                           "write the update to FILE (TOML); later studies read it with learned in [cluster]");
     options.add_options()("accept", po::bool_switch(),
                           "learn from measurements that the model's intervals do not allow, too");

@@ -40,7 +40,9 @@ std::string manual(const Call& call)
     for (const Command& command : commands()) {
         page += fmt::format(".SS \"{} {}\"\n{}.\n", command.name, command.argument, roff(command.does));
         for (const OptionText& option : options_of(command, call)) {
-            page += fmt::format(".TP\n\\fB\\-\\-{}\\fR{}\n{}\n", roff(option.name),
+            page += fmt::format(".TP\n{}\\fB\\-\\-{}\\fR{}\n{}\n",
+                                option.letter.empty() ? "" : fmt::format("\\fB\\-{}\\fR, ", option.letter),
+                                roff(option.name),
                                 option.value.empty() ? "" : fmt::format(" \\fI{}\\fR", roff(option.value)),
                                 roff(option.does));
         }

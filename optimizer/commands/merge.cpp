@@ -22,7 +22,7 @@ namespace po = boost::program_options;
 int merge_command(const std::vector<std::string>& words, const Call& call)
 {
     po::options_description options("Options");
-    options.add_options()("out", po::value<std::string>()->value_name("FILE"), "merged results file")(
+    options.add_options()("out,o", po::value<std::string>()->value_name("FILE"), "merged results file")(
         "part", po::value<std::vector<std::string>>()->multitoken()->value_name("FILE..."),
         "results files of the parts, at least two")(
         "partial", po::bool_switch(),

@@ -172,7 +172,7 @@ int run(const std::function<std::optional<Scenario>()>& read, const StudyOptions
 int search_command(const std::vector<std::string>& words, const Call& call)
 {
     po::options_description options("Options");
-    options.add_options()("out", po::value<std::string>()->value_name("FILE"),
+    options.add_options()("out,o", po::value<std::string>()->value_name("FILE"),
                           "results file (default: the name of the scenario with .h5, in the current folder)")(
         "force", po::bool_switch(), "overwrite existing results");
     options.add_options()("continue", po::bool_switch(),

@@ -7,6 +7,7 @@
 #include "io/report/network_json.hpp"
 #include "io/report/placement_text.hpp"
 #include "io/report/space_counts.hpp"
+#include "io/report/study_json.hpp"
 #include "optimizer/study/study_plan.hpp"
 
 #include <fmt/format.h>
@@ -67,6 +68,7 @@ int validate_command(const std::vector<std::string>& words, const Call& call)
         for (const NetworkSize& size : sizes) {
             json["networks"].push_back(network_json(size));
         }
+        json["variants"] = variants_json(scenario.variant_counts);
         json["rejected"] = nlohmann::json::object();
         for (const Rejected& rejected : count.rejected) {
             if (rejected.count > 0 && !names_no_plan(rejected.reason)) {
@@ -89,7 +91,8 @@ int validate_command(const std::vector<std::string>& words, const Call& call)
          {numerics_text(scenario), local_updates_text(scenario), assumed_order_text(scenario)}) {
         fmt::print("{}{}", choices, choices.empty() ? "" : "\n");
     }
-    fmt::print("{}", space_text(count.combinations, count.feasible, count.rejected));
+    fmt::print("{}{}", space_text(count.combinations, count.feasible, count.rejected),
+               variants_text(scenario.variant_counts));
     if (sample) {
         fmt::print("{}\n", sample->found ? fmt::format("about {:.3g} plans are feasible", sample->feasible)
                                          : sample->text);

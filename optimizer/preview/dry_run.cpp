@@ -382,7 +382,8 @@ DryRun dry_run(const Scenario& scenario, const Pause& pause, double most_countin
             "{}: {}\n{}", scenario.name,
             whole ? "all plans checked" : "stopped before all plans were checked",
             count.examined > 0
-                ? space_text(size, count.archive.feasible(), count.archive.rejected())
+                ? space_text(size, count.archive.feasible(), count.archive.rejected()) +
+                      variants_text(scenario.variant_counts)
                 : fmt::format("Space: {} combinations of values, none of which was examined\n", size));
     }
     result.stopped = count.stopped;

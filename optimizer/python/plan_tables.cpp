@@ -90,27 +90,27 @@ void fill(const PlanTable& table, const std::function<void(const Pause&)>& work)
     }
 }
 
-using NoiseFreeOrNot = std::variant<NoiseFree, Infeasible>;
+using BoundsOrNot = std::variant<NoiseFree, Infeasible>;
 
-void add_noise_free(PlanTable& table, const NoiseFreeOrNot& found)
+void add_bounds(PlanTable& table, const BoundsOrNot& found)
 {
     if (const auto* why = std::get_if<Infeasible>(&found)) {
         table.add_infeasible(*why);
         return;
     }
-    const auto& times = std::get<NoiseFree>(found);
+    const auto& least = std::get<NoiseFree>(found);
     table.add(
-        {times.step_s, times.training_s, times.cost_usd, times.memory_bytes, times.gpus, times.energy_j});
+        {least.step_s, least.training_s, least.cost_usd, least.memory_bytes, least.gpus, least.energy_j});
 }
 
-py::dict noise_free_table(const SharedScenario& of, const std::vector<std::string>& plans)
+py::dict lower_bounds_table(const SharedScenario& of, const std::vector<std::string>& plans)
 {
     return without_lock([&] {
                PlanTable table({"step_s", "training_s", "cost_usd", "memory_bytes", "gpus", "energy_j"});
                fill(table, [&](const Pause& pause) {
-                   of.predictor().noise_free(plans, [&](const NoiseFreeOrNot& found) {
+                   of.predictor().lower_bounds(plans, [&](const BoundsOrNot& found) {
                        pause();
-                       add_noise_free(table, found);
+                       add_bounds(table, found);
                    });
                });
                return table;
@@ -188,7 +188,7 @@ py::dict prediction_table(const SharedScenario& of, const std::vector<std::strin
 
 void bind_plan_tables(py::module_& module)
 {
-    module.def("noise_free_table", &noise_free_table);
+    module.def("lower_bounds_table", &lower_bounds_table);
     module.def("prediction_table", &prediction_table);
 }
 

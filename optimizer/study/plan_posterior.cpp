@@ -71,11 +71,8 @@ PlanPosterior::PlanPosterior(const StudyModel& model, const Results& results,
     const Learned& before = model.scenario.learned;
     measured_.steps = before.steps;
     measured_.trials = before.trials;
-    measured_.memory = before.memory;
-    if (before.empty()) {
-        measured_.memory.deviation = steps_.discrepancy().memory;
-        measured_.memory.own = steps_.discrepancy().memory_of_plan;
-    }
+    measured_.memory = before.empty() ? steps_.discrepancy().memory_error_on(model.problem.cluster.stack.name)
+                                      : before.memory;
     FactsRequest request{FactsRequest::Kind::gradients, {}};
     for (const Contender& contender : contenders_) {
         request.points.push_back(contender.index);
@@ -388,6 +385,13 @@ JointDraws PlanPosterior::draws(std::span<const std::size_t> members, std::size_
         }
     }
     return result;
+}
+
+bool PlanPosterior::may_not_fit(std::size_t contender) const
+{
+    const double required = model_.problem.memory_limit.probability;
+    const double error = std::sqrt(required * (1.0 - required) / static_cast<double>(posterior_draws));
+    return fits(contender) < required - 3.0 * error;
 }
 
 double PlanPosterior::fits(std::size_t contender) const

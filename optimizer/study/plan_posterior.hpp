@@ -64,6 +64,8 @@ public:
                      StepPosterior::Components components) const;
     /// Probability that the plan fits into memory.
     double fits(std::size_t contender) const;
+    /// Whether that is less than the scenario asks for, by more than three standard errors of the draws.
+    bool may_not_fit(std::size_t contender) const;
     /// The interval of a value, of such draws. Before anything was measured, the error that all plans share is taken out: it does
     /// not make one better than another, and model intervals have it.
     Central90 interval(std::size_t contender, std::size_t objective) const;

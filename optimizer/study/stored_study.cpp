@@ -4,11 +4,13 @@
 #include "io/results/stored_scenario.hpp"
 #include "io/scenario/variants.hpp"
 #include "io/toml/nearest.hpp"
+#include "model/plan/infeasible.hpp"
 #include "optimizer/space/design_text.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <string_view>
 
 namespace prismopt {
 
@@ -69,6 +71,18 @@ const ChosenValues& StoredStudy::chosen_values(std::span<const int> point) const
     return scenario_.variants[model_.designs.variant(point)];
 }
 
+namespace {
+
+/// Whether plans are rejected for this reason wherever they run: not combinations that name no plan of their own, nor plans that only the
+/// study's trainer cannot run.
+bool is_of_plan(std::string_view reason)
+{
+    return !names_no_plan(reason) &&
+           std::ranges::any_of(names_of<Reason>, [&](const auto& row) { return is_of(reason, row.value); });
+}
+
+}  // namespace
+
 std::uint64_t point_number(const Results& results, const StoredStudy& study,
                            std::optional<std::int64_t> asked)
 {
@@ -93,9 +107,9 @@ std::uint64_t point_number(const Results& results, const StoredStudy& study,
     const auto chosen = static_cast<std::uint64_t>(index);
     for (const Rejected& rejected :
          space.enumerate(chosen, chosen + 1, [](std::uint64_t, std::span<const int>) {})) {
-        if (rejected.count > 0) {
+        if (rejected.count > 0 && !is_of_plan(rejected.reason)) {
             throw InputError(fmt::format(
-                "--point {} is infeasible in this study: {} ({}); the points of the front are {}", index,
+                "--point {} is not a plan of this study: {} ({}); the points of the front are {}", index,
                 rejected.reason, design_text(study.plan(space.point(chosen))), listed(front)));
         }
     }

@@ -42,8 +42,8 @@ private:
     HardwareBench bench_;
 };
 
-/// Returns the number of a plan of the study; nothing asked: of the first plan of the front. Throws InputError if the space does not
-/// have it, or it is infeasible.
+/// Returns the number of a plan of the study, which may be infeasible; nothing asked: of the first plan of the front. Throws InputError if
+/// the space does not have it, or if it names no plan of its own or one that the study's trainer cannot run.
 std::uint64_t point_number(const Results& results, const StoredStudy& study,
                            std::optional<std::int64_t> asked);
 

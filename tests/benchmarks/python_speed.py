@@ -55,7 +55,7 @@ with tempfile.TemporaryDirectory() as folder:
         plans_per_s, plan_s = of_library()
         many_in_cpp.append(plans_per_s)
         one_in_cpp.append(plan_s)
-        many.append(20 * len(plans) / seconds(lambda: scenario.noise_free(20 * plans)))
+        many.append(20 * len(plans) / seconds(lambda: scenario.lower_bounds(20 * plans)))
         one.append(seconds(lambda: scenario.predict(known[0], draws=1024), 20))
         path = os.path.join(folder, f"{number}.h5")
         # Both read the file, search it and write results; a process that has imported the module starts no other.

@@ -67,6 +67,17 @@ class ChosenPlan(CliTest):
             prices.add(of_point["gpu_price"])
         self.assertEqual(len(prices), len({row["variant"] for row in rows.values()}))
 
+    def test_hardware_that_a_design_does_not_name_is_that_of_the_cluster(self):
+        memory = '\n[[knob]]\nof = "memory"\nvalues = ["40 GB", "80 GB"]\n'
+        text = self.scenario(gpu_price='"1.50 USD/h"\naccelerator_override = { memory = "40 GB" }').read_text()
+        self.write(text + KNOBS + memory, "knobs.toml")
+        plan = "gpus=64 tp=2 pp=1 schedule=1f1b"
+        named = self.predicted("knobs.toml", "--design", plan + " cluster.bandwidth=50GB/s")
+        self.assertEqual(named, self.predicted("knobs.toml", "--design", plan + " cluster.bandwidth=50GB/s memory=40GB"))
+        self.assertEqual(named["variant"], "cluster.bandwidth=50GB/s memory=40GB")
+        self.assertFalse(self.predicted("knobs.toml", "--design", plan).get("variant"))
+        self.assertIn("is not a variant of this study", self.refusal("predict", "knobs.toml", "--design", plan + " cluster.bandwidth=50"))
+
     def test_refusals(self):
         self.searched(support.SMALL, "small.h5")
         for arguments in (["small.h5", "--point", "12", "--design", "tp=1"], ["small.h5", "--point", "9999999"],

@@ -83,6 +83,8 @@ class Compare(CliTest):
             self.assertEqual([pair[key] for key in ("ratio", "low", "high", "differ")], [1, 1, 1, []])
             self.assertAlmostEqual(pair["chance_less_in_one_run"], 0.5)
             self.assertLess(pair["independent_low"], 1)
+            self.assertTrue(pair["same_plan"])
+        self.assertEqual(self.output("compare", "one.h5", "one.h5").count("nothing: the plan is the same"), 2)
 
     def test_pairs_of_two_machines_have_an_interval_of_what_they_do_not_share(self):
         self.searched(support.SMALL, "a.h5")

@@ -19,7 +19,7 @@ class Help(CliTest):
         return re.findall(r"(?m)^  ([a-z-]+) ", overview.split("Examples:")[0])
 
     def options(self, command):
-        return set(re.findall(r"(?m)^  (?:-h \[ )?(--[a-z-]+)", self.output(command, "--help")))
+        return set(re.findall(r"(?m)^  (?:-[a-z] \[ )?(--[a-z-]+)", self.output(command, "--help")))
 
     def test_each_command_has_an_example(self):
         examples = self.output("--help").split("Examples:\n")[1]
@@ -44,6 +44,18 @@ class Help(CliTest):
     def test_slips_are_corrected(self):
         self.assertIn("did you mean '--max-time'?", self.refusal("search", support.SMALL, "--mx-time", "1 s"))
         self.assertIn("did you mean 'search'?", self.refusal("serch", support.SMALL))
+
+    def test_outputs_have_a_short_option(self):
+        with_output = [command for command in self.commands() if "--out" in self.options(command)]
+        self.assertIn("search", with_output)
+        for command in with_output:
+            self.assertRegex(self.output(command, "--help"), r"(?m)^  -o \[ --out \] FILE")
+        self.output("init", "--workload", "llama3-8b", "--gpus", 8, "-o", "a.toml")
+        self.output("init", "--workload", "llama3-8b", "--gpus", 8, "--out", "b.toml")
+        self.assertEqual((self.folder / "a.toml").read_text().replace('"a"', '"b"').replace("a.toml", "b.toml"), (self.folder / "b.toml").read_text())
+        self.assertIn("\n\\fB\\-o\\fR, \\fB\\-\\-out\\fR", self.output("manual"))
+        self.assertIn("'(-o --out)'{-o,--out}'[", self.output("completion", "zsh"))
+        self.assertRegex(self.output("completion", "bash"), r"search\) options=\"[^\"]*-o --out[ \"][^\n]* valued=\"[^\"]*-o \| --out")
 
     def test_bash_completes_commands_and_options(self):
         def completed(*words):

@@ -142,6 +142,24 @@ price = { per = "25 GB/s", cost = "0.05 USD/h" }
         self.assertIn("write the plan's hardware into [cluster]", text)
         self.assertNotIn("write one with", text)
 
+    def test_excluded_variants_are_counted(self):
+        knob = '\n[[knob]]\nof = "bandwidth"\ntier = "cluster"\nvalues = ["25 GB/s", "50 GB/s", "100 GB/s"]\n' \
+               'price = { per = "1 GB/s", cost = "0.01 USD/h" }\n'
+        text = self.scenario(tp="[1]", pp="[1]", v="[1]", schedule='["1f1b"]').read_text()
+        self.write(text.replace("[search]\n", '[search]\ngpu_price_limit = "1.60 USD/h"\n') + knob, "knob.toml")
+        counted = self.output("validate", "knob.toml")
+        self.assertIn("Variants: 3 combinations of the study's choices, of which 2 are excluded and not searched:\n", counted)
+        row = re.search(r"  2  66.7 %  price above gpu_price_limit \(cluster.bandwidth=50GB/s\): a GPU costs .* USD/h, and the limit is 1.6; "
+                        r"raise gpu_price_limit in \[search\], or list cheaper values\n", counted)
+        self.assertIn(row.group(), self.output("search", "knob.toml", "--out", "knob.h5"))
+        self.assertIn(row.group(), self.output("report", "knob.h5", "--json=knob.json"))
+        variants = json.loads(self.output("validate", "knob.toml", "--json"))["variants"]
+        self.assertEqual(variants, json.loads((self.folder / "knob.json").read_text())["variants"])
+        self.assertEqual([(of["conflict"], of["count"], of["first"]) for of in variants["excluded"]],
+                         [("price_over_limit", 2, "cluster.bandwidth=50GB/s")])
+        refused = self.refusal("predict", "knob.toml", "--design", "gpus=64 tp=1 pp=1 schedule=1f1b cluster.bandwidth=100GB/s")
+        self.assertIn("this variant is excluded: price above gpu_price_limit", refused)
+
     def test_results_are_told_as_they_are(self):
         printed = self.output("search", support.SMALL)
         self.assertIn("results: small.h5", printed)
@@ -247,6 +265,18 @@ price = { per = "25 GB/s", cost = "0.05 USD/h" }
         refused = self.refusal("report", "small.h5", "--point", "999999")
         self.assertIn("is out of range: the space has points 0 to", refused)
         self.assertIn(f"the points of the front are {told['front'][0]['point']}", refused)
+
+    def test_infeasible_plans_have_an_exit_code_of_their_own(self):
+        self.scenario(tp="[1]", pp="[1]", v="[1]", schedule='["1f1b"]', microbatch="[1, 3]", recompute='["none"]')
+        self.output("search", "study.toml", "--out", "study.h5")
+        self.write(" iteration 1/ 9 | elapsed time per iteration (ms): 9.0 |\n" * 9, "job.log")
+        for command in (("predict", "study.h5"), ("report", "study.h5"), ("export", "study.h5", "--target", "json", "--out", "plan.json"),
+                        ("watch", "study.h5", "job.log")):
+            runs = [self.run_program(*command, "--point", str(point)) for point in range(6)]
+            infeasible = [run for run in runs if run.returncode == support.INFEASIBLE]
+            self.assertEqual(len(infeasible), 3, command)
+            for run in infeasible:
+                self.assertIn("global batch not divisible by dp*microbatch", run.stdout + run.stderr)
 
     def test_the_answer_is_what_the_report_is_about(self):
         self.searched(support.SMALL, "small.h5")

@@ -180,6 +180,35 @@ class Shortlist(CliTest):
         found = json.loads(self.output("learn", "tight.h5", "--measured", self.write(f"point,step_time_s\n{plan},{step}\n", "ran.csv"), *gpus, "--json"))
         self.assertGreater(found["measured"][0]["predicted_memory_share"], 1)
 
+    def test_only_plans_that_fit_are_recommended(self):
+        """A measured peak above its prediction makes plans doubtful that the search accepted."""
+        text = pathlib.Path(support.SMALL).read_text()
+        self.write(text.replace('accelerator = "a100-sxm-40gb"', 'accelerator = "a100-sxm-40gb"\naccelerator_override = { memory = "4.2 GB" }'), "tight.toml")
+        self.output("search", "tight.toml", "--out", "tight.h5")
+        how = ("--gpus", "64", "--cover", "0.99")
+        before = json.loads(self.output("shortlist", "tight.h5", *how, "--json"))["shortlists"][0]
+        least = 0.9 - 3 * (0.9 * 0.1 / 1024) ** 0.5  # of which draws tell that it is less than 90 %
+        self.assertEqual((before["required_fit"], before["excluded_by_memory"], before["none_fits"]), (0.9, [], False))
+        self.assertTrue(all(plan["chance_fits"] >= least for plan in before["plans"]))
+        smallest = max(before["plans"], key=lambda plan: plan["chance_fits"])
+        peak = json.loads(self.output("predict", "tight.h5", "--point", smallest["point"], "--json"))["peak_memory_bytes"]
+        self.write(f"point,step_time_s,peak_memory_gb\n{smallest['point']},{smallest['step_s']},{1.08e-9 * peak}\n", "larger.csv")
+        learn = ("learn", "tight.h5", *how, "--measured")
+        after = json.loads(self.output(*learn, "larger.csv", "--json"))["shortlists"][0]
+        self.assertTrue(all(plan["chance_fits"] >= least for plan in after["plans"]))
+        doubtful = after["excluded_by_memory"]
+        self.assertTrue(doubtful and all(plan["chance_fits"] < least for plan in doubtful))
+        self.assertTrue({plan["point"] for plan in doubtful} <= {plan["point"] for plan in before["plans"]})
+        printed = self.output(*learn, "larger.csv")
+        self.assertRegex(printed, rf"64 GPUs: .*, without {len(doubtful)} that fits? into memory with less than 90 %: {doubtful[0]['point']} \(\d\d %\)")
+        self.assertRegex(printed.splitlines()[-1], r"and fits into memory with >?\d\d %")
+        self.write(f"point,step_time_s,peak_memory_gb\n{smallest['point']},,oom\n", "failed.csv")
+        none = json.loads(self.output(*learn, "failed.csv", "--accept", "--json"))["shortlists"][0]
+        self.assertTrue(none["none_fits"] and none["plans"] and all(plan["chance_fits"] < least for plan in none["plans"]))
+        printed = self.output(*learn, "failed.csv", "--accept")
+        self.assertIn("; none of them fits into memory with 90 %, so plans that may not fit are listed", printed)
+        self.assertIn("(no plan near the best has the 90 % that the scenario asks for)", printed)
+
     def test_learning_from_a_log(self):
         first = self.listed("--most", "1")[0]["plans"][0]
         plan, step = first["point"], round(first["step_s"], 4)

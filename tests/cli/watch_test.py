@@ -276,8 +276,8 @@ class Watch(CliTest):
 
     def test_plan_that_cannot_run(self):
         self.write(plain(times(10, 1.0)), "job.log")
-        infeasible = next(index for index in range(648) if index not in self.feasible())
-        self.assertRegex(self.refusal("watch", "study.h5", "job.log", "--point", str(infeasible)), r"infeasible")
+        undefined = next(index for index in range(648) if index not in self.feasible())
+        self.assertRegex(self.refusal("watch", "study.h5", "job.log", "--point", str(undefined)), r"schedule not defined")
 
 
 if __name__ == "__main__":

@@ -40,7 +40,7 @@ HardwareParameter parameter(HardwareTarget target, std::size_t tier = 0)
 
 Hardware turned_one(const Problem& problem, const HardwareParameter& of, double value)
 {
-    return *turned(hardware_of(problem), std::span(&of, 1), std::span(&value, 1));
+    return std::get<Hardware>(turned(hardware_of(problem), std::span(&of, 1), std::span(&value, 1)));
 }
 
 Prediction predicted_by(const Problem& problem, const ParallelPlan& plan)
@@ -158,10 +158,11 @@ TEST(HardwareParameter, AreTurnedInAnyOrder)
                                              {.target = HardwareTarget::compute, .precision = Precision::fp8},
                                              parameter(HardwareTarget::compute)};
     const std::vector<double> values{300.0, 1e15, 400e12};
-    const Accelerator one = turned(hardware_of(problem), all, values)->cluster.accelerator;
+    const Accelerator one = std::get<Hardware>(turned(hardware_of(problem), all, values)).cluster.accelerator;
     const std::vector<HardwareParameter> reversed{all.rbegin(), all.rend()};
     const std::vector<double> reversed_values{values.rbegin(), values.rend()};
-    EXPECT_EQ(one, turned(hardware_of(problem), reversed, reversed_values)->cluster.accelerator);
+    EXPECT_EQ(
+        one, std::get<Hardware>(turned(hardware_of(problem), reversed, reversed_values)).cluster.accelerator);
     EXPECT_EQ(one.power.si, 300.0);
     EXPECT_LT(one.peak_bf16.si, 400e12);
     EXPECT_NEAR(one.peak_fp8 / one.peak_bf16, 2.5, 1e-12);
@@ -196,7 +197,7 @@ TEST(HardwareParameter, BaseValuesLeaveTheSpeedWithAnyEnergy)
     const std::vector<HardwareParameter> both{compute, parameter(HardwareTarget::power)};
     const auto with = [&](double peak, double watts) {
         const std::vector<double> values{peak, watts};
-        return turned(hardware_of(problem), both, values)->cluster.accelerator;
+        return std::get<Hardware>(turned(hardware_of(problem), both, values)).cluster.accelerator;
     };
     const Accelerator same = with(base.peak_bf16.si, base.power.si);
     EXPECT_EQ(same.peak_bf16, base.peak_bf16);
@@ -238,7 +239,7 @@ TEST(HardwareParameter, FailureRatesAreThoseOfTheClustersNodes)
     EXPECT_DOUBLE_EQ(value_of(rate, hardware_of(problem)), before);
     const std::vector<HardwareParameter> both{rate, parameter(HardwareTarget::group)};
     const std::vector<double> values{0.5 * before, 16.0};
-    const Reliability changed = turned(hardware_of(problem), both, values)->reliability;
+    const Reliability changed = std::get<Hardware>(turned(hardware_of(problem), both, values)).reliability;
     EXPECT_DOUBLE_EQ(changed.node_failure_rate.si, problem.reliability.node_failure_rate.si);
     EXPECT_DOUBLE_EQ(changed.causes[0].rate.si, 1e-8);
     EXPECT_DOUBLE_EQ(changed.causes[1].rate.si, 1e-9);

@@ -247,7 +247,8 @@ TEST(Sensitivity, SaysWhatItCannotTell)
     const std::vector<Consequence> found =
         consequences(problem, plan_of(2, 2, 2), {{}, no_speed}, {0, 64, 2}, with_seed(1));
     EXPECT_TRUE(std::isinf(combined({{1.0, found.data()}}, Figure::p99).high));
-    EXPECT_TRUE(found[1].infeasible);
+    ASSERT_TRUE(found[1].infeasible);
+    EXPECT_EQ(found[1].infeasible->conflict, Conflict::no_clock_left);
 }
 
 Problem without_gpus()

@@ -190,14 +190,14 @@ class Predictions(ModuleTest):
         table = self.scenario.predict([{"tp": 1}, "tp=2"], gpus=32, pp=2, draws=128)
         self.assertEqual(list(column(table, "plan")), ["tp=1 gpus=32 pp=2", "tp=2 gpus=32 pp=2"])
         self.assertEqual(column(table, "cost_usd")[1], self.scenario.predict(tp=2, gpus=32, pp=2, draws=128).cost)
-        self.assertEqual(list(column(self.scenario.noise_free({"plan": "tp=2", "gpus": [32, 64]}, pp=2), "gpus")), [32.0, 64.0])
+        self.assertEqual(list(column(self.scenario.lower_bounds({"plan": "tp=2", "gpus": [32, 64]}, pp=2), "gpus")), [32.0, 64.0])
         with self.assertRaises(prismopt.InputError):
             self.scenario.predict(["tp=2"], zigzag=9)
 
     def test_rows_of_results_are_plans(self):
         for table in (self.results.front, self.results.evaluations):
-            steps = column(self.scenario.noise_free(table), "step_s")
-            alone = [column(self.scenario.noise_free(self.results.plan(int(point))), "step_s")[0]
+            steps = column(self.scenario.lower_bounds(table), "step_s")
+            alone = [column(self.scenario.lower_bounds(self.results.plan(int(point))), "step_s")[0]
                      for point in column(table, "point")[:3]]
             self.assertEqual(list(steps[:3]), alone)
 
@@ -205,7 +205,7 @@ class Predictions(ModuleTest):
         for plans, words in (({"tp": [1.0, float("nan")]}, "row 1"), ({"tp": [1, None]}, "row 1"), (["tp=1", "tp=x"], "row 1"),
                              ({"tp": [1, 2], "pp": [1, 2, 4]}, "lengths")):
             with self.assertRaises(ValueError) as raised:
-                self.scenario.noise_free(plans)
+                self.scenario.lower_bounds(plans)
             self.assertIn(words, str(raised.exception))
         for plan in (5, b"tp=1", object()):
             with self.assertRaises(TypeError):
@@ -233,28 +233,29 @@ class Predictions(ModuleTest):
 
     def test_plans_by_columns(self):
         columns = {"gpus": [64, 32], "tp": np.array([2, 4]), "pp": (4, 2), "schedule": "1f1b"}
-        table = self.scenario.noise_free(columns)
+        table = self.scenario.lower_bounds(columns)
         self.assertEqual(list(column(table, "plan")),
                          ["gpus=64 tp=2 pp=4 schedule=1f1b", "gpus=32 tp=4 pp=2 schedule=1f1b"])
         if pandas is not None:
-            again = self.scenario.noise_free(pandas.DataFrame(columns))
+            again = self.scenario.lower_bounds(pandas.DataFrame(columns))
             self.assertEqual(list(again["step_s"]), list(column(table, "step_s")))
-            self.assertEqual(list(self.scenario.noise_free(table)["step_s"]), list(table["step_s"]))
+            self.assertEqual(list(self.scenario.lower_bounds(table)["step_s"]), list(table["step_s"]))
 
-    def test_noise_free_times_of_all_plans_are_bounds(self):
+    def test_times_of_all_plans_are_bounds(self):
         plans = self.scenario.plans(40)
-        table = self.scenario.noise_free(plans)
+        table = self.scenario.lower_bounds(plans)
         self.assertTrue(np.all(column(table, "feasible")))
         for row in range(0, 40, 13):
             one = self.scenario.predict(plans[row], draws=256)
             self.assertLess(column(table, "step_s")[row], one.step_time_mean.high)
             self.assertGreater(column(table, "step_s")[row], 0.9 * one.step_time_mean)
             self.assertEqual(column(table, "memory_bytes")[row], one["peak_memory_bytes"])
+        self.assertEqual(list(column(self.scenario.noise_free(plans), "step_s")), list(column(table, "step_s")))  # the former name
 
     def test_plans_outside_of_the_space(self):
         plans = ["gpus=64 tp=8 pp=1", "gpus=64 tp=8 pp=2", PLAN]
-        steps = column(self.scenario.noise_free(plans), "step_s")
-        alone = [column(self.scenario.noise_free(plan), "step_s")[0] for plan in plans]
+        steps = column(self.scenario.lower_bounds(plans), "step_s")
+        alone = [column(self.scenario.lower_bounds(plan), "step_s")[0] for plan in plans]
         self.assertEqual(list(steps), alone)
         self.assertLess(steps[0], self.scenario.predict(plans[0], draws=256).step_time_mean.high)
 
@@ -262,11 +263,11 @@ class Predictions(ModuleTest):
         text = self.scenario.text + '\n[[knob]]\ntier = "cluster"\nof = "bandwidth"\nvalues = ["25 GB/s", "50 GB/s"]\n'
         scenario = prismopt.Scenario.parse(text)
         plans = [f"cluster.bandwidth={value}GB/s gpus=64 tp=1 pp=1" for value in (25, 50)]
-        table = scenario.noise_free(plans)
+        table = scenario.lower_bounds(plans)
         slow, fast = column(table, "step_s")
         self.assertGreater(slow, fast)
         changed = self.scenario.changed({"cluster.tier[1].bandwidth": "25 GB/s"})
-        self.assertEqual(slow, column(changed.noise_free("gpus=64 tp=1 pp=1"), "step_s")[0])
+        self.assertEqual(slow, column(changed.lower_bounds("gpus=64 tp=1 pp=1"), "step_s")[0])
 
     def test_timeline(self):
         events = self.scenario.plan(PLAN).timeline()
@@ -294,7 +295,7 @@ class Predictions(ModuleTest):
         for _ in range(2):
             for number in range(calls // 2):
                 scenario.predict(plans[number % len(plans)], draws=128)
-                scenario.noise_free(plans)
+                scenario.lower_bounds(plans)
             peaks.append(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
         self.assertLess(peaks[1] - peaks[0], 4 * 1024, "kB after the second half")
 
@@ -359,7 +360,7 @@ class Errors(ModuleTest):
         with self.assertRaises(TypeError):
             self.scenario.changed({"cluster.gpus": object()})
         with self.assertRaises(ValueError):
-            self.scenario.noise_free({"tp": [1, 2], "pp": [1, 2, 4]})
+            self.scenario.lower_bounds({"tp": [1, 2], "pp": [1, 2, 4]})
 
     def test_infeasible_plans_are_values(self):
         for words in ("gpus=64 tp=4 pp=3", "gpus=64 tp=4 pp=16"):

@@ -233,7 +233,7 @@ function assumedRows(study) {
         ["failures", point?.run ? failuresText(point.run) : ""],
         ["start, deadline", [job.start ? `starts ${job.start}` : "no start given", study.limit_s ? [...new Set([limitName(study), quantityText(study.limit_s, "s")])].filter((text, i) => i === 0 || !limitName(study).includes(text)).join(", ") : "no deadline given"].join(", ")],
         ["GPUs", `quantiles over ${study.population}`], ["energy", study.energy_note], ["model error", [point?.model_error_source, study.mixtures_note].filter(Boolean).join(". ")],
-        ["not searched", study.levers ? `held at one value by [space]: ${study.levers}` : ""], ["not modelled", study.omitted], ["own entries", study.own_entries],
+        ["not searched", study.levers ? `held at one value by [space]: ${study.levers}` : ""], ["excluded variants", study.excluded_variants], ["not modelled", study.omitted], ["own entries", study.own_entries],
         ["search", trust.outcome],
     ].map(([name, text]) => [name, text ?? ""]);
 }

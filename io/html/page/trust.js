@@ -43,7 +43,7 @@ function studyTrust(study) {
     if (sentence) place.append(sentence);
     place.append(definitions([
         ["quantiles over", study.population], ["costs at", [study.price, study.electricity ? `electricity at ${study.electricity}` : ""].filter(Boolean).join("; ")], ["placement", study.placement], ["host", study.host],
-        ["held at one value by [space]", study.levers],
+        ["held at one value by [space]", study.levers], ["excluded variants", study.excluded_variants],
         ["outcome", trust.outcome], ["proved", trust.proved ? `yes, at a simultaneous confidence level of ${percent(trust.confidence)}` : "no"],
         ["strategy", trust.strategy], ["plans", `${grouped(trust.evaluated)} evaluated, ${grouped(trust.pruned)} excluded by their lower bounds, ${grouped(trust.open)} open`],
         ["step draws", `${grouped(trust.draws)} in the search, ${study.provisional ? "none" : `${grouped(trust.confirming)} more on a fresh stream`} to confirm the front`],

@@ -885,7 +885,7 @@ Scenario parsed(const WrittenOut& written, const std::string& path, ScenarioUse 
     if (use == ScenarioUse::study) {
         refuse_unclear_study(scenario, top);
     }
-    scenario.variants = all_variants(scenario);
+    find_variants(scenario);
     return scenario;
 }
 

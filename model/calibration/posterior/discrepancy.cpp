@@ -85,6 +85,13 @@ MemoryScatter Discrepancy::memory_on(const std::string& stack) const
                                           : MemoryScatter{0, std::hypot(memory, memory_of_plan)};
 }
 
+MemoryError Discrepancy::memory_error_on(const std::string& stack) const
+{
+    const double of_all = std::hypot(memory, memory_of_plan);
+    const double wider = of_all > 0.0 ? memory_on(stack).deviation / of_all : 1.0;
+    return {.mean = 0.0, .deviation = wider * memory, .own = wider * memory_of_plan, .ran = {}, .failed = {}};
+}
+
 double covariance(const Discrepancy& discrepancy, const PlanTraits& a, const PlanTraits& b)
 {
     double distance = 0.0;

@@ -8,6 +8,7 @@
 /// `source`: an effect common to all plans of a job on a cluster. `delta`: a Gaussian process over plans. `repeat`: noise of
 /// repeated runs.
 
+#include "model/calibration/posterior/memory_error.hpp"
 #include "model/plan/plan.hpp"
 
 #include <array>
@@ -57,6 +58,9 @@ struct Discrepancy {
 
     /// Of a plan that runs on this software stack. A stack without rows has those of all plans.
     MemoryScatter memory_on(const std::string& stack) const;
+    /// Of a study on this stack before anything was tried: the scatter of memory_on(), of which as large a share is common to the plans
+    /// as on all stacks.
+    MemoryError memory_error_on(const std::string& stack) const;
 };
 
 /// Covariance of delta: deviation^2 exp(-sum over traits of |difference| / length); kinds differ by 0 or 1.

@@ -173,14 +173,21 @@ class Scenario:
     def _words_of_all(self, plans: ManyPlans, axes: Mapping[str, Any]) -> list[str]:
         return words_of_all(plans, axes, self._core.axis_names())
 
-    def noise_free(self, plans: "Union[OnePlan, ManyPlans]", **axes: Any) -> "Union[pandas.DataFrame, Table]":
-        """Lower bounds of many plans at mean kernel times, without draws: thousands of plans per second.
+    def lower_bounds(self, plans: "Union[OnePlan, ManyPlans]", **axes: Any) -> "Union[pandas.DataFrame, Table]":
+        """Lower bounds of the means of many plans, without draws: thousands of plans per second.
+
+        step_s bounds the mean step. It includes waits for the slowest member of each group, so it is mostly longer than
+        Prediction.noise_free_step_time, which is the step without variation between steps and kernels.
 
         axes: values of each plan. Tables of results, such as `Results.front`, are taken as plans by their axes.
         Columns: plan, feasible, reason, detail, step_s, training_s, cost_usd, memory_bytes (of the fullest GPU), gpus, energy_j.
         """
         words = self._words_of_all(plans, axes) if is_many(plans) else [words_of(cast(OnePlan, plans), axes)]
-        return frame({"plan": words, **_core.noise_free_table(self._core, words)})
+        return frame({"plan": words, **_core.lower_bounds_table(self._core, words)})
+
+    def noise_free(self, plans: "Union[OnePlan, ManyPlans]", **axes: Any) -> "Union[pandas.DataFrame, Table]":
+        """The former name of lower_bounds()."""
+        return self.lower_bounds(plans, **axes)
 
     def explain(self, plan: OnePlan, *, against: "Optional[OnePlan]" = None, changes: bool = True) -> Explanation:
         """Plan.explain() of a plan, or of the difference between two."""

@@ -5,6 +5,7 @@
 #include "io/scenario/reading/read_scenario.hpp"
 #include "io/scenario/sections/catalog.hpp"
 #include "io/scenario/sections/software.hpp"
+#include "io/trainers/trainer.hpp"
 
 #include "io/base/shell_word.hpp"
 #include "tests/io/refusal.hpp"
@@ -20,6 +21,7 @@ namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::IsEmpty;
 using testing::Not;
 
 StarterChoice choice(const std::string& workload, const std::string& accelerator, int gpus)
@@ -300,6 +302,49 @@ TEST(StarterScenario, ListsTheLeversOfTheSoftware)
     EXPECT_THAT(sharded.ep, ElementsAre(1));
     EXPECT_THAT(sharded.sharding, ElementsAre(Sharding::zero2, Sharding::zero3));
     EXPECT_THAT(sharded.offload, ElementsAre(Offload::none, Offload::optimizer));
+}
+
+/// Reasons of the software's trainer against a selective recomputation that the starter searches, of the rules on modules.
+std::vector<std::string> refused_modules(const Scenario& scenario)
+{
+    std::vector<std::string> reasons;
+    for (const TrainerRule& rule : trainer_rules(scenario.cluster.software.trainer)) {
+        for (const Recompute recompute : scenario.space.recompute) {
+            for (const ModuleSet& set : scenario.space.recompute_modules) {
+                const ParallelPlan plan{.recompute = recompute, .recompute_modules = set};
+                const PlannedPhase planned{.plan = plan, .phase = scenario.phases.front(), .job = scenario};
+                reasons.push_back(rule.axis == "recompute_modules" ? rule.why(planned) : "");
+            }
+        }
+    }
+    std::erase(reasons, "");
+    return reasons;
+}
+
+/// With and without --for, the trainer of the software says which modules selective recompute covers.
+TEST(StarterScenario, SearchesModulesThatTheSoftwareRecomputes)
+{
+    for (const std::string& name : Catalog::built_in().names(software_kind)) {
+        for (const SoftwareRelease& release : catalog_software(name).releases) {
+            for (const char* network : {"llama3-70b", "deepseek-v3", "gpt3-175b", "mamba2-2.7b"}) {
+                StarterChoice made = choice(network, "h100-sxm", 64);
+                made.software = name + ":" + release.name;
+                const Scenario scenario = parse_scenario(starter_scenario(made), "x.toml");
+                EXPECT_THAT(refused_modules(scenario), IsEmpty()) << made.software << " " << network;
+            }
+        }
+    }
+    const auto text_for = [](const std::string& software) {
+        StarterChoice made = choice("llama3-70b", "h100-sxm", 1024);
+        made.software = software;
+        return starter_scenario(made);
+    };
+    const std::string of_bridge =
+        "\nrecompute = [\"none\", \"selective\", \"full\"]\n"
+        "recompute_modules = [[\"mlp\"]]   # modules that megatron-bridge can recompute\n";
+    EXPECT_THAT(text_for("megatron-bridge:26.04"), HasSubstr(of_bridge));
+    EXPECT_THAT(text_for(""), HasSubstr(of_bridge));  // assumed
+    EXPECT_THAT(text_for("nemo:25.02"), Not(HasSubstr("recompute_modules")));
 }
 
 /// Where a card has little memory, adapters are a comment away.

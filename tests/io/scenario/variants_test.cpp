@@ -1,10 +1,16 @@
 #include "io/scenario/variants.hpp"
 #include "io/scenario/reading/read_scenario.hpp"
+#include "io/scenario/scenario_notes.hpp"
 #include "tests/io/good_scenario.hpp"
 #include "tests/io/refusal.hpp"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
+
 #include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
 
 namespace prismopt {
 namespace {
@@ -105,6 +111,75 @@ TEST(Variants, ChooseWhatAJobDoesWhenANodeFails)
     EXPECT_THAT(refusal(with(both, "")), HasSubstr("switch_time"));
     EXPECT_THAT(refusal(with("recovery = [\"restart\"]\n", "switch_time = \"2 min\"\n")),
                 HasSubstr("hot spares and fewer replicas only"));
+}
+
+/// How many combinations each conflict excludes, with the first of them.
+std::vector<std::string> excluded_of(const Scenario& scenario)
+{
+    std::vector<std::string> all;
+    for (const ExcludedVariants& of : scenario.variant_counts.excluded) {
+        all.push_back(fmt::format("{} {}: {}", of.count, name(of.why.conflict), of.first));
+    }
+    return all;
+}
+
+/// `good` with racks of nodes, these keys of [search], and [[knob]]s.
+std::string with_knobs(const std::string& search, const std::vector<std::string>& knobs)
+{
+    std::string text = good;
+    text.insert(text.find("[[cluster.tier]]\nname = \"cluster\""),
+                "[[cluster.tier]]\nname = \"rack\"\nlink = \"ib-hdr\"\ngroup = 16\n\n");
+    const std::string section = "[search]\n";
+    text.insert(text.find(section) + section.size(), search + "\n");
+    for (const std::string& keys : knobs) {
+        text += "\n[[knob]]\n" + keys + "\n";
+    }
+    return text;
+}
+
+TEST(Variants, CountWhatIsExcludedByConflict)
+{
+    const std::string nodes = "of = \"group\"\ntier = \"node\"\nvalues = [8, 16]";
+    const std::string racks = "of = \"group\"\ntier = \"rack\"\nvalues = [16, 32]";
+    const std::string power = "of = \"power\"\nvalues = [\"50 W\", \"400 W\"]";
+    const std::string memory =
+        "of = \"memory\"\nvalues = [\"1 MB\", \"80 GB\", \"160 GB\"]\n"
+        "price = { per = \"10 GB\", cost = \"0.10 USD/h\" }";
+    const Scenario scenario = parse_scenario(
+        with_knobs("gpu_price_limit = \"4 USD/h\"", {nodes, racks, power, memory}), "good.toml");
+    EXPECT_EQ(scenario.variant_counts.combinations, 24U);
+    EXPECT_EQ(scenario.variants.size(), 3U);
+    EXPECT_THAT(excluded_of(scenario),
+                ElementsAre("9 no_clock_left: node.group=8 rack.group=16 power=50W memory=0.001GB",
+                            "3 no_memory_left: node.group=8 rack.group=16 power=400W memory=0.001GB",
+                            "3 price_over_limit: node.group=8 rack.group=16 power=400W memory=160GB",
+                            "6 tiers_do_not_nest: node.group=16 rack.group=16 power=50W memory=0.001GB"));
+    const ExcludedVariants& dear = scenario.variant_counts.excluded[2];
+    EXPECT_THAT(excluded_text(dear),
+                testing::StartsWith("price above gpu_price_limit (" + dear.first + "): a GPU costs 4."));
+    const std::string rebate =
+        "of = \"memory\"\nvalues = [\"40 GB\", \"80 GB\"]\nprice = { per = \"1 GB\", cost = \"0.10 USD/h\" }";
+    EXPECT_THAT(excluded_of(parse_scenario(with_knobs("", {rebate}), "good.toml")),
+                ElementsAre("1 no_price_left: memory=40GB"));
+    EXPECT_THAT(refusal_of([&] {
+                    parse_scenario(with_knobs("", {"of = \"memory\"\nvalues = [\"1 MB\", \"2 MB\"]"}),
+                                   "good.toml");
+                }),
+                HasSubstr("is possible:\n  2  hardware cannot be built (memory=0.001GB): "));
+    EXPECT_TRUE(parse_scenario(good, "good.toml").variant_counts.excluded.empty());
+}
+
+TEST(Knobs, OfAPrecisionThatNoNetworkUsesAreNoted)
+{
+    std::string text = good;
+    text.replace(text.find("a100-sxm-80gb"), std::string("a100-sxm-80gb").size(), "h100-sxm");
+    text +=
+        "\n[[knob]]\nof = \"compute\"\nprecision = \"fp8\"\nvalues = [\"2000 TFLOP/s\", \"4000 TFLOP/s\"]\n";
+    const auto notes = [](const std::string& of) { return scenario_notes(parse_scenario(of, "x.toml")); };
+    EXPECT_THAT(notes(text), testing::Contains(testing::StartsWith("compute.fp8 changes no time, ")));
+    std::string in_8_bits = text;
+    in_8_bits.insert(in_8_bits.find("model = \"gpt-22b\""), "precision = \"fp8\"\n");
+    EXPECT_THAT(notes(in_8_bits), testing::Not(testing::Contains(HasSubstr("changes no time"))));
 }
 
 TEST(Knobs, RefuseKeysThatWouldHaveNoEffect)

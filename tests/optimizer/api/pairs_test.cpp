@@ -38,12 +38,15 @@ TEST(PairError, OfAPlanWithItselfIsNothing)
     EXPECT_EQ(pair.high, 1.0);
     EXPECT_NEAR(pair.chance_less, 0.5, 1e-12);
     EXPECT_TRUE(pair.differ.empty());
+    EXPECT_TRUE(pair.same_plan);
+    EXPECT_EQ(pair_rows({pair})[1].back(), "nothing: the plan is the same");
 }
 
 TEST(PairError, OfPlansOfOneMachineHasNoSourceEffect)
 {
     const PairError error = pair_error(plan_with(pair_scenario(), "gpus=8 tp=2 pp=2"),
                                        plan_with(pair_scenario(), "gpus=8 tp=1 pp=2"));
+    EXPECT_FALSE(error.same_design);
     EXPECT_FALSE(error.same_plan);
     EXPECT_EQ(error.correlation, 1.0);
     EXPECT_EQ(error.variance.source, 0.0);
@@ -72,6 +75,8 @@ TEST(PairError, OfTwoAcceleratorsHasTheFittedCorrelation)
     const PairError error = pair_error(h100, b200);
     const double r = catalog_correlations().accelerator;
     EXPECT_TRUE(error.differ.accelerator);
+    EXPECT_TRUE(error.same_design);
+    EXPECT_FALSE(error.same_plan);
     EXPECT_EQ(error.correlation, r);
     EXPECT_NEAR(error.variance.source, 2.0 * square(catalog_discrepancy().source) * (1.0 - r), 1e-12);
     EXPECT_GT(error.variance.constants, 0.0);

@@ -71,9 +71,9 @@ TEST(Predict, IsEqualWithTablesOfTheScenario)
         const PlanPrediction of = predictor.predict(words);
         EXPECT_EQ(of.prediction.step.p99.value,
                   predict(plan_with(scenario, words)).prediction.step.p99.value);
-        EXPECT_LE(std::get<NoiseFree>(predictor.noise_free(words)).step_s, of.prediction.step.mean.value);
+        EXPECT_LE(std::get<NoiseFree>(predictor.lower_bounds(words)).step_s, of.prediction.step.mean.value);
     }
-    EXPECT_EQ(std::get<Infeasible>(predictor.noise_free("gpus=8 tp=2 pp=2 mb=3")).reason(),
+    EXPECT_EQ(std::get<Infeasible>(predictor.lower_bounds("gpus=8 tp=2 pp=2 mb=3")).reason(),
               Reason::batch_and_replicas);
 }
 

@@ -64,6 +64,13 @@ TEST(MemoryDeviations, AreWrittenAsTheCatalogHasThem)
     EXPECT_EQ(discrepancy.memory_on("of nobody").rows, 0);
     EXPECT_NEAR(discrepancy.memory_on("of nobody").deviation,
                 std::hypot(discrepancy.memory, discrepancy.memory_of_plan), 1e-12);
+    for (const char* stack : {"of nobody", "megatron-core", "hf-fsdp"}) {
+        const MemoryError error = discrepancy.memory_error_on(stack);
+        EXPECT_NEAR(std::hypot(error.deviation, error.own), discrepancy.memory_on(stack).deviation, 1e-12)
+            << stack;
+        EXPECT_NEAR(error.own / error.deviation, discrepancy.memory_of_plan / discrepancy.memory, 1e-12)
+            << stack;
+    }
     for (const EmbeddedFile& file : catalog_files()) {
         if (file.name == "discrepancy.toml") {
             const std::string dated = file.text.substr(file.text.find("constants, ") + 11, 10);

@@ -110,7 +110,11 @@ TEST(PrecisionAxis, ALimitOfTheDeviationExcludesPrecisions)
             eight_gpus + both, "[numerics]\nmax_deviation = { factor = " + std::to_string(factor) + " }\n"));
     };
     EXPECT_EQ(limited(1.01 * ratio).variants.size(), 2U);
-    EXPECT_EQ(limited(0.99 * ratio).variants.size(), 1U);
+    const Scenario bf16_alone = limited(0.99 * ratio);
+    EXPECT_EQ(bf16_alone.variants.size(), 1U);
+    ASSERT_EQ(bf16_alone.variant_counts.excluded.size(), 1U);
+    EXPECT_EQ(bf16_alone.variant_counts.excluded.front().why.conflict, Conflict::deviation_over_limit);
+    EXPECT_EQ(bf16_alone.variant_counts.excluded.front().first, "precision=fp8");
 }
 
 /// Sequences for which the scores of plain attention cost more than the blocks of fused attention.
