@@ -241,7 +241,7 @@ std::vector<double> PlanPosterior::drawn(StepPosterior::Components components, c
     std::vector<double> ratios = steps_.draw(plans_, posterior_draws, seed, components, pause);
     std::vector<char> own_only;  // plans that were measured and carry no information about others
     for (const LearnedStep& step : measured_.steps) {
-        own_only.push_back(step.own_only ? 0 : 1);
+        own_only.push_back(step.own_plan_only ? 0 : 1);
     }
     for (const std::vector<std::size_t>& rows : rows_of_plans(measured_.steps, own_only)) {
         const StepObservation known = observation_of(rows);

@@ -77,8 +77,8 @@ Family read_mixture(Table& table)
     }
     constexpr double rounding = 1e-6;  // of weights with few digits, such as thirds
     if (std::abs(total - 1.0) > rounding) {
-        components.fail({fmt::format("has weights that sum to {:.6g}", total),
-                         "the weights of a mixture must sum to 1", "change a weight or add a part"});
+        listed.fail({fmt::format("has weights that sum to {:.6g}", total),
+                     "the weights of a mixture must sum to 1", "change a weight or add a part"});
     }
     for (MixtureComponent& component : mixture.components) {
         component.weight /= total;

@@ -367,7 +367,7 @@ TEST_F(RunTablesOf, CollectivesHaveALinkAndASize)
     ASSERT_EQ(measured.rows.size(), 3U);
     EXPECT_EQ(measured.rows[0].cluster.tiers.front().name, "nvlink3");
     EXPECT_DOUBLE_EQ(measured.rows[0].measured_s, 1328e-6);
-    EXPECT_TRUE(measured.rows[1].own_plan_only);
+    EXPECT_TRUE(measured.rows[1].doubtful);
     EXPECT_EQ(measured.rows[2].kind, Collective::all_to_all);
     EXPECT_EQ(measured.rows[2].cluster.tiers.size(), 2U);
     EXPECT_DOUBLE_EQ(measured.rows[2].measured_s, 1048576.0 * 15.0 / 16.0 / 40.5e9);

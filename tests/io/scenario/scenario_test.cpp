@@ -281,7 +281,7 @@ TEST(Scenario, StackPrecisionAndExperts)
              "gpt-22b\"\nprecision = \"tf32\"\nexperts = { count = 8, active = 2, feed_forward = 1024 }"),
         "x");
     EXPECT_EQ(mixture.workload.precision, Precision::tf32);
-    EXPECT_TRUE(is_moe.workload.is_moe());
+    EXPECT_TRUE(mixture.workload.is_moe());
     EXPECT_EQ(mixture.workload.find<ExpertsBlock>()->active, 2);
     EXPECT_EQ(mixture.workload.find<MlpBlock>(), nullptr);
     EXPECT_THROW(parse_scenario(with("gpt-22b\"", "gpt-22b\"\nprecision = \"fp8\""), "x"),

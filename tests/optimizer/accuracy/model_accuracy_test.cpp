@@ -119,7 +119,7 @@ TEST(ModelAccuracy, SumsUpFamiliesLeftOut)
         {"b", "gpt", RunKind::dense, true, 4, {0.03, 1.0, 0.1}, {0.20, 1.0, 0.3}, 0.0},
         {"c", "gpt", RunKind::dense, false, 6, {0.03, 1.0, 0.1}, {0.50, 0.0, 0.3}, 0.0},
         {"d", "gpt", RunKind::dense, true, 5, {0.03, 1.0, 0.1}, {0.10, 1.0, 0.3}, 0.0},
-        {"a", "moe", RunKind::mixture, false, 3, {0.1, 1.0, 0.3}, {0.2, 1.0, 0.5}, 0.0}};
+        {"a", "moe", RunKind::moe, false, 3, {0.1, 1.0, 0.3}, {0.2, 1.0, 0.5}, 0.0}};
     const std::vector<HeldOutAccuracy> kinds = held_out_by_kind(families);
     ASSERT_EQ(kinds.size(), 2U);
     const HeldOutAccuracy& dense = kinds.front();
