@@ -14,7 +14,6 @@
 #include "io/report/front/plan_words.hpp"
 #include "io/report/machine_json.hpp"
 #include "io/report/machine_report.hpp"
-#include "io/report/parameter_worth.hpp"
 #include "io/report/question_answer.hpp"
 #include "io/report/report.hpp"
 #include "io/report/space_counts.hpp"
@@ -22,6 +21,7 @@
 #include "io/report/study_json.hpp"
 #include "io/report/study_notes.hpp"
 #include "io/report/subject.hpp"
+#include "io/report/varied_worth.hpp"
 #include "io/results/plan_results.hpp"
 #include "io/scenario/variants.hpp"
 #include "io/toml/date.hpp"
@@ -145,8 +145,8 @@ Json quantiles_with_error(const FrontPoint& point)
 /// Break-evens of knobs: a table and its figure.
 Json varied_parameters_json(const Results& results)
 {
-    const ParameterWorths found = parameter_worths(results);
-    const auto cells = parameter_worth_cells(found);
+    const VariedWorths found = varied_worths(results);
+    const auto cells = varied_worth_cells(found);
     return {{"cells", cells},
             {"svg", cells.empty() ? "" : figures_svg(report_figures(results, {.figure = "break-even"}))}};
 }

@@ -2,7 +2,7 @@
 
 #include "io/base/input_error.hpp"
 #include "io/report/front/plan_words.hpp"
-#include "io/report/parameter_worth.hpp"
+#include "io/report/varied_worth.hpp"
 #include "io/results/plan_results.hpp"
 #include "io/toml/nearest.hpp"
 #include "io/toml/reading_units.hpp"
@@ -472,7 +472,7 @@ PaperFigure progress_figure(const Results& results)
 /// A panel per knob. Where the best plan is unknown, the mark is between the limits, or at the upper one if there is no other.
 std::vector<PaperFigure> break_even_figures(const Results& results)
 {
-    const ParameterWorths found = parameter_worths(results);
+    const VariedWorths found = varied_worths(results);
     if (found.curves.empty()) {
         throw InputError(
             fmt::format("--figure break-even: {}",
@@ -482,7 +482,7 @@ std::vector<PaperFigure> break_even_figures(const Results& results)
                             : "no knob has two values with feasible plans; choose another figure"));
     }
     std::vector<PaperFigure> figures;
-    for (const ParameterWorth& worth : found.curves) {
+    for (const VariedWorth& worth : found.curves) {
         const VariedParameter& parameter = found.parameters[worth.parameter];
         FigureSeries known{"worth", {}, SeriesStyle::line_with_marks};
         FigureSeries open{"best plan unknown", {}, SeriesStyle::marks};

@@ -3,7 +3,7 @@
 #include "io/base/aligned.hpp"
 #include "io/report/csv_text.hpp"
 #include "io/report/front/plan_words.hpp"
-#include "io/report/parameter_worth.hpp"
+#include "io/report/varied_worth.hpp"
 #include "io/toml/reading_units.hpp"
 #include "search/strategies/alternatives/judgement.hpp"
 
@@ -297,7 +297,7 @@ std::string machines_text(const Results& results, const StudyNotes& notes)
     text += fmt::format("Networks: {}; software: {}.\n", weights_text(table), notes.trained_with);
     text += notes.price.empty() ? "" : fmt::format("Costs are at {}.\n", notes.price);
     text += "\n" + best_machine(results, scale) + "\n" + matrix(results, scale) + "\n" +
-            parameter_worth_text(results) + plans_text(results);
+            varied_worth_text(results) + plans_text(results);
     return text;
 }
 

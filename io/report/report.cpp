@@ -12,12 +12,12 @@
 #include "io/report/front/run_words.hpp"
 #include "io/report/legs_text.hpp"
 #include "io/report/machine_report.hpp"
-#include "io/report/parameter_worth.hpp"
 #include "io/report/question_answer.hpp"
 #include "io/report/result_text.hpp"
 #include "io/report/space_counts.hpp"
 #include "io/report/study_notes.hpp"
 #include "io/report/subject.hpp"
+#include "io/report/varied_worth.hpp"
 #include "io/toml/date.hpp"
 #include "io/toml/reading_units.hpp"
 #include "io/words/rejected_text.hpp"
@@ -676,7 +676,7 @@ std::string text_report(const Results& results)
                            : fmt::format("Costs are at {}{}.\n", notes.price, electricity_price_words(notes)),
                        remark(notes.omitted) + remark(notes.software) + remark(notes.own_entries)) +
            front_section(results, notes) + "\n" + best_plan_section(results, notes.task) +
-           parameter_worth_text(results) + space_section(results, notes) + "\n" + search_section(results);
+           varied_worth_text(results) + space_section(results, notes) + "\n" + search_section(results);
 }
 
 std::string summary(const Results& results)

@@ -9,7 +9,6 @@
 #include "io/report/front/plan_words.hpp"
 #include "io/report/legs_text.hpp"
 #include "io/report/machine_json.hpp"
-#include "io/report/parameter_worth.hpp"
 #include "io/report/performance_text.hpp"
 #include "io/report/question_answer.hpp"
 #include "io/report/results_json.hpp"
@@ -17,6 +16,7 @@
 #include "io/report/study_json.hpp"
 #include "io/report/study_notes.hpp"
 #include "io/report/subject.hpp"
+#include "io/report/varied_worth.hpp"
 #include "io/results/outcome_names.hpp"
 #include "io/results/results_schema.hpp"
 
@@ -294,7 +294,7 @@ std::string report_json(const Results& results, const std::string& file)
     json["local_updates_note"] = json_text<Json>(notes.local_updates.title);
     const auto asked = notes.question ? answer_to(*notes.question, results, notes) : std::nullopt;
     json["question"] = question_json(results, notes, asked);
-    json["knobs"] = parameter_worth_json(parameter_worths(results));
+    json["knobs"] = varied_worth_json(varied_worths(results));
     json["columns"] = columns_json();
     json["probabilities"] = reported_probabilities;
     json["named"] = named(results);

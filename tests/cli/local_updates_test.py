@@ -65,7 +65,7 @@ class LocalUpdates(support.CliTest):
     def run_refused(self, design):
         finished = self.run_program("predict", "apart.toml", "--design", design)
         self.assertEqual(finished.returncode, support.INFEASIBLE, finished.stdout + finished.stderr)
-        self.assertIn("train apart", finished.stdout + finished.stderr)
+        self.assertIn("for local updates", finished.stdout + finished.stderr)
 
     def test_refusals(self):
         for why, price, steps in (("needs [local_updates]", "", "[1, 30]"), ("has no effect", GIVEN % 0.02, "[1]"),

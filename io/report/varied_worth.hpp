@@ -33,7 +33,7 @@ struct MachineRow {
 };
 
 /// Break-evens over the values of a knob. All else is as on the cheapest machine.
-struct ParameterWorth {
+struct VariedWorth {
     std::size_t parameter = 0;
     // values of the other knobs and choices: "cluster.latency 2 us"; empty: there are none
     std::string others;
@@ -43,7 +43,7 @@ struct ParameterWorth {
 };
 
 /// Two knobs at the values of the cheapest machine, or at the dearest where that has the value of the base.
-struct ParameterPair {
+struct VariedPair {
     std::size_t a = 0;
     std::size_t b = 0;
     double value_a = 0.0;
@@ -52,30 +52,30 @@ struct ParameterPair {
     Estimate interaction;
 };
 
-struct ParameterWorths {
+struct VariedWorths {
     std::vector<VariedParameter> parameters;
-    std::vector<ParameterWorth> curves;
-    std::vector<ParameterPair> pairs;  // whose interaction excludes zero
-    std::string why;                   // there are no curves; empty: there are, or no knobs
+    std::vector<VariedWorth> curves;
+    std::vector<VariedPair> pairs;  // whose interaction excludes zero
+    std::string why;                // there are no curves; empty: there are, or no knobs
 };
 
 /// From any table of machines. A machine that is better in everything needs no more GPU-hours, which narrows the limits of both. The
 /// base of a curve is the value of the cluster if a machine has it, otherwise the value with the lowest price. Knobs with less than two
 /// values on feasible machines have no curve.
-ParameterWorths parameter_worths(const std::vector<VariedParameter>& parameters,
-                                 const std::vector<MachineRow>& given);
+VariedWorths varied_worths(const std::vector<VariedParameter>& parameters,
+                           const std::vector<MachineRow>& given);
 
 /// From the plans that a study evaluated, and the bounds of the others. Needs the objective cost or expected_cost, and a price of GPUs
 /// that includes electricity.
-ParameterWorths parameter_worths(const Results& results);
+VariedWorths varied_worths(const Results& results);
 
 /// Section of the text report; empty without knobs.
-std::string parameter_worth_text(const Results& results);
+std::string varied_worth_text(const Results& results);
 
 /// The same as a table of texts, with its heads first; empty without curves. For the page.
-std::vector<std::vector<std::string>> parameter_worth_cells(const ParameterWorths& found);
+std::vector<std::vector<std::string>> varied_worth_cells(const VariedWorths& found);
 
 /// The same for programs: "curves" and "pairs", or "why" there are none; null without knobs.
-nlohmann::ordered_json parameter_worth_json(const ParameterWorths& found);
+nlohmann::ordered_json varied_worth_json(const VariedWorths& found);
 
 }  // namespace prismopt

@@ -1,4 +1,4 @@
-#include "io/report/parameter_worth.hpp"
+#include "io/report/varied_worth.hpp"
 
 #include "io/base/input_error.hpp"
 #include "io/base/json_number.hpp"
@@ -160,7 +160,7 @@ std::string other_values(const std::vector<VariedParameter>& parameters, std::si
 /// Names the pair if its interaction excludes zero. `bases`: values of the bases, [knob].
 void add_pair(const std::vector<MachineRow>& machines, const MachineRow& reference,
               const std::vector<double>& bases, const std::vector<double>& turned, std::size_t a,
-              std::size_t b, ParameterWorths& found)
+              std::size_t b, VariedWorths& found)
 {
     const auto machine = [&](bool a_turned, bool b_turned) {
         std::vector<double> values = reference.values;
@@ -176,7 +176,7 @@ void add_pair(const std::vector<MachineRow>& machines, const MachineRow& referen
     if (neither == nullptr || of_a == nullptr || of_b == nullptr || both == nullptr) {
         return;
     }
-    ParameterPair pair{
+    VariedPair pair{
         .a = a, .b = b, .value_a = turned[a], .value_b = turned[b], .joint = {}, .interaction = {}};
     pair.joint = break_even(neither->use, both->use, neither->price);
     pair.interaction = break_even_interaction(neither->use, of_a->use, of_b->use, both->use, neither->price);
@@ -338,7 +338,7 @@ std::string open_worth(const Estimate& worth, double price)
 }
 
 /// Worth of a point with its limits.
-std::string worth_words(const ParameterWorth& worth, std::size_t at)
+std::string worth_words(const VariedWorth& worth, std::size_t at)
 {
     const BreakEvenPoint& point = worth.curve.points[at];
     if (!point.worth) {
@@ -352,7 +352,7 @@ std::string worth_words(const ParameterWorth& worth, std::size_t at)
                                         point.worth->high);
 }
 
-std::string point_row(const VariedParameter& parameter, const ParameterWorth& worth, std::size_t at)
+std::string point_row(const VariedParameter& parameter, const VariedWorth& worth, std::size_t at)
 {
     const BreakEvenPoint& point = worth.curve.points[at];
     const bool compared = point.worth && point.value != worth.curve.base_value;
@@ -367,11 +367,11 @@ std::string point_row(const VariedParameter& parameter, const ParameterWorth& wo
 
 }  // namespace
 
-ParameterWorths parameter_worths(const std::vector<VariedParameter>& parameters,
-                                 const std::vector<MachineRow>& given)
+VariedWorths varied_worths(const std::vector<VariedParameter>& parameters,
+                           const std::vector<MachineRow>& given)
 {
     const std::vector<MachineRow> machines = narrowed(given, parameters);
-    ParameterWorths found{.parameters = parameters, .curves = {}, .pairs = {}, .why = {}};
+    VariedWorths found{.parameters = parameters, .curves = {}, .pairs = {}, .why = {}};
     const MachineRow* reference = cheapest(machines);
     if (reference == nullptr) {
         found.why = "no plan was evaluated";
@@ -386,7 +386,7 @@ ParameterWorths parameter_worths(const std::vector<VariedParameter>& parameters,
             continue;
         }
         std::vector<ParameterLevel> levels;
-        ParameterWorth worth{
+        VariedWorth worth{
             .parameter = k, .others = other_values(parameters, k, *reference), .curve = {}, .open = {}};
         for (const MachineRow* machine : line) {
             levels.push_back({machine->values[k], machine->use});
@@ -413,7 +413,7 @@ ParameterWorths parameter_worths(const std::vector<VariedParameter>& parameters,
     return found;
 }
 
-ParameterWorths parameter_worths(const Results& results)
+VariedWorths varied_worths(const Results& results)
 {
     const auto axis = std::find_if(results.axes.begin(), results.axes.end(),
                                    [](const Axis& one) { return one.name == variant_axis; });
@@ -471,12 +471,12 @@ ParameterWorths parameter_worths(const Results& results)
         row.use = use_at(*costs[label], row.price);
         machines.push_back(std::move(row));
     }
-    return parameter_worths(parameters, machines);
+    return varied_worths(parameters, machines);
 }
 
-std::string parameter_worth_text(const Results& results)
+std::string varied_worth_text(const Results& results)
 {
-    const ParameterWorths found = parameter_worths(results);
+    const VariedWorths found = varied_worths(results);
     if (found.parameters.empty()) {
         return "";
     }
@@ -492,14 +492,14 @@ std::string parameter_worth_text(const Results& results)
         "the "
         "model is exact{}\n",
         results.provisional ? " (provisional: the search was stopped)" : "");
-    for (const ParameterWorth& worth : found.curves) {
+    for (const VariedWorth& worth : found.curves) {
         const VariedParameter& parameter = found.parameters[worth.parameter];
         for (std::size_t at = 0; at < worth.curve.points.size(); ++at) {
             text += point_row(parameter, worth, at);
         }
         text += worth.others.empty() ? "" : fmt::format("  {:<24} at {}\n", "", worth.others);
     }
-    for (const ParameterPair& pair : found.pairs) {
+    for (const VariedPair& pair : found.pairs) {
         const VariedParameter& a = found.parameters[pair.a];
         const VariedParameter& b = found.parameters[pair.b];
         text += fmt::format(
@@ -511,10 +511,10 @@ std::string parameter_worth_text(const Results& results)
     return text + "\n";
 }
 
-std::vector<std::vector<std::string>> parameter_worth_cells(const ParameterWorths& found)
+std::vector<std::vector<std::string>> varied_worth_cells(const VariedWorths& found)
 {
     std::vector<std::vector<std::string>> cells;
-    for (const ParameterWorth& worth : found.curves) {
+    for (const VariedWorth& worth : found.curves) {
         if (cells.empty()) {
             cells.push_back({"knob", "value", "worth (USD/h)", "costs (USD/h)", "verdict", "all else as"});
         }
@@ -531,7 +531,7 @@ std::vector<std::vector<std::string>> parameter_worth_cells(const ParameterWorth
     return cells;
 }
 
-nlohmann::ordered_json parameter_worth_json(const ParameterWorths& found)
+nlohmann::ordered_json varied_worth_json(const VariedWorths& found)
 {
     using Json = nlohmann::ordered_json;
     if (found.parameters.empty()) {
@@ -546,7 +546,7 @@ nlohmann::ordered_json parameter_worth_json(const ParameterWorths& found)
               {"why", json_text<Json>(found.why)},
               {"curves", Json::array()},
               {"pairs", Json::array()}};
-    for (const ParameterWorth& worth : found.curves) {
+    for (const VariedWorth& worth : found.curves) {
         const VariedParameter& parameter = found.parameters[worth.parameter];
         const BreakEvenCurve& curve = worth.curve;
         Json one{{"name", parameter.name},
@@ -568,7 +568,7 @@ nlohmann::ordered_json parameter_worth_json(const ParameterWorths& found)
         }
         json["curves"].push_back(std::move(one));
     }
-    for (const ParameterPair& pair : found.pairs) {
+    for (const VariedPair& pair : found.pairs) {
         json["pairs"].push_back({{"names", {found.parameters[pair.a].name, found.parameters[pair.b].name}},
                                  {"values", {pair.value_a, pair.value_b}},
                                  {"joint", estimate(pair.joint)},

@@ -1,4 +1,4 @@
-#include "io/report/parameter_worth.hpp"
+#include "io/report/varied_worth.hpp"
 
 #include <gtest/gtest.h>
 
@@ -20,20 +20,20 @@ MachineRow machine(double link, double memory, double price, double hours)
             .use = {.gpu_hours = hours, .low = hours, .high = hours}};
 }
 
-TEST(ParameterWorths, AreTakenFromTheMachinesBesideTheCheapest)
+TEST(VariedWorths, AreTakenFromTheMachinesBesideTheCheapest)
 {
     const std::vector<MachineRow> machines{machine(25.0, 80.0, 2.0, 100.0), machine(50.0, 80.0, 2.25, 80.0),
                                            machine(100.0, 80.0, 2.75, 76.0), machine(25.0, 160.0, 2.0, 95.0),
                                            machine(50.0, 160.0, 2.25, 70.0)};
-    const ParameterWorths found = parameter_worths(link_and_memory, machines);
+    const VariedWorths found = varied_worths(link_and_memory, machines);
     ASSERT_EQ(found.curves.size(), 2u);
-    const ParameterWorth& link = found.curves[0];
+    const VariedWorth& link = found.curves[0];
     EXPECT_EQ(link.others, "memory 160 GB");  // that of the cheapest, 50 and 160
     ASSERT_EQ(link.curve.points.size(), 2u);
     EXPECT_NEAR(link.curve.points[1].worth->value, 2.0 * 95.0 / 70.0 - 2.0, 1e-12);
     EXPECT_EQ(link.curve.points[1].pays, Pays::yes);
     EXPECT_EQ(link.curve.best, 1u);
-    const ParameterWorth& memory = found.curves[1];
+    const VariedWorth& memory = found.curves[1];
     EXPECT_EQ(memory.others, "link 50 GB/s");
     EXPECT_NEAR(memory.curve.points[1].worth->value, 2.25 * 80.0 / 70.0 - 2.25, 1e-12);
     ASSERT_EQ(found.pairs.size(), 1u);  // 0.857 together, 0.5 and 0.105 alone
@@ -41,12 +41,12 @@ TEST(ParameterWorths, AreTakenFromTheMachinesBesideTheCheapest)
     EXPECT_NEAR(found.pairs[0].interaction.value, 200.0 / 70.0 - 200.0 / 80.0 - 200.0 / 95.0 + 2.0, 1e-12);
 }
 
-TEST(ParameterWorths, WithoutAnEvaluatedPlanAreUpperLimits)
+TEST(VariedWorths, WithoutAnEvaluatedPlanAreUpperLimits)
 {
     std::vector<MachineRow> machines{machine(25.0, 80.0, 2.0, 100.0), machine(50.0, 80.0, 2.5, 90.0)};
     machines[1].use.open = true;
     machines[1].use.high = std::numeric_limits<double>::infinity();
-    const ParameterWorths found = parameter_worths(link_and_memory, machines);
+    const VariedWorths found = varied_worths(link_and_memory, machines);
     ASSERT_EQ(found.curves.size(), 1u);
     EXPECT_TRUE(found.curves[0].open[1]);
     EXPECT_NEAR(found.curves[0].curve.points[1].worth->high, 200.0 / 90.0 - 2.0, 1e-12);
@@ -56,7 +56,7 @@ TEST(ParameterWorths, WithoutAnEvaluatedPlanAreUpperLimits)
     EXPECT_EQ(found.curves[0].curve.best, 0u);
 }
 
-TEST(ParameterWorths, OfBetterHardwareAreNotLess)
+TEST(VariedWorths, OfBetterHardwareAreNotLess)
 {
     std::vector<VariedParameter> parameters = link_and_memory;
     parameters[0].better = VariedParameter::Better::more;
@@ -64,7 +64,7 @@ TEST(ParameterWorths, OfBetterHardwareAreNotLess)
                                      machine(100.0, 80.0, 3.0, 95.0)};
     machines[2].use.open = true;  // only a bad plan was evaluated there
     machines[2].use.low = 70.0;
-    const ParameterWorths found = parameter_worths(parameters, machines);
+    const VariedWorths found = varied_worths(parameters, machines);
     const BreakEvenPoint& best = found.curves.at(0).curve.points[2];
     EXPECT_NEAR(best.worth->low, 200.0 / 80.0 - 2.0, 1e-12);  // what 50 GB/s do, 100 GB/s do, too
     EXPECT_NEAR(best.worth->high, 200.0 / 70.0 - 2.0, 1e-12);
@@ -72,24 +72,24 @@ TEST(ParameterWorths, OfBetterHardwareAreNotLess)
     machines[2].use.low = 90.0;  // so that 50 GB/s need no less
     machines[1].use.open = true;
     machines[1].use.low = 60.0;
-    EXPECT_NEAR(parameter_worths(parameters, machines).curves.at(0).curve.points[1].worth->high,
+    EXPECT_NEAR(varied_worths(parameters, machines).curves.at(0).curve.points[1].worth->high,
                 200.0 / 80.0 - 2.0, 1e-12);
 }
 
-TEST(ParameterWorths, HaveTheLowestPriceAsBaseWhereNoMachineHasTheCluster)
+TEST(VariedWorths, HaveTheLowestPriceAsBaseWhereNoMachineHasTheCluster)
 {
-    const ParameterWorths found =
-        parameter_worths(link_and_memory, {machine(50.0, 80.0, 2.5, 90.0), machine(100.0, 80.0, 3.0, 60.0)});
+    const VariedWorths found =
+        varied_worths(link_and_memory, {machine(50.0, 80.0, 2.5, 90.0), machine(100.0, 80.0, 3.0, 60.0)});
     EXPECT_DOUBLE_EQ(found.curves.at(0).curve.base_value, 50.0);
     EXPECT_DOUBLE_EQ(found.curves.at(0).curve.base_price, 2.5);
 }
 
-TEST(ParameterWorths, DoNotMixFurtherChoices)
+TEST(VariedWorths, DoNotMixFurtherChoices)
 {
     std::vector<MachineRow> machines{machine(25.0, 80.0, 2.0, 100.0), machine(50.0, 80.0, 2.25, 80.0)};
     machines[1].others = "workload=other";
-    EXPECT_TRUE(parameter_worths(link_and_memory, machines).curves.empty());
-    EXPECT_FALSE(parameter_worths(link_and_memory, std::vector<MachineRow>{}).why.empty());
+    EXPECT_TRUE(varied_worths(link_and_memory, machines).curves.empty());
+    EXPECT_FALSE(varied_worths(link_and_memory, std::vector<MachineRow>{}).why.empty());
 }
 
 }  // namespace
