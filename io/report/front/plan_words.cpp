@@ -44,6 +44,13 @@ bool has_effect(const Results& results, const FrontPoint& point, std::string_vie
     if (axis == "post_validation") {
         return degree(results, point, "pp") > 1 && schedule && splits_backward(*schedule);
     }
+    const std::optional<std::string> recompute = axis_label(results, point.point, "recompute");
+    if (axis == "recompute_modules") {
+        return !recompute || *recompute == name(Recompute::selective);
+    }
+    if (axis == "recomputed_layers") {
+        return !recompute || *recompute == name(Recompute::full);
+    }
     return true;
 }
 

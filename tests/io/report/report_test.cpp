@@ -255,6 +255,22 @@ TEST(TextReport, ShowsAsManyDigitsAsTheLimitsSupport)
     EXPECT_THAT(text_report(results), HasSubstr("58.4 (58.4 to inf)"));
 }
 
+TEST(PlanWords, OmitWhatAWayToRecomputeDoesNotUse)
+{
+    Results results = plain();
+    results.axes.push_back({"recompute", false, {"none", "selective", "full"}});
+    results.axes.push_back({"recompute_modules", false, {"mlp", "mlp layernorm"}});
+    results.axes.push_back({"recomputed_layers", true, {"4", "8"}});
+    const auto words = [&results](int recompute) {
+        FrontPoint point = results.front.front();
+        point.point.insert(point.point.end(), {recompute, 0, 1});
+        return plan_words(results, point);
+    };
+    EXPECT_THAT(words(0), EndsWith(" recompute none"));
+    EXPECT_THAT(words(1), EndsWith(" recompute selective recompute_modules mlp"));
+    EXPECT_THAT(words(2), EndsWith(" recompute full recomputed_layers 8"));
+}
+
 TEST(FrontCsv, HasTheChoicesOfHardwareVariantsOneByOne)
 {
     Results results = plain();
