@@ -427,7 +427,8 @@ TEST(ImportedNetwork, NamesLayersThatDiffer)
 /// An indexer in each layer, or in some, whose keys the layers after them take.
 TEST(ImportedNetwork, HasTheIndexersOfSparseAttention)
 {
-    const auto* latent = imported("deepseek-v3.2").workload.find<LatentAttentionBlock>();
+    const Workload deepseek = imported("deepseek-v3.2").workload;
+    const auto* latent = deepseek.find<LatentAttentionBlock>();
     EXPECT_EQ(latent->index_keys, 2048);
     EXPECT_EQ(latent->index_heads, 64);
     EXPECT_EQ(imported("minimax-m3").workload.kinds[1].blocks.size(), 2U);
