@@ -101,7 +101,7 @@ struct Sweep {
     std::uint64_t unreturned = 0;  // further feasible points beyond `keep`
     // raw tuples that a limit excludes before it is known whether they are feasible
     std::uint64_t unchecked = 0;
-    // each point that is not returned is dominated by or equal to one of these
+    // a member dominates, or equals, each point that is not returned
     std::vector<std::vector<double>> floor = {};
     std::vector<NearBound> near = {};  // of the excluded points, those near the best of their region
     CountByBound excluded_by = {};     // raw tuples that the limits of the range exclude
@@ -180,7 +180,7 @@ constexpr double bytes_of_bound = 1250.0;
 /// Ranges of the part of the space in a goal. Their number depends only on the size; none if there are more parts than tuples.
 /// Together they keep at most `most_kept_bounds`.
 std::vector<SweepRange> ranges_of(const StudyGoal& goal, std::uint64_t size);
-/// Splits [0, size) into at most `parts` ranges that differ by at most one tuple.
+/// Splits [0, size) into at most `range_count` ranges that differ by at most one tuple.
 std::vector<SweepRange> split_space(std::uint64_t size, std::uint64_t range_count);
 /// 1234567 as "1,234,567".
 std::string grouped(std::uint64_t count);

@@ -18,7 +18,7 @@ struct Performance {
     double total_s = 0.0;   // the clock's time of all ranks
     double busy_s = 0.0;
     double idle_s = 0.0;
-    std::array<double, rank_activities.size()> activity_s{};  // of `busy_s`, [rank_parts]
+    std::array<double, rank_activities.size()> activity_s{};  // of `busy_s`, [rank_activities]
 
     /// Share of the time of all ranks that was work.
     double efficiency() const { return busy_s / total_s; }

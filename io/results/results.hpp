@@ -39,7 +39,7 @@ struct StudyInfo {
     bool nodes_known = false;    // of the cluster
     std::string strategy;
     std::uint64_t seed = 0;
-    std::vector<int> held{1};  // parts of the space that these results cover, from 1 to `parts`
+    std::vector<int> held{1};  // parts of the space that these results cover, from 1 to `space_parts`
     int space_parts = 1;
     Outcome outcome;           // of a results file: its counts only
     std::string outcome_text;  // in words, with what stopped the search
@@ -184,7 +184,7 @@ struct RankWork {
     double busy_s = 0.0;
     double idle_s = 0.0;
     double wall_s = 0.0;
-    std::array<double, 4> activity_s{};  // of `busy_s`, [rank_parts]
+    std::array<double, 4> activity_s{};  // of `busy_s`, [rank_activities]
 };
 
 /// What ranks are busy with.

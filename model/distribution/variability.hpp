@@ -23,7 +23,7 @@ struct MicrobatchExponents {
     bool operator==(const MicrobatchExponents&) const = default;
 };
 
-/// Returns the exponent of a part of a pipeline of `parts` parts: the mean of the list over the part's share of the pipeline.
+/// Returns the exponent of a chunk of a pipeline of `chunks` chunks: the mean of the list over its share of the pipeline.
 double exponent_of_chunk(const std::vector<double>& exponents, int chunk, int chunks);
 
 /// Returns the quantile function of a distribution's factor to this power, of mean one.

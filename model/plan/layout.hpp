@@ -22,7 +22,7 @@ struct Chunk {
 };
 
 /// Returns all chunks in network order, for every split except `balanced`, which depends on costs (balanced_layout.hpp).
-/// part_of_network() maps a stage's chunk to them.
+/// network_chunk_of() maps a stage's chunk to them.
 ///
 /// The remainder of an uneven division goes to the chunks in the middle, so that those with embedding and loss head are not the
 /// longest. Infeasible if a chunk would be empty, or if none of the `given` layouts has as many chunks.

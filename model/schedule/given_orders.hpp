@@ -14,7 +14,7 @@ namespace prismopt {
 /// One pass of one microbatch over one part of the network.
 struct ChunkTask {
     Pass pass = Pass::forward;  // a paired backward comes right after its forward
-    int network_chunk = 0;      // of the network, numbered as by part_of_network()
+    int network_chunk = 0;      // of the network, numbered as by network_chunk_of()
     int microbatch = 0;
 
     bool operator==(const ChunkTask&) const = default;

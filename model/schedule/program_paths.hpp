@@ -21,7 +21,7 @@ struct ProgramPath {
     int stage = 0;                  // in which it stays as long as it can
     std::vector<Count> own;         // ops there
     std::vector<Count> others;      // ops of other stages
-    std::uint32_t first_chunk = 0;  // of its first op, which waits for the part's parameters
+    std::uint32_t first_chunk = 0;  // of its first op, which waits for the chunk's parameters
     std::uint32_t last_chunk = 0;   // of its last op, the last one of its stage
 };
 

@@ -1,6 +1,6 @@
 #pragma once
 
-/// The parts that a step is explained and compared by: coarser than a breakdown by blocks, and the same for all plans.
+/// The components by which a step is explained and compared: coarser than a breakdown by blocks, and the same for all plans.
 
 #include "model/base/names.hpp"
 #include "model/step/compile/breakdown.hpp"
@@ -12,7 +12,7 @@
 
 namespace prismopt {
 
-/// Exclusive parts, which sum to the step. Of collectives only what no compute hides.
+/// Exclusive components, which sum to the step. Of collectives only what no compute hides.
 enum class StepComponent {
     products,
     attention,
@@ -49,14 +49,14 @@ inline constexpr auto names_of<StepComponent> =
                                          {StepComponent::waiting, "waiting for other stages"}});
 inline constexpr std::size_t step_component_count = names_of<StepComponent>.size();
 
-/// The part to which kernels and messages of a class belong, but for those of recompute.
+/// The component to which kernels and messages of a class belong, but for those of recompute.
 StepComponent component_of(KernelClass kind);
 
-/// Seconds of each part, indexed by StepPart.
+/// Seconds of each component, indexed by StepComponent.
 using StepComponents = std::array<double, step_component_count>;
 StepComponents step_components(const StageBreakdown& stage);
 
-/// Parts of a GPU's memory.
+/// Components of the memory of a GPU.
 struct NamedMemory {
     Bytes MemoryUse::*member;
     std::string_view name;

@@ -154,7 +154,7 @@ struct PlanChoice::State {
     {
     }
 
-    /// All members of these groups.
+    /// Returns the plans of these groups, the best first.
     std::vector<DoubtfulPlan> doubtful_plans(std::span<const EquivalentPlans> groups,
                                              std::size_t objective) const
     {

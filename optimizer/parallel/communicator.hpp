@@ -52,7 +52,7 @@ public:
     std::optional<Arrival> receive(const std::function<bool()>& give_up);
     Arrival receive();
 
-    /// Returns the message of rank 0 on every rank; each rank must call it. Calls `look` repeatedly while waiting.
+    /// Returns the message of rank 0 on every rank; each rank must call it. Calls `poll` repeatedly while waiting.
     Message broadcast(Message message, const std::function<void()>& poll = {});
 
     /// Forwards a signal that a rank other than 0 received to rank 0; at most once.

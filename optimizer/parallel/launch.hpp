@@ -40,7 +40,7 @@ struct RankFacts {
 RankFacts facts_of_this_rank();
 
 /// On rank 0: the facts of all ranks, by rank. On other ranks: sends `own`, and returns nothing. Call it before any other message.
-/// Calls `look` repeatedly while waiting.
+/// Calls `poll` repeatedly while waiting.
 std::vector<RankFacts> gather(Communicator& team, const RankFacts& own, const std::function<void()>& poll);
 
 /// Throws InputError if a rank runs another build than rank 0.

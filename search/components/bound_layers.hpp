@@ -42,7 +42,7 @@ public:
     /// excluded.
     void tighten(std::span<const std::uint64_t> looked_at, std::span<const Bound> tighter);
 
-    /// Number of points that the limits given to `take` and `exclude` excluded.
+    /// Number of points that the limits given to `next_places` and `exclude` excluded.
     std::uint64_t excluded() const { return excluded_; }
 
 private:

@@ -444,7 +444,7 @@ void read_file(const JobFile& file, FoundFiles& job)
         case FileKind::document: append(job.documents, named_document(file)); break;
         case FileKind::toml: append(job.documents, toml_settings(file.text, file.path)); break;
         case FileKind::python: append(job.documents, python_settings(file.text, file.path)); break;
-        case FileKind::model: break;  // take_model() finds it
+        case FileKind::model: break;  // read_model() finds it
     }
 }
 

@@ -38,7 +38,7 @@ std::string layout_of(const std::vector<int>& layers, int predictions)
     return layout_text(chunks_of_units(units), predictions);
 }
 
-/// The layers of each of `parts` chunks where only one of embedding and head counts as a layer.
+/// The layers of each of `chunk_count` chunks where only one of embedding and head counts as a layer.
 std::vector<int> with_one_end(JobSettings& s, int layers, int chunk_count, bool embedding)
 {
     if ((layers + 1) % chunk_count != 0) {
@@ -434,7 +434,7 @@ ImportedJob megatron_job(const JobSources& sources, const TrainerSettings& table
 {
     std::erase_if(settings, [](const JobSetting& setting) {
         return setting.name.starts_with("deepspeed_json.");
-    });  // take_deepspeed()
+    });  // read_deepspeed()
     JobSettings s(table, settings, true);
     ImportedJob job;
     job.format = std::string(table.program);

@@ -55,7 +55,7 @@ private:
 };
 
 /// The phases of both schedules. `ahead`: stages between this one and the middle (dualpipe) or the turn (dualpipe_v); `near`: to
-/// the end where direction 0 enters; `rounds`: of forward and backward in both directions; `apart`: the first pair is not side by
+/// the end where direction 0 enters; `rounds`: of forward and backward in both directions; `separate`: the first pair is not side by
 /// side.
 std::vector<Task> phases(DualOrder order, int ahead, int near, int rounds, bool separate)
 {

@@ -12,7 +12,7 @@ namespace prismopt {
 struct CriticalPath {
     float communication_s = 0.0F;     // transfers and collectives inside ops
     std::vector<float> compute_s;     // [stage], at factor one
-    int gathered_chunk = -1;          // part whose parameters it waits for at the start; -1: none
+    int gathered_chunk = -1;          // chunk whose parameters it waits for at the start; -1: none
     std::vector<int> reduced_chunks;  // gradient collectives at the end
     float ahead_s = 0.0F;             // time by which the step of its last stage began before time zero
 };

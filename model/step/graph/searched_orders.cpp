@@ -210,8 +210,8 @@ TaskOrders orders_that_hold_least(const ScheduleShape& shape)
     return least;
 }
 
-/// Rank, chunk and microbatch of the first forward pass with which a rank of these orders exceeds its limit, even if it keeps nothing for
-/// weight gradients.
+/// Returns the rank, chunk and microbatch of the first forward pass that exceeds the limit of its rank in these orders. What weight
+/// gradients keep is not counted.
 Facts first_beyond(const TaskOrders& orders, int most)
 {
     Facts found;
