@@ -207,12 +207,15 @@ std::string recompute_lines(const StarterSpace& of, Values recompute)
     return text;
 }
 
-/// Lines of axes that only some software has, where their values can make a difference.
-std::string lever_lines(Levers& levers, bool moe, bool tensor_groups)
+/// Lines of axes that only some software has, where their values can make a difference and the export to the trainer that was asked for
+/// has settings for them.
+std::string lever_lines(const StarterSpace& of, Levers& levers, bool tensor_groups)
 {
+    const bool moe = of.workload.is_moe();
     std::string text;
     const auto add = [&](const char* axis, bool matters, const char* comment) {
-        const auto values = matters ? levers.on(axis) : std::nullopt;
+        const bool exported = !is_limited_by_export(of.choice.trainer, axis);
+        const auto values = matters && exported ? levers.on(axis) : std::nullopt;
         text += values && values->size() > 1 ? line_of(axis, *values, comment) : "";
     };
     add("tp_overlap", tensor_groups, "whether collectives of tensor parallelism run beside products");
@@ -274,7 +277,7 @@ std::string starter_space(const StarterSpace& of, const Catalog& catalog)
     text +=
         line_of("sharding", levers.on("sharding").value_or(Values{"\"zero1\""}), "none, zero1, zero2, zero3");
     text += one_stage ? "" : pipeline_lines(levers, workload.is_moe(), workload.vocabulary > 0);
-    return text + lever_lines(levers, workload.is_moe(), tp.size() > 1);
+    return text + lever_lines(of, levers, tp.size() > 1);
 }
 
 }  // namespace prismopt

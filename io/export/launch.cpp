@@ -183,9 +183,10 @@ std::string stamp(const Launch& launch, const std::string& version, const std::s
                                                       "other, and --phase K exports another\n",
                                                       launch.phase_number, launch.phases)
                                                 : "";
-    return fmt::format("# Study {}, point {}: {}\n{}{}{}{}{}# For {}\n#   {}\n# Written by {}\n{}",
-                       one_line(launch.study), one_line(launch.point), one_line(launch.design),
-                       variant_line(launch), spares_line(launch),
+    const std::string point = launch.point.empty() ? "" : fmt::format(", point {}", one_line(launch.point));
+    return fmt::format("# Study {}{}: {}\n{}{}{}{}{}# For {}\n#   {}\n# Written by {}\n{}",
+                       one_line(launch.study), point, one_line(launch.design), variant_line(launch),
+                       spares_line(launch),
                        launch.price.empty() ? "" : fmt::format("# Costs are at {}\n", one_line(launch.price)),
                        phase, launch.provisional ? provisional : "", version, source, launch.program,
                        nodes_text(launch));
@@ -230,7 +231,7 @@ Exported launch_json(const Launch& launch)
     const Workload& w = launch.job.workload;
     nlohmann::json json{
         {"study", launch.study},
-        {"point", launch.point},
+        {"point", launch.point.empty() ? nlohmann::json() : nlohmann::json(launch.point)},
         {"design", launch.design},
         {"program", launch.program},
         {"provisional", launch.provisional},

@@ -21,7 +21,7 @@ namespace prismopt {
 /// Input of an export: a plan in one phase of a study.
 struct Launch {
     std::string study;
-    std::string point;    // of the results file
+    std::string point;    // of the results file; empty: of none
     std::string design;   // the plan, in the syntax of --design
     std::string program;  // name and version of this program
     Job job;

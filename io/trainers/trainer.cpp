@@ -91,6 +91,14 @@ bool runs(std::string_view trainer, const PlannedPhase& plan)
     });
 }
 
+bool is_limited_by_export(std::string_view trainer, std::string_view axis)
+{
+    const std::vector<TrainerRule>& rules = trainer_rules(trainer);
+    return std::any_of(rules.begin(), rules.end(), [axis](const TrainerRule& rule) {
+        return rule.of == RuleOf::exports && rule.axis == axis;
+    });
+}
+
 std::vector<std::string> cannot_run(std::string_view trainer, const PlannedPhase& plan)
 {
     std::vector<std::string> reasons;

@@ -35,6 +35,9 @@ const std::vector<TrainerRule>& trainer_rules(std::string_view trainer);
 /// Whether the training program runs the plan, also where the export to it does not write that.
 bool runs(std::string_view trainer, const PlannedPhase& plan);
 
+/// Whether the export to a trainer has no setting for some values of an axis of [space].
+bool is_limited_by_export(std::string_view trainer, std::string_view axis);
+
 /// All reasons why the trainer cannot run the plan as exported; empty: it can.
 std::vector<std::string> cannot_run(std::string_view trainer, const PlannedPhase& plan);
 

@@ -55,9 +55,20 @@ double result_numbers(const Attention& op, const Extent& e) { return e.numbers(P
 
 double result_numbers(const TokenExchange& op, const Extent& e)
 {
-    // of the experts here
-    const double load = op.way == TokenExchange::Way::there ? e.load(op.routing) : 1.0;
-    return e.shape.ep > 1 ? e.copies(op.routing) * load * op.width : 0.0;
+    const bool among_experts = op.group == TokenExchange::Group::experts;
+    const int members = among_experts ? e.shape.ep : e.shape.etp;
+    if (members == 1) {
+        return 0.0;
+    }
+    const bool at_home = among_experts && op.way == TokenExchange::Way::back;
+    const double load = at_home ? 1.0 : e.load(op.routing);
+    return e.copies(op.routing) * load * op.width;
+}
+
+/// All-to-alls and reduce-scatters are saved, the all-gather over the GPUs that share an expert is not.
+bool is_saved(const TokenExchange& op)
+{
+    return op.group == TokenExchange::Group::experts || op.way == TokenExchange::Way::back;
 }
 
 /// The logarithm of a sum of exponentials per head and query, in 32 bits.
@@ -75,7 +86,8 @@ std::vector<double> alternately_saved(const LayerKind& kind)
     bool saves = true;  // the first one
     for (std::size_t i = 0; i < shares.size(); ++i) {
         const Operator& op = kind.operators[i];
-        if (std::holds_alternative<Attention>(op) || std::holds_alternative<TokenExchange>(op)) {
+        const auto* exchange = std::get_if<TokenExchange>(&op);
+        if (std::holds_alternative<Attention>(op) || (exchange != nullptr && is_saved(*exchange))) {
             shares[i] = 1.0;
         } else if (std::holds_alternative<Linear>(op)) {
             double all = 0.0;

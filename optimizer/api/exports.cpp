@@ -7,10 +7,10 @@
 #include "io/words/infeasible_text.hpp"
 #include "model/plan/phase.hpp"
 #include "model/plan_rules.hpp"
-#include "optimizer/api/plans.hpp"
 #include "optimizer/program/release.hpp"
 #include "optimizer/space/design_text.hpp"
 #include "optimizer/study/stored_study.hpp"
+#include "optimizer/study/study_model.hpp"
 
 #include <fmt/format.h>
 
@@ -39,6 +39,75 @@ const Phase& phase_numbered(int number, const std::vector<Phase>& phases)
     return phases[static_cast<std::size_t>(number - 1)];
 }
 
+/// Of the first phase; 0: the plan is not listed.
+double median_step_s(const Results& results, std::uint64_t number)
+{
+    for (const auto* list : {&results.front, &results.may_not_fit.plans}) {
+        const auto member = std::find_if(list->begin(), list->end(),
+                                         [number](const FrontPoint& p) { return p.index == number; });
+        if (member != list->end()) {
+            return member->prediction.step.p50.value;
+        }
+    }
+    return 0.0;
+}
+
+/// A plan in its scenario, and the phase to train.
+struct PlanToLaunch {
+    const Scenario& scenario;
+    const Problem& problem;  // of the plan's variant
+    ParallelPlan plan;
+    ChosenValues chosen;
+    int phase = 1;
+    std::string stem;
+};
+
+std::variant<Launch, Infeasible> launch_of(const PlanToLaunch& of)
+{
+    const Problem& problem = of.problem;
+    if (auto why = structural_problem(of.plan, problem)) {
+        return *std::move(why);
+    }
+    Launch launch;
+    launch.study = of.scenario.name;
+    launch.program = program_name();
+    launch.phase = phase_numbered(of.phase, problem.phases);
+    launch.phase_number = of.phase;
+    launch.phases = static_cast<int>(problem.phases.size());
+    launch.before.assign(problem.phases.begin(), problem.phases.begin() + of.phase - 1);
+    for (const Phase& each : problem.phases) {
+        launch.longest_sequence = std::max(launch.longest_sequence, each.sequence);
+        launch.samples += std::lround(each.steps()) * each.global_batch;
+    }
+    launch.plan = plan_in_phase(of.plan, launch.phase);
+    launch.design = design_text(launch.plan, of.scenario.space);
+    launch.job = problem;
+    launch.host_gpus = gpus_of_host(problem.cluster.accelerator, catalog_of(of.scenario));
+    launch.choices = of.scenario.choices;
+    launch.price = gpu_price_text(of.scenario, problem.cluster);
+    launch.chosen = of.chosen;
+    if (!of.stem.empty()) {
+        launch.stem = of.stem;
+    }
+    Setting setting = setting_of(problem, launch.phase);
+    const auto compile = [&launch](const Setting& in) {
+        return PlanCompiler(in).compile(launch.plan, CompileFor::noise_free_step);
+    };
+    auto compiled = compile(setting);
+    const auto* lacks = std::get_if<Infeasible>(&compiled);
+    if (lacks != nullptr && lacks->reason() == Reason::out_of_memory) {  // it may fit
+        setting.memory_limit = least_limit(setting.memory_limit);
+        compiled = compile(setting);
+    }
+    if (const auto* refusal = std::get_if<Infeasible>(&compiled)) {
+        return *refusal;
+    }
+    launch.chunks = std::get<CompiledPlan>(compiled).chunks;
+    launch.orders = chunk_orders(*std::get<CompiledPlan>(compiled).graph.program);
+    launch.checkpoint_interval_s = checkpoint_interval(problem, launch.plan);
+    return launch;
+}
+
 }  // namespace
 
 struct StudyLaunches::State {
@@ -62,8 +131,7 @@ Launch StudyLaunches::feasible_launch(std::uint64_t number, int phase, const std
 {
     auto made = launch(number, phase, stem);
     if (const auto* refusal = std::get_if<Infeasible>(&made)) {
-        throw InfeasiblePlan(*refusal, fmt::format("--point {} is infeasible: {}; choose another point",
-                                                   number, infeasible_text(*refusal)));
+        throw infeasible_point(number, *refusal);
     }
     return std::get<Launch>(std::move(made));
 }
@@ -74,57 +142,35 @@ std::variant<Launch, Infeasible> StudyLaunches::launch(std::uint64_t number, int
     const Results& results = state_->results;
     StoredStudy& study = state_->study;
     const Point point = study.space().point(number);
-    const Problem& problem = study.problem(point);
-    if (auto why = structural_problem(study.plan(point), problem)) {
-        return *std::move(why);
+    auto made = launch_of({.scenario = study.scenario(),
+                           .problem = study.problem(point),
+                           .plan = study.plan(point),
+                           .chosen = study.chosen_values(point),
+                           .phase = phase,
+                           .stem = stem});
+    if (auto* launch = std::get_if<Launch>(&made)) {
+        launch->study = results.study.scenario_name;
+        launch->point = std::to_string(number);
+        launch->provisional = results.provisional;
+        launch->step_s = phase == 1 ? median_step_s(results, number) : 0.0;
     }
-    Launch launch;
-    launch.study = results.study.scenario_name;
-    launch.point = std::to_string(number);
-    launch.program = program_name();
-    launch.provisional = results.provisional;
-    launch.phase = phase_numbered(phase, problem.phases);
-    launch.phase_number = phase;
-    launch.phases = static_cast<int>(problem.phases.size());
-    launch.before.assign(problem.phases.begin(), problem.phases.begin() + phase - 1);
-    for (const Phase& each : problem.phases) {
-        launch.longest_sequence = std::max(launch.longest_sequence, each.sequence);
-        launch.samples += std::lround(each.steps()) * each.global_batch;
+    return made;
+}
+
+Launch launch_of(const ChosenPlan& chosen, int phase, const std::string& stem)
+{
+    const StudyModel model(chosen.scenario, tables_of(chosen.scenario, {chosen.plan}));
+    auto made = launch_of({.scenario = chosen.scenario,
+                           .problem = model.problem,
+                           .plan = chosen.plan,
+                           .chosen = chosen.scenario.variants.front(),
+                           .phase = phase,
+                           .stem = stem});
+    if (const auto* why = std::get_if<Infeasible>(&made)) {
+        throw InfeasiblePlan(*why, "the plan is infeasible: " + infeasible_text(*why) +
+                                       "; change it, for example with --design");
     }
-    launch.plan = plan_in_phase(study.plan(point), launch.phase);
-    launch.design = design_text(launch.plan, study.scenario().space);
-    launch.job = problem;
-    launch.host_gpus = gpus_of_host(problem.cluster.accelerator, catalog_of(study.scenario()));
-    launch.choices = study.scenario().choices;
-    launch.price = gpu_price_text(study.scenario(), problem.cluster);
-    launch.chosen = study.chosen_values(point);
-    if (!stem.empty()) {
-        launch.stem = stem;
-    }
-    Setting setting = setting_of(problem, launch.phase);
-    const auto compile = [&launch](const Setting& of) {
-        return PlanCompiler(of).compile(launch.plan, CompileFor::noise_free_step);
-    };
-    auto compiled = compile(setting);
-    const auto* lacks = std::get_if<Infeasible>(&compiled);
-    if (lacks != nullptr && lacks->reason() == Reason::out_of_memory) {  // it may fit
-        setting.memory_limit = least_limit(setting.memory_limit);
-        compiled = compile(setting);
-    }
-    if (const auto* refusal = std::get_if<Infeasible>(&compiled)) {
-        return *refusal;
-    }
-    launch.chunks = std::get<CompiledPlan>(compiled).chunks;
-    launch.orders = chunk_orders(*std::get<CompiledPlan>(compiled).graph.program);
-    launch.checkpoint_interval_s = checkpoint_interval(problem, launch.plan);
-    for (const auto* list : {&results.front, &results.may_not_fit.plans}) {
-        const auto member = std::find_if(list->begin(), list->end(),
-                                         [number](const FrontPoint& p) { return p.index == number; });
-        if (member != list->end() && phase == 1) {  // step times are of the first phase
-            launch.step_s = member->prediction.step.p50.value;
-        }
-    }
-    return launch;
+    return std::get<Launch>(std::move(made));
 }
 
 const ExportTarget& export_target(const std::string& name)
@@ -144,8 +190,9 @@ std::vector<ExportFile> exported_files(const ExportTarget& target, const Launch&
 {
     Exported exported = target.make(launch);
     if (const auto* why = std::get_if<Refusals>(&exported)) {
-        std::string text =
-            fmt::format("point {} ({}) cannot be exported to {}:", launch.point, launch.design, target.name);
+        const std::string plan =
+            launch.point.empty() ? launch.design : fmt::format("point {} ({})", launch.point, launch.design);
+        std::string text = fmt::format("{} cannot be exported to {}:", plan, target.name);
         for (const std::string& reason : *why) {
             text += "\n  " + reason;
         }

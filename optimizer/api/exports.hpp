@@ -4,6 +4,7 @@
 
 #include "io/export/launch.hpp"
 #include "io/results/results.hpp"
+#include "optimizer/api/plans.hpp"
 
 #include <cstdint>
 #include <memory>
@@ -35,6 +36,10 @@ private:
     struct State;
     std::unique_ptr<State> state_;
 };
+
+/// Makes that input from a plan that no search found. `phase`, `stem`: as in StudyLaunches. Throws InfeasiblePlan, and InputError for a
+/// phase that the scenario does not have.
+Launch launch_of(const ChosenPlan& chosen, int phase = 1, const std::string& stem = "");
 
 /// Returns the target of this name. Throws InputError.
 const ExportTarget& export_target(const std::string& name);

@@ -308,6 +308,8 @@ Improvement improve(const ChosenPlan& today, const ImproveRequest& request)
                                ? request.measured_step_s
                                : start.mean_s * std::exp(scenario.learned.empty() ? 0.0 : median(of_today));
 
+    const bool measured_memory = request.measured_memory_bytes > 0.0;
+    const double peak_ratio = measured_memory ? std::exp(problem.memory_limit.bias) : 1.0;
     const auto described = [&](const DrawnPlan& plan) {
         return ImprovedPlan{
             .plan = plan.near.plan,
@@ -316,7 +318,7 @@ Improvement improve(const ChosenPlan& today, const ImproveRequest& request)
             .best_of_all = plan.best_of_all,
             .changes = plan.near.changes,
             .step_s = today_s,
-            .memory_bytes = plan.near.bound.memory_bytes,
+            .memory_bytes = plan.near.bound.memory_bytes * peak_ratio,
             .fits = plan.near.fits,
             .reason = "",
             .steps_to_measure =
@@ -326,7 +328,12 @@ Improvement improve(const ChosenPlan& today, const ImproveRequest& request)
     result.today = described(start);
     result.today.chance_faster = 0.5;
     result.predicted_step_s = start.mean_s;
+    result.predicted_memory_bytes = start.near.bound.memory_bytes;
     result.measured = measured;
+    result.measured_memory = measured_memory;
+    if (measured_memory) {
+        result.today.memory_bytes = request.measured_memory_bytes;
+    }
     result.limit = problem.memory_limit.probability;
     result.complete = near.complete;
     result.software = scenario.cluster.software.text();

@@ -35,17 +35,20 @@ struct ImprovedPlan {
     double gain_low = 0.0;
     double gain_high = 0.0;
     double chance_faster = 0.0;
-    double memory_bytes = 0.0;  // predicted peak
+    double memory_bytes = 0.0;  // peak, given what was measured
     double fits = 0.0;          // probability, given what was measured
     std::string reason;         // what takes less time or memory
     std::size_t steps_to_measure = 0;
 };
 
 struct Improvement {
-    ImprovedPlan today;             // its gain is zero; step_s is the measured step, if there is one
-    double predicted_step_s = 0.0;  // of today's plan, before it was measured
-    bool measured = false;          // its step
-    double limit = 0.0;             // probability with which plans must fit
+    ImprovedPlan today;  // its gain is zero; step and peak are the measured ones, if there are any
+    // of today's plan, before it was measured
+    double predicted_step_s = 0.0;
+    double predicted_memory_bytes = 0.0;
+    bool measured = false;         // its step
+    bool measured_memory = false;  // its peak
+    double limit = 0.0;            // probability with which plans must fit
     // by the number of changes, those that gain most first; the best of all last
     std::vector<ImprovedPlan> plans;
     bool complete = true;  // all combinations of the values tried were bounded

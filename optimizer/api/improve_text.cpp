@@ -96,11 +96,15 @@ std::string change_text(const JobChange& change)
 std::string improvement_text(const Improvement& of)
 {
     const ImprovedPlan& today = of.today;
-    std::string text = fmt::format(
-        "today: {}\n       step {}{}, peak {:.1f} GB, fits with {}\n\n", today.design,
-        time_text(today.step_s, 4),
-        of.measured ? fmt::format(" measured, {} predicted", time_text(of.predicted_step_s, 4)) : "",
-        today.memory_bytes / table_gigabyte, chance_text(today.fits));
+    const std::string before =
+        of.measured ? fmt::format(" measured, {} predicted", time_text(of.predicted_step_s, 4)) : "";
+    const std::string before_peak =
+        of.measured_memory
+            ? fmt::format(" measured, {:.1f} GB predicted", of.predicted_memory_bytes / table_gigabyte)
+            : "";
+    std::string text = fmt::format("today: {}\n       step {}{}, peak {:.1f} GB{}, fits with {}\n\n",
+                                   today.design, time_text(today.step_s, 4), before,
+                                   today.memory_bytes / table_gigabyte, before_peak, chance_text(today.fits));
     if (today.fits < of.limit) {
         text += "Today's plan may not fit: plans that do are compared with it as if it did.\n\n";
     }
@@ -148,9 +152,14 @@ std::string job_changes_text(const Improvement& of, const std::vector<JobChange>
 
 std::string improvement_json(const Improvement& of, const std::vector<JobChange>& changes)
 {
-    nlohmann::json json{{"today", plan_json(of.today)}, {"predicted_step_s", of.predicted_step_s},
-                        {"measured", of.measured},      {"complete", of.complete},
-                        {"software", of.software},      {"plans", nlohmann::json::array()}};
+    nlohmann::json json{{"today", plan_json(of.today)},
+                        {"predicted_step_s", of.predicted_step_s},
+                        {"predicted_memory_bytes", of.predicted_memory_bytes},
+                        {"measured", of.measured},
+                        {"measured_memory", of.measured_memory},
+                        {"complete", of.complete},
+                        {"software", of.software},
+                        {"plans", nlohmann::json::array()}};
     for (std::size_t i = 0; i < of.plans.size(); ++i) {
         nlohmann::json plan = plan_json(of.plans[i]);
         if (!changes.empty()) {

@@ -3,6 +3,7 @@
 #include "io/base/input_error.hpp"
 #include "io/scenario/gpu_price.hpp"
 #include "io/scenario/variants.hpp"
+#include "io/words/infeasible_text.hpp"
 #include "optimizer/preview/space_estimate.hpp"
 #include "optimizer/space/spread_ranges.hpp"
 #include "optimizer/study/stored_study.hpp"
@@ -73,6 +74,12 @@ std::string extract_variant_words(std::string& design, const Scenario& scenario)
 }
 
 }  // namespace
+
+InfeasiblePlan infeasible_point(std::uint64_t number, const Infeasible& why)
+{
+    return {why, fmt::format("--point {} is infeasible in this study: {}; choose another point", number,
+                             infeasible_text(why))};
+}
 
 ChosenPlan plan_with(const Scenario& as_written, const std::string& words)
 {

@@ -30,6 +30,9 @@ private:
     Infeasible why_;
 };
 
+/// The refusal of a plan that was chosen by its number.
+InfeasiblePlan infeasible_point(std::uint64_t number, const Infeasible& why);
+
 /// A plan and the scenario that it runs in.
 struct ChosenPlan {
     Scenario scenario;  // with the variant of the plan if the study chooses more than plans

@@ -9,7 +9,6 @@
 #include "io/report/subject.hpp"
 #include "io/results/stored_scenario.hpp"
 #include "io/toml/nearest.hpp"
-#include "io/words/infeasible_text.hpp"
 #include "model/plan/phase.hpp"
 #include "model/plan_rules.hpp"
 #include "optimizer/api/pairs.hpp"
@@ -256,18 +255,13 @@ FrontPoint asked_subject(const Results& results, std::int64_t number)
     const Point where = stored.space().point(index);
     const ParallelPlan plan = stored.plan(where);
     const Problem& problem = stored.problem(where);
-    const auto refuse = [index](const Infeasible& why) {
-        throw InfeasiblePlan(why,
-                             fmt::format("--point {} is infeasible in this study: {}; choose another point",
-                                         index, infeasible_text(why)));
-    };
     if (const auto why = structural_problem(plan, problem)) {
-        refuse(*why);
+        throw infeasible_point(index, *why);
     }
     Predictor predictor(problem);
     const auto compiled = predictor.compile(plan);
     if (const auto* why = std::get_if<Infeasible>(&compiled)) {
-        refuse(*why);
+        throw infeasible_point(index, *why);
     }
     const auto& run = std::get<CompiledRun>(compiled);
     const Rung& rung = stored.scenario().search.confirm;

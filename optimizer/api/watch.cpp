@@ -2,7 +2,6 @@
 
 #include "io/base/input_error.hpp"
 #include "io/logs/log_reader.hpp"
-#include "io/words/infeasible_text.hpp"
 #include "model/base/statistics.hpp"
 #include "model/plan/phase.hpp"
 #include "model/plan_rules.hpp"
@@ -35,17 +34,13 @@ public:
           phases_(phases_of_plan(problem_, plan_)), sampler_(study_.sampler({Purpose::confirm})),
           rung_(study_.scenario().search.confirm)
     {
-        const auto refuse = [this](const Infeasible& why) {
-            throw InfeasiblePlan(why, fmt::format("--point {} is infeasible: {}; choose another point",
-                                                  index_, infeasible_text(why)));
-        };
         if (const auto why = structural_problem(plan_, problem_)) {
-            refuse(*why);
+            throw infeasible_point(index_, *why);
         }
         Predictor predictor(problem_);
         const auto bound = predictor.bound(plan_);
         if (const auto* why = std::get_if<Infeasible>(&bound)) {
-            refuse(*why);
+            throw infeasible_point(index_, *why);
         }
         draws_ = predictor.sample(plan_, {0, rung_.fleets, rung_.steps}, sampler_);
         for (const std::vector<double>& phase : draws_) {

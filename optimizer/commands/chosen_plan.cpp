@@ -30,11 +30,10 @@ ChosenPlan chosen_plan(const po::variables_map& values)
     return chosen_plan(values["SCENARIO"].as<std::string>(), values);
 }
 
-ChosenPlan chosen_plan(const std::string& path, const po::variables_map& values)
+FileOfPlan file_of_plan(const std::string& path, const po::variables_map& values)
 {
     const bool of_point = values.count("point") > 0;
-    const auto& design = values["design"].as<std::string>();
-    if (of_point && !design.empty()) {
+    if (of_point && !values["design"].as<std::string>().empty()) {
         throw InputError("--design and --point both select the plan; give only one of them");
     }
     if (!is_hdf5(path)) {
@@ -42,12 +41,21 @@ ChosenPlan chosen_plan(const std::string& path, const po::variables_map& values)
             throw InputError(fmt::format(
                 "--point needs a results file, and {} is not one; give the .h5 file of a search", path));
         }
-        return plan_with(read_scenario(path, catalogs_of(values)), design);
+        return FileOfPlan::scenario;
     }
     if (values.count("catalog") > 0) {
         throw InputError(fmt::format(
             "--catalog has no effect: {} contains the catalog that its search used; remove the option",
             path));
+    }
+    return FileOfPlan::results;
+}
+
+ChosenPlan chosen_plan(const std::string& path, const po::variables_map& values)
+{
+    const auto& design = values["design"].as<std::string>();
+    if (file_of_plan(path, values) == FileOfPlan::scenario) {
+        return plan_with(read_scenario(path, catalogs_of(values)), design);
     }
     const Results results = open_results(path);
     if (design.empty()) {

@@ -74,8 +74,9 @@ const std::vector<Command>& commands()
         {"compare", "RESULTS...",
          "compare two or more results: joint front, gains, and what differs between the studies",
          "prismopt compare before.h5 after.h5 --html both.html", compare_command},
-        {"export", "RESULTS",
-         "write a plan as arguments, configuration or job script of a training framework",
+        {"export", "FILE",
+         "write a plan of results or of a scenario as arguments, configuration or job script of a training "
+         "framework",
          "prismopt export small.h5 --point 229 --target megatron", export_command},
         {"watch", "RESULTS LOG",
          "compare the step times of a running job with its prediction, and detect changes",

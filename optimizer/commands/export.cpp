@@ -50,7 +50,19 @@ const ExportTarget& target_of(const po::variables_map& values)
 Launch launch_of(const po::variables_map& values, StudyLaunches& study, std::uint64_t number,
                  const std::filesystem::path& out)
 {
-    return study.feasible_launch(number, values["phase"].as<int>(), out.empty() ? "" : out.stem().string());
+    return study.feasible_launch(number, values["phase"].as<int>(), out.stem().string());
+}
+
+/// The plan of --point from the results of a search, which know its step time; that of --design from any file.
+Launch launch_of(const po::variables_map& values, const std::string& path, const std::filesystem::path& out)
+{
+    const bool of_results = file_of_plan(path, values) == FileOfPlan::results;
+    if (of_results && values["design"].as<std::string>().empty()) {
+        const Results results = open_results(path);
+        StudyLaunches study(results);
+        return launch_of(values, study, study.number(number_of_point(values)), out);
+    }
+    return launch_of(chosen_plan(path, values), values["phase"].as<int>(), out.stem().string());
 }
 
 void write(const std::vector<ExportFile>& files, const std::string& out, const std::string& results)
@@ -162,8 +174,11 @@ void check_options(const po::variables_map& values)
                 fmt::format("--{} belongs to --shortlist; add it, or remove --{}", option, option));
         }
     }
-    if (shortlist && values.count("point") > 0) {
-        throw InputError("--shortlist exports several plans and --point one; give one of the two");
+    for (const char* option : {"point", "design"}) {
+        if (shortlist && values.count(option) > 0 && !values[option].defaulted()) {
+            throw InputError(
+                fmt::format("--shortlist exports several plans and --{} one; give one of the two", option));
+        }
     }
 }
 
@@ -173,33 +188,30 @@ int export_command(const std::vector<std::string>& words, const Call& call)
 {
     po::options_description options("Options");
     options.add_options()("target", po::value<std::string>()->value_name("NAME"), target_help().c_str());
-    options.add_options()("point", po::value<std::int64_t>()->value_name("ID"),
-                          "number of the plan in reports (default: the first plan of the front)")(
-        "phase", po::value<int>()->value_name("N")->default_value(1),
-        "number of the training phase")("out,o", po::value<std::string>()->value_name("FILE"),
-                                        "write to FILE instead of standard output; further files go to the "
-                                        "same folder and begin with the same name")(
+    add_plan_options(options);
+    options.add_options()("phase", po::value<int>()->value_name("N")->default_value(1),
+                          "number of the training phase")(
+        "out,o", po::value<std::string>()->value_name("FILE"),
+        "write to FILE instead of standard output; further files go to the "
+        "same folder and begin with the same name")(
         "shortlist", po::bool_switch(),
         "export the plans that may be the best into the folder --out, with the number of steps to measure");
     po::options_description of_shortlist("Options of --shortlist");
     add_shortlist_options(of_shortlist);
     options.add(of_shortlist);
-    const auto values = parse_options("export", options, "RESULTS", words, call);
+    const auto values = parse_options("export", options, "FILE", words, call);
     if (!values || call.team.rank() != 0) {
         return exit_done;
     }
     check_options(*values);
     const ExportTarget& target = target_of(*values);
-    const std::string path = (*values)["RESULTS"].as<std::string>();
+    const std::string path = (*values)["FILE"].as<std::string>();
     if ((*values)["shortlist"].as<bool>()) {
         export_shortlist(*values, target, path);
         return exit_done;
     }
-    const Results results = open_results(path);
-    StudyLaunches study(results);
     const std::string out = values->count("out") > 0 ? (*values)["out"].as<std::string>() : "";
-    const Launch launch = launch_of(*values, study, study.number(number_of_point(*values)), out);
-    const std::vector<ExportFile> files = exported_files(target, launch);
+    const std::vector<ExportFile> files = exported_files(target, launch_of(*values, path, out));
     if (values->count("out") > 0) {
         write(files, (*values)["out"].as<std::string>(), path);
     } else if (files.size() == 1) {

@@ -3,6 +3,7 @@
 
 #include "io/base/input_error.hpp"
 #include "io/plots/timeline_file.hpp"
+#include "optimizer/api/exports.hpp"
 #include "optimizer/api/explain.hpp"
 #include "optimizer/api/improve.hpp"
 #include "optimizer/api/prediction_text.hpp"
@@ -102,10 +103,20 @@ Texts sensitivity_of_plan(const Plan& plan, int draws, double faster, int pairs,
     });
 }
 
+std::vector<ExportFile> exported_plan(const Plan& plan, const std::string& target, int phase,
+                                      const std::string& stem)
+{
+    return without_lock(
+        [&] { return exported_files(export_target(target), launch_of(plan.chosen, phase, stem)); });
+}
+
 }  // namespace
 
 void bind_plans(py::module_& module)
 {
+    py::class_<ExportFile>(module, "ExportFile")
+        .def_readonly("name", &ExportFile::name)
+        .def_readonly("text", &ExportFile::text);
     py::class_<DrawnPlan>(module, "DrawnPlan")
         .def("json", [](const DrawnPlan& plan) { return prediction_json(plan.of); })
         .def("text",
@@ -127,7 +138,8 @@ void bind_plans(py::module_& module)
              })
         .def("explain", &explain_plan)
         .def("explain_against", &explain_plans)
-        .def("sensitivity", &sensitivity_of_plan);
+        .def("sensitivity", &sensitivity_of_plan)
+        .def("export", &exported_plan);
 }
 
 }  // namespace prismopt::python

@@ -134,20 +134,13 @@ Plan plan_of(const StudyResults& study, std::optional<std::int64_t> number)
     return without_lock([&] { return Plan{nullptr, plan_at(study.of, number)}; });
 }
 
-/// Files of an export, the main one first, whose name is empty.
-std::vector<std::pair<std::string, std::string>> exported(const StudyResults& study,
-                                                          const std::string& target,
-                                                          std::optional<std::int64_t> number, int phase,
-                                                          const std::string& stem)
+std::vector<ExportFile> exported(const StudyResults& study, const std::string& target,
+                                 std::optional<std::int64_t> number, int phase, const std::string& stem)
 {
     return without_lock([&] {
         StudyLaunches launches(study.of);
         const Launch launch = launches.feasible_launch(launches.number(number), phase, stem);
-        std::vector<std::pair<std::string, std::string>> files;
-        for (const ExportFile& file : exported_files(export_target(target), launch)) {
-            files.emplace_back(file.name, file.text);
-        }
-        return files;
+        return exported_files(export_target(target), launch);
     });
 }
 

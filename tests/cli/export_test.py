@@ -35,6 +35,24 @@ class Export(CliTest):
         self.assertEqual(self.output("export", "small.h5", "--target", "json"),
                          self.output("export", "small.h5", "--target", "json", "--point", self.points[0]))
 
+    def test_a_design_is_exported_without_a_search(self):
+        """The same files as from results, but for what only a search knows."""
+        of_search = json.loads(self.output("export", "small.h5", "--target", "json"))
+        for source in (support.SMALL, "small.h5"):
+            of_design = json.loads(self.output("export", source, "--design", of_search["design"], "--target", "json"))
+            self.assertIsNone(of_design.pop("point"))
+            self.assertEqual(of_design, {key: value for key, value in of_search.items() if key != "point"})
+        arguments = self.output("export", support.SMALL, "--design", of_search["design"], "--target", "megatron")
+        self.assertIn(f"# Study small: {of_search['design']}\n", arguments)
+
+    def test_a_design_must_be_feasible(self):
+        text = self.refusal("export", support.SMALL, "--design", "gpus=64 tp=16", "--target", "json", code=support.INFEASIBLE)
+        self.assertIn("the plan is infeasible: ", text)
+        self.assertIn("--point needs a results file", self.refusal("export", support.SMALL, "--point", 1, "--target", "json"))
+        self.assertIn("--catalog has no effect", self.refusal("export", "small.h5", "--catalog", "x.toml", "--target", "json"))
+        self.assertIn("give one of the two",
+                      self.refusal("export", "small.h5", "--shortlist", "--design", "tp=2", "--target", "json", "--out", "list"))
+
     def test_a_job_script_that_bash_reads(self):
         printed = self.output("export", "small.h5", "--target", "slurm", "--out", "job.sbatch")
         self.assertEqual(printed.split(), ["job.sbatch", "job.ranks.csv"])

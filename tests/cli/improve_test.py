@@ -96,6 +96,19 @@ class Improvements(CliTest):
         for before, after in shared:  # all plans share what made the job slower
             self.assertGreater(after["step_s"], 1.05 * before["step_s"])
 
+    def test_peaks_are_conditioned_on_a_measured_peak(self):
+        self.job()
+        free = self.improved("job.sh")
+        peak = 1.1 * free["today"]["memory_bytes"]
+        measured = self.improved("job.sh", "--measured-memory", f"{peak / 1e9} GB")
+        self.assertAlmostEqual(measured["today"]["memory_bytes"] / peak, 1.0)
+        self.assertEqual(measured["predicted_memory_bytes"], free["today"]["memory_bytes"])
+        one = {tuple(plan["changes"]): plan for plan in free["plans"]}
+        shared = [(one[tuple(plan["changes"])], plan) for plan in measured["plans"] if tuple(plan["changes"]) in one]
+        self.assertTrue(shared)
+        for before, after in shared:  # by what all plans share, less than the measured ratio
+            self.assertTrue(1.0 < after["memory_bytes"] / before["memory_bytes"] < 1.1)
+
     def test_wrong_input(self):
         self.job()
         for arguments, text in [(["--measured-step", "5.45"], "unit"), (["--changes", 4], "give 1, 2 or 3"),

@@ -654,11 +654,8 @@ void read_space(Table table, Scenario& scenario)
 
 void yield_to_exports(Scenario& scenario)
 {
-    const std::vector<TrainerRule>& rules = trainer_rules(scenario.search.runnable_by);
     std::erase_if(scenario.axes_of_software, [&](const std::string& name) {
-        const bool refused = std::any_of(rules.begin(), rules.end(), [&name](const TrainerRule& rule) {
-            return rule.of == RuleOf::exports && rule.axis == name;
-        });
+        const bool refused = is_limited_by_export(scenario.search.runnable_by, name);
         for_each_axis([&](const auto& axis) {
             if (refused && axis.name == name) {
                 scenario.space.*(axis.values) = SpaceSettings{}.*(axis.values);

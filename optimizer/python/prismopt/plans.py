@@ -183,6 +183,10 @@ class Plan:
         """
         return Sensitivity.of_texts(self._core.sensitivity(operator.index(draws), faster, pairs, [only] if isinstance(only, str) else list(only)))
 
+    def export(self, target: str, *, phase: int = 1, stem: str = "plan") -> dict[str, str]:
+        """The plan as settings of a training program: as `Results.export`, which also knows its step time."""
+        return {file.name: file.text for file in self._core.export(target, phase, stem)}
+
     def timeline(self, draw: Optional[int] = None, *, draws: int = 0) -> "Union[pandas.DataFrame, Table]":
         """Events of a step of the first phase: stage, stream, activity, chunk, microbatch, start_s, end_s.
 

@@ -153,7 +153,7 @@ class Results(Record):
         target: as `prismopt export --help` lists them. stem: of the names of further files. Raises InputError where the program
         cannot run the plan.
         """
-        return dict(self._core.export(target, number, phase, stem))
+        return {file.name: file.text for file in self._core.export(target, number, phase, stem)}
 
     def shortlist(self, objective: str = "", *, most: int = 0, cover: float = 0.9) -> Shortlist:
         """Plans to measure: the smallest set that has the best one with probability `cover`, or the `most` useful ones."""

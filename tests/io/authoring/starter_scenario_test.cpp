@@ -347,6 +347,27 @@ TEST(StarterScenario, SearchesModulesThatTheSoftwareRecomputes)
     EXPECT_THAT(text_for("nemo:25.02"), Not(HasSubstr("recompute_modules")));
 }
 
+/// With --for, plans are meant to be exported.
+TEST(StarterScenario, SearchesOnlyWhatTheExportToItsTrainerHasSettingsFor)
+{
+    StarterChoice made = choice("qwen3-30b-a3b", "h100-sxm", 64);
+    for (const std::string& trainer : trainer_names()) {
+        made.trainer = trainer;
+        for (const char* axis : {"tp_overlap", "expert_overlap", "dispatch", "cuda_graphs", "offload"}) {
+            if (is_limited_by_export(trainer, axis)) {
+                EXPECT_THAT(starter_scenario(made), Not(HasSubstr(std::string("\n") + axis + " =")))
+                    << trainer;
+            }
+        }
+    }
+    made.trainer = "megatron";
+    EXPECT_THAT(starter_scenario(made), HasSubstr("\nexpert_overlap ="));
+    EXPECT_THAT(starter_scenario(made), Not(HasSubstr("\ncuda_graphs =")));
+    made.software = "megatron-lm";
+    made.trainer.clear();
+    EXPECT_THAT(starter_scenario(made), HasSubstr("\ncuda_graphs ="));
+}
+
 /// Where a card has little memory, adapters are a comment away.
 TEST(StarterScenario, ShowsAdaptersOnCards)
 {

@@ -49,5 +49,23 @@ TEST(AlternateProducts, RunAgainIfNotSaved)
     EXPECT_NEAR(again / of_products, 0.365, 0.005);
 }
 
+/// Tokens that go to experts on other GPUs are saved where they arrive, and their results where they come back; nothing is exchanged
+/// where each GPU has all experts.
+TEST(AlternateProducts, ExchangesOfTokensAreSavedOnce)
+{
+    constexpr int width = 2048;
+    constexpr int active = 8;
+    Transformer t = gpt(1, width, 16);
+    t.experts = Experts{.count = 128, .active = active, .feed_forward = 768};
+    const LayerKind layer = network_of(workload_of(t)).kinds.front();
+    LayerShape shape = shape_of_alternate();
+    const auto kept = [&] { return kept_of(layer, shape, Recompute::selective).numbers; };
+    const double at_home = kept();
+    shape.ep = 2;
+    EXPECT_DOUBLE_EQ(kept() - at_home, 2.0 * alternate_tokens * active * width);
+    shape.etp = 2;  // partial results are summed by a reduce-scatter, which is saved too
+    EXPECT_DOUBLE_EQ(kept() - at_home, 3.0 * alternate_tokens * active * width);
+}
+
 }  // namespace
 }  // namespace prismopt
