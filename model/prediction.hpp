@@ -95,7 +95,10 @@ struct Prediction {
     Estimate expected_cost_usd;  // the same at the mean training time
     double gpu_price_usd_per_h = 0.0;
     double deviation = 1.0;  // Problem::deviation
-    int gpus = 0;
+    int gpus = 0;            // that the job uses
+
+    /// GPUs that the job holds: those that it uses, and those of waiting spare nodes.
+    double held_gpus() const { return gpus + run.spare_gpus; }
 };
 
 /// Prediction for one phase of the run.

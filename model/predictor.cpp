@@ -431,7 +431,7 @@ Prediction Predictor::summarise(const CompiledRun& compiled, const PhaseDraws& d
     result.tokens = tokens_of(phases);
     result.steps = steps_of(phases);
     result.gpu_price_usd_per_h = problem_.cluster.gpu_price.si * hour_s;
-    const double price = (result.gpus + result.run.spare_gpus) * problem_.cluster.gpu_price.si;
+    const double price = result.held_gpus() * problem_.cluster.gpu_price.si;
     result.cost_usd = price * result.training.p99 + result.run.electricity_usd;
     result.expected_cost_usd =
         price * result.training.mean + problem_.power.electricity_price.si * result.run.energy_j;

@@ -66,11 +66,10 @@ bool has_model_error(const FrontPoint& plan)
     return std::isfinite(plan.model_low) && std::isfinite(plan.model_high);
 }
 
-/// GPUs that the job holds, with those of waiting spare nodes.
 int held_gpus(const Prediction& prediction)
 {
-    const double spares = prediction.run.spare_gpus;
-    return prediction.gpus + (std::isfinite(spares) ? static_cast<int>(spares) : 0);  // older files have none
+    const double held = prediction.held_gpus();
+    return std::isfinite(held) ? static_cast<int>(held) : prediction.gpus;  // older files have no spares
 }
 
 /// `promised`: the study promised times as the question asks for them.
