@@ -49,6 +49,25 @@ all_checks() {
     expect_call "lint.sh --tidy"
 }
 
+single_stages() {
+    run bash "$tree/tests/run.sh" --stage long
+    expect_status 0
+    expect_call "cmake --build --preset release --target all"
+    expect_call "ctest --preset long"
+    expect_no_call lint.sh
+    run bash "$tree/tests/run.sh" --stage tsan tidy
+    expect_status 0
+    expect_call "install.sh --all"
+    expect_call "ctest --preset tsan --parallel 3"
+    expect_call "lint.sh --tidy-changed"
+    for wrong in "" quick; do
+        # shellcheck disable=SC2086  # no name at all
+        run bash "$tree/tests/run.sh" --stage $wrong
+        expect_status 2
+        expect_said "choose from: format dev tsan release long tidy"
+    done
+}
+
 a_failed_format_check_does_not_hide_the_tests() {
     run env lint_status=1 bash "$tree/tests/run.sh"
     expect_status 1
@@ -78,6 +97,7 @@ unknown_argument() {
 everyday_checks
 warnings_are_errors_in_ci
 all_checks
+single_stages
 a_failed_format_check_does_not_hide_the_tests
 failed_tests_fail_it
 a_failed_build_runs_no_tests
