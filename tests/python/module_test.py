@@ -20,6 +20,7 @@ import tempfile
 import threading
 import time
 import unittest
+import unittest.mock
 import warnings
 
 PROGRAM, SMALL, MODULE = (str(pathlib.Path(argument).absolute()) for argument in sys.argv[1:4])
@@ -556,6 +557,12 @@ class ResultsOfSearches(ModuleTest):
         self.assertEqual(len(self.results.plot_timeline().get_yticks()), int(self.results.plan().axes["pp"]))
         with self.assertRaises(ValueError):
             self.results.plot_front("speed")
+
+    def test_missing_modules_are_named_with_a_remedy(self):
+        for missing, call in (("matplotlib.pyplot", self.results.plot_front), ("xarray", self.results.to_xarray)):
+            with unittest.mock.patch.dict(sys.modules, {missing: None}):
+                with self.assertRaisesRegex(ModuleNotFoundError, f"^{missing} is missing: install it"):
+                    call()
 
     def test_html_of_notebooks(self):
         for shown in (self.scenario, self.scenario.plan(PLAN), self.scenario.predict(PLAN, draws=256), self.results,

@@ -4,6 +4,8 @@ from typing import TYPE_CHECKING, Any, Optional
 
 import numpy as np
 
+from prismopt.needed import needed
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from numpy.typing import NDArray
@@ -35,9 +37,9 @@ _display_units = (
 def _axes(ax: "Optional[Axes]", size: tuple[float, float]) -> "Axes":
     if ax is not None:
         return ax
-    from matplotlib import pyplot
-
-    return pyplot.subplots(figsize=size)[1]
+    pyplot = needed("matplotlib.pyplot", "install it, or draw the front as SVG with Results.figure()")
+    axes: "Axes" = pyplot.subplots(figsize=size)[1]
+    return axes
 
 
 def _in_display_unit(name: str, units: str, most: float) -> tuple[str, float]:

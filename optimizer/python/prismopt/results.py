@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Optional, Union
 import numpy as np
 
 from prismopt import _core
+from prismopt.needed import needed
 from prismopt.plans import Plan
 from prismopt.plots import draw_front
 from prismopt.record import Record
@@ -123,10 +124,11 @@ class Results(Record):
 
     def to_xarray(self, group: str = "front") -> "xarray.Dataset":
         """A group of the file, with units: "front", "evaluations", "progress", ... Needs xarray and h5netcdf."""
-        import xarray
-
+        xarray = needed("xarray", "install it and h5netcdf, or read the file with h5py")
+        needed("h5netcdf", "install it, or read the file with h5py")
         with _core.FilesInUse(), xarray.open_dataset(self.path, group=group, engine="h5netcdf") as data:
-            return data.load()
+            loaded: "xarray.Dataset" = data.load()
+            return loaded
 
     def plot_front(self, x: str = "", y: str = "", *, ax: "Optional[Axes]" = None) -> "Axes":
         """Draws two objectives of the front, with its confidence intervals, and of all evaluated plans, with matplotlib.
