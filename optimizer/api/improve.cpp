@@ -236,6 +236,104 @@ std::vector<ImprovedPlan> shown(const std::vector<ImprovedPlan>& all, const Impr
     return result;
 }
 
+/// Plans near today's. `problem`: gets the limit of the memory after the measurement.
+NearPlans plans_near(const ChosenPlan& today, const ImproveRequest& request, Problem& problem)
+{
+    if (const auto why = structural_problem(today.plan, problem)) {
+        throw InfeasiblePlan(*why, "today's plan is infeasible: " + infeasible_text(*why) +
+                                       "; give the plan that runs with --design");
+    }
+    const auto found = [&] {
+        return near_plans(today.plan, today.scenario, problem,
+                          {.most_changes = request.most_changes, .most = drawn_per_level});
+    };
+    NearPlans near = found();
+    if (!near.start) {
+        throw InputError("today's plan cannot be predicted; give the plan that runs with --design");
+    }
+    if (request.measured_memory_bytes > 0.0) {
+        problem.memory_limit = limit_after(problem, today.scenario, near.start->bound.memory_bytes,
+                                           request.measured_memory_bytes);
+        near = found();
+    }
+    return near;
+}
+
+/// Today's plan and others, drawn with common random numbers.
+struct DrawnPlans {
+    DrawnPlan today;
+    std::vector<DrawnPlan> others;
+
+    /// Today's first.
+    std::vector<ParallelPlan> designs() const
+    {
+        std::vector<ParallelPlan> all{today.near.plan};
+        for (const DrawnPlan& plan : others) {
+            all.push_back(plan.near.plan);
+        }
+        return all;
+    }
+};
+
+/// Today's plan need not fit. `problem`: gets tables for these plans.
+DrawnPlans drawn_plans(const StudyModel& model, const NearPlan& start, std::vector<DrawnPlan> others,
+                       Problem& problem)
+{
+    DrawnPlans drawn{{start}, std::move(others)};
+    problem.noise = tables_of(model.scenario, drawn.designs());
+    Problem any_memory = problem;
+    any_memory.memory_limit = without_limit(any_memory.memory_limit);
+    Drawer(model, any_memory).draw(drawn.today);
+    Drawer drawer(model, problem);
+    for (DrawnPlan& plan : drawn.others) {
+        drawer.draw(plan);
+    }
+    std::erase_if(drawn.others, [](const DrawnPlan& plan) { return plan.steps_s.empty(); });
+    return drawn;
+}
+
+/// Draws of the log error of each plan's step, [draw * plans + plan], today's first.
+std::vector<double> error_draws(const Scenario& scenario, Problem problem, const DrawnPlans& drawn,
+                                double measured_step_s)
+{
+    problem.memory_limit = without_limit(problem.memory_limit);
+    const auto measurement = measured_step_s > 0.0
+                                 ? std::optional(MeasuredStep{measured_step_s, drawn.today.mean_s})
+                                 : std::nullopt;
+    return step_error_draws(scenario, problem, drawn.designs(), measurement);
+}
+
+/// The step of today's plan as far as it is known: measured, learnt from other plans, or predicted.
+double todays_step_s(const Scenario& scenario, const ImproveRequest& request, const DrawnPlans& drawn,
+                     const std::vector<double>& errors)
+{
+    if (request.measured_step_s > 0.0) {
+        return request.measured_step_s;
+    }
+    if (scenario.learned.empty()) {
+        return drawn.today.mean_s;
+    }
+    std::vector<double> of_today;
+    for (std::size_t d = 0; d < posterior_draws; ++d) {
+        of_today.push_back(errors[d * (drawn.others.size() + 1)]);
+    }
+    return drawn.today.mean_s * std::exp(median(of_today));
+}
+
+/// Without its times. `peak_ratio`: of peaks as they are known to predicted ones.
+ImprovedPlan described(const DrawnPlan& plan, const Scenario& scenario, double peak_ratio, double precision)
+{
+    return {.plan = plan.near.plan,
+            .design = design_text(plan.near.plan, scenario.space),
+            .axes = plan.near.axes,
+            .best_of_all = plan.best_of_all,
+            .changes = plan.near.changes,
+            .memory_bytes = plan.near.bound.memory_bytes * peak_ratio,
+            .fits = plan.near.fits,
+            .reason = "",
+            .steps_to_measure = steps_to_measure(plan.steps_s, drawn_fleets, drawn_steps, precision).count};
+}
+
 }  // namespace
 
 void refuse_wrong(const ImproveRequest& request)
@@ -259,97 +357,46 @@ Improvement improve(const ChosenPlan& today, const ImproveRequest& request)
     const Scenario& scenario = today.scenario;
     const StudyModel model(scenario, tables_of(scenario, {today.plan}));
     Problem problem = model.problem;
-    if (const auto why = structural_problem(today.plan, problem)) {
-        throw InfeasiblePlan(*why, "today's plan is infeasible: " + infeasible_text(*why) +
-                                       "; give the plan that runs with --design");
-    }
-    NearPlans near = near_plans(today.plan, scenario, problem,
-                                {.most_changes = request.most_changes, .most = drawn_per_level});
-    if (!near.start) {
-        throw InputError("today's plan cannot be predicted; give the plan that runs with --design");
-    }
-    if (request.measured_memory_bytes > 0.0) {
-        problem.memory_limit =
-            limit_after(problem, scenario, near.start->bound.memory_bytes, request.measured_memory_bytes);
-        near = near_plans(today.plan, scenario, problem,
-                          {.most_changes = request.most_changes, .most = drawn_per_level});
-    }
-    std::vector<DrawnPlan> plans = nearest(near, request.most_changes);
-    add_best_of_all(today, problem, plans);
-    std::vector<ParallelPlan> designs{today.plan};
-    for (const DrawnPlan& plan : plans) {
-        designs.push_back(plan.near.plan);
-    }
-    problem.noise = tables_of(scenario, designs);
-    DrawnPlan start{*near.start};
-    Problem any_memory = problem;
-    any_memory.memory_limit = without_limit(any_memory.memory_limit);
-    Drawer(model, any_memory).draw(start);
-    Drawer drawer(model, problem);
-    for (DrawnPlan& plan : plans) {
-        drawer.draw(plan);
-    }
-    std::erase_if(plans, [](const DrawnPlan& plan) { return plan.steps_s.empty(); });
+    const NearPlans near = plans_near(today, request, problem);
+    std::vector<DrawnPlan> others = nearest(near, request.most_changes);
+    add_best_of_all(today, problem, others);
+    const DrawnPlans drawn = drawn_plans(model, *near.start, std::move(others), problem);
+    const DrawnPlan& start = drawn.today;
     refuse_mistake(request.measured_step_s, start.mean_s);
-
-    designs.assign(1, today.plan);
-    for (const DrawnPlan& plan : plans) {
-        designs.push_back(plan.near.plan);
-    }
-    const bool measured = request.measured_step_s > 0.0;
-    const auto measurement =
-        measured ? std::optional(MeasuredStep{request.measured_step_s, start.mean_s}) : std::nullopt;
-    const std::vector<double> errors = step_error_draws(scenario, any_memory, designs, measurement);
-    std::vector<double> of_today;
-    for (std::size_t d = 0; d < posterior_draws; ++d) {
-        of_today.push_back(errors[d * designs.size()]);
-    }
-    const double today_s = measured
-                               ? request.measured_step_s
-                               : start.mean_s * std::exp(scenario.learned.empty() ? 0.0 : median(of_today));
-
+    const std::vector<double> errors = error_draws(scenario, problem, drawn, request.measured_step_s);
+    const double today_s = todays_step_s(scenario, request, drawn, errors);
     const bool measured_memory = request.measured_memory_bytes > 0.0;
     const double peak_ratio = measured_memory ? std::exp(problem.memory_limit.bias) : 1.0;
-    const auto described = [&](const DrawnPlan& plan) {
-        return ImprovedPlan{
-            .plan = plan.near.plan,
-            .design = design_text(plan.near.plan, scenario.space),
-            .axes = plan.near.axes,
-            .best_of_all = plan.best_of_all,
-            .changes = plan.near.changes,
-            .step_s = today_s,
-            .memory_bytes = plan.near.bound.memory_bytes * peak_ratio,
-            .fits = plan.near.fits,
-            .reason = "",
-            .steps_to_measure =
-                steps_to_measure(plan.steps_s, drawn_fleets, drawn_steps, request.precision).count};
-    };
-    Improvement result;
-    result.today = described(start);
+
+    Improvement result{.today = described(start, scenario, peak_ratio, request.precision),
+                       .predicted_step_s = start.mean_s,
+                       .predicted_memory_bytes = start.near.bound.memory_bytes,
+                       .measured = request.measured_step_s > 0.0,
+                       .measured_memory = measured_memory,
+                       .limit = problem.memory_limit.probability,
+                       .plans = {},
+                       .complete = near.complete,
+                       .software = scenario.cluster.software.text(),
+                       .precision = request.precision};
+    result.today.step_s = today_s;
     result.today.chance_faster = 0.5;
-    result.predicted_step_s = start.mean_s;
-    result.predicted_memory_bytes = start.near.bound.memory_bytes;
-    result.measured = measured;
-    result.measured_memory = measured_memory;
     if (measured_memory) {
         result.today.memory_bytes = request.measured_memory_bytes;
     }
-    result.limit = problem.memory_limit.probability;
-    result.complete = near.complete;
-    result.software = scenario.cluster.software.text();
-    result.precision = request.precision;
     std::vector<ImprovedPlan> all;
-    for (std::size_t i = 0; i < plans.size(); ++i) {
+    for (std::size_t i = 0; i < drawn.others.size(); ++i) {
         constexpr double tail = 0.05;
-        const RatioDraws ratios = ratio_draws(start, plans[i], i + 1, designs.size(), errors, scenario.seed);
-        ImprovedPlan plan = described(plans[i]);
+        const DrawnPlan& other = drawn.others[i];
+        const RatioDraws ratios =
+            ratio_draws(start, other, i + 1, drawn.others.size() + 1, errors, scenario.seed);
         const double ratio = ratios.quantile(0.5);
+        ImprovedPlan plan = described(other, scenario, peak_ratio, request.precision);
         plan.step_s = today_s * ratio;
         plan.gain = 1.0 - ratio;
         plan.gain_low = 1.0 - ratios.quantile(1.0 - tail);
         plan.gain_high = 1.0 - ratios.quantile(tail);
         plan.chance_faster = ratios.below_one();
-        plan.reason = reason_text({start.stages, start.mean_s}, {plans[i].stages, plans[i].mean_s});
+        plan.reason = reason_text({start.stages, start.mean_s}, {other.stages, other.mean_s});
         all.push_back(std::move(plan));
     }
     result.plans = shown(all, request);

@@ -250,9 +250,89 @@ void report_few_steps(const Calibration& calibration)
     }
 }
 
-}  // namespace
+/// Distributions of all rows, which are left without faults.
+Calibration calibrated(TraceFiles& files, const KernelNames& names, double members)
+{
+    Calibration calibration;
+    sort_by_start(files.trace);
+    exclude_absurd(files.trace);
+    report_faults(files.trace.source, files.trace.faults, files.trace.rows);
+    if (!files.trace.source.empty() && files.trace.ops.empty()) {
+        throw InputError(files.trace.source + ": no valid operation remains; correct the durations");
+    }
+    if (!files.trace.ops.empty()) {
+        refuse_problems(files.trace);
+        report_set_back(files.trace);
+        report_without_microbatch(files.trace);
+        calibration = calibrate(files.trace);
+        report_few_steps(calibration);
+        note_unknown_names(files.trace, calibration);
+        for (const std::string& note : files.notes) {
+            log_warning(note);
+            calibration.notes.emplace_back(note);
+        }
+    }
+    exclude_absurd_rows(files.gpu_runs, files.gpu_source, files.gpu_faults);
+    refuse_crowded_node(files);
+    if (!files.gpu_runs.empty()) {
+        merge(calibration, calibrate_gpu_runs(files.gpu_runs, files.gpu_source));
+    }
+    exclude_absurd_rows(files.collectives, files.collective_source, files.collective_faults);
+    if (!files.collectives.empty()) {
+        merge(calibration, calibrate_collectives(files.collectives, files.collective_source, names, members));
+        note_collectives(files, calibration);
+    }
+    return calibration;
+}
 
-int calibrate_command(const std::vector<std::string>& words, const Call& call)
+/// Failure rates of the outages; none where there is no list of outages.
+FailureFit fitted_failures(const TraceFiles& files, const po::variables_map& values)
+{
+    if (files.outages.empty()) {
+        if (!files.outage_source.empty()) {
+            throw InputError(fmt::format(
+                "{}: has {} events, none of which is a failure (the first: {}); give a list with failures",
+                files.outage_source, count_of(files.excluded_events),
+                fault_text(files.excluded_events.front())));
+        }
+        return {};
+    }
+    if (values.count("nodes") == 0) {
+        throw InputError(
+            fmt::format("{}: failure rates need the number of nodes that could have failed; write for "
+                        "example --nodes 400",
+                        files.outage_source));
+    }
+    const Watch watch{values["nodes"].as<int>(),
+                      values.count("days") > 0 ? values["days"].as<double>() * day_s : 0.0};
+    refuse_watch(files, watch);
+    FailureFit failures = fit_failures(files.outages, watch);
+    if (!(failures.watch.seconds > 0.0)) {
+        throw InputError(
+            fmt::format("{}: all outages start at the same time; give the length of the observation "
+                        "period, for example --days 90",
+                        files.outage_source));
+    }
+    return failures;
+}
+
+/// The sections [variability] and [reliability].
+std::string sections_text(const Calibration& calibration, const FailureFit& failures, const TraceFiles& files,
+                          const std::string& profile)
+{
+    const std::string variability =
+        calibration.operations > 0 ? variability_toml(calibration, profile) : std::string();
+    if (files.outages.empty()) {
+        return variability +
+               "\n# Without a list of outages, [reliability] is not fitted. Keep that of the scenario, or "
+               "add "
+               "outages and --nodes.\n";
+    }
+    return variability + (variability.empty() ? "" : "\n") +
+           reliability_toml(failures, files.excluded_events, calibration.drift, files.outage_source);
+}
+
+po::options_description calibrate_options()
 {
     po::options_description options("Options");
     auto add = options.add_options();
@@ -282,7 +362,14 @@ int calibrate_command(const std::vector<std::string>& words, const Call& call)
         "need more memory "
         "than the "
         "machine has left");
-    const auto values = parse_options("calibrate", options, Positional{"FILE", -1}, words, call);
+    return options;
+}
+
+}  // namespace
+
+int calibrate_command(const std::vector<std::string>& words, const Call& call)
+{
+    const auto values = parse_options("calibrate", calibrate_options(), Positional{"FILE", -1}, words, call);
     if (!values || call.team.rank() != 0) {
         return exit_done;
     }
@@ -301,71 +388,9 @@ int calibrate_command(const std::vector<std::string>& words, const Call& call)
     const KernelNames names = kernel_names(name_files);
     TraceFiles files = read_trace_files(inputs, names, content_limit(*values));
     inputs.insert(inputs.end(), name_files.begin(), name_files.end());
-    std::string text;
-    Calibration calibration;
-    FailureFit failures;
-    sort_by_start(files.trace);
-    exclude_absurd(files.trace);
-    report_faults(files.trace.source, files.trace.faults, files.trace.rows);
-    if (!files.trace.source.empty() && files.trace.ops.empty()) {
-        throw InputError(files.trace.source + ": no valid operation remains; correct the durations");
-    }
-    if (!files.trace.ops.empty()) {
-        refuse_problems(files.trace);
-        report_set_back(files.trace);
-        report_without_microbatch(files.trace);
-        calibration = calibrate(files.trace);
-        report_few_steps(calibration);
-        note_unknown_names(files.trace, calibration);
-        for (const std::string& note : files.notes) {
-            log_warning(note);
-            calibration.notes.emplace_back(note);
-        }
-    }
-    exclude_absurd_rows(files.gpu_runs, files.gpu_source, files.gpu_faults);
-    refuse_crowded_node(files);
-    if (!files.gpu_runs.empty()) {
-        merge(calibration, calibrate_gpu_runs(files.gpu_runs, files.gpu_source));
-    }
-    exclude_absurd_rows(files.collectives, files.collective_source, files.collective_faults);
-    if (!files.collectives.empty()) {
-        merge(calibration, calibrate_collectives(files.collectives, files.collective_source, names, members));
-        note_collectives(files, calibration);
-    }
-    if (calibration.operations > 0) {
-        text += variability_toml(calibration, profile);
-    }
-    if (!files.outages.empty()) {
-        if (values->count("nodes") == 0) {
-            throw InputError(
-                fmt::format("{}: failure rates need the number of nodes that could have failed; write for "
-                            "example --nodes 400",
-                            files.outage_source));
-        }
-        const Watch watch{(*values)["nodes"].as<int>(),
-                          values->count("days") > 0 ? (*values)["days"].as<double>() * day_s : 0.0};
-        refuse_watch(files, watch);
-        failures = fit_failures(files.outages, watch);
-        if (!(failures.watch.seconds > 0.0)) {
-            throw InputError(
-                fmt::format("{}: all outages start at the same time; give the length of the observation "
-                            "period, for example --days 90",
-                            files.outage_source));
-        }
-        text += (text.empty() ? "" : "\n") +
-                reliability_toml(failures, files.excluded_events, calibration.drift, files.outage_source);
-    }
-    if (files.outages.empty() && !files.outage_source.empty()) {
-        throw InputError(fmt::format(
-            "{}: has {} events, none of which is a failure (the first: {}); give a list with failures",
-            files.outage_source, count_of(files.excluded_events), fault_text(files.excluded_events.front())));
-    }
-    if (files.outages.empty()) {
-        text +=
-            "\n# Without a list of outages, [reliability] is not fitted. Keep that of the scenario, or add "
-            "outages and "
-            "--nodes.\n";
-    }
+    const Calibration calibration = calibrated(files, names, members);
+    const FailureFit failures = fitted_failures(files, *values);
+    std::string text = sections_text(calibration, failures, files, profile);
     if ((*values)["json"].as<bool>()) {
         text = calibration_json(calibration, composed_steps(files.trace, calibration), failures,
                                 files.excluded_events);

@@ -186,9 +186,8 @@ void warn_of_no_plan(const Scenario& scenario)
     }
 }
 
-}  // namespace
-
-int init_command(const std::vector<std::string>& words, const Call& call)
+/// The options, as the help lists them.
+po::options_description init_options()
 {
     const std::string kinds = fmt::format("print a table of the catalog instead: {}", listed(listed_kinds()));
     const std::string configurations = fmt::format(
@@ -256,7 +255,94 @@ int init_command(const std::vector<std::string>& words, const Call& call)
         "for", po::value<std::string>()->value_name("TRAINER"), trainers.c_str())(
         "schema", po::bool_switch(), "print the JSON Schema of scenarios instead, for text editors")(
         "reference", po::bool_switch(), "print the reference page of scenarios instead, in Markdown");
-    const auto values = parse_options("init", options, "", words, call);
+    return options;
+}
+
+/// The network that --workload or --model-config names.
+void read_network(const po::variables_map& values, StarterChoice& choice)
+{
+    const bool imports = values.count("model-config") > 0;
+    if (imports && values.count("workload") > 0) {
+        throw InputError("--workload and --model-config both name the network; remove one of the two");
+    }
+    const FieldNames names = field_names_of(values);
+    if (!imports) {
+        if (values.count("workload") == 0) {
+            throw InputError("prismopt init needs --workload or --model-config; see prismopt init --help");
+        }
+        if (!names.model_class.empty() || !names.fields.empty()) {
+            throw InputError(
+                "--model-class and --field say how a config.json is read; name it with --model-config");
+        }
+        choice.workload = values["workload"].as<std::string>();
+        return;
+    }
+    const auto& file = values["model-config"].as<std::string>();
+    if (!std::filesystem::is_regular_file(file)) {
+        throw InputError(
+            fmt::format("--model-config {} is not a file; give the config.json of a model", file));
+    }
+    choice.imported = imported_network(read_text(file), escape_controls(file), names);
+    for (const std::string& warning : choice.imported->warnings) {
+        log_warning(warning);
+    }
+}
+
+/// `out`: the scenario's file; empty: standard output. `catalogs`: files of --catalog.
+StarterChoice starter_choice(const po::variables_map& values, const std::string& out,
+                             const std::vector<std::string>& catalogs)
+{
+    StarterChoice choice;
+    read_network(values, choice);
+    if (values.count("gpus") == 0) {
+        throw InputError("prismopt init needs --gpus; see prismopt init --help");
+    }
+    read_machine(values, choice);
+    choice.trainer = text_of(values, "for");
+    choice.software = text_of(values, "software");
+    choice.gpus = positive(values, "gpus", 0);
+    choice.sequence = positive(values, "sequence-length", 0);
+    choice.global_batch = positive(values, "global-batch", 0);
+    choice.tokens = tokens_of(values);
+    choice.price = text_of(values, "price");
+    choice.electricity_price = text_of(values, "electricity-price");
+    choice.start = text_of(values, "start");
+    choice.question = question_of(values);
+    if (!out.empty()) {
+        choice.name = std::filesystem::path(out).stem().string();
+    }
+    for (const std::string& file : catalogs) {
+        choice.catalog.push_back(named_beside(file, out));
+    }
+    return choice;
+}
+
+/// Writes the starter, with what its user should know before the first search.
+void write_starter(const StarterChoice& choice, const Catalog& catalog, const std::string& out)
+{
+    const std::string text = starter_scenario(choice, catalog);
+    const Scenario scenario = check_starter(text, out.empty() ? choice.name + ".toml" : out);
+    if (const std::string refusal = ranked_placeholder(scenario); !refusal.empty()) {
+        log_warning(refusal);
+    }
+    write_new(out, text);
+    const bool assumes = choice.software.empty() && choice.trainer.empty();
+    if (assumes && !out.empty()) {
+        log_info(
+            fmt::format("software assumed: {}; --software names yours", scenario.cluster.software.text()));
+    }
+    warn_of_no_plan(scenario);
+    if (!out.empty()) {
+        fmt::print("{}\nnext: prismopt validate {}; prismopt search {}\n", out, shell_word(out),
+                   shell_word(out));
+    }
+}
+
+}  // namespace
+
+int init_command(const std::vector<std::string>& words, const Call& call)
+{
+    const auto values = parse_options("init", init_options(), "", words, call);
     if (!values || call.team.rank() != 0) {
         return exit_done;
     }
@@ -284,69 +370,7 @@ int init_command(const std::vector<std::string>& words, const Call& call)
         fmt::print("{}", catalog_list((*values)["list"].as<std::string>(), catalog));
         return exit_done;
     }
-    const bool imports = values->count("model-config") > 0;
-    if (imports && values->count("workload") > 0) {
-        throw InputError("--workload and --model-config both name the network; remove one of the two");
-    }
-    if (!imports && values->count("workload") == 0) {
-        throw InputError("prismopt init needs --workload or --model-config; see prismopt init --help");
-    }
-    if (values->count("gpus") == 0) {
-        throw InputError("prismopt init needs --gpus; see prismopt init --help");
-    }
-    StarterChoice choice;
-    if (const FieldNames names = field_names_of(*values);
-        !imports && (!names.model_class.empty() || !names.fields.empty())) {
-        throw InputError(
-            "--model-class and --field say how a config.json is read; name it with --model-config");
-    }
-    if (imports) {
-        const auto& file = (*values)["model-config"].as<std::string>();
-        if (!std::filesystem::is_regular_file(file)) {
-            throw InputError(
-                fmt::format("--model-config {} is not a file; give the config.json of a model", file));
-        }
-        choice.imported = imported_network(read_text(file), escape_controls(file), field_names_of(*values));
-        for (const std::string& warning : choice.imported->warnings) {
-            log_warning(warning);
-        }
-    } else {
-        choice.workload = (*values)["workload"].as<std::string>();
-    }
-    read_machine(*values, choice);
-    choice.trainer = text_of(*values, "for");
-    choice.software = text_of(*values, "software");
-    choice.gpus = positive(*values, "gpus", 0);
-    choice.sequence = positive(*values, "sequence-length", 0);
-    choice.global_batch = positive(*values, "global-batch", 0);
-    choice.tokens = tokens_of(*values);
-    choice.price = text_of(*values, "price");
-    choice.electricity_price = text_of(*values, "electricity-price");
-    choice.start = text_of(*values, "start");
-    choice.question = question_of(*values);
-    if (!out.empty()) {
-        choice.name = std::filesystem::path(out).stem().string();
-    }
-    for (const std::string& file : files) {
-        choice.catalog.push_back(named_beside(file, out));
-    }
-    const std::string text = starter_scenario(choice, catalog);
-    const bool named = !choice.software.empty() || !choice.trainer.empty();
-    const Scenario scenario = check_starter(text, out.empty() ? choice.name + ".toml" : out);
-    if (const std::string refusal = ranked_placeholder(scenario); !refusal.empty()) {
-        log_warning(refusal);
-    }
-    write_new(out, text);
-    if (out.empty()) {
-        warn_of_no_plan(scenario);
-        return exit_done;
-    }
-    if (!named) {
-        log_info(
-            fmt::format("software assumed: {}; --software names yours", scenario.cluster.software.text()));
-    }
-    warn_of_no_plan(scenario);
-    fmt::print("{}\nnext: prismopt validate {}; prismopt search {}\n", out, shell_word(out), shell_word(out));
+    write_starter(starter_choice(*values, out, files), catalog, out);
     return exit_done;
 }
 

@@ -145,9 +145,44 @@ bool names_neither_plan_nor_order(const po::variables_map& values)
            values.count("orders") == 0 && values.count("search-order") == 0;
 }
 
-}  // namespace
+/// Draws of --draws, or those of confirm in [search].
+Rung chosen_rung(const po::variables_map& values, const Scenario& scenario)
+{
+    const int draws = values.count("draws") > 0 ? values["draws"].as<int>() : 0;
+    if (values.count("draws") > 0 && (draws < 1 || draws > most_draws)) {
+        throw InputError(fmt::format("--draws {} is not between 1 and {}; write for example --draws 8192",
+                                     draws, most_draws));
+    }
+    const Rung rung = rung_of(scenario, draws);
+    if (rung.steps == 1) {
+        log_warning(one_step_text);
+    }
+    return rung;
+}
 
-int predict_command(const std::vector<std::string>& words, const Call& call)
+/// The plan that was chosen or, where nobody chose one and the default one does not run, the best of the space.
+PlanPredictor predictor_of(ChosenPlan& chosen, const po::variables_map& values)
+{
+    PlanPredictor predictor(chosen, task_order(values));
+    const std::optional<Infeasible>& doubt =
+        predictor.infeasible() ? predictor.infeasible() : predictor.may_not_fit();
+    if (!doubt || !names_neither_plan_nor_order(values)) {
+        return predictor;
+    }
+    std::optional<ChosenPlan> other = stand_in(predictor);
+    if (!other) {
+        return predictor;
+    }
+    log_warning(fmt::format(
+        "without --design: the default plan {} ({}), so this is the plan of [space] with the best "
+        "noise-free {}; --design \"...\" names another",
+        predictor.infeasible() ? "is infeasible" : "may not fit", doubt->category(),
+        chosen.scenario.objectives.front()));
+    chosen = std::move(*other);
+    return PlanPredictor(chosen, {});
+}
+
+po::options_description predict_options()
 {
     po::options_description options("Options");
     add_plan_options(options);
@@ -190,7 +225,14 @@ int predict_command(const std::vector<std::string>& words, const Call& call)
         "are few assignments, otherwise by local search), and write the assignment to FILE: a table "
         "first_gpu,node,factor,replica,stage");
     add_seed_option(options);
-    const auto values = parse_options("predict", options, "SCENARIO", words, call);
+    return options;
+}
+
+}  // namespace
+
+int predict_command(const std::vector<std::string>& words, const Call& call)
+{
+    const auto values = parse_options("predict", predict_options(), "SCENARIO", words, call);
     if (!values || call.team.rank() != 0) {
         return exit_done;
     }
@@ -201,35 +243,14 @@ int predict_command(const std::vector<std::string>& words, const Call& call)
     if (values->count("nodes") > 0) {
         scenario = on_nodes(scenario, (*values)["nodes"].as<std::string>());
     }
-    const int draws = values->count("draws") > 0 ? (*values)["draws"].as<int>() : 0;
-    if (values->count("draws") > 0 && (draws < 1 || draws > most_draws)) {
-        throw InputError(fmt::format("--draws {} is not between 1 and {}; write for example --draws 8192",
-                                     draws, most_draws));
-    }
-    const Rung rung = rung_of(scenario, draws);
-    if (rung.steps == 1) {
-        log_warning(one_step_text);
-    }
+    const Rung rung = chosen_rung(*values, scenario);
     const std::optional<int> draw = chosen_draw(*values, rung);
     if ((*values)["scale-curve"].as<bool>()) {
         const ScaleCurve curve = scale_curve(scenario, chosen.plan, rung);
         fmt::print("{}\n", (*values)["json"].as<bool>() ? scale_curve_json(curve) : scale_curve_text(curve));
         return curve.points.empty() ? exit_infeasible : exit_done;
     }
-    PlanPredictor predictor(chosen, task_order(*values));
-    const std::optional<Infeasible>& doubt =
-        predictor.infeasible() ? predictor.infeasible() : predictor.may_not_fit();
-    if (doubt && names_neither_plan_nor_order(*values)) {
-        if (std::optional<ChosenPlan> other = stand_in(predictor)) {
-            log_warning(fmt::format(
-                "without --design: the default plan {} ({}), so this is the plan of [space] with the best "
-                "noise-free {}; --design \"...\" names another",
-                predictor.infeasible() ? "is infeasible" : "may not fit", doubt->category(),
-                scenario.objectives.front()));
-            chosen = std::move(*other);
-            predictor = PlanPredictor(chosen, {});
-        }
-    }
+    PlanPredictor predictor = predictor_of(chosen, *values);
     const std::optional<Infeasible>& infeasible = predictor.infeasible();
     std::string assignment;
     if (!infeasible && values->count("assign-nodes") > 0) {
