@@ -292,6 +292,131 @@ void refuse_nonsense(const StarterChoice& given)
     }
 }
 
+std::string head_of(const StarterChoice& choice, const Workload& workload, const StarterMachine& machine)
+{
+    const std::string file = shell_word(choice.name + ".toml");
+    const std::string start = choice.start.empty() ? "# start = 2027-01-15" : "start = " + choice.start;
+    return fmt::format(
+        "# Which plan trains {} best on up to {} {}? Written by prismopt init; change what does not apply.\n"
+        "#\n#   prismopt validate {}\n#   mpirun prismopt search {}\n\n"
+        "name = \"{}\"\nseed = 1\n"
+        "{:<36} # first day of the training; reports then give completion dates\n"
+        "{}\n",
+        workload.name, choice.gpus, machine.accelerator, file, file, choice.name, start,
+        catalog_line(choice.catalog));
+}
+
+std::string workload_section(const StarterChoice& choice, const Workload& workload, Bytes memory)
+{
+    if (choice.imported) {
+        return workload_text(*choice.imported) + "\n";
+    }
+    const std::string keys = choice.workload_keys.empty()
+                                 ? method_lines(workload, memory)
+                                 : fmt::format("{}\n", fmt::join(choice.workload_keys, "\n"));
+    return fmt::format(
+        "[workload]\nmodel = \"{}\"   # from the catalog; keys given here (hidden, layer, sequence, ...) "
+        "override it\n{}\n",
+        choice.workload, keys);
+}
+
+/// `given`: what the user chose of `choice`, which is complete.
+std::string phase_section(const StarterChoice& given, const StarterChoice& choice, const Workload& workload,
+                          const UsualSample& sample)
+{
+    const bool counts_steps = given.tokens <= 0.0 && workload.vocabulary == 0;
+    const std::string source = given.tokens > 0.0 ? "" : "   # 20 per parameter: arXiv 2203.15556";
+    std::string amount = given.amount;
+    if (amount.empty() && counts_steps) {
+        amount = fmt::format("steps = {:.0f}   # replace with your own", usual_steps);
+    } else if (amount.empty()) {
+        amount = fmt::format("tokens = {:.4g}{}", choice.tokens, source);
+    }
+    const std::string lengths =
+        sample.name == "sequence" ? "" : fmt::format("   # tokens per {}", sample.name);
+    const double millions = 1e-6 * choice.global_batch * choice.sequence;
+    const std::string tokens = choice.sequence == 1 ? "" : fmt::format(": {:.3g} million tokens", millions);
+    return fmt::format(
+        "[[phase]]                            # one or more\n{}\n"
+        "sequence_length = {}{}\n"
+        "global_batch = {}   # {}s per optimizer step{}\n\n",
+        amount, choice.sequence, lengths, choice.global_batch, sample.name, tokens);
+}
+
+/// `spares`: nodes beside those of the choice.
+std::string cluster_section(const StarterChoice& choice, const StarterMachine& machine,
+                            const UnitsInUse& units, int spares, const Catalog& catalog)
+{
+    const UsualCluster& usual = machine.cluster;
+    const std::string sizes =
+        spares > 0 ? fmt::format("{}, and {} spare nodes", choice.gpus, spares) : units.note;
+    const std::string note = sizes.empty() ? "" : "   # " + sizes;
+    std::string text =
+        fmt::format("[cluster]\n{}accelerator = \"{}\"   # {}\ngpus = {}{}\n{}\n", machine.remark,
+                    machine.accelerator, evidence_of(machine.accelerator, catalog),
+                    choice.gpus + spares * units.unit, note, machine.figures);
+    text += bridge_lines(usual);
+    const bool one_node = choice.gpus <= units.unit;
+    if (!one_node) {
+        text += fmt::format(
+            "[[cluster.tier]]\nname = \"node\"\nlink = \"{}\"\ngroup = {}   # GPUs per node\n{}\n",
+            usual.node_link, units.unit, topology_lines(usual, units.unit));
+    }
+    return text + fmt::format(
+                      "[[cluster.tier]]                     # the last tier spans the whole cluster\n"
+                      "name = \"cluster\"\nlink = \"{}\"\n{}\n",
+                      one_node ? usual.node_link : usual.network_link,
+                      one_node ? topology_lines(usual, choice.gpus) : network_share_line(usual, catalog));
+}
+
+/// What most studies leave as it is. `node`: GPUs that fail together; `asks`: answers of questions need failures by their causes.
+std::string usual_sections(int node, bool asks)
+{
+    const std::string failures =
+        asks ? "" : failure_rate(node) + "restart = \"10 min\"                   # assumption\n";
+    const std::string causes = asks ? failure_causes(node) : "";
+    return fmt::format(
+        "[memory]\n"
+        "probability = 0.9                    # with which plans must fit, given the error of predicted "
+        "peaks\n\n"
+        "[variability]\n"
+        "profile = \"hpc-2024\"                 # from the catalog; distributions given here override it\n\n"
+        "[reliability]\n{}"
+        "checkpoint_interval = \"0 s\"          # \"0 s\": by Young's formula\n"
+        "checkpoint_write = \"30 s\"            # assumption; training stops meanwhile\n\n{}",
+        failures, causes);
+}
+
+std::string power_section(const std::string& electricity_price)
+{
+    return electricity_price.empty()
+               ? ""
+               : fmt::format(
+                     "[power]\nelectricity_price = \"{}\"    # added to the cost; leave it out if gpu_price "
+                     "includes it\n\n",
+                     electricity_price);
+}
+
+/// A placeholder of a price ranks no plan.
+std::string objectives_section(bool priced)
+{
+    return fmt::format("\n[objectives]\nminimise = [\"training_time_p99\", \"{}\", \"gpus\"]\n",
+                       priced ? "cost" : "gpu_hours");
+}
+
+std::string search_section(const std::string& trainer)
+{
+    std::string text =
+        "\n[search]\nconfidence = 0.95                    # probability that no better plan was excluded, "
+        "over the whole study\n";
+    if (!trainer.empty()) {
+        const std::string blanks(std::max<std::size_t>(1, 22 - trainer.size()), ' ');
+        text += fmt::format("runnable_by = \"{}\"{}# search only plans that this trainer can run\n", trainer,
+                            blanks);
+    }
+    return text;
+}
+
 }  // namespace
 
 std::string starter_scenario(const StarterChoice& given, const Catalog& catalog)
@@ -303,89 +428,21 @@ std::string starter_scenario(const StarterChoice& given, const Catalog& catalog)
     const UsualSample sample =
         named.imported ? sample_of(*named.imported) : usual_sample(named.workload, catalog);
     const StarterMachine machine = starter_machine(named, catalog);
-    const UsualCluster& usual = machine.cluster;
     refuse_unknown_slices(named.gpus, machine);
     const Accelerator accelerator = catalog_accelerator(machine.accelerator, catalog);
-    const UnitsInUse units = units_in_use(named, usual);
+    const UnitsInUse units = units_in_use(named, machine.cluster);
     const StarterChoice choice = completed(with_gpus(named, units.gpus), workload, sample);
-    const bool one_node = choice.gpus <= units.unit;
     const StarterSoftware software = starter_software(choice, machine.accelerator, workload, catalog);
-    const std::string file = shell_word(choice.name + ".toml");
-    std::string text = fmt::format(
-        "# Which plan trains {} best on up to {} {}? Written by prismopt init; change what does not "
-        "apply.\n#\n#   prismopt "
-        "validate {}\n#   mpirun prismopt search {}\n\nname = \"{}\"\nseed = 1\n{:<36} # first "
-        "day of the training; reports then give completion dates\n{}\n",
-        workload.name, choice.gpus, machine.accelerator, file, file, choice.name,
-        choice.start.empty() ? "# start = 2027-01-15" : "start = " + choice.start,
-        catalog_line(given.catalog));
-    text += given.imported ? workload_text(*given.imported) + "\n"
-                           : fmt::format(
-                                 "[workload]\nmodel = \"{}\"   # from the catalog; keys given here (hidden, "
-                                 "layer, sequence, "
-                                 "...) override it\n{}\n",
-                                 choice.workload,
-                                 given.workload_keys.empty()
-                                     ? method_lines(workload, accelerator.memory)
-                                     : fmt::format("{}\n", fmt::join(given.workload_keys, "\n")));
-    const bool in_steps = given.tokens <= 0.0 && workload.vocabulary == 0;
-    const std::string amount =
-        !given.amount.empty() ? given.amount
-        : in_steps            ? fmt::format("steps = {:.0f}   # replace with your own", usual_steps)
-                              : fmt::format("tokens = {:.4g}{}", choice.tokens,
-                                 given.tokens > 0.0 ? "" : "   # 20 per parameter: arXiv 2203.15556");
-    const std::string lengths =
-        sample.name == "sequence" ? "" : fmt::format("   # tokens per {}", sample.name);
-    const std::string millions =
-        choice.sequence == 1
-            ? ""
-            : fmt::format(": {:.3g} million tokens", 1e-6 * choice.global_batch * choice.sequence);
-    text += fmt::format(
-        "[[phase]]                            # one or more\n{}\nsequence_length = {}{}\nglobal_batch = {}   "
-        "# "
-        "{}s per "
-        "optimizer step{}\n\n",
-        amount, choice.sequence, lengths, choice.global_batch, sample.name, millions);
-    text += software_section(software, catalog);
     const bool asks = !choice.question.empty();
-    const std::vector<int> spares = asks ? spare_choices(units, usual) : std::vector<int>{};
-    const int beside = spares.empty() ? 0 : spares.back();
-    const std::string spare_note =
-        beside > 0 ? fmt::format("{}, and {} spare nodes", choice.gpus, beside) : units.note;
-    const std::string note = spare_note.empty() ? "" : "   # " + spare_note;
-    text += fmt::format("[cluster]\n{}accelerator = \"{}\"   # {}\ngpus = {}{}\n{}\n", machine.remark,
-                        machine.accelerator, evidence_of(machine.accelerator, catalog),
-                        choice.gpus + beside * units.unit, note, machine.figures);
-    text += bridge_lines(usual);
-    if (!one_node) {
-        text += fmt::format(
-            "[[cluster.tier]]\nname = \"node\"\nlink = \"{}\"\ngroup = {}   # GPUs per node\n{}\n",
-            usual.node_link, units.unit, topology_lines(usual, units.unit));
-    }
-    text += fmt::format(
-        "[[cluster.tier]]                     # the last tier spans the whole cluster\nname = "
-        "\"cluster\"\nlink = \"{}\"\n{}\n",
-        one_node ? usual.node_link : usual.network_link,
-        one_node ? topology_lines(usual, choice.gpus) : network_share_line(usual, catalog));
-    text +=
-        "[memory]\nprobability = 0.9                    # with which plans must fit, given the error of "
-        "predicted "
-        "peaks\n\n[variability]\nprofile "
-        "= \"hpc-2024\"                 # from the catalog; distributions given here override "
-        "it\n\n[reliability]\n";
-    const int node = std::min(choice.gpus, units.unit);
-    text += asks ? "" : failure_rate(node) + "restart = \"10 min\"                   # assumption\n";
-    text +=
-        "checkpoint_interval = \"0 s\"          # \"0 s\": by Young's "
-        "formula\ncheckpoint_write = \"30 s\"            # assumption; training stops meanwhile\n\n";
-    text += asks ? failure_causes(node) : "";
-    const bool offloads = accelerator.host_link.si > 0.0 && accelerator.host_memory_bandwidth.si > 0.0;
-    if (!choice.electricity_price.empty()) {
-        text += fmt::format(
-            "[power]\nelectricity_price = \"{}\"    # added to the cost; leave it out if gpu_price includes "
-            "it\n\n",
-            choice.electricity_price);
-    }
+    const std::vector<int> spares = asks ? spare_choices(units, machine.cluster) : std::vector<int>{};
+
+    std::string text = head_of(choice, workload, machine);
+    text += workload_section(choice, workload, accelerator.memory);
+    text += phase_section(given, choice, workload, sample);
+    text += software_section(software, catalog);
+    text += cluster_section(choice, machine, units, spares.empty() ? 0 : spares.back(), catalog);
+    text += usual_sections(std::min(choice.gpus, units.unit), asks);
+    text += power_section(choice.electricity_price);
     text += starter_space({.workload = workload,
                            .choice = choice,
                            .units = units,
@@ -393,21 +450,12 @@ std::string starter_scenario(const StarterChoice& given, const Catalog& catalog)
                            .software = software.choice.name,
                            .trainer = trainer_of(choice, software, catalog),
                            .spares = spares,
-                           .offloads = offloads},
+                           .offloads =
+                               accelerator.host_link.si > 0.0 && accelerator.host_memory_bandwidth.si > 0.0},
                           catalog);
-    // A placeholder ranks no plan.
-    text += fmt::format("\n[objectives]\nminimise = [\"training_time_p99\", \"{}\", \"gpus\"]\n",
-                        machine.priced ? "cost" : "gpu_hours");
+    text += objectives_section(machine.priced);
     text += asks ? question_section(choice.question) : "";
-    text +=
-        "\n[search]\nconfidence = 0.95                   "
-        " # probability that no better plan was excluded, over the whole study\n";
-    if (!choice.trainer.empty()) {
-        text += fmt::format("runnable_by = \"{}\"{}# search only plans that this trainer can run\n",
-                            choice.trainer,
-                            std::string(std::max<std::size_t>(1, 22 - choice.trainer.size()), ' '));
-    }
-    return text;
+    return text + search_section(choice.trainer);
 }
 
 }  // namespace prismopt
