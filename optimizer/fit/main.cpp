@@ -186,7 +186,7 @@ void fit_new(const std::vector<FittedRow>& rows, const std::vector<FitConstant>&
     print_sources(concerned, absolute_errors(concerned, fit.fit.constants, noise));
 }
 
-int run(int argc, char** argv)
+po::options_description fit_options()
 {
     po::options_description options("Options");
     options.add_options()("help,h", "print this help")("data", po::value<std::string>()->value_name("DIR"),
@@ -203,6 +203,55 @@ int run(int argc, char** argv)
                                                      "their families from beliefs alone, and print them")(
         "again", po::value<std::vector<std::string>>()->multitoken()->value_name("ENTRY.KEY"),
         "with --new: also these constants");
+    return options;
+}
+
+void refuse_contradictions(const po::variables_map& values)
+{
+    if (values["new"].as<bool>() && (values.count("write") > 0 || values.count("found") > 0)) {
+        throw std::invalid_argument("--new only prints constants; remove --write and --found, or --new");
+    }
+    if (values.count("again") > 0 && !values["new"].as<bool>()) {
+        throw std::invalid_argument("--again needs --new");
+    }
+}
+
+/// Runs that constants are fitted to.
+struct RunsToFit {
+    std::vector<MeasuredRun> runs;
+    std::vector<double> inflation;  // of each run: predicted mean over noise-free step
+};
+
+RunsToFit runs_to_fit(const CheckedModel& checked)
+{
+    RunsToFit chosen;
+    for (const CheckedRun& run : checked.runs) {
+        if (run.run.fitted) {
+            chosen.runs.push_back(run.run);
+            chosen.inflation.push_back(run.predicted_s / run.noise_free_s);
+        }
+    }
+    return chosen;
+}
+
+/// The errors that plans of one job share and do not share, and those of memory.
+Discrepancy discrepancy_of(const std::vector<PlanGroup>& groups, double repeat, const CheckedModel& checked)
+{
+    std::vector<MeasuredGroup> all;
+    for (const PlanGroup& group : groups) {
+        all.push_back(group.errors);
+    }
+    Discrepancy discrepancy = fit_discrepancy(all, repeat);
+    const MemoryDeviations memory = memory_deviations(checked.runs);
+    discrepancy.memory = memory.common;
+    discrepancy.memory_of_plan = memory.of_plan;
+    discrepancy.memory_of_stack = memory.of_stack;
+    return discrepancy;
+}
+
+int run(int argc, char** argv)
+{
+    const po::options_description options = fit_options();
     po::positional_options_description positional;
     positional.add("data", 1);
     po::variables_map values;
@@ -213,21 +262,9 @@ int run(int argc, char** argv)
         std::cout << options;
         return values.count("help") > 0 ? 0 : 2;
     }
-    if (values["new"].as<bool>() && (values.count("write") > 0 || values.count("found") > 0)) {
-        throw std::invalid_argument("--new only prints constants; remove --write and --found, or --new");
-    }
-    if (values.count("again") > 0 && !values["new"].as<bool>()) {
-        throw std::invalid_argument("--again needs --new");
-    }
+    refuse_contradictions(values);
     const CheckedModel checked = check_model(with_folder(shipped_runs(), values["data"].as<std::string>()));
-    std::vector<MeasuredRun> runs;
-    std::vector<double> inflation;
-    for (const CheckedRun& run : checked.runs) {
-        if (run.run.fitted) {
-            runs.push_back(run.run);
-            inflation.push_back(run.predicted_s / run.noise_free_s);
-        }
-    }
+    const auto [runs, inflation] = runs_to_fit(checked);
     const NoiseByProfile noise = noise_of(runs);
     const std::vector<FittedRow> rows = fitted_rows(runs, inflation);
     const Components components = fit_components(values["data"].as<std::string>());
@@ -276,16 +313,8 @@ int run(int argc, char** argv)
     }
     print_borrowed(borrowed, fit.unmeasured);
     if (write || found) {
-        std::vector<MeasuredGroup> all;
-        for (const PlanGroup& group : groups) {
-            all.push_back(group.errors);
-        }
         const double repeat = repeat_deviation_of(groups);
-        Discrepancy discrepancy = fit_discrepancy(all, repeat);
-        const MemoryDeviations memory = memory_deviations(checked.runs);
-        discrepancy.memory = memory.common;
-        discrepancy.memory_of_plan = memory.of_plan;
-        discrepancy.memory_of_stack = memory.of_stack;
+        const Discrepancy discrepancy = discrepancy_of(groups, repeat, checked);
         fmt::print("\n{}", discrepancy_text(discrepancy, today()));
         if (found) {
             replace_file(values["found"].as<std::string>() + "/shortlist.json",
