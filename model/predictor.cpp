@@ -333,40 +333,11 @@ std::vector<PhasePrediction> Predictor::phases(const CompiledRun& run, const Pha
     return result;
 }
 
-Prediction Predictor::summarise(const ParallelPlan& plan, const PhaseDraws& draws, int steps,
-                                const SamplerOptions& options, const Confidence& confidence,
-                                std::span<const double> model_error)
-{
-    const auto run = compile(plan, CompileFor::noise_free_step);
-    if (const auto* refusal = std::get_if<Infeasible>(&run)) {
-        Prediction result;
-        result.gpus = most_gpus(plan);
-        result.infeasible = *refusal;
-        return result;
-    }
-    return summarise(std::get<CompiledRun>(run), draws, steps, options, confidence, model_error);
-}
+namespace {
 
-Estimate Predictor::promised(std::span<const double> training, std::span<const double> model_error,
-                             const Confidence& confidence) const
+/// What the plan does without noise, and the memory of its fullest phase.
+void add_noise_free(const CompiledRun& compiled, const Problem& problem, Prediction& result)
 {
-    const Promise& promise = problem_.promise;
-    const Clusters runs{1, block_fleets};
-    if (!promise.asked() || (promise.includes_model_error() && model_error.empty())) {
-        return Estimate::exact(std::numeric_limits<double>::quiet_NaN());
-    }
-    return of_time(promise.model_error ? scaled_quantile_estimate(training, runs, as_nodes(model_error),
-                                                                  promise.probability, confidence)
-                                       : quantile_estimate(training, runs, promise.probability, confidence));
-}
-
-Prediction Predictor::summarise(const CompiledRun& compiled, const PhaseDraws& draws, int steps,
-                                const SamplerOptions& options, const Confidence& confidence,
-                                std::span<const double> model_error)
-{
-    const ParallelPlan& plan = compiled.plan;
-    Prediction result;
-    result.gpus = most_gpus(plan);
     const NoiseFreeStep noise_free = noise_free_step(compiled.phases.front().graph);
     result.noise_free_step_s = noise_free.step_s;
     result.shares = noise_free.shares;
@@ -375,36 +346,23 @@ Prediction Predictor::summarise(const CompiledRun& compiled, const PhaseDraws& d
                                          return a.memory.total() < b.memory.total();
                                      })
                         ->memory;
-    const Bytes memory = problem_.cluster.accelerator.memory;
+    const Bytes memory = problem.cluster.accelerator.memory;
     result.memory_headroom = 1.0 - result.memory.total() / memory;
-    result.fit_probability = fit_probability(problem_.memory_limit, result.memory.total(), memory);
-    result.draws = draws.front().size();
-    result.step = step_distribution(draws.front(), steps, confidence);
+    result.fit_probability = fit_probability(problem.memory_limit, result.memory.total(), memory);
+}
 
-    const std::vector<Phase> phases = phases_of_plan(problem_, plan);
-    ProductiveTimes productive = productive_times(phases, draws, steps);
-    const std::vector<double> without_drift = productive.seconds;
-    drift(productive, problem_, options);
-    const std::vector<RunSegment> run = run_segments(plan, productive.seconds, phase_shares(phases, draws));
-    const Histories histories = sample_histories(run, all_causes(problem_.reliability).size(),
-                                                 failure_tables_, options.seed, options.purpose);
-    const std::vector<double>& training = histories.seconds;
-    result.training = distribution(training, {1, block_fleets}, {}, problem_.percents,
-                                   confidence);  // a run's many steps average their factors
-    // The limits above take the times as given; their mean, and what was done about noise, have errors of their own.
+/// Limits of training times take the times as given; their mean, and what was done about noise, have errors of their own.
+/// `errors`: of quantiles of deconvolved steps; none of steps that are draws as any, whose quantiles order statistics limit.
+void widen_training(const Problem& problem, const ProductiveTimes& productive,
+                    const std::vector<double>& errors, const Confidence& confidence, Prediction& result)
+{
     const double stretch = result.training.mean.value / productive.mean;
     const auto widen = [&](Estimate& e, double deviation) {
         e = widened(e, stretch * std::sqrt(productive.mean_variance + deviation * deviation), confidence);
     };
     widen(result.training.mean, 0.0);
-    result.promised = promised(training, model_error, confidence);
     const std::vector<Estimate*> estimates = training_quantiles(result);
-    const std::vector<double> probabilities = training_probabilities(problem_);
-    // Steps that were not deconvolved are draws as any, and order statistics limit their quantiles.
-    std::vector<double> errors;
-    if (productive.deconvolved) {
-        errors = quantile_errors_({phases, draws, steps, without_drift, training}, confidence);
-    }
+    const std::vector<double> probabilities = training_probabilities(problem);
     for (std::size_t i = 0; i < probabilities.size(); ++i) {
         Estimate& e = *estimates[i];
         const Estimate of_times = e;
@@ -415,26 +373,69 @@ Prediction Predictor::summarise(const CompiledRun& compiled, const PhaseDraws& d
             e = with_reported_limits(e, std::hypot(errors[i], shape), of_times);
         }
     }
+}
 
-    const Phase& first = problem_.phases.front();
-    result.tflops_per_gpu = tflops_per_gpu(first, plan, result.step.mean.value);
-    result.peak_tflops_per_gpu = peak_of_products(network_of(problem_.workload), first.sequence,
-                                                  problem_.workload.precision, problem_.cluster.accelerator)
+/// Rates at the mean step of the first phase, from its FLOP/s.
+void add_rates(const Problem& problem, Prediction& result)
+{
+    constexpr double tera = 1e12;
+    const Phase& first = problem.phases.front();
+    result.peak_tflops_per_gpu = peak_of_products(network_of(problem.workload), first.sequence,
+                                                  problem.workload.precision, problem.cluster.accelerator)
                                      .si /
-                                 1e12;
+                                 tera;
     result.mfu = result.tflops_per_gpu / result.peak_tflops_per_gpu;
     result.tokens_per_second = first.tokens_of_step() / result.step.mean.value;
+}
+
+/// Needs the outlook of the run: spares and energy.
+void add_costs(const Problem& problem, Prediction& result)
+{
+    constexpr double hour_s = (1_h).si;
+    result.gpu_price_usd_per_h = problem.cluster.gpu_price.si * hour_s;
+    const double price = result.held_gpus() * problem.cluster.gpu_price.si;
+    result.cost_usd = price * result.training.p99 + result.run.electricity_usd;
+    result.expected_cost_usd =
+        price * result.training.mean + problem.power.electricity_price.si * result.run.energy_j;
+}
+
+}  // namespace
+
+Prediction Predictor::summarise(const CompiledRun& compiled, const PhaseDraws& draws, int steps,
+                                const SamplerOptions& options, const Confidence& confidence,
+                                std::span<const double> model_error)
+{
+    const ParallelPlan& plan = compiled.plan;
+    const std::vector<Phase> phases = phases_of_plan(problem_, plan);
+    Prediction result;
+    result.gpus = most_gpus(plan);
+    add_noise_free(compiled, problem_, result);
+    result.draws = draws.front().size();
+    result.step = step_distribution(draws.front(), steps, confidence);
+
+    ProductiveTimes productive = productive_times(phases, draws, steps);
+    const std::vector<double> without_drift = productive.seconds;
+    drift(productive, problem_, options);
+    const std::vector<RunSegment> run = run_segments(plan, productive.seconds, phase_shares(phases, draws));
+    const Histories histories = sample_histories(run, all_causes(problem_.reliability).size(),
+                                                 failure_tables_, options.seed, options.purpose);
+    const std::vector<double>& training = histories.seconds;
+    result.training = distribution(training, {1, block_fleets}, {}, problem_.percents,
+                                   confidence);  // a run's many steps average their factors
+    result.promised = promised(training, model_error, confidence);
+    const std::vector<double> errors =
+        productive.deconvolved ? quantile_errors_({phases, draws, steps, without_drift, training}, confidence)
+                               : std::vector<double>{};
+    widen_training(problem_, productive, errors, confidence, result);
+
+    result.tflops_per_gpu = tflops_per_gpu(problem_.phases.front(), plan, result.step.mean.value);
+    add_rates(problem_, result);
     result.ettr = std::min(1.0, productive.mean / result.training.mean.value);
     result.run = outlook(problem_, run, histories, result, work_of(plan), confidence);
-    constexpr double hour_s = (1_h).si;
     result.deviation = problem_.deviation;
     result.tokens = tokens_of(phases);
     result.steps = steps_of(phases);
-    result.gpu_price_usd_per_h = problem_.cluster.gpu_price.si * hour_s;
-    const double price = result.held_gpus() * problem_.cluster.gpu_price.si;
-    result.cost_usd = price * result.training.p99 + result.run.electricity_usd;
-    result.expected_cost_usd =
-        price * result.training.mean + problem_.power.electricity_price.si * result.run.energy_j;
+    add_costs(problem_, result);
     return result;
 }
 

@@ -344,6 +344,119 @@ std::string section_of(const std::string& name)
     return dot == std::string::npos ? "" : name.substr(0, dot);
 }
 
+/// What is changed in the files of a job, and to what.
+struct JobChanges {
+    const std::vector<JobFile>& files;
+    const std::vector<ImportedValue>& read;
+    const std::vector<WantedSetting>& wanted;
+    const std::set<std::string>& keys;
+
+    /// The place of the wanted setting of this name; their number: none has it.
+    std::size_t wanted_as(const ImportedValue& value) const
+    {
+        const auto same = std::find_if(wanted.begin(), wanted.end(), [&value](const WantedSetting& setting) {
+            return plain(setting.name) == plain(value.name);
+        });
+        return static_cast<std::size_t>(same - wanted.begin());
+    }
+};
+
+/// Edits so far, and which wanted settings they write.
+struct JobEdits {
+    std::vector<Edit> edits;
+    std::vector<bool> placed;  // [wanted]
+};
+
+/// Edits values where they stand. Returns whether all of them were found.
+bool change_values(const JobChanges& of, JobEdits& done)
+{
+    for (const ImportedValue& value : of.read) {
+        const std::size_t k = of.keys.contains(value.key) ? of.wanted_as(value) : of.wanted.size();
+        if (k == of.wanted.size()) {
+            continue;
+        }
+        done.placed[k] = true;
+        const std::string& wanted = of.wanted[k].value;
+        if (wanted == value.value) {
+            continue;
+        }
+        const auto found = find_setting(of.files, value);
+        if (!found || wanted.empty()) {
+            return false;
+        }
+        const std::string& text = of.files[found->file].text;
+        const std::string variable =
+            variable_of(text.substr(found->value_begin, found->end - found->value_begin));
+        const auto of_variable =
+            variable.empty() ? std::nullopt : edit_of_variable(of.files, *found, variable, wanted);
+        done.edits.push_back(of_variable.value_or(Edit{found->file, found->value_begin, found->end, wanted}));
+    }
+    return true;
+}
+
+/// Replaces what no wanted setting keeps by the settings of its key, or removes it. Returns whether all of it was found.
+bool replace_others(const JobChanges& of, JobEdits& done)
+{
+    for (const ImportedValue& value : of.read) {
+        if (!of.keys.contains(value.key) || of.wanted_as(value) != of.wanted.size()) {
+            continue;
+        }
+        const auto found = find_setting(of.files, value);
+        if (!found) {
+            return false;
+        }
+        const bool entry = found->style == Style::entry;
+        std::string text;
+        for (std::size_t k = 0; k < of.wanted.size(); ++k) {
+            const WantedSetting& setting = of.wanted[k];
+            const bool in_section = !entry || section_of(setting.name) == section_of(value.name);
+            const bool replaces = !done.placed[k] && !setting.usual && setting.key == value.key && in_section;
+            if (replaces && (!entry || text.empty())) {
+                done.placed[k] = true;
+                text += (text.empty() ? "" : " ") +
+                        written(setting, found->style, separator_of(of.files[found->file].text, *found));
+            }
+        }
+        done.edits.push_back({found->file, found->begin, found->end, text, text.empty()});
+    }
+    return true;
+}
+
+/// The last setting that stays and behind which another can be written.
+std::optional<FoundSetting> anchor_of(const JobChanges& of, const WantedSetting& wanted,
+                                      const std::vector<Edit>& edits)
+{
+    for (auto value = of.read.rbegin(); value != of.read.rend(); ++value) {
+        const auto found = find_setting(of.files, *value);
+        const bool stays = found && std::none_of(edits.begin(), edits.end(), [&found](const Edit& edit) {
+                               return edit.removes && edit.file == found->file && edit.begin == found->begin;
+                           });
+        if (stays && (found->style != Style::entry || section_of(value->name) == section_of(wanted.name))) {
+            return found;
+        }
+    }
+    return std::nullopt;
+}
+
+/// Adds wanted settings that are not in the files. Returns whether each has a place.
+bool add_new(const JobChanges& of, JobEdits& done)
+{
+    for (std::size_t k = 0; k < of.wanted.size(); ++k) {
+        const WantedSetting& setting = of.wanted[k];
+        if (done.placed[k] || setting.usual || !of.keys.contains(setting.key)) {
+            continue;
+        }
+        const auto anchor = anchor_of(of, setting, done.edits);
+        if (!anchor) {
+            return false;
+        }
+        const std::string& text = of.files[anchor->file].text;
+        done.edits.push_back(
+            added_behind(text, *anchor, written(setting, anchor->style, separator_of(text, *anchor))));
+    }
+    return true;
+}
+
 }  // namespace
 
 std::optional<std::vector<JobFile>> with_settings(const std::vector<JobFile>& files,
@@ -351,82 +464,10 @@ std::optional<std::vector<JobFile>> with_settings(const std::vector<JobFile>& fi
                                                   const std::vector<WantedSetting>& wanted,
                                                   const std::set<std::string>& keys)
 {
-    std::vector<Edit> edits;
-    std::vector<bool> placed(wanted.size(), false);
-    const auto is_wanted = [&](const ImportedValue& value) {
-        return static_cast<std::size_t>(std::find_if(wanted.begin(), wanted.end(),
-                                                     [&](const WantedSetting& setting) {
-                                                         return plain(setting.name) == plain(value.name);
-                                                     }) -
-                                        wanted.begin());
-    };
-    for (const ImportedValue& value : read) {  // values that change where they stand
-        const std::size_t k = keys.contains(value.key) ? is_wanted(value) : wanted.size();
-        if (k == wanted.size()) {
-            continue;
-        }
-        placed[k] = true;
-        if (wanted[k].value == value.value) {
-            continue;
-        }
-        const auto found = find_setting(files, value);
-        if (!found || wanted[k].value.empty()) {
-            return std::nullopt;
-        }
-        const std::string& text = files[found->file].text;
-        const std::string variable =
-            variable_of(text.substr(found->value_begin, found->end - found->value_begin));
-        const auto of_variable =
-            variable.empty() ? std::nullopt : edit_of_variable(files, *found, variable, wanted[k].value);
-        edits.push_back(of_variable ? *of_variable
-                                    : Edit{found->file, found->value_begin, found->end, wanted[k].value});
-    }
-    for (const ImportedValue& value :
-         read) {  // what no wanted setting keeps: replaced by those of its key, or removed
-        if (!keys.contains(value.key) || is_wanted(value) != wanted.size()) {
-            continue;
-        }
-        const auto found = find_setting(files, value);
-        if (!found) {
-            return std::nullopt;
-        }
-        std::string text;
-        for (std::size_t k = 0; k < wanted.size(); ++k) {
-            const bool in_section =
-                found->style != Style::entry || section_of(wanted[k].name) == section_of(value.name);
-            const bool replaces = !placed[k] && !wanted[k].usual && wanted[k].key == value.key && in_section;
-            if (replaces && (found->style != Style::entry || text.empty())) {
-                placed[k] = true;
-                text += (text.empty() ? "" : " ") +
-                        written(wanted[k], found->style, separator_of(files[found->file].text, *found));
-            }
-        }
-        edits.push_back({found->file, found->begin, found->end, text, text.empty()});
-    }
-    for (std::size_t k = 0; k < wanted.size(); ++k) {  // new ones
-        if (placed[k] || wanted[k].usual || !keys.contains(wanted[k].key)) {
-            continue;
-        }
-        std::optional<FoundSetting> anchor;
-        for (auto value = read.rbegin(); value != read.rend() && !anchor; ++value) {
-            const auto found = find_setting(files, *value);
-            const bool free =
-                found && std::none_of(edits.begin(), edits.end(), [&found](const Edit& edit) {
-                    return edit.removes && edit.file == found->file && edit.begin == found->begin;
-                });
-            if (free &&
-                (found->style != Style::entry || section_of(value->name) == section_of(wanted[k].name))) {
-                anchor = found;
-            }
-        }
-        if (!anchor) {
-            return std::nullopt;
-        }
-        const std::string& text = files[anchor->file].text;
-        edits.push_back(
-            added_behind(text, *anchor, written(wanted[k], anchor->style, separator_of(text, *anchor))));
-    }
-    return applied(files, std::move(edits));
+    const JobChanges changes{files, read, wanted, keys};
+    JobEdits done{.edits = {}, .placed = std::vector<bool>(wanted.size(), false)};
+    const bool all = change_values(changes, done) && replace_others(changes, done) && add_new(changes, done);
+    return all ? std::optional(applied(files, std::move(done.edits))) : std::nullopt;
 }
 
 }  // namespace prismopt
