@@ -397,24 +397,9 @@ std::string excluded_variants(const VariantCounts& counts)
     return text;
 }
 
-Json study_json(const ReportedStudy& study)
+/// What the page says beside its tables and charts.
+void add_notes(const Results& results, const StudyNotes& notes, Json& json)
 {
-    const Results& results = study.results;
-    const std::vector<const FrontPoint*> plans = shown_plans(results);
-    Json json{{"name", study.name},           {"file", study.file},
-              {"objectives", Json::array()},  {"axes", Json::array()},
-              {"front", Json::array()},       {"contests", contests_of(results)},
-              {"space", space_json(results)}, {"progress", progress(results)},
-              {"trust", trust(results)}};
-    json["provisional"] = results.provisional;
-    if (!study.sensitivity.empty()) {
-        json["sensitivity"] = Json::parse(study.sensitivity);
-        json["sensitivity"]["point"] = std::to_string(study.sensitivity_point);
-    }
-    json["title"] = job_title(results);
-    json["quantiles_of"] = quantiles_of(results.study.nodes_known);
-    json["population"] = population(results.study.nodes_known);
-    const StudyNotes notes = study_notes(results);
     json["step_of"] = of_first_phase(notes.phases);
     json["phases_note"] = first_phase_text(notes.phases);
     json["energy_note"] = notes.energy;
@@ -422,6 +407,7 @@ Json study_json(const ReportedStudy& study)
     json["changes"] = lines_json(answer_changes(results, notes));
     json["sizes"] = sizes_json(results, notes);
     json["asked_probability"] = notes.question ? notes.question->probability : Question{}.probability;
+    json["limit_s"] = asked_limit(notes).si > 0.0 ? number(asked_limit(notes).si) : Json();
     json["mixtures_note"] = notes.moe_note;
     json["price"] = notes.price;
     json["placeholder_price"] = notes.price_origin == FigureOrigin::placeholder;
@@ -435,13 +421,57 @@ Json study_json(const ReportedStudy& study)
     json["own_entries"] = notes.own_entries;
     json["excluded_variants"] = excluded_variants(notes.variants);
     json["job"] = job_json(notes);
+    json["batches"] = choices_json(notes.batch_table);
+    json["numerics"] = choices_json(notes.numerics);
+    json["apart"] = choices_json(notes.local_updates);
+}
+
+/// The plans of the page: the front, the subject where it is not on the front, and plans that may not fit.
+void add_plans(const Results& results, const StudyNotes& notes, Json& json)
+{
+    const std::vector<const FrontPoint*> plans = shown_plans(results);
+    const std::vector<std::vector<std::uint64_t>> tied = ties(results.front);
+    json["front"] = Json::array();
+    for (std::size_t i = 0; i < results.front.size(); ++i) {
+        json["front"].push_back(front_point(results, results.front[i], notes));
+        for (const std::uint64_t other : tied[i]) {
+            json["front"].back()["ties_with"].push_back(std::to_string(other));
+        }
+    }
+    if (const auto subject = subject_of(results, notes)) {
+        json["subject"] = {{"id", std::to_string(subject->plan->index)},
+                           {"reason", name(subject->reason)},
+                           {"title", subject_title(*subject, results)}};
+    }
+    json["off_front"] = Json::array();
+    for (std::size_t i = results.front.size(); i < plans.size(); ++i) {
+        json["off_front"].push_back(front_point(results, *plans[i], notes));
+    }
+    json["may_not_fit"] = {{"outcome", results.may_not_fit.outcome}, {"plans", Json::array()}};
+    for (const FrontPoint& point : results.may_not_fit.plans) {
+        json["may_not_fit"]["plans"].push_back(front_point(results, point, notes));
+    }
+}
+
+Json study_json(const ReportedStudy& study)
+{
+    const Results& results = study.results;
+    Json json{{"name", study.name},           {"file", study.file},
+              {"objectives", Json::array()},  {"axes", Json::array()},
+              {"space", space_json(results)}, {"progress", progress(results)},
+              {"trust", trust(results)},      {"contests", contests_of(results)}};
+    json["provisional"] = results.provisional;
+    if (!study.sensitivity.empty()) {
+        json["sensitivity"] = Json::parse(study.sensitivity);
+        json["sensitivity"]["point"] = std::to_string(study.sensitivity_point);
+    }
+    json["title"] = job_title(results);
+    json["quantiles_of"] = quantiles_of(results.study.nodes_known);
+    json["population"] = population(results.study.nodes_known);
     json["accuracy"] = accuracy_json(results);
     json["named"] = named_json(results);
     json["machines"] = Json::parse(machines_json(results).dump());
     json["machine_text"] = has_machines(results) ? best_machine_text(results) : "";
-    json["batches"] = choices_json(notes.batch_table);
-    json["numerics"] = choices_json(notes.numerics);
-    json["apart"] = choices_json(notes.local_updates);
     json["knobs"] = varied_parameters_json(results);
     for (const ObjectiveInfo& objective : results.objectives) {
         json["objectives"].push_back(named(objective));
@@ -449,27 +479,9 @@ Json study_json(const ReportedStudy& study)
     for (const Axis& axis : results.axes) {
         json["axes"].push_back({{"name", axis.name}, {"labels", axis.labels}});
     }
-    const std::vector<std::vector<std::uint64_t>> tied = ties(results.front);
-    if (const auto subject = subject_of(results, notes)) {
-        json["subject"] = {{"id", std::to_string(subject->plan->index)},
-                           {"reason", name(subject->reason)},
-                           {"title", subject_title(*subject, results)}};
-    }
-    json["limit_s"] = asked_limit(notes).si > 0.0 ? number(asked_limit(notes).si) : Json();
-    json["off_front"] = Json::array();  // the subject, if it is not on the front
-    for (std::size_t i = results.front.size(); i < plans.size(); ++i) {
-        json["off_front"].push_back(front_point(results, *plans[i], notes));
-    }
-    for (std::size_t i = 0; i < results.front.size(); ++i) {
-        json["front"].push_back(front_point(results, results.front[i], notes));
-        for (const std::uint64_t other : tied[i]) {
-            json["front"].back()["ties_with"].push_back(std::to_string(other));
-        }
-    }
-    json["may_not_fit"] = {{"outcome", results.may_not_fit.outcome}, {"plans", Json::array()}};
-    for (const FrontPoint& point : results.may_not_fit.plans) {
-        json["may_not_fit"]["plans"].push_back(front_point(results, point, notes));
-    }
+    const StudyNotes notes = study_notes(results);
+    add_notes(results, notes, json);
+    add_plans(results, notes, json);
     for (const RunEffects& run : study.runs) {
         shown_plan(json, run.position)["run"] = run_json(run);
     }
