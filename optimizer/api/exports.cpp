@@ -58,11 +58,29 @@ struct PlanToLaunch {
     const Problem& problem;  // of the plan's variant
     ParallelPlan plan;
     ChosenValues chosen;
-    int phase = 1;
-    std::string stem;
+    LaunchOptions options;
 };
 
-std::variant<Launch, Infeasible> launch_of(const PlanToLaunch& of)
+/// The plan under the limit of the memory, which its layout depends on; a plan that may fit, under the least one.
+std::variant<CompiledPlan, Infeasible> compiled_plan(const ParallelPlan& plan, Setting setting,
+                                                     bool needs_memory)
+{
+    const auto compile = [&plan](const Setting& in) {
+        return PlanCompiler(in).compile(plan, CompileFor::noise_free_step);
+    };
+    if (!needs_memory) {
+        return compile(without_memory_limit(setting));
+    }
+    auto compiled = compile(setting);
+    const auto* lacks = std::get_if<Infeasible>(&compiled);
+    if (lacks != nullptr && lacks->reason() == Reason::out_of_memory) {
+        setting.memory_limit = least_limit(setting.memory_limit);
+        compiled = compile(setting);
+    }
+    return compiled;
+}
+
+std::variant<Launch, Infeasible> made_launch(const PlanToLaunch& of)
 {
     const Problem& problem = of.problem;
     if (auto why = structural_problem(of.plan, problem)) {
@@ -71,13 +89,13 @@ std::variant<Launch, Infeasible> launch_of(const PlanToLaunch& of)
     Launch launch;
     launch.study = of.scenario.name;
     launch.program = program_name();
-    launch.phase = phase_numbered(of.phase, problem.phases);
-    launch.phase_number = of.phase;
+    launch.phase = phase_numbered(of.options.phase, problem.phases);
+    launch.phase_number = of.options.phase;
     launch.phases = static_cast<int>(problem.phases.size());
-    launch.before.assign(problem.phases.begin(), problem.phases.begin() + of.phase - 1);
+    launch.before.assign(problem.phases.begin(), problem.phases.begin() + of.options.phase - 1);
     for (const Phase& each : problem.phases) {
         launch.longest_sequence = std::max(launch.longest_sequence, each.sequence);
-        launch.samples += std::lround(each.steps()) * each.global_batch;
+        launch.samples += std::max(1L, std::lround(each.steps())) * each.global_batch;
     }
     launch.plan = plan_in_phase(of.plan, launch.phase);
     launch.design = design_text(launch.plan, of.scenario.space);
@@ -86,19 +104,11 @@ std::variant<Launch, Infeasible> launch_of(const PlanToLaunch& of)
     launch.choices = of.scenario.choices;
     launch.price = gpu_price_text(of.scenario, problem.cluster);
     launch.chosen = of.chosen;
-    if (!of.stem.empty()) {
-        launch.stem = of.stem;
+    if (!of.options.stem.empty()) {
+        launch.stem = of.options.stem;
     }
-    Setting setting = setting_of(problem, launch.phase);
-    const auto compile = [&launch](const Setting& in) {
-        return PlanCompiler(in).compile(launch.plan, CompileFor::noise_free_step);
-    };
-    auto compiled = compile(setting);
-    const auto* lacks = std::get_if<Infeasible>(&compiled);
-    if (lacks != nullptr && lacks->reason() == Reason::out_of_memory) {  // it may fit
-        setting.memory_limit = least_limit(setting.memory_limit);
-        compiled = compile(setting);
-    }
+    const auto compiled =
+        compiled_plan(launch.plan, setting_of(problem, launch.phase), of.options.needs_memory);
     if (const auto* refusal = std::get_if<Infeasible>(&compiled)) {
         return *refusal;
     }
@@ -142,14 +152,12 @@ std::variant<Launch, Infeasible> StudyLaunches::launch(std::uint64_t number, int
     const Results& results = state_->results;
     StoredStudy& study = state_->study;
     const Point point = study.space().point(number);
-    auto made = launch_of({.scenario = study.scenario(),
-                           .problem = study.problem(point),
-                           .plan = study.plan(point),
-                           .chosen = study.chosen_values(point),
-                           .phase = phase,
-                           .stem = stem});
+    auto made = made_launch({.scenario = study.scenario(),
+                             .problem = study.problem(point),
+                             .plan = study.plan(point),
+                             .chosen = study.chosen_values(point),
+                             .options = {.phase = phase, .stem = stem}});
     if (auto* launch = std::get_if<Launch>(&made)) {
-        launch->study = results.study.scenario_name;
         launch->point = std::to_string(number);
         launch->provisional = results.provisional;
         launch->step_s = phase == 1 ? median_step_s(results, number) : 0.0;
@@ -157,15 +165,19 @@ std::variant<Launch, Infeasible> StudyLaunches::launch(std::uint64_t number, int
     return made;
 }
 
-Launch launch_of(const ChosenPlan& chosen, int phase, const std::string& stem)
+std::variant<Launch, Infeasible> launch_of(const ChosenPlan& chosen, const LaunchOptions& options)
 {
     const StudyModel model(chosen.scenario, tables_of(chosen.scenario, {chosen.plan}));
-    auto made = launch_of({.scenario = chosen.scenario,
-                           .problem = model.problem,
-                           .plan = chosen.plan,
-                           .chosen = chosen.scenario.variants.front(),
-                           .phase = phase,
-                           .stem = stem});
+    return made_launch({.scenario = chosen.scenario,
+                        .problem = model.problem,
+                        .plan = chosen.plan,
+                        .chosen = chosen.scenario.variants.front(),
+                        .options = options});
+}
+
+Launch feasible_launch(const ChosenPlan& chosen, const LaunchOptions& options)
+{
+    auto made = launch_of(chosen, options);
     if (const auto* why = std::get_if<Infeasible>(&made)) {
         throw InfeasiblePlan(*why, "the plan is infeasible: " + infeasible_text(*why) +
                                        "; change it, for example with --design");

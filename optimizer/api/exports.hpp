@@ -37,9 +37,15 @@ private:
     std::unique_ptr<State> state_;
 };
 
-/// Makes that input from a plan that no search found. `phase`, `stem`: as in StudyLaunches. Throws InfeasiblePlan, and InputError for a
-/// phase that the scenario does not have.
-Launch launch_of(const ChosenPlan& chosen, int phase = 1, const std::string& stem = "");
+struct LaunchOptions {
+    int phase = 1;             // from 1
+    std::string stem = {};     // of the names of further files; empty: "plan"
+    bool needs_memory = true;  // a plan that does not fit into memory is infeasible
+};
+/// Makes that input from a plan that no search found. Throws InputError for a phase that the scenario does not have.
+std::variant<Launch, Infeasible> launch_of(const ChosenPlan& chosen, const LaunchOptions& options = {});
+/// The same. Throws InfeasiblePlan.
+Launch feasible_launch(const ChosenPlan& chosen, const LaunchOptions& options = {});
 
 /// Returns the target of this name. Throws InputError.
 const ExportTarget& export_target(const std::string& name);

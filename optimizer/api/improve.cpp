@@ -321,7 +321,7 @@ double todays_step_s(const Scenario& scenario, const ImproveRequest& request, co
 }
 
 /// Without its times. `peak_ratio`: of peaks as they are known to predicted ones.
-ImprovedPlan described(const DrawnPlan& plan, const Scenario& scenario, double peak_ratio, double precision)
+ImprovedPlan improved(const DrawnPlan& plan, const Scenario& scenario, double peak_ratio, double precision)
 {
     return {.plan = plan.near.plan,
             .design = design_text(plan.near.plan, scenario.space),
@@ -368,7 +368,7 @@ Improvement improve(const ChosenPlan& today, const ImproveRequest& request)
     const bool measured_memory = request.measured_memory_bytes > 0.0;
     const double peak_ratio = measured_memory ? std::exp(problem.memory_limit.bias) : 1.0;
 
-    Improvement result{.today = described(start, scenario, peak_ratio, request.precision),
+    Improvement result{.today = improved(start, scenario, peak_ratio, request.precision),
                        .predicted_step_s = start.mean_s,
                        .predicted_memory_bytes = start.near.bound.memory_bytes,
                        .measured = request.measured_step_s > 0.0,
@@ -390,7 +390,7 @@ Improvement improve(const ChosenPlan& today, const ImproveRequest& request)
         const RatioDraws ratios =
             ratio_draws(start, other, i + 1, drawn.others.size() + 1, errors, scenario.seed);
         const double ratio = ratios.quantile(0.5);
-        ImprovedPlan plan = described(other, scenario, peak_ratio, request.precision);
+        ImprovedPlan plan = improved(other, scenario, peak_ratio, request.precision);
         plan.step_s = today_s * ratio;
         plan.gain = 1.0 - ratio;
         plan.gain_low = 1.0 - ratios.quantile(1.0 - tail);

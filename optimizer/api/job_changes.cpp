@@ -7,8 +7,8 @@
 #include "io/trainers/trainer_settings.hpp"
 #include "model/plan_rules.hpp"
 #include "model/predictor.hpp"
+#include "optimizer/api/exports.hpp"
 #include "optimizer/improve/axis_changes.hpp"
-#include "optimizer/program/release.hpp"
 #include "optimizer/study/study_model.hpp"
 
 #include <algorithm>
@@ -88,28 +88,12 @@ std::vector<std::set<std::string>> widening_keys(const ParallelPlan& from, const
 }
 
 /// What an export needs of a plan; nothing: it is infeasible, also without a limit on memory.
-std::optional<Launch> launch_of(const ChosenPlan& today, const ParallelPlan& plan)
+std::optional<Launch> launch_without_limit(ChosenPlan chosen, const ParallelPlan& plan)
 {
-    const StudyModel model(today.scenario, tables_of(today.scenario, {plan}));
-    const Phase& phase = model.problem.phases.front();
-    Launch launch;
-    launch.study = today.scenario.name;
-    launch.program = program_name();
-    launch.phase = phase;
-    launch.phases = 1;
-    launch.longest_sequence = phase.sequence;
-    launch.samples = std::max(1L, std::lround(phase.steps())) * phase.global_batch;
-    launch.plan = plan_in_phase(plan, phase);
-    launch.design = design_text(plan, today.scenario.space);
-    launch.job = model.problem;
-    PlanCompiler compiler(without_memory_limit(setting_of(model.problem, phase)));
-    const auto compiled = compiler.compile(launch.plan, CompileFor::noise_free_step);
-    if (!std::holds_alternative<CompiledPlan>(compiled)) {
-        return std::nullopt;
-    }
-    launch.chunks = std::get<CompiledPlan>(compiled).chunks;
-    launch.orders = chunk_orders(*std::get<CompiledPlan>(compiled).graph.program);
-    return launch;
+    chosen.plan = plan;
+    auto made = launch_of(chosen, {.needs_memory = false});
+    return std::holds_alternative<Launch>(made) ? std::optional(std::get<Launch>(std::move(made)))
+                                                : std::nullopt;
 }
 
 /// The settings of an exported file that give axes of a plan or the batch.
@@ -232,7 +216,7 @@ ExportedSettings exported_settings(const std::string& job_format, const ChosenPl
                                    const ParallelPlan& plan)
 {
     const WrittenFormat* format = format_of(job_format);
-    const std::optional<Launch> launch = format == nullptr ? std::nullopt : launch_of(today, plan);
+    const std::optional<Launch> launch = format == nullptr ? std::nullopt : launch_without_limit(today, plan);
     const Exported exported = launch ? format->make(*launch) : Exported(Refusals{});
     if (const auto* refused = std::get_if<Refusals>(&exported)) {
         return {.settings = {}, .refused = *refused};

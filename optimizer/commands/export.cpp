@@ -62,7 +62,8 @@ Launch launch_of(const po::variables_map& values, const std::string& path, const
         StudyLaunches study(results);
         return launch_of(values, study, study.number(number_of_point(values)), out);
     }
-    return launch_of(chosen_plan(path, values), values["phase"].as<int>(), out.stem().string());
+    return feasible_launch(chosen_plan(path, values),
+                           {.phase = values["phase"].as<int>(), .stem = out.stem().string()});
 }
 
 void write(const std::vector<ExportFile>& files, const std::string& out, const std::string& results)

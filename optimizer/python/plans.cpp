@@ -3,8 +3,8 @@
 
 #include "io/base/input_error.hpp"
 #include "io/plots/timeline_file.hpp"
-#include "optimizer/api/exports.hpp"
 #include "optimizer/api/explain.hpp"
+#include "optimizer/api/exports.hpp"
 #include "optimizer/api/improve.hpp"
 #include "optimizer/api/prediction_text.hpp"
 #include "optimizer/api/sensitivity.hpp"
@@ -106,8 +106,10 @@ Texts sensitivity_of_plan(const Plan& plan, int draws, double faster, int pairs,
 std::vector<ExportFile> exported_plan(const Plan& plan, const std::string& target, int phase,
                                       const std::string& stem)
 {
-    return without_lock(
-        [&] { return exported_files(export_target(target), launch_of(plan.chosen, phase, stem)); });
+    return without_lock([&] {
+        return exported_files(export_target(target),
+                              feasible_launch(plan.chosen, {.phase = phase, .stem = stem}));
+    });
 }
 
 }  // namespace
