@@ -88,81 +88,110 @@ const ProgramPaths* Predictor::paths_of(const ScheduleShape& shape)
     return found->second ? &*found->second : nullptr;
 }
 
+namespace {
+
+/// Lower bounds of the productive time of a run.
+struct LeastProductiveTime {
+    double mean_s = 0.0;
+    double p95_s = 0.0;
+    double p99_s = 0.0;
+    std::vector<double> shares;  // of phases, of the mean
+
+    /// Of a probability above a half; below p95 that of the mean.
+    double quantile_s(double probability) const
+    {
+        if (probability >= 0.99) {
+            return p99_s;
+        }
+        return probability >= 0.95 ? p95_s : mean_s;
+    }
+};
+
+LeastProductiveTime least_productive_time(const Problem& problem, const ParallelPlan& plan,
+                                          std::span<const LeastStep> steps)
+{
+    LeastProductiveTime least;
+    for (std::size_t phase = 0; phase < steps.size(); ++phase) {
+        const Phase& own = problem.phases[phase];
+        const double count = own.steps() * tokens_factor(problem, plan, own) * (1.0 - single_precision);
+        least.shares.push_back(count * steps[phase].mean_s);
+        least.mean_s += least.shares.back();
+        least.p95_s += count * steps[phase].quantiles_s[0];
+        least.p99_s += count * steps[phase].quantiles_s[1];
+    }
+    for (double& share : least.shares) {
+        share /= least.mean_s;
+    }
+    return least;
+}
+
+/// A bound of a quantile of the training time. That of a run of one segment rises exactly with each quantile of its productive time.
+double least_training_quantile(const std::vector<RunSegment>& run, const LeastProductiveTime& productive,
+                               double probability)
+{
+    double quantile_s = 0.0;
+    for (const RunSegment& segment : run) {
+        const double share = segment.productive_s.front() / productive.mean_s;
+        quantile_s += least_training_time_quantile(productive.quantile_s(probability) * share, segment.model,
+                                                   probability);
+    }
+    return quantile_s;
+}
+
+/// Needs the GPUs and the times of the bound.
+void add_power_and_cost(const Problem& problem, const std::vector<RunSegment>& run, double work_j,
+                        NoiseFree& bound)
+{
+    const double held = bound.gpus + spare_gpus(run.front().model, problem.cluster);
+    bound.held_gpus = held;
+    bound.power_w = power_in_training(problem, bound.gpus, held - bound.gpus);
+    bound.cluster_power_w = cluster_power_in_training(problem, bound.gpus, held - bound.gpus);
+    TrainedWork trained{0.0, work_j * (1.0 - single_precision)};
+    for (const RunSegment& segment : run) {
+        trained.gpu_s += segment.gpus * segment.productive_s.front();
+    }
+    const double price = held * problem.cluster.gpu_price.si;
+    bound.cost_usd = price * bound.training_s + electricity_usd(problem, held, trained, bound.training_s);
+    bound.cost_p99_usd =
+        price * bound.training_p99_s + electricity_usd(problem, held, trained, bound.training_p99_s);
+    const double held_gpu_s = held * bound.training_s;
+    bound.energy_j = energy(problem, held_gpu_s, trained);
+    bound.carbon_kg = problem.power.carbon.si * bound.energy_j;
+}
+
+}  // namespace
+
 std::variant<NoiseFree, Infeasible> Predictor::bound_of_run(const ParallelPlan& plan,
                                                             std::span<const LeastStep> steps,
                                                             double work_j) const
 {
+    const LeastProductiveTime productive = least_productive_time(problem_, plan, steps);
+    const std::vector<RunSegment> run = run_segments(plan, {productive.mean_s}, productive.shares);
     NoiseFree bound;
-    double productive_s = 0.0;
-    double productive_p95_s = 0.0;
-    double productive_p99_s = 0.0;
-    std::vector<double> phase_s;
     bound.step_s = steps.front().mean_s * (1.0 - single_precision);
-    for (std::size_t phase = 0; phase < steps.size(); ++phase) {
-        const Phase& own = problem_.phases[phase];
-        const double count = own.steps() * tokens_factor(problem_, plan, own) * (1.0 - single_precision);
-        phase_s.push_back(count * steps[phase].mean_s);
-        productive_s += phase_s.back();
-        productive_p95_s += count * steps[phase].quantiles_s[0];
-        productive_p99_s += count * steps[phase].quantiles_s[1];
-    }
-    for (double& share : phase_s) {
-        share /= productive_s;
-    }
-    const std::vector<RunSegment> run = run_segments(plan, {productive_s}, phase_s);
     for (const RunSegment& segment : run) {
-        if (auto refusal = run_problem(segment.model, productive_s)) {
+        if (auto refusal = run_problem(segment.model, productive.mean_s)) {
             return *refusal;
         }
-        const double own_s = segment.productive_s.front();
-        const double share =
-            own_s /
-            productive_s;  // one of a single part: bounds then rise with each of their quantiles, exactly
-        bound.training_s += least_mean_training_time(own_s, segment.model);
-        bound.training_p95_s += least_training_time_quantile(productive_p95_s * share, segment.model, 0.95);
-        bound.training_p99_s += least_training_time_quantile(productive_p99_s * share, segment.model, 0.99);
+        bound.training_s += least_mean_training_time(segment.productive_s.front(), segment.model);
     }
-    const auto least_quantile = [&](double probability) {
-        double productive_quantile_s = productive_s;
-        if (probability >= 0.95) {
-            productive_quantile_s = probability >= 0.99 ? productive_p99_s : productive_p95_s;
-        }
-        double quantile_s = 0.0;
-        for (const RunSegment& segment : run) {
-            const double share = segment.productive_s.front() / productive_s;
-            quantile_s +=
-                least_training_time_quantile(productive_quantile_s * share, segment.model, probability);
-        }
-        return quantile_s;
-    };
+    bound.training_p95_s = least_training_quantile(run, productive, 0.95);
+    bound.training_p99_s = least_training_quantile(run, productive, 0.99);
     for (std::size_t i = 0; i < problem_.promise_factors.size(); ++i) {
-        bound.promise_quantiles_s[i] = least_quantile(problem_.promise_quantiles[i]);
+        bound.promise_quantiles_s[i] =
+            least_training_quantile(run, productive, problem_.promise_quantiles[i]);
         bound.promised_s =
             std::max(bound.promised_s, problem_.promise_factors[i] * bound.promise_quantiles_s[i]);
     }
     if (const int percent = least_bounded_percent(problem_)) {
-        bound.training_asked_s = least_quantile(percent / 100.0);
+        bound.training_asked_s = least_training_quantile(run, productive, percent / 100.0);
     }
     bound.gpus = most_gpus(plan);
     bound.deviation = problem_.deviation;
     if (!(bound.training_s < longest_run_s)) {
         return Infeasible{Conflict::beyond_longest_run, {{FactKey::most_years, longest_run_years}}};
     }
-    const double held = bound.gpus + spare_gpus(run.front().model, problem_.cluster);
-    bound.held_gpus = held;
-    bound.power_w = power_in_training(problem_, bound.gpus, held - bound.gpus);
-    bound.cluster_power_w = cluster_power_in_training(problem_, bound.gpus, held - bound.gpus);
-    TrainedWork trained{0.0, work_j * (1.0 - single_precision)};
-    for (const RunSegment& segment : run) {
-        trained.gpu_s += segment.gpus * segment.productive_s.front();
-    }
-    const double price = held * problem_.cluster.gpu_price.si;
-    bound.cost_usd = price * bound.training_s + electricity_usd(problem_, held, trained, bound.training_s);
-    bound.cost_p99_usd =
-        price * bound.training_p99_s + electricity_usd(problem_, held, trained, bound.training_p99_s);
-    const double held_gpu_s = held * bound.training_s;
-    bound.energy_j = energy(problem_, held_gpu_s, trained);
-    bound.carbon_kg = problem_.power.carbon.si * bound.energy_j;
+    add_power_and_cost(problem_, run, work_j, bound);
     return bound;
 }
 
