@@ -333,6 +333,33 @@ std::vector<PhasePrediction> Predictor::phases(const CompiledRun& run, const Pha
     return result;
 }
 
+Prediction Predictor::summarise(const ParallelPlan& plan, const PhaseDraws& draws, int steps,
+                                const SamplerOptions& options, const Confidence& confidence,
+                                std::span<const double> model_error)
+{
+    const auto run = compile(plan, CompileFor::noise_free_step);
+    if (const auto* refusal = std::get_if<Infeasible>(&run)) {
+        Prediction result;
+        result.gpus = most_gpus(plan);
+        result.infeasible = *refusal;
+        return result;
+    }
+    return summarise(std::get<CompiledRun>(run), draws, steps, options, confidence, model_error);
+}
+
+Estimate Predictor::promised(std::span<const double> training, std::span<const double> model_error,
+                             const Confidence& confidence) const
+{
+    const Promise& promise = problem_.promise;
+    const Clusters runs{1, block_fleets};
+    if (!promise.asked() || (promise.includes_model_error() && model_error.empty())) {
+        return Estimate::exact(std::numeric_limits<double>::quiet_NaN());
+    }
+    return of_time(promise.model_error ? scaled_quantile_estimate(training, runs, as_nodes(model_error),
+                                                                  promise.probability, confidence)
+                                       : quantile_estimate(training, runs, promise.probability, confidence));
+}
+
 namespace {
 
 /// What the plan does without noise, and the memory of its fullest phase.
