@@ -214,8 +214,12 @@ std::string lever_lines(const StarterSpace& of, Levers& levers, bool tensor_grou
     const bool moe = of.workload.is_moe();
     std::string text;
     const auto add = [&](const char* axis, bool matters, const char* comment) {
-        const bool exported = !is_limited_by_export(of.choice.trainer, axis);
-        const auto values = matters && exported ? levers.on(axis) : std::nullopt;
+        auto values = matters ? levers.on(axis) : std::nullopt;
+        if (values) {
+            std::erase_if(*values, [&](const std::string& value) {
+                return !is_exported(of.choice.trainer, axis, value);
+            });
+        }
         text += values && values->size() > 1 ? line_of(axis, *values, comment) : "";
     };
     add("tp_overlap", tensor_groups, "whether collectives of tensor parallelism run beside products");

@@ -413,8 +413,8 @@ void add_curve(const TimeDistribution& times, double unit, const LabelledPlan& p
         const FigurePoint point = probability_of(*estimate, unit, probability, id);
         const auto place =
             std::find_if(curve.points.begin(), curve.points.end(),
-                         [&](const FigurePoint& other) { return other.y >= probability - 1e-9; });
-        if (place != curve.points.end() && std::abs(place->y - probability) < 1e-9) {
+                         [&point](const FigurePoint& other) { return other.y >= point.y - 1e-9; });
+        if (place != curve.points.end() && std::abs(place->y - point.y) < 1e-9) {
             *place = point;
         } else {
             curve.points.insert(place, point);

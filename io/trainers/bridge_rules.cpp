@@ -71,9 +71,9 @@ std::vector<TrainerRule> bridge_rules()
         {"layers in bf16", "tp", layers_in_bf16, RuleOf::exports},
         {"sharding", "sharding", sharding, RuleOf::exports},
         {"hybrid sharding", "shard_gpus", hybrid_sharding, RuleOf::exports},
-        {"tensor-parallel overlap", "tp_overlap", tp_overlap, RuleOf::exports},
-        {"expert overlap", "expert_overlap", expert_overlap, RuleOf::exports},
-        {"offload", "offload", offload, RuleOf::exports},
+        {"tensor-parallel overlap", "tp_overlap", tp_overlap, RuleOf::exports, "\"off\""},
+        {"expert overlap", "expert_overlap", expert_overlap, RuleOf::exports, "\"off\" \"shared-experts\""},
+        {"offload", "offload", offload, RuleOf::exports, "\"none\""},
     };
     rules.insert(rules.end(), own.begin(), own.end());
     return rules;

@@ -99,6 +99,15 @@ bool is_limited_by_export(std::string_view trainer, std::string_view axis)
     });
 }
 
+bool is_exported(std::string_view trainer, std::string_view axis, std::string_view value)
+{
+    const std::vector<TrainerRule>& rules = trainer_rules(trainer);
+    return std::none_of(rules.begin(), rules.end(), [&](const TrainerRule& rule) {
+        const bool lists = rule.exported.find(value) != std::string_view::npos;
+        return rule.of == RuleOf::exports && rule.axis == axis && !lists;
+    });
+}
+
 std::vector<std::string> cannot_run(std::string_view trainer, const PlannedPhase& plan)
 {
     std::vector<std::string> reasons;

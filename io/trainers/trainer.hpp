@@ -18,6 +18,8 @@ struct TrainerRule {
     std::string_view axis;                    // the last axis of a space on which the rule depends
     std::string (*why)(const PlannedPhase&);  // with values and a remedy; empty: the trainer runs the plan
     RuleOf of = RuleOf::trainer;
+    // of exports, on an axis that software lists: the values with a setting, as [space] has them, separated by blanks
+    std::string_view exported = {};
 };
 
 struct Trainer {
@@ -37,6 +39,8 @@ bool runs(std::string_view trainer, const PlannedPhase& plan);
 
 /// Whether the export to a trainer has no setting for some values of an axis of [space].
 bool is_limited_by_export(std::string_view trainer, std::string_view axis);
+/// Whether it has one for a value, as [space] has it: `"deepep"`.
+bool is_exported(std::string_view trainer, std::string_view axis, std::string_view value);
 
 /// All reasons why the trainer cannot run the plan as exported; empty: it can.
 std::vector<std::string> cannot_run(std::string_view trainer, const PlannedPhase& plan);
