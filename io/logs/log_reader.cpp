@@ -233,6 +233,9 @@ bool may_be_header(const std::vector<std::string>& fields)
 
 bool ignored(std::string_view line) { return trimmed(line).empty() || trimmed(line).front() == '#'; }
 
+/// Larger numbers are not exact, and no job has as many steps.
+bool is_step_number(double number) { return number >= 0.0 && number <= 1e15; }
+
 }  // namespace
 
 LogReader::LogReader(LogOptions options) : options_(std::move(options))
@@ -439,6 +442,9 @@ void LogReader::read(const Line& line)
         std::optional<double> number = format_->step_above ? stated_.step_above : found->step;
         if (number) {
             *number = step_number(*number) + format_->counted_from;
+            if (!is_step_number(*number)) {
+                refuse(line.number, "the line has no step number; correct or remove it");
+            }
         }
         const LoggedStep step{.line = line.number, .sequences = batch_of(*found), .samples = found->samples};
         if (format_->kind == StepQuantity::elapsed_seconds) {
@@ -553,7 +559,7 @@ void LogReader::read_fields(const Line& line, const std::vector<std::string>& fi
     std::optional<double> step;
     if (columns_.step >= 0) {
         step = number_of(columns_.step);
-        if (!(*step >= 0.0) || *step > 1e15) {
+        if (!is_step_number(*step)) {
             refuse(line.number, fmt::format("column {} has no step number; correct or remove the line",
                                             columns_.step + 1));
         }
@@ -687,6 +693,9 @@ void LogReader::Progress::advance(std::int64_t number)
 
 void LogReader::add_step(std::optional<double> number, double seconds, bool mean, LoggedStep step)
 {
+    if (!(seconds > 0.0) || std::isinf(seconds)) {
+        refuse(step.line, "the line has no step time above 0; correct or remove it");
+    }
     numbers_steps_ = numbers_steps_ || number.has_value();
     step.number = number ? std::llround(*number) : numbers_.last + 1;
     step.seconds = seconds;

@@ -184,9 +184,10 @@ struct PlanChoice::State {
         };
         list.none_fits = std::ranges::all_of(groups, may_not_fit);
         if (!list.none_fits) {
-            const auto doubtful = std::ranges::stable_partition(groups, std::not_fn(may_not_fit));
-            list.excluded_by_memory = doubtful_plans({doubtful.begin(), doubtful.end()}, objective);
-            groups.erase(doubtful.begin(), doubtful.end());
+            const auto doubtful =
+                std::stable_partition(groups.begin(), groups.end(), std::not_fn(may_not_fit));
+            list.excluded_by_memory = doubtful_plans({doubtful, groups.end()}, objective);
+            groups.erase(doubtful, groups.end());
         }
         const std::vector<std::size_t> members = named(groups);  // the plans by which groups are named
         const JointDraws draws = plans->draws(members, objective, {});

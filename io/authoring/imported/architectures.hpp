@@ -77,7 +77,7 @@ Activation activation_named(ModelConfig& config, std::string_view key, const std
 Activation activation_field(ModelConfig& config, std::string_view key, std::string_view usual);
 Activation gated_activation_field(ModelConfig& config, std::string_view key, std::string_view usual);
 
-/// More layers than any network has are an InputError.
+/// More layers than any network has are an InputError, without the file.
 void refuse_layers(int layers);
 /// Vocabulary, embeddings and MLP of the classes of flash-linear-attention (fla/modules/mlp.py, GatedMLP; fla/models/NAME/
 /// configuration_NAME.py).

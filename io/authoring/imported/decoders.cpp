@@ -65,8 +65,7 @@ std::string free_name(const Workload& workload, const LayerDescription& layer)
             return {letter};
         }
     }
-    throw InputError(
-        "the config.json gives more than 50 kinds of layers; describe the network by its layers");
+    throw InputError({}, "more than 50 kinds of layers", "describe the network by its layers");
 }
 
 }  // namespace
@@ -75,8 +74,7 @@ void refuse_layers(int layers)
 {
     constexpr int most = 10'000;
     if (layers > most) {
-        throw InputError(
-            fmt::format("the config.json gives more than {} layers; correct their number", most));
+        throw InputError({}, fmt::format("more than {} layers", most), "correct their number");
     }
 }
 

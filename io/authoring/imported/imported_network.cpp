@@ -345,6 +345,19 @@ std::string network_name(const std::string& path, const std::string& architectur
     return printable(name.empty() || name == "." || name == ".." ? architecture : name);
 }
 
+ImportedFields fields_of(const ModelClass& known, ModelConfig& config, const std::string& path)
+{
+    try {
+        return read_as(known.as, config);
+    } catch (const InputError& error) {
+        const bool names_file = error.reason().empty() || !error.place().file.empty();
+        if (names_file) {
+            throw;
+        }
+        throw InputError({.file = path}, error.reason(), error.remedy());
+    }
+}
+
 }  // namespace
 
 std::vector<std::string> importable_architectures()
@@ -373,7 +386,7 @@ ImportedNetwork imported_network(const std::string& text, const std::string& pat
     for (const std::string& object : renamed.objects) {
         config.ignore({object});
     }
-    ImportedFields read = read_as(known->as, config);
+    ImportedFields read = fields_of(*known, config, path);
     if (!known->note.empty()) {
         config.assume(std::string(known->note));
     }

@@ -536,6 +536,11 @@ TEST(LogReader, RefusesWhatIsNoStepTime)
     EXPECT_THAT(refusal("step,seconds\n1,2\n2\n", plan_of_log()), HasSubstr("job.log:3:"));
     EXPECT_THAT(refusal("step,seconds\n1,2\nx,2\n", plan_of_log()), HasSubstr("job.log:3:"));
     EXPECT_THAT(refusal("step,loss\n1,2\n", plan_of_log("csv")), HasSubstr("step_time_s"));
+    EXPECT_THAT(refusal("[batch=11/4800]:\n\t Train throughput/batches_per_sec: 5e-324\n", plan_of_log()),
+                HasSubstr("job.log:2: the line has no step time above 0"));
+    EXPECT_THAT(refusal("[step=99999999999999999999/4800,epoch=1,eta=3h]\n    throughput/device/BPS=0.43\n",
+                        plan_of_log()),
+                HasSubstr("the line has no step number"));
     EXPECT_THAT(refusal("", plan_of_log("megatrno")), HasSubstr("did you mean 'megatron'"));
     EXPECT_THAT(refusal("step: 1  loss: 1.0  tps: 100  tflops: 1.0\n", {.path = "job.log", .trainer = ""}),
                 HasSubstr("job.log:1:"));

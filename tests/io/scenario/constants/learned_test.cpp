@@ -91,6 +91,10 @@ TEST(Learned, ItsTextIsReadBack)
     ASSERT_EQ(read.trials.size(), 3U);
     EXPECT_EQ(read.trials[1].design, "tp=4");
     EXPECT_TRUE(std::isnan(read.trials[2].limit));
+    Learned at_capacity = written;
+    at_capacity.trials.front().limit = -0.0;  // log(1 / 1), rounded
+    const std::string again = learned_text(at_capacity);
+    EXPECT_EQ(learned_text(parse_learned(again, "own.toml")), again);
     ASSERT_EQ(read.origins.size(), 2U);
     EXPECT_EQ(read.origins.back().study, "second");
     EXPECT_DOUBLE_EQ(read.time_of(network), 1.25);
