@@ -208,10 +208,9 @@ std::string memory_text(const MemoryError& memory)
 
 std::string trial_text(const LearnedTrial& trial)
 {
-    const double limit = trial.limit + 0.0;  // never "-0", which is read as the integer 0
     return fmt::format("\n[[trial]]\nnetwork = {}\nplan = {}\nran = {}\n{}", toml_string(trial.network),
                        toml_string(trial.design), trial.ran,
-                       std::isnan(limit) ? "" : fmt::format("limit = {}\n", limit));
+                       std::isnan(trial.limit) ? "" : fmt::format("limit = {}\n", trial.limit));
 }
 
 /// Constants of the catalog's fit by name.

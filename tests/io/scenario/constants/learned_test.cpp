@@ -91,9 +91,9 @@ TEST(Learned, ItsTextIsReadBack)
     ASSERT_EQ(read.trials.size(), 3U);
     EXPECT_EQ(read.trials[1].design, "tp=4");
     EXPECT_TRUE(std::isnan(read.trials[2].limit));
-    Learned at_capacity = written;
-    at_capacity.trials.front().limit = -0.0;  // log(1 / 1), rounded
-    const std::string again = learned_text(at_capacity);
+    std::string signed_zero = text;
+    signed_zero.replace(signed_zero.find("mean = 0.01"), 11, "mean = -0.0");
+    const std::string again = learned_text(parse_learned(signed_zero, "own.toml"));
     EXPECT_EQ(learned_text(parse_learned(again, "own.toml")), again);
     ASSERT_EQ(read.origins.size(), 2U);
     EXPECT_EQ(read.origins.back().study, "second");
