@@ -38,10 +38,10 @@ constexpr auto written_formats =
 
 const WrittenFormat* format_of(const std::string& format)
 {
-    const auto found =
+    const auto* found =
         std::find_if(written_formats.begin(), written_formats.end(),
                      [&format](const WrittenFormat& known) { return format.starts_with(known.format); });
-    return found == written_formats.end() ? nullptr : &*found;
+    return found == written_formats.end() ? nullptr : found;
 }
 
 /// Settings whose values depend on each other.

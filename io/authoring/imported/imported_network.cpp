@@ -288,7 +288,7 @@ std::string nearest_class(const json& fields, const std::string& path, const std
         const std::string near = nearest_class(decoder.fields, path, "");
         throw InputError(fmt::format(
             "{}: names no class, in architectures, _class_name or model_type{}", path,
-            near.empty() ? "; add \"architectures\": [\"LlamaForCausalLM\"] with the class of the model"
+            near.empty() ? R"(; add "architectures": ["LlamaForCausalLM"] with the class of the model)"
                          : near));
     }
     std::string_view component = undescribed_component(called);
