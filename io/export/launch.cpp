@@ -1,6 +1,7 @@
 #include "io/export/launch.hpp"
 
 #include "io/base/control_characters.hpp"
+#include "io/base/percent.hpp"
 #include "io/results/results.hpp"
 #include "io/scenario/files/orders_file.hpp"
 #include "io/scenario/layout_text.hpp"
@@ -183,12 +184,17 @@ std::string stamp(const Launch& launch, const std::string& version, const std::s
                                                       "other, and --phase K exports another\n",
                                                       launch.phase_number, launch.phases)
                                                 : "";
+    const std::string doubt =
+        launch.fit_probability < launch.job.memory_limit.probability
+            ? fmt::format("# MAY NOT FIT: it fits into memory with a probability of {}\n",
+                          chance_text(launch.fit_probability))
+            : "";
     const std::string point = launch.point.empty() ? "" : fmt::format(", point {}", one_line(launch.point));
-    return fmt::format("# Study {}{}: {}\n{}{}{}{}{}# For {}\n#   {}\n# Written by {}\n{}",
+    return fmt::format("# Study {}{}: {}\n{}{}{}{}{}{}# For {}\n#   {}\n# Written by {}\n{}",
                        one_line(launch.study), point, one_line(launch.design), variant_line(launch),
                        spares_line(launch),
                        launch.price.empty() ? "" : fmt::format("# Costs are at {}\n", one_line(launch.price)),
-                       phase, launch.provisional ? provisional : "", version, source, launch.program,
+                       phase, launch.provisional ? provisional : "", doubt, version, source, launch.program,
                        nodes_text(launch));
 }
 
@@ -235,6 +241,7 @@ Exported launch_json(const Launch& launch)
         {"design", launch.design},
         {"program", launch.program},
         {"provisional", launch.provisional},
+        {"fit_probability", launch.fit_probability},
         {"gpus", plan.gpus()},
         {"spare_gpus", spare_nodes(launch) * launch.job.cluster.gpus_per_node()},
         {"plan", plan_json(launch)},

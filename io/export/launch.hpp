@@ -39,6 +39,7 @@ struct Launch {
     std::vector<Chunk> chunks;           // layers of each, in the order of the network
     ChunkOrders orders;                  // task order of each stage
     bool provisional = false;            // the search was stopped before it confirmed its front
+    double fit_probability = 1.0;        // with which the plan fits into memory
     double step_s = 0.0;                 // median step time; 0: unknown
     double checkpoint_interval_s = 0.0;  // productive time between checkpoints; 0: unknown
     std::string stem = "plan";           // prefix of the names of further files

@@ -123,7 +123,7 @@ double Value::number(const Range& range) const
     if (node_->kind != Kind::number && node_->kind != Kind::integer) {
         wrong_type("a number", fmt::format("for example {}", range.example));
     }
-    return in_range(range) + 0.0;  // not -0.0, which is written as -0 and that is read as 0
+    return in_range(range) + 0.0;  // never -0.0: it is written as -0, which is read as 0
 }
 
 double Value::amount(const Range& range) const

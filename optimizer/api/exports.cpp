@@ -1,6 +1,7 @@
 #include "optimizer/api/exports.hpp"
 
 #include "io/base/input_error.hpp"
+#include "io/report/subject.hpp"
 #include "io/scenario/catalog_facts.hpp"
 #include "io/scenario/gpu_price.hpp"
 #include "io/toml/nearest.hpp"
@@ -37,19 +38,6 @@ const Phase& phase_numbered(int number, const std::vector<Phase>& phases)
                                      number, phases.size()));
     }
     return phases[static_cast<std::size_t>(number - 1)];
-}
-
-/// Of the first phase; 0: the plan is not listed.
-double median_step_s(const Results& results, std::uint64_t number)
-{
-    for (const auto* list : {&results.front, &results.may_not_fit.plans}) {
-        const auto member = std::find_if(list->begin(), list->end(),
-                                         [number](const FrontPoint& p) { return p.index == number; });
-        if (member != list->end()) {
-            return member->prediction.step.p50.value;
-        }
-    }
-    return 0.0;
 }
 
 /// A plan in its scenario, and the phase to train.
@@ -112,6 +100,9 @@ std::variant<Launch, Infeasible> made_launch(const PlanToLaunch& of)
     if (const auto* refusal = std::get_if<Infeasible>(&compiled)) {
         return *refusal;
     }
+    launch.fit_probability =
+        fit_probability(problem.memory_limit, std::get<CompiledPlan>(compiled).memory.total(),
+                        problem.cluster.accelerator.memory);
     launch.chunks = std::get<CompiledPlan>(compiled).chunks;
     launch.orders = chunk_orders(*std::get<CompiledPlan>(compiled).graph.program);
     launch.checkpoint_interval_s = checkpoint_interval(problem, launch.plan);
@@ -160,7 +151,10 @@ std::variant<Launch, Infeasible> StudyLaunches::launch(std::uint64_t number, int
     if (auto* launch = std::get_if<Launch>(&made)) {
         launch->point = std::to_string(number);
         launch->provisional = results.provisional;
-        launch->step_s = phase == 1 ? median_step_s(results, number) : 0.0;
+        const FrontPoint* listed = listed_plan(results, number);
+        if (listed != nullptr && phase == 1) {  // step times are of the first phase
+            launch->step_s = listed->prediction.step.p50.value;
+        }
     }
     return made;
 }

@@ -154,7 +154,7 @@ struct PlanChoice::State {
     {
     }
 
-    /// Returns the plans of these groups, the best first.
+    /// Returns the plans of these groups, sorted by the objective.
     std::vector<DoubtfulPlan> doubtful_plans(std::span<const EquivalentPlans> groups,
                                              std::size_t objective) const
     {

@@ -324,9 +324,8 @@ std::string sections_text(const Calibration& calibration, const FailureFit& fail
         calibration.operations > 0 ? variability_toml(calibration, profile) : std::string();
     if (files.outages.empty()) {
         return variability +
-               "\n# Without a list of outages, [reliability] is not fitted. Keep that of the scenario, or "
-               "add "
-               "outages and --nodes.\n";
+               "\n# Without a list of outages, [reliability] is not fitted. Keep that of the scenario, "
+               "or add outages and --nodes.\n";
     }
     return variability + (variability.empty() ? "" : "\n") +
            reliability_toml(failures, files.excluded_events, calibration.drift, files.outage_source);

@@ -54,10 +54,10 @@ Launch launch_of(const po::variables_map& values, StudyLaunches& study, std::uin
 }
 
 /// The plan of --point from the results of a search, which know its step time; that of --design from any file.
-Launch launch_of(const po::variables_map& values, const std::string& path, const std::filesystem::path& out)
+Launch launch_of(const po::variables_map& values, FileOfPlan file, const std::string& path,
+                 const std::filesystem::path& out)
 {
-    const bool of_results = file_of_plan(path, values) == FileOfPlan::results;
-    if (of_results && values["design"].as<std::string>().empty()) {
+    if (file == FileOfPlan::results && values["design"].as<std::string>().empty()) {
         const Results results = open_results(path);
         StudyLaunches study(results);
         return launch_of(values, study, study.number(number_of_point(values)), out);
@@ -207,12 +207,13 @@ int export_command(const std::vector<std::string>& words, const Call& call)
     check_options(*values);
     const ExportTarget& target = target_of(*values);
     const std::string path = (*values)["FILE"].as<std::string>();
+    const FileOfPlan file = file_of_plan(path, *values);
     if ((*values)["shortlist"].as<bool>()) {
         export_shortlist(*values, target, path);
         return exit_done;
     }
     const std::string out = values->count("out") > 0 ? (*values)["out"].as<std::string>() : "";
-    const std::vector<ExportFile> files = exported_files(target, launch_of(*values, path, out));
+    const std::vector<ExportFile> files = exported_files(target, launch_of(*values, file, path, out));
     if (values->count("out") > 0) {
         write(files, (*values)["out"].as<std::string>(), path);
     } else if (files.size() == 1) {

@@ -49,6 +49,8 @@ class Export(CliTest):
         self.assertIn("the plan is infeasible: ", text)
         self.assertIn("--point needs a results file", self.refusal("export", support.SMALL, "--point", 1, "--target", "json"))
         self.assertIn("--catalog has no effect", self.refusal("export", "small.h5", "--catalog", "x.toml", "--target", "json"))
+        self.assertIn("--catalog has no effect", self.refusal("export", "small.h5", "--catalog", "x.toml", "--shortlist", "--target", "json",
+                                                              "--out", "list"))
         self.assertIn("give one of the two",
                       self.refusal("export", "small.h5", "--shortlist", "--design", "tp=2", "--target", "json", "--out", "list"))
 

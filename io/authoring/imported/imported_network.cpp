@@ -345,13 +345,14 @@ std::string network_name(const std::string& path, const std::string& architectur
     return printable(name.empty() || name == "." || name == ".." ? architecture : name);
 }
 
+/// Names the file in refusals by functions that do not know it.
 ImportedFields fields_of(const ModelClass& known, ModelConfig& config, const std::string& path)
 {
     try {
         return read_as(known.as, config);
     } catch (const InputError& error) {
-        const bool names_file = error.reason().empty() || !error.place().file.empty();
-        if (names_file) {
+        const bool in_one_text = error.reason().empty();  // with the file
+        if (in_one_text || !error.place().file.empty()) {
             throw;
         }
         throw InputError({.file = path}, error.reason(), error.remedy());

@@ -221,6 +221,19 @@ TEST(Launch, SaysThatItsPlanIsProvisional)
     EXPECT_TRUE(nlohmann::json::parse(text(launch_json(laid_out(launch))))["provisional"]);
 }
 
+/// Between the probability with which plans must fit and that below which they are infeasible, a plan is exported with a warning.
+TEST(Launch, SaysThatItsPlanMayNotFit)
+{
+    Launch launch = laid_out(llama());
+    launch.job.memory_limit.probability = 0.9;
+    launch.fit_probability = 0.9;
+    EXPECT_THAT(text(megatron_arguments(launch)), Not(HasSubstr("MAY NOT FIT")));
+    launch.fit_probability = 0.64;
+    EXPECT_THAT(text(megatron_arguments(launch)),
+                HasSubstr("# MAY NOT FIT: it fits into memory with a probability of 64 %\n"));
+    EXPECT_EQ(nlohmann::json::parse(text(launch_json(launch)))["fit_probability"], 0.64);
+}
+
 TEST(Megatron, NamesExpertsAndLatentAttention)
 {
     Launch launch = llama();
