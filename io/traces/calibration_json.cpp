@@ -28,8 +28,8 @@ Json quantiles(const Quantile& quantile)
 
 Json to_json(const Component& c)
 {
-    if (!c.unknown.empty()) {
-        return {{"name", c.name}, {"unknown", c.unknown}};
+    if (c.unknown) {
+        return {{"name", c.name}, {"unknown", unknown_text(*c.unknown)}};
     }
     return {{"name", c.name},
             {"standard_deviation", std::sqrt(c.variance)},
@@ -103,7 +103,7 @@ std::string calibration_json(const Calibration& c, const std::vector<double>& co
     }
     json["from_profile"] = Json::object();
     for (const LeftToProfile& left : c.left) {
-        json["from_profile"][left.key] = left.reason;
+        json["from_profile"][left.key] = not_fitted_text(left.why);
     }
     json["kinds"] = Json::array();
     for (const Signature& s : c.signatures) {

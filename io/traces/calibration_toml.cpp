@@ -90,11 +90,13 @@ std::string component_lines(const std::vector<Component>& components, const char
     std::string text =
         fmt::format("# Standard deviation of log durations of {}, with 95 % confidence intervals:\n", of);
     for (const Component& c : components) {
-        text += c.unknown.empty()
-                    ? fmt::format("#   {:<11} {:>7}  ({} to {}; {} draws)\n", c.name,
-                                  relative_text(std::sqrt(c.variance)), relative_text(std::sqrt(c.low)),
-                                  relative_text(std::sqrt(c.high)), c.units)
-                    : fmt::format("#   {:<11} unknown: {}\n", c.name, c.unknown);
+        if (c.unknown) {
+            text += fmt::format("#   {:<11} unknown: {}\n", c.name, unknown_text(*c.unknown));
+            continue;
+        }
+        text += fmt::format("#   {:<11} {:>7}  ({} to {}; {} draws)\n", c.name,
+                            relative_text(std::sqrt(c.variance)), relative_text(std::sqrt(c.low)),
+                            relative_text(std::sqrt(c.high)), c.units);
     }
     return text;
 }
@@ -239,7 +241,7 @@ std::string variability_toml(const Calibration& c, const std::string& profile)
         text += signature_line(s);
     }
     for (const LeftToProfile& left : c.left) {
-        text += fmt::format("# From the profile: {}: {}\n", left.key, quoted(left.reason));
+        text += fmt::format("# From the profile: {}: {}\n", left.key, quoted(not_fitted_text(left.why)));
     }
     text += fmt::format(
         "[variability]\nprofile = \"{}\"  # from the catalog, for everything not measured below\n", profile);

@@ -51,8 +51,49 @@ struct NoteWords {
     std::string operator()(const std::string& text) const { return text; }
 };
 
+struct NotFittedWords {
+    std::string operator()(UnknownComponent why) const { return unknown_text(why); }
+    std::string operator()(const FewUnits& few) const
+    {
+        return fmt::format(
+            "differences between {} are not significant, but there are too few measurements to call them "
+            "zero",
+            few.between);
+    }
+    std::string operator()(const OncePerStep& once) const
+    {
+        return fmt::format("only operations that occur once per step ({})", once.kinds);
+    }
+    std::string operator()(const OperationsOnly&) const
+    {
+        return "the trace has one duration per operation, not per kernel; see operation";
+    }
+    std::string operator()(const RunsOnly& runs) const
+    {
+        return fmt::format(
+            "benchmark runs do not resolve single kernels, whose variation averages out; about the median of "
+            "their GPU, runs vary by {:.3g} %; prismopt calibrate, {}",
+            100.0 * runs.spread, runs.source);
+    }
+};
+
 }  // namespace
 
 std::string note_text(const CalibrationNote& note) { return std::visit(NoteWords{}, note); }
+
+std::string unknown_text(UnknownComponent why)
+{
+    switch (why) {
+        case UnknownComponent::single_step: return "a single step does not show how steps vary";
+        case UnknownComponent::single_gpu: return "with a single GPU, the shared part cannot be separated";
+        case UnknownComponent::no_recurrence: return "no compute kernels that recur in every step";
+        case UnknownComponent::own_kernels: return "no kernels that run on several GPUs";
+        case UnknownComponent::no_freedom: return "the trace cannot determine it";
+        case UnknownComponent::no_interval: return "a single step gives no confidence interval";
+    }
+    return "";
+}
+
+std::string not_fitted_text(const NotFitted& why) { return std::visit(NotFittedWords{}, why); }
 
 }  // namespace prismopt

@@ -1,6 +1,6 @@
 #pragma once
 
-/// Sentences for what a calibration notes.
+/// Sentences for what a calibration notes, and for what it cannot fit.
 
 #include "model/calibration/calibration.hpp"
 
@@ -9,5 +9,7 @@
 namespace prismopt {
 
 std::string note_text(const CalibrationNote& note);
+std::string unknown_text(UnknownComponent why);
+std::string not_fitted_text(const NotFitted& why);
 
 }  // namespace prismopt

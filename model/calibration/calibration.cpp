@@ -130,8 +130,7 @@ void add_operation_distributions(OperationDistributions found, Calibration& resu
         if (has_own_distribution(row.kernel, found.pools)) {
             add_distribution(result, {key, fit_distribution(found.pools[k], source)});
         } else if (!found.special[k].empty() && outermost(row.kernel) == row.kernel) {
-            result.left.push_back(
-                {key, "only operations that occur once per step (" + found.special[k] + ")"});
+            result.left.push_back({key, OncePerStep{found.special[k]}});
         }
     }
 }

@@ -28,10 +28,28 @@ inline std::string residual_key(KernelClass kernel)
     return key.append(name(kernel));
 }
 
+/// Differences are not significant, but too few units were measured to call them zero.
+struct FewUnits {
+    std::string between;  // these units, as ComponentKey has them
+};
+/// All operations of a class occur once per step.
+struct OncePerStep {
+    std::string kinds;
+};
+/// The trace has one duration per operation, not per kernel.
+struct OperationsOnly {};
+/// Benchmark runs, in which the variation of single kernels averages out.
+struct RunsOnly {
+    double spread = 0.0;  // of runs about the median of their GPU, relative
+    std::string source;
+};
+/// Why a distribution was not fitted. io/words/calibration_text.hpp has the sentences.
+using NotFitted = std::variant<UnknownComponent, FewUnits, OncePerStep, OperationsOnly, RunsOnly>;
+
 /// A key without a fitted distribution: that of the scenario's profile stays.
 struct LeftToProfile {
     std::string key;
-    std::string reason;
+    NotFitted why;
 };
 
 /// Exponent of the microbatch factor of one kind of operation on one stage, with its 95 % interval.

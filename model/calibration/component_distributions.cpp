@@ -29,18 +29,15 @@ void add_component(const ComponentKey& key, const Component& component,
     constexpr double nothing = 0.001;
     constexpr double no_spread = 0.01;  // upper limit of one that is as good as zero
     const double highest = std::sqrt(component.high);
-    const std::string between = key.between;
     if (component.present && highest > nothing) {
         add_distribution(result, {key.key, fit()});
-    } else if (!component.unknown.empty()) {
-        result.left.push_back({key.key, component.unknown});
+    } else if (component.unknown) {
+        result.left.push_back({key.key, *component.unknown});
     } else if (highest > no_spread) {
-        result.left.push_back(
-            {key.key, "differences between " + between +
-                          " are not significant, but there are too few measurements to call them zero"});
+        result.left.push_back({key.key, FewUnits{key.between}});
     } else {
-        DistributionFit none =
-            constant_distribution(source_of("no significant differences between " + between, result));
+        const std::string what = std::string("no significant differences between ") + key.between;
+        DistributionFit none = constant_distribution(source_of(what, result));
         none.values = static_cast<std::size_t>(component.units);
         add_distribution(result, {key.key, none});
     }

@@ -132,20 +132,19 @@ void add_microbatch_distributions(const ComputeEffects& of_compute, const std::v
         result);
     result.exponents = fitted_exponents(of_compute.exponents, kinds);
     result.microbatch_exponent = exponents_by_pass(result.exponents);
-    if (!residual.unknown.empty()) {
-        result.left.push_back({"operation", residual.unknown});
+    if (residual.unknown) {
+        result.left.push_back({"operation", *residual.unknown});
         return;
     }
     const std::string from_operations = source_of("residual of a forward or backward operation", result);
     add_distribution(result,
                      {"operation", fit_distribution(exponentials(of_compute.residuals), from_operations)});
-    result.left.push_back(
-        {"residual.gemm", "the trace has one duration per operation, not per kernel; see operation"});
+    result.left.push_back({"residual.gemm", OperationsOnly{}});
 }
 
 void add_kernel_gpus(const GpuEffects& gpus, const WorkerComparison& workers, Calibration& result)
 {
-    if (!gpus.component.unknown.empty()) {
+    if (gpus.component.unknown) {
         return;
     }
     const std::string source = source_of("kernel times of a GPU over those of the median GPU", result);

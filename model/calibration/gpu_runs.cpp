@@ -12,7 +12,6 @@
 #include <algorithm>
 #include <cctype>
 #include <cmath>
-#include <cstdio>
 #include <map>
 #include <numbers>
 #include <set>
@@ -306,13 +305,6 @@ private:
     double gpu_freedom_ = 0.0;  // of the usual GPUs about the means of their nodes
 };
 
-std::string percent(double ratio)
-{
-    char text[32];
-    std::snprintf(text, sizeof text, "%.3g %%", 100.0 * ratio);
-    return text;
-}
-
 /// Slow ones by name are the distribution's slow mode.
 void add_distribution_of(Calibration& result, const std::string& key, const std::vector<double>& effects,
                          const std::vector<Outlier>& outliers, const std::string& source)
@@ -373,9 +365,8 @@ Calibration calibrate_gpu_runs(const std::vector<GpuRun>& runs, const std::strin
                          [](const auto& a, const auto& b) { return a.second.size() < b.second.size(); });
     const std::vector<Gpu>& gpus = widest->second;
     const NodeEffects of_nodes(gpus);
-    const std::string from =
-        "; prismopt calibrate, " + source + (widest->first.empty() ? "" : ", " + widest->first);
     const std::string of = widest->first.empty() ? "" : ", " + widest->first;
+    const std::string from = "; prismopt calibrate, " + source + of;
     const std::string over = of_nodes.nodes_differ() ? "medians of the GPUs over the mean of their node"
                                                      : "medians of the GPUs over their median";
     add_distribution_of(result, "gpu", of_nodes.gpu_effects(), of_nodes.slow_gpus(), over + from);
@@ -399,11 +390,7 @@ Calibration calibrate_gpu_runs(const std::vector<GpuRun>& runs, const std::strin
         }
     }
     if (rests.size() > 1) {
-        result.left.push_back({"residual.gemm",
-                               "benchmark runs do not resolve single kernels, whose variation averages out; "
-                               "about the median of "
-                               "their GPU, runs vary by " +
-                                   percent(std::sqrt(variance_of(rests))) + from});
+        result.left.push_back({"residual.gemm", RunsOnly{std::sqrt(variance_of(rests)), source + of}});
     }
     for (const Outlier& outlier : of_nodes.slow_gpus()) {
         result.slow.push_back(

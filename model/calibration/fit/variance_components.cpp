@@ -227,7 +227,7 @@ std::vector<Component> variance_components(const ComponentModel& model)
         component.name = effect.name;
         component.units = partition_of(effect.partition).levels;
         if (freedom < 1.0) {
-            component.unknown = "the trace cannot determine it";
+            component.unknown = UnknownComponent::no_freedom;
         } else {
             estimable.push_back(&effect);
             place.push_back(components.size());
@@ -248,7 +248,7 @@ std::vector<Component> variance_components(const ComponentModel& model)
         set_interval(component, variance[index], over_steps[index], block_groups);
         component.present = component.low > 0.0;
         if (block_groups < 2 && k + 1 < estimable.size()) {  // the residual is what all the others are beside
-            component.unknown = "a single step gives no confidence interval";
+            component.unknown = UnknownComponent::no_interval;
         }
         if (both(partition_of(estimable[k]->partition), model.blocks).levels >
             partition_of(estimable[k]->partition).levels) {  // outlasts a block

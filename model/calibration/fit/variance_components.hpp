@@ -4,6 +4,7 @@
 /// docs/methods/calibration.md.
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -33,6 +34,16 @@ struct RandomEffect {
     std::vector<SumOfSquares> contrast;
 };
 
+/// Why a variance component cannot be estimated.
+enum class UnknownComponent : std::uint8_t {
+    single_step,    // steps vary, but there is one
+    single_gpu,     // the part that GPUs share needs several
+    no_recurrence,  // no compute kernels recur in every step
+    own_kernels,    // no kernels run on several GPUs
+    no_freedom,     // the design does not separate it from the others
+    no_interval     // a single step gives none
+};
+
 /// Variance component of one effect.
 struct Component {
     std::string name;
@@ -41,7 +52,7 @@ struct Component {
     double high = 0.0;
     bool present = false;  // significant among the units that were measured; the interval is for other units
     int units = 0;         // number of independent draws
-    std::string unknown;   // reason why it cannot be estimated; empty otherwise
+    std::optional<UnknownComponent> unknown;
 };
 
 /// Observations and effects.

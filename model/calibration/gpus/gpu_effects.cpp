@@ -94,7 +94,7 @@ Component component_of(const std::vector<double>& effects, const std::vector<dou
         Component result;
         result.name = "gpu";
         result.units = static_cast<int>(effects.size());
-        result.unknown = "no kernels that run on several GPUs";
+        result.unknown = UnknownComponent::own_kernels;
         return result;
     }
     return spread_of_effects("gpu", effects, errors, freedom, static_cast<double>(effects.size()));

@@ -307,7 +307,7 @@ std::vector<Component> communication_components(const std::vector<Rest>& rests)
     }
     model.blocks.levels = std::min(blocks, steps.levels);
     std::vector<Component> components = variance_components(model);
-    if (!components.back().unknown.empty()) {  // one operation a step: all is the step's, or all its own
+    if (components.back().unknown) {  // one operation a step: all is the step's, or all its own
         components.front() = components.back();
         components.front().name = "step";
     }

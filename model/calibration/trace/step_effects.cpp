@@ -84,13 +84,19 @@ public:
 private:
     static constexpr double finest = 1e-6;  // of clocks that tick together
 
+    UnknownComponent why_unknown(const std::string& name) const
+    {
+        if (steps_.size() < 2) {
+            return UnknownComponent::single_step;
+        }
+        return name == "stage" ? UnknownComponent::single_gpu : UnknownComponent::no_recurrence;
+    }
+
     Component unknown(const std::string& name) const
     {
         Component component;
         component.name = name;
-        component.unknown = steps_.size() < 2 ? "a single step does not show how steps vary"
-                            : name == "stage" ? "with a single GPU, the shared part cannot be separated"
-                                              : "no compute kernels that recur in every step";
+        component.unknown = why_unknown(name);
         return component;
     }
 

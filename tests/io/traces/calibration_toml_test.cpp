@@ -16,7 +16,7 @@ Distribution read_back(const std::string& text)
 }
 
 /// Every family comes back with the quantiles that it had, to the digits that are written.
-TEST(DistributionToml, reads_back)
+TEST(DistributionToml, ReadsBack)
 {
     const Family families[] = {Constant{},
                                Normal{0.031},
@@ -47,7 +47,7 @@ TEST(DistributionToml, reads_back)
     }
 }
 
-TEST(VariabilityToml, a_scenario_takes_it_as_it_is)
+TEST(VariabilityToml, AScenarioReadsItAsItIs)
 {
     SyntheticJob job;
     job.steps = 200;
@@ -74,7 +74,7 @@ TEST(VariabilityToml, a_scenario_takes_it_as_it_is)
 }
 
 /// FSDP's gathers are collectives between replicas for a trace, and inside layers for the model.
-TEST(VariabilityToml, offers_what_replicas_measured_for_gathers_inside_layers)
+TEST(VariabilityToml, OffersWhatReplicasMeasuredForGathersInsideLayers)
 {
     Calibration calibration;
     CalibratedDistribution& distribution = calibration.distributions.emplace_back();
@@ -84,7 +84,7 @@ TEST(VariabilityToml, offers_what_replicas_measured_for_gathers_inside_layers)
     EXPECT_NE(variability_toml(calibration, "hpc-2024").find("\n# " + line), std::string::npos);
 }
 
-TEST(VariabilityToml, has_the_exponents_beside_the_microbatch)
+TEST(VariabilityToml, HasTheExponentsBesideTheMicrobatch)
 {
     Calibration calibration;
     calibration.distributions.emplace_back().key = "microbatch";
@@ -100,7 +100,7 @@ TEST(VariabilityToml, has_the_exponents_beside_the_microbatch)
     EXPECT_EQ(variability.microbatch_exponent, (MicrobatchExponents{{1.1, 0.65}, {}}));
 }
 
-TEST(ReliabilityToml, a_scenario_takes_it_as_it_is)
+TEST(ReliabilityToml, AScenarioReadsItAsItIs)
 {
     std::vector<Outage> outages;
     for (int i = 0; i < 40; ++i) {
@@ -126,7 +126,7 @@ TEST(ReliabilityToml, a_scenario_takes_it_as_it_is)
     EXPECT_NEAR(reliability.drift.cv, 0.01, 1e-9);
 }
 
-TEST(ReliabilityToml, clusters_are_of_the_nodes_that_were_watched)
+TEST(ReliabilityToml, ClustersAreOfTheNodesThatWereWatched)
 {
     std::vector<Outage> outages;
     for (int i = 0; i < 100; ++i) {

@@ -44,7 +44,7 @@ protected:
     TemporaryFolder folder_;
 };
 
-TEST_F(JsonTraceTest, reads_kernels_of_kineto)
+TEST_F(JsonTraceTest, ReadsKernelsOfKineto)
 {
     const Trace trace = read(kineto).trace;
     ASSERT_EQ(trace.ops.size(), 3U);
@@ -64,7 +64,7 @@ TEST_F(JsonTraceTest, reads_kernels_of_kineto)
 
 /// 20 steps of 12.3 ms since the epoch, in microseconds with a fraction, as PyTorch writes them; the first kernel begins with its
 /// step.
-TEST_F(JsonTraceTest, a_kernel_that_begins_with_its_step_is_of_that_step)
+TEST_F(JsonTraceTest, AKernelThatBeginsWithItsStepIsOfThatStep)
 {
     std::string text = R"({"traceEvents": [{"ph": "M"})";
     for (int step = 0; step < 20; ++step) {
@@ -85,7 +85,7 @@ TEST_F(JsonTraceTest, a_kernel_that_begins_with_its_step_is_of_that_step)
 
 /// The CPU marks steps 1.5 steps before the GPU begins them. Stream 7 computes; on stream 20 a step's exchange, which a thread
 /// without marks launched, is followed by a marked one, which ends in the next step's time.
-TEST_F(JsonTraceTest, steps_of_the_gpu_are_told_by_its_own_marks)
+TEST_F(JsonTraceTest, StepsOfTheGpuAreFoundByItsOwnMarks)
 {
     std::string text = R"({"traceEvents": [{"ph": "M"})";
     const auto event = [&](const char* category, const std::string& name, int stream, double start_us,
@@ -122,7 +122,7 @@ TEST_F(JsonTraceTest, steps_of_the_gpu_are_told_by_its_own_marks)
 
 /// The GPU lags behind the CPU by 1.5 steps and more, so kernels start in later steps than those that launched them; marks on the
 /// GPU begin after a step's first kernels.
-TEST_F(JsonTraceTest, a_kernel_is_of_the_step_that_launched_it)
+TEST_F(JsonTraceTest, AKernelIsOfTheStepThatLaunchedIt)
 {
     for (const auto& [runtime, kernel] :
          {std::pair{"cuda_runtime", "kernel"}, {"cuda_driver", "kernel"}, {"Runtime", "Kernel"}}) {
@@ -176,7 +176,7 @@ std::string with_correlations(const std::function<std::string(int launch)>& corr
     return text + "]}";
 }
 
-TEST_F(JsonTraceTest, a_correlation_of_zero_is_none_and_texts_are_numbers)
+TEST_F(JsonTraceTest, ACorrelationOfZeroIsNoneAndTextsAreNumbers)
 {
     const auto kernels_of_steps = [](const Trace& trace) {
         std::map<int, int> of_step;
@@ -199,7 +199,7 @@ TEST_F(JsonTraceTest, a_correlation_of_zero_is_none_and_texts_are_numbers)
     EXPECT_THAT(zeros.notes[0], HasSubstr("10 of 10 kernels"));
 }
 
-TEST_F(JsonTraceTest, names_have_no_control_characters)
+TEST_F(JsonTraceTest, NamesHaveNoControlCharacters)
 {
     const TraceFiles files = read(
         R"({"traceEvents": [{"ph": "X", "cat": "kernel", "name": "a\u000a[b]\u009b31m\u202e", "tid": 7, "ts": 1, "dur": 2}]})");
@@ -207,7 +207,7 @@ TEST_F(JsonTraceTest, names_have_no_control_characters)
     EXPECT_EQ(files.trace.kinds[0].name, "a\\u000A[b]\\u009B31m\\u202E");
 }
 
-TEST_F(JsonTraceTest, reads_nodes_of_chakra)
+TEST_F(JsonTraceTest, ReadsNodesOfChakra)
 {
     const Trace trace = read(R"({"schema": "1.0.2-chakra", "nodes": [
 {"id": 1, "name": "aten::mm", "type": "COMP_NODE", "duration_micros": 30, "start_time_micros": 10},
@@ -221,7 +221,7 @@ TEST_F(JsonTraceTest, reads_nodes_of_chakra)
     EXPECT_NEAR(trace.ops[0].start_s, 10e-6, 1e-12);
 }
 
-TEST_F(JsonTraceTest, reads_what_the_linker_of_chakra_writes)
+TEST_F(JsonTraceTest, ReadsWhatTheLinkerOfChakraWrites)
 {
     const Trace trace = read(R"({"schema": "1.1.1-chakra.0.0.4", "nodes": [
 {"id": 1, "name": "ProfilerStep#4", "ts": 0, "inclusive_dur": 500, "exclusive_dur": 500, "attrs": []},
@@ -240,7 +240,7 @@ TEST_F(JsonTraceTest, reads_what_the_linker_of_chakra_writes)
 }
 
 /// One document per node, integers of 64 bits as text; no start times.
-TEST_F(JsonTraceTest, reads_what_the_converter_of_chakra_writes)
+TEST_F(JsonTraceTest, ReadsWhatTheConverterOfChakraWrites)
 {
     const std::string documents = R"({"version": "0.0.4"}{
   "id": "1", "name": "aten::mm", "type": "COMP_NODE", "durationMicros": "40",
@@ -265,7 +265,7 @@ TEST_F(JsonTraceTest, reads_what_the_converter_of_chakra_writes)
     EXPECT_THAT(refusal(documents + "{\"id\": "), HasSubstr("document 5 is not valid JSON"));
 }
 
-TEST_F(JsonTraceTest, names_the_remedy_for_traces_of_chakra_without_durations)
+TEST_F(JsonTraceTest, NamesTheRemedyForTracesOfChakraWithoutDurations)
 {
     const std::string host =
         R"({"schema": "1.0.2-chakra.0.0.4", "nodes": [{"id": 1, "name": "aten::mm", "attrs": [{"name": "rf_id", "value": 2}]}]})";
@@ -280,7 +280,7 @@ TEST_F(JsonTraceTest, names_the_remedy_for_traces_of_chakra_without_durations)
 }
 
 /// A TPU's steps and operations, a GPU's streams (with the derived track that repeats them), and the host.
-TEST_F(JsonTraceTest, reads_traces_of_jax)
+TEST_F(JsonTraceTest, ReadsTracesOfJax)
 {
     const Trace trace = read(R"({"displayTimeUnit": "ns", "traceEvents": [
 {"ph": "M", "pid": 3, "name": "process_name", "args": {"name": "/device:TPU:0"}},
@@ -318,7 +318,7 @@ TEST_F(JsonTraceTest, reads_traces_of_jax)
                                      testing::Pair("loop_add_fusion", KernelClass::elementwise)));
 }
 
-TEST_F(JsonTraceTest, reads_the_trace_of_nsight_systems_and_names_its_summary)
+TEST_F(JsonTraceTest, ReadsTheTraceOfNsightSystemsAndNamesItsSummary)
 {
     const std::string header =
         "Start (ns),Duration (ns),CorrId,GrdX,GrdY,GrdZ,BlkX,BlkY,BlkZ,Device,Ctx,Strm,Name\n";
@@ -342,7 +342,7 @@ TEST_F(JsonTraceTest, reads_the_trace_of_nsight_systems_and_names_its_summary)
         HasSubstr("--report cuda_gpu_trace"));
 }
 
-TEST_F(JsonTraceTest, names_all_forms_where_it_knows_none)
+TEST_F(JsonTraceTest, NamesAllFormsWhereItKnowsNone)
 {
     for (const char* text : {"hello\n", "{}", R"({"rocprofiler-sdk-tool": []})"}) {
         for (const char* form : {"Kineto", "JAX", "Chakra", "Nsight Systems", "nccl-tests", "OSU", "sacctmgr",
@@ -355,7 +355,7 @@ TEST_F(JsonTraceTest, names_all_forms_where_it_knows_none)
         HasSubstr("1 cpu_op"));
 }
 
-TEST_F(JsonTraceTest, reads_a_list_of_events_alone)
+TEST_F(JsonTraceTest, ReadsAListOfEventsAlone)
 {
     const std::string list = kineto.substr(kineto.find("[\n"));
     const Trace trace = read(list.substr(0, list.size() - 1)).trace;
@@ -365,7 +365,7 @@ TEST_F(JsonTraceTest, reads_a_list_of_events_alone)
     EXPECT_THAT(refusal("[{\"name\": \"x\"}]"), HasSubstr("no kernel"));
 }
 
-TEST_F(JsonTraceTest, tells_collectives_by_their_group)
+TEST_F(JsonTraceTest, DistinguishesCollectivesByTheirGroup)
 {
     const auto kernel_of = [&](const std::string& description) {
         std::string text = kineto;
@@ -384,7 +384,7 @@ TEST_F(JsonTraceTest, tells_collectives_by_their_group)
     EXPECT_EQ(kernel_of("default_pg"), KernelClass::dp_all_gather);
 }
 
-TEST_F(JsonTraceTest, refuses_what_it_cannot_read)
+TEST_F(JsonTraceTest, RefusesWhatItCannotRead)
 {
     EXPECT_THAT(refusal(kineto.substr(0, 300)), HasSubstr("is not valid JSON from byte"));
     EXPECT_THAT(refusal("{}"), HasSubstr("JSON of an unknown form"));
@@ -395,7 +395,7 @@ TEST_F(JsonTraceTest, refuses_what_it_cannot_read)
     EXPECT_THAT(refusal(deep), HasSubstr("is not valid JSON"));
 }
 
-TEST_F(JsonTraceTest, reads_benchmarks_and_collectives)
+TEST_F(JsonTraceTest, ReadsBenchmarksAndCollectives)
 {
     const auto runs = read("app,gpu,node,perf\nsgemm,a,n,2000\nsgemm,b,n,2100\n").gpu_runs;
     ASSERT_EQ(runs.size(), 2U);
@@ -428,7 +428,7 @@ std::string nccl_output(const std::string& start, const std::string& root, doubl
                        root, 16.95 * factor);
 }
 
-TEST_F(JsonTraceTest, reads_output_of_nccl_tests)
+TEST_F(JsonTraceTest, ReadsOutputOfNcclTests)
 {
     const auto out = read(nccl_output("", "-1", 1.75)).collectives;
     ASSERT_EQ(out.size(), 1U);
@@ -456,7 +456,7 @@ TEST_F(JsonTraceTest, reads_output_of_nccl_tests)
     EXPECT_THAT(refusal(headless), HasSubstr(":2: numbers before the header line"));
 }
 
-TEST_F(JsonTraceTest, counts_times_that_cannot_be)
+TEST_F(JsonTraceTest, CountsTimesThatCannotBe)
 {
     const TraceFiles table = read("nodes,bytes,lat_us\n4,8,50\n4,8,-1\n4,8,1e30\n4,8,1e99\n4,8,51\n");
     EXPECT_EQ(table.collectives.size(), 2U);
@@ -484,7 +484,7 @@ TEST_F(JsonTraceTest, counts_times_that_cannot_be)
     EXPECT_EQ(rates.gpu_faults[0].of, "tflops");
 }
 
-TEST_F(JsonTraceTest, reads_tables_as_spreadsheets_and_editors_write_them)
+TEST_F(JsonTraceTest, ReadsTablesAsSpreadsheetsAndEditorsWriteThem)
 {
     const std::string table = "step,dp,stage,op,start_us,dur_us\n0,0,0,fwd,0,100\n";
     EXPECT_EQ(read("\xEF\xBB\xBF" + table).trace.ops.size(), 1U);
@@ -495,7 +495,7 @@ TEST_F(JsonTraceTest, reads_tables_as_spreadsheets_and_editors_write_them)
     EXPECT_THAT(refusal("step,dp,stage,op,start_us,dur_us\n"), HasSubstr("no usable line"));
 }
 
-TEST_F(JsonTraceTest, reads_outages_without_a_header)
+TEST_F(JsonTraceTest, ReadsOutagesWithoutAHeader)
 {
     const auto outages = read(
                              "# from the log\nnode12 2024-01-01T00:00:00\nnode13 2024-01-05 06:00:00 "

@@ -43,7 +43,7 @@ protected:
     TemporaryFolder folder_;
 };
 
-TEST_F(TraceFilesTest, reads_operations)
+TEST_F(TraceFilesTest, ReadsOperations)
 {
     const Trace trace = read_trace_files({write(good)}).trace;
     ASSERT_EQ(trace.ops.size(), 2U);
@@ -56,7 +56,7 @@ TEST_F(TraceFilesTest, reads_operations)
     EXPECT_EQ(trace.ops[1].line, 3U);
 }
 
-TEST_F(TraceFilesTest, other_line_ends_and_no_last_one)
+TEST_F(TraceFilesTest, OtherLineEndsAndNoLastOne)
 {
     std::string text = good.substr(0, good.size() - 1);
     for (std::size_t at = 0; (at = text.find('\n', at)) != std::string::npos; at += 2) {
@@ -67,7 +67,7 @@ TEST_F(TraceFilesTest, other_line_ends_and_no_last_one)
     EXPECT_EQ(trace.ops[1].line, 3U);
 }
 
-TEST_F(TraceFilesTest, gzip_and_its_damage)
+TEST_F(TraceFilesTest, GzipAndItsDamage)
 {
     std::string text = good;
     for (int i = 0; i < 5000; ++i) {
@@ -86,7 +86,7 @@ TEST_F(TraceFilesTest, gzip_and_its_damage)
     EXPECT_THAT(refusal(packed), HasSubstr("damaged"));
 }
 
-TEST_F(TraceFilesTest, gzip_members_in_a_row_are_one_file_and_other_bytes_none)
+TEST_F(TraceFilesTest, GzipMembersInARowAreOneFileAndOtherBytesNone)
 {
     const std::size_t half = good.rfind('\n', good.size() - 2) + 1;
     const std::string members = packed(good.substr(0, half)) + packed("") + packed(good.substr(half));
@@ -98,7 +98,7 @@ TEST_F(TraceFilesTest, gzip_members_in_a_row_are_one_file_and_other_bytes_none)
     EXPECT_THAT(refusal(members + "\x1F\x8B"), HasSubstr("truncated"));
 }
 
-TEST_F(TraceFilesTest, microbatches_that_are_missing_are_told)
+TEST_F(TraceFilesTest, MicrobatchesThatAreMissingAreNamed)
 {
     const auto problems_of = [&](const std::string& rows) {
         Trace trace = read_trace_files({write("step,dp,stage,op,mb,start_us,dur_us\n" + rows)}).trace;
@@ -125,7 +125,7 @@ TEST_F(TraceFilesTest, microbatches_that_are_missing_are_told)
     EXPECT_EQ(std::get<NoMicrobatch>(all[0].what).all, 2U);
 }
 
-TEST_F(TraceFilesTest, refuses_with_line_and_reason)
+TEST_F(TraceFilesTest, RefusesWithLineAndReason)
 {
     EXPECT_THAT(refusal(""), HasSubstr("is empty"));
     EXPECT_THAT(refusal("a,b\n1,2\n"), HasSubstr(":1: unknown file format"));
@@ -145,7 +145,7 @@ TEST_F(TraceFilesTest, refuses_with_line_and_reason)
     EXPECT_THROW(read_trace_files({folder_.file("nowhere.csv")}), InputError);
 }
 
-TEST_F(TraceFilesTest, counts_wrong_durations)
+TEST_F(TraceFilesTest, CountsWrongDurations)
 {
     const Trace trace =
         read_trace_files({write(good + "3,0,1,x,0,0,1,-5\n3,0,1,x,1,0,1,-5\n3,0,1,x,2,0,1,1e15\n")}).trace;
@@ -156,7 +156,7 @@ TEST_F(TraceFilesTest, counts_wrong_durations)
     EXPECT_EQ(trace.faults[1].first_line, 6U);
 }
 
-TEST_F(TraceFilesTest, finds_mixed_jobs_and_backward_clocks)
+TEST_F(TraceFilesTest, FindsMixedJobsAndBackwardClocks)
 {
     Trace twice = read_trace_files({write(good + "3,0,1,forward-compute,0,0,99,1000\n")}).trace;
     sort_by_start(twice);
@@ -169,7 +169,7 @@ TEST_F(TraceFilesTest, finds_mixed_jobs_and_backward_clocks)
     EXPECT_TRUE(std::holds_alternative<ClockRunsBackwards>(problems(backward)[0].what));
 }
 
-TEST_F(TraceFilesTest, reads_outages)
+TEST_F(TraceFilesTest, ReadsOutages)
 {
     const auto plain =
         read_trace_files(

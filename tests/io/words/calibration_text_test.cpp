@@ -40,5 +40,29 @@ TEST(CalibrationText, HasASentenceForEachNote)
     EXPECT_EQ(note_text(std::string("a remark")), "a remark");
 }
 
+TEST(CalibrationText, HasASentenceForWhatIsNotFitted)
+{
+    EXPECT_EQ(not_fitted_text(UnknownComponent::single_step), "a single step does not show how steps vary");
+    EXPECT_EQ(not_fitted_text(UnknownComponent::single_gpu),
+              "with a single GPU, the shared part cannot be separated");
+    EXPECT_EQ(not_fitted_text(UnknownComponent::no_recurrence),
+              "no compute kernels that recur in every step");
+    EXPECT_EQ(not_fitted_text(UnknownComponent::own_kernels), "no kernels that run on several GPUs");
+    EXPECT_EQ(not_fitted_text(UnknownComponent::no_freedom), "the trace cannot determine it");
+    EXPECT_EQ(not_fitted_text(UnknownComponent::no_interval), "a single step gives no confidence interval");
+    EXPECT_EQ(
+        not_fitted_text(FewUnits{"stages in a step"}),
+        "differences between stages in a step are not significant, but there are too few measurements to "
+        "call them zero");
+    EXPECT_EQ(not_fitted_text(OncePerStep{"optimizer"}),
+              "only operations that occur once per step (optimizer)");
+    EXPECT_EQ(not_fitted_text(OperationsOnly{}),
+              "the trace has one duration per operation, not per kernel; see operation");
+    EXPECT_EQ(
+        not_fitted_text(RunsOnly{0.00191, "runs.csv"}),
+        "benchmark runs do not resolve single kernels, whose variation averages out; about the median of "
+        "their GPU, runs vary by 0.191 %; prismopt calibrate, runs.csv");
+}
+
 }  // namespace
 }  // namespace prismopt

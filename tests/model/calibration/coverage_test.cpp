@@ -25,7 +25,7 @@ TEST(CalibrationCoverage, OfSeveralSeeds)
     }
 }
 
-TEST(Calibrate, finds_exponents_of_passes_and_stages)
+TEST(Calibrate, FindsExponentsOfPassesAndStages)
 {
     const SyntheticJob job = job_with_exponents();
     const Calibration found = calibrate(SyntheticTrace(job, 3).next());
@@ -44,7 +44,7 @@ TEST(Calibrate, finds_exponents_of_passes_and_stages)
 }
 
 /// With the slow GPU's passes, which are slower by different parts, residuals would be 2.6 %.
-TEST(Calibrate, what_others_vary_by_is_found_without_the_slow_one)
+TEST(Calibrate, WhatOthersVaryByIsFoundWithoutTheSlowOne)
 {
     SyntheticJob job;
     job.replicas = 6;
@@ -81,7 +81,7 @@ const CalibratedDistribution& distribution_of(const Calibration& calibration, co
 }
 
 /// Of 200 nodes two are slow, and nodes do not differ else: eight slow GPUs on one node are the node's.
-TEST(GpuRuns, slow_gpus_of_one_node_are_a_slow_node)
+TEST(GpuRuns, SlowGpusOfOneNodeAreASlowNode)
 {
     const Calibration found =
         calibrate_gpu_runs(runs_of(200, [](int node, int) { return node % 100 == 7 ? 0.1 : 0.0; }), "test");
@@ -97,7 +97,7 @@ TEST(GpuRuns, slow_gpus_of_one_node_are_a_slow_node)
 }
 
 /// Three runs of a GPU that scatter by twice as much as GPUs differ: their medians' error is known from all runs, and nobody is slow.
-TEST(GpuRuns, few_runs_name_nobody_and_leave_the_spread)
+TEST(GpuRuns, FewRunsNameNobodyAndLeaveTheSpread)
 {
     constexpr double gpu_spread = 0.01;
     constexpr int seeds = 8;
@@ -129,7 +129,7 @@ TEST(GpuRuns, few_runs_name_nobody_and_leave_the_spread)
     EXPECT_GE(spread.held, seeds - 2);  // 95 % each
 }
 
-TEST(GpuRuns, a_numbered_node_with_more_gpus_than_a_machine_is_told)
+TEST(GpuRuns, NameANumberedNodeWithMoreGpusThanAMachine)
 {
     std::vector<GpuRun> runs;
     for (int gpu = 0; gpu < 17; ++gpu) {
@@ -147,7 +147,7 @@ TEST(GpuRuns, a_numbered_node_with_more_gpus_than_a_machine_is_told)
 }
 
 /// Jeffreys' interval: of no slow ones among n from zero, of s among n that of the beta distribution.
-TEST(SlowShare, has_its_interval)
+TEST(SlowShare, HasItsInterval)
 {
     const SlowShare share = slow_share("node", 4, 84, 0.09);
     EXPECT_NEAR(share.low, 0.0163, 0.0001);
@@ -157,7 +157,7 @@ TEST(SlowShare, has_its_interval)
 
 /// Of many failures of a Poisson process the posterior of the rate is that of a gamma distribution, a little wider, as the process
 /// might be another.
-TEST(RatePosterior, of_a_poisson_process_is_nearly_chi_squared)
+TEST(RatePosterior, OfAPoissonProcessIsNearlyChiSquared)
 {
     std::mt19937_64 generator(1);
     std::exponential_distribution<double> gap;
@@ -173,7 +173,7 @@ TEST(RatePosterior, of_a_poisson_process_is_nearly_chi_squared)
 }
 
 /// Ten failures a switch takes with it are one event: they say of the rate what six events say, not sixty.
-TEST(RatePosterior, batches_count_once)
+TEST(RatePosterior, BatchesCountOnce)
 {
     std::vector<double> starts;
     for (int i = 0; i < 60; ++i) {
@@ -185,7 +185,7 @@ TEST(RatePosterior, batches_count_once)
 }
 
 /// Spikes whose number is proportional to the members: the law has their exponent, and carries the distribution.
-TEST(TailGrowth, is_that_of_independent_members)
+TEST(TailGrowth, IsThatOfIndependentMembers)
 {
     std::mt19937_64 generator(7);
     std::normal_distribution<double> normal;

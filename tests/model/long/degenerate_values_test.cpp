@@ -11,7 +11,7 @@
 namespace prismopt {
 namespace {
 
-TEST(DegenerateValuesLong, a_distribution_is_chosen_whatever_they_are)
+TEST(DegenerateValuesLong, ADistributionIsChosenWhateverTheyAre)
 {
     for (const std::string& kind : degenerate_kinds()) {
         for (std::uint64_t seed = 100; seed < 250; ++seed) {

@@ -43,7 +43,7 @@ double cv_of(const Distribution& distribution) { return DistributionQuantile(dis
 double cv_of(double log_deviation) { return std::sqrt(std::expm1(log_deviation * log_deviation)); }
 
 /// Each part of the variance in turn: the written distribution has its cv, and no distribution is written of what does not vary.
-TEST(WrittenDistributions, have_the_variance_of_the_job)
+TEST(WrittenDistributions, HaveTheVarianceOfTheJob)
 {
     std::vector<SyntheticJob> jobs(4);
     for (SyntheticJob& job : jobs) {

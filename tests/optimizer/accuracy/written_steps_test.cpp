@@ -78,7 +78,7 @@ std::vector<double> measured(const Trace& trace)
 
 /// How far the quantiles lie above the median, which is what distributions say of a step. Before operations had a distribution of
 /// their own, what they vary by was written as that of each kernel, of which a hundred average out: a tenth of this.
-TEST(WrittenDistributions, drawn_are_as_wide_as_the_job)
+TEST(WrittenDistributions, DrawnAreAsWideAsTheJob)
 {
     const auto of = [&](const char* part, auto set) {
         SyntheticJob changed;

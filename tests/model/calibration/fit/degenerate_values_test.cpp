@@ -31,7 +31,7 @@ void expect_usable(const DistributionFit& fit, const std::string& what)
     EXPECT_TRUE(std::isfinite(fit.ks)) << what;
 }
 
-TEST(RootBetween, refuses_what_does_not_bracket_a_root)
+TEST(RootBetween, RefusesWhatDoesNotBracketARoot)
 {
     const auto line = [](double x) { return x - 0.25; };
     EXPECT_NEAR(root_between(line, 0.0, 1.0, 50).value(), 0.25, 1e-14);
@@ -46,7 +46,7 @@ TEST(RootBetween, refuses_what_does_not_bracket_a_root)
 }
 
 /// Four of the five folds of the other value hold equal values only.
-TEST(DegenerateValues, of_fifty_equal_values_and_one_other_a_distribution_is_fitted)
+TEST(DegenerateValues, OfFiftyEqualValuesAndOneOtherADistributionIsFitted)
 {
     for (const std::size_t place : {0U, 25U, 50U}) {
         std::vector<double> values(51, 100e-6);
@@ -58,7 +58,7 @@ TEST(DegenerateValues, of_fifty_equal_values_and_one_other_a_distribution_is_fit
     }
 }
 
-TEST(DegenerateValues, each_family_is_fitted_or_refused)
+TEST(DegenerateValues, EachFamilyIsFittedOrRefused)
 {
     for (const std::string& kind : degenerate_kinds()) {
         for (std::uint64_t seed = 1; seed <= 8; ++seed) {
@@ -78,7 +78,7 @@ TEST(DegenerateValues, each_family_is_fitted_or_refused)
     }
 }
 
-TEST(DegenerateValues, a_distribution_is_chosen_whatever_they_are)
+TEST(DegenerateValues, ADistributionIsChosenWhateverTheyAre)
 {
     for (const std::string& kind : degenerate_kinds()) {
         for (std::uint64_t seed = 1; seed <= 8; ++seed) {
@@ -88,7 +88,7 @@ TEST(DegenerateValues, a_distribution_is_chosen_whatever_they_are)
     }
 }
 
-TEST(DegenerateValues, traces_of_coarse_clocks_are_calibrated)
+TEST(DegenerateValues, TracesOfCoarseClocksAreCalibrated)
 {
     for (const double tick : {1e-6, 1e-3, 0.01, 0.1}) {
         SyntheticJob job;
@@ -107,7 +107,7 @@ TEST(DegenerateValues, traces_of_coarse_clocks_are_calibrated)
     }
 }
 
-TEST(DegenerateValues, benchmarks_collectives_and_outages_are_calibrated)
+TEST(DegenerateValues, BenchmarksCollectivesAndOutagesAreCalibrated)
 {
     for (const std::string& kind : degenerate_kinds()) {
         for (std::uint64_t seed = 1; seed <= 4; ++seed) {

@@ -46,7 +46,7 @@ void PrintTo(const Case& c, std::ostream* out) { *out << c.name; }
 /// The family is among those that fit, as near as chance allows for 4,000 draws (0.0215 at 5 %), and its quantiles are the
 /// truth's:
 /// where a rival has an equal likelihood it may be chosen.
-TEST_P(FitDistribution, finds_the_family_and_its_quantiles)
+TEST_P(FitDistribution, FindsTheFamilyAndItsQuantiles)
 {
     Distribution truth;
     truth.family = GetParam().family;
@@ -73,7 +73,7 @@ INSTANTIATE_TEST_SUITE_P(Families, FitDistribution, testing::ValuesIn(cases),
                              return name;
                          });
 
-TEST(FitDistributionOf, three_modes_stay_a_pool)
+TEST(FitDistributionOf, ThreeModesStayAPool)
 {
     Distribution truth;
     truth.family =
@@ -84,7 +84,7 @@ TEST(FitDistributionOf, three_modes_stay_a_pool)
 }
 
 /// Three modes and rare long values: the pool ends at the mean of its longest values, the tail goes on.
-TEST(FitDistributionOf, a_pool_has_the_tail_of_the_values)
+TEST(FitDistributionOf, APoolHasTheTailOfTheValues)
 {
     Distribution truth;
     truth.family = ParetoTail{
@@ -100,7 +100,7 @@ TEST(FitDistributionOf, a_pool_has_the_tail_of_the_values)
     EXPECT_NEAR(DistributionQuantile(fit.distribution)(1e-4, true), far, 0.25 * far);
 }
 
-TEST(FitDistributionOf, few_values_stay_a_pool_and_claim_no_tail)
+TEST(FitDistributionOf, FewValuesStayAPoolAndClaimNoTail)
 {
     Distribution truth;
     truth.family = Normal{0.1};
@@ -112,7 +112,7 @@ TEST(FitDistributionOf, few_values_stay_a_pool_and_claim_no_tail)
 }
 
 /// Rare long values that no lognormal has: a distribution of the far tail is preferred, or the line says that there is none.
-TEST(FitDistributionOf, the_far_tail_is_looked_at)
+TEST(FitDistributionOf, TheFarTailIsJudged)
 {
     Distribution truth;
     truth.family = ParetoTail{Mixture{{{1.0, 1.0, LogNormal{0.01}}}}, 0.02, 0.4, 0.2};
@@ -137,7 +137,7 @@ TEST(FitDistributionOf, the_far_tail_is_looked_at)
 
 /// Few operations are much longer (0.4 %, Pareto 2.5, from a tenth on): a tail without a mean, begun before them, may follow the
 /// tenth longest as well, but is several times as wide as the values are.
-TEST(FitDistributionOf, rare_long_operations_are_as_wide_as_they_are)
+TEST(FitDistributionOf, RareLongOperationsAreAsWideAsTheyAre)
 {
     for (const std::uint64_t seed : {21U, 22U, 23U}) {
         Distribution body;
@@ -160,7 +160,7 @@ TEST(FitDistributionOf, rare_long_operations_are_as_wide_as_they_are)
 
 /// 2 % of kernels wait for something whose length has a power tail (Lomax, shape 2 and 3). The three quantiles of 200,000 values
 /// are known to a tenth at p99.9 and to a quarter at p99.99, where twenty values are beyond.
-TEST(FitDistributionOf, spikes_keep_their_far_tail)
+TEST(FitDistributionOf, SpikesKeepTheirFarTail)
 {
     for (const double shape : {2.0, 3.0}) {
         Distribution body;
@@ -186,7 +186,7 @@ TEST(FitDistributionOf, spikes_keep_their_far_tail)
 }
 
 /// Where no family that fits has the far tail, the nearest to it is taken.
-TEST(FitDistributionOf, a_tail_that_none_has_is_met_as_nearly_as_can_be)
+TEST(FitDistributionOf, ATailThatNoneHasIsMetAsNearlyAsCanBe)
 {
     int none = 0;
     for (const double far : {2.0, 8.0}) {
@@ -213,14 +213,14 @@ TEST(FitDistributionOf, a_tail_that_none_has_is_met_as_nearly_as_can_be)
     EXPECT_GT(none, 0);
 }
 
-TEST(FitDistributionOf, equal_values_are_constant)
+TEST(FitDistributionOf, EqualValuesAreConstant)
 {
     EXPECT_EQ(fit_distribution(std::vector<double>(50, 2.0), "test").family, "constant");
 }
 
 /// Eighty values with a few far off: a Student's t whose mean does not exist in a fold is many times as wide as they are, though
 /// near them in the middle.
-TEST(FitDistributionOf, few_values_takes_no_distribution_that_foretells_nothing)
+TEST(FitDistributionOf, FewValuesChoosesNoDistributionThatPredictsNothing)
 {
     int foretold_nothing = 0;
     for (unsigned seed = 0; seed < 100; ++seed) {

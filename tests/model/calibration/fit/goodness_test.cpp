@@ -9,14 +9,14 @@
 namespace prismopt {
 namespace {
 
-TEST(Goodness, distance_to_a_distribution)
+TEST(Goodness, DistanceToADistribution)
 {
     const std::vector<double> rising{0.1, 0.4, 0.7};
     // Uniform distribution: largest at 0.7, where 0.3 are above and no value.
     EXPECT_NEAR(ks_distance(rising, [](double x) { return x; }), 0.3, 1e-12);
 }
 
-TEST(Goodness, distance_of_two_samples)
+TEST(Goodness, DistanceOfTwoSamples)
 {
     EXPECT_NEAR(ks_distance(std::vector{1.0, 2.0, 3.0}, std::vector{1.0, 2.0, 3.0}), 0.0, 1e-12);
     EXPECT_NEAR(ks_distance(std::vector{1.0, 2.0}, std::vector{3.0, 4.0}), 1.0, 1e-12);
@@ -24,14 +24,14 @@ TEST(Goodness, distance_of_two_samples)
 }
 
 /// Critical values of the two-sided test at 5 %: tables in Smirnov (1948), Miller (1956).
-TEST(Goodness, critical_distances)
+TEST(Goodness, CriticalDistances)
 {
     EXPECT_NEAR(ks_probability(0.40925, 10.0), 0.05, 0.002);
     EXPECT_NEAR(ks_probability(0.13403, 100.0), 0.05, 0.002);
     EXPECT_NEAR(ks_probability(0.0, 10.0), 1.0, 1e-12);
 }
 
-TEST(Otsu, parts_two_groups)
+TEST(Otsu, SeparatesTwoGroups)
 {
     const Otsu split = otsu({1.0, 1.1, 0.9, 5.0, 5.2, 4.9, 1.05});
     EXPECT_GT(split.threshold, 1.1);
@@ -41,7 +41,7 @@ TEST(Otsu, parts_two_groups)
 }
 
 /// Uniform distribution: the middle, with three quarters of the variance between the halves.
-TEST(Otsu, of_a_uniform_distribution)
+TEST(Otsu, OfAUniformDistribution)
 {
     std::vector<double> values(10'001);
     for (std::size_t i = 0; i < values.size(); ++i) {
@@ -52,7 +52,7 @@ TEST(Otsu, of_a_uniform_distribution)
     EXPECT_NEAR(split.separation, 0.75, 1e-3);
 }
 
-TEST(Steady, a_beginning_is_cut_off)
+TEST(Steady, ABeginningIsCutOff)
 {
     std::vector<double> series{3.0, 2.5, 2.0, 1.5};
     std::mt19937_64 generator(1);
@@ -64,7 +64,7 @@ TEST(Steady, a_beginning_is_cut_off)
 }
 
 /// At most 5 % lose anything, by construction; 26 of 300 would be three standard errors more.
-TEST(Steady, steady_series_lose_nothing_most_of_the_time)
+TEST(Steady, SteadySeriesLoseNothingMostOfTheTime)
 {
     std::mt19937_64 generator(2);
     std::normal_distribution<double> normal;
@@ -87,7 +87,7 @@ TEST(Steady, steady_series_lose_nothing_most_of_the_time)
 }
 
 /// A tenth longer for ten steps, with 5 % of noise: found where there is enough to compare it with.
-TEST(Steady, a_slow_beginning_is_cut_off_where_it_shows)
+TEST(Steady, ASlowBeginningIsCutOffWhereItShows)
 {
     std::mt19937_64 generator(3);
     std::normal_distribution<double> normal;
@@ -118,7 +118,7 @@ std::vector<double> times_of(std::size_t count, std::size_t warm_up, double tren
     return series;
 }
 
-TEST(Steady, a_warm_up_is_found_with_and_without_a_trend)
+TEST(Steady, AWarmUpIsFoundWithAndWithoutATrend)
 {
     for (const std::size_t warm_up : {3U, 10U}) {
         for (const std::size_t count : {40U, 100U, 300U, 1000U}) {
@@ -136,7 +136,7 @@ TEST(Steady, a_warm_up_is_found_with_and_without_a_trend)
 }
 
 /// Of 20 series of each length at most one in twenty loses more than a twentieth: 8 of 80 would be two standard errors more.
-TEST(Steady, nothing_is_lost_to_a_trend_nor_without_one)
+TEST(Steady, NothingIsLostToATrendNorWithoutOne)
 {
     for (const double trend : {0.0, 0.02, 0.1}) {
         for (const double noise : {0.003, 0.01}) {
@@ -153,7 +153,7 @@ TEST(Steady, nothing_is_lost_to_a_trend_nor_without_one)
     }
 }
 
-TEST(Trend, is_told_where_it_is)
+TEST(Trend, IsFoundWhereItIs)
 {
     int told = 0;
     for (unsigned seed = 0; seed < 20; ++seed) {
@@ -166,7 +166,7 @@ TEST(Trend, is_told_where_it_is)
     EXPECT_EQ(told, 0);
 }
 
-TEST(Steady, a_first_value_far_off_is_cut_off_a_short_series)
+TEST(Steady, AFirstValueFarOffIsCutOffAShortSeries)
 {
     EXPECT_EQ(steady_from(std::vector{9.0, 1.0, 1.1, 0.9, 1.05, 1.0, 0.95, 1.02, 1.0, 0.98}), 1U);
 }

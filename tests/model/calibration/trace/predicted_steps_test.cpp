@@ -43,7 +43,7 @@ class PredictedSteps : public testing::TestWithParam<Case> {};
 
 /// Fitted to 4,000 steps, compared with the next 4,000 of the same job. Two samples of 4,096 and 4,000 are up to 0.030 apart by
 /// chance at 5 %; the donors' own error, of 4,000 steps, is 0.021.
-TEST_P(PredictedSteps, are_distributed_as_the_next_ones)
+TEST_P(PredictedSteps, AreDistributedAsTheNextOnes)
 {
     SyntheticJob job = GetParam().job;
     job.steps = 4000;
@@ -70,7 +70,7 @@ INSTANTIATE_TEST_SUITE_P(Jobs, PredictedSteps, testing::ValuesIn(cases),
 /// 95 % intervals of five components of eight jobs: of 40, more than 6 miss with probability 0.3 %. What varies in a job is found
 /// apart from what does not: its estimate is within 15 %, three standard errors of the variance of 1,000 draws; that of eight
 /// GPUs is only in its interval.
-TEST(Components, lie_within_their_intervals)
+TEST(Components, LieWithinTheirIntervals)
 {
     int missed = 0;
     int intervals = 0;
@@ -90,7 +90,7 @@ TEST(Components, lie_within_their_intervals)
             constexpr double tiny = 1e-8;  // of 1e-4 of a duration
             ++intervals;
             missed += found.low <= variance + tiny && found.high >= variance - tiny ? 0 : 1;
-            EXPECT_EQ(found.unknown, "") << c.name << found.name;
+            EXPECT_FALSE(found.unknown) << c.name << found.name;
             if (truth[k] > 0.0 && found.name != "gpu") {
                 EXPECT_NEAR(found.variance, variance, 0.15 * variance) << c.name << ' ' << found.name;
             }
@@ -100,7 +100,7 @@ TEST(Components, lie_within_their_intervals)
     EXPECT_LE(missed, 6);
 }
 
-TEST(StepGraph, replays_what_was_measured)
+TEST(StepGraph, ReplaysWhatWasMeasured)
 {
     SyntheticJob job;
     job.steps = 20;
@@ -120,7 +120,7 @@ TEST(StepGraph, replays_what_was_measured)
     }
 }
 
-TEST(StepGraph, a_reduction_waits_for_all_replicas)
+TEST(StepGraph, AReductionWaitsForAllReplicas)
 {
     SyntheticJob job;
     job.steps = 20;
@@ -141,7 +141,7 @@ TEST(StepGraph, a_reduction_waits_for_all_replicas)
     }
 }
 
-TEST(StepGraph, steps_with_other_operations_are_left_out)
+TEST(StepGraph, StepsWithOtherOperationsAreLeftOut)
 {
     SyntheticJob job;
     job.steps = 6;

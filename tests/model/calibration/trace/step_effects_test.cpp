@@ -87,7 +87,7 @@ Count count(const Profile& profile, int repeats)
 
 /// 95 % limits hold the truth in 81 of 100 at least, five standard errors below; the F test at 1 % finds what is not there in 5
 /// at most.
-TEST(StepEffects, limits_hold_the_truth)
+TEST(StepEffects, LimitsHoldTheTruth)
 {
     for (const auto& [ranks, steps] : {std::pair{1, 3}, {1, 30}, {4, 5}, {4, 30}}) {
         for (const double rank_in_step : {0.0, 0.03}) {
@@ -112,7 +112,7 @@ TEST(StepEffects, limits_hold_the_truth)
 }
 
 /// Gemms are eight tenths of the time: so much of what they share is the step's.
-TEST(StepEffects, kinds_count_by_their_time)
+TEST(StepEffects, KindsCountByTheirTime)
 {
     Profile profile{1, 400};
     profile.gemms_of_step = 0.1;
@@ -120,7 +120,7 @@ TEST(StepEffects, kinds_count_by_their_time)
                 4.0 * 0.08 / std::sqrt(800.0));
 }
 
-TEST(Calibrate, profiles_tell_what_a_step_shares)
+TEST(Calibrate, ProfilesShowWhatAStepShares)
 {
     Profile profile{2, 100, 0.05, 0.02};
     const Calibration found = calibrate(trace_of(profile, 3));
@@ -139,7 +139,7 @@ TEST(Calibrate, profiles_tell_what_a_step_shares)
 }
 
 /// What is not there is constant where that is known, and left to the profile otherwise.
-TEST(Calibrate, profiles_invent_no_steps)
+TEST(Calibrate, ProfilesInventNoSteps)
 {
     const Calibration many = calibrate(trace_of({1, 200, 0.0, 0.0, 0.0, 0.02}, 4));
     ASSERT_NE(distribution(many, "common_compute"), nullptr);
@@ -154,7 +154,7 @@ TEST(Calibrate, profiles_invent_no_steps)
 }
 
 /// One step of one rank: forty kernels of two kinds tell the spread of one; of one kernel a kind nobody knows.
-TEST(Calibrate, one_step_tells_the_spread_of_its_kernels)
+TEST(Calibrate, OneStepShowsTheSpreadOfItsKernels)
 {
     Trace trace = trace_of({1, 1, 0.0, 0.0, 0.0, 0.05}, 5);
     const Calibration found = calibrate(trace);
