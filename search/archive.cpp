@@ -16,7 +16,9 @@ double area(const Points& points, std::span<const double> reference)
     double sum = 0.0;
     double lowest = reference[1];
     for (const std::vector<double>& point : points) {
-        if (point[1] >= lowest) continue;
+        if (point[1] >= lowest) {
+            continue;
+        }
         sum += (reference[0] - point[0]) * (lowest - point[1]);
         lowest = point[1];
     }
@@ -27,13 +29,21 @@ double area(const Points& points, std::span<const double> reference)
 /// are cut into slices along the last. Source: While et al., IEEE Trans. Evol. Comput. 10 (2006) 29-38 (HSO).
 double volume(const Points& points, std::span<const double> reference, std::size_t objectives)
 {
-    if (points.empty()) return 0.0;
-    if (objectives == 1) return reference[0] - points.front()[0];
-    if (objectives == 2) return area(points, reference);
+    if (points.empty()) {
+        return 0.0;
+    }
+    if (objectives == 1) {
+        return reference[0] - points.front()[0];
+    }
+    if (objectives == 2) {
+        return area(points, reference);
+    }
 
     const std::size_t last = objectives - 1;
     std::vector<double> cuts;
-    for (const std::vector<double>& point : points) cuts.push_back(point[last]);
+    for (const std::vector<double>& point : points) {
+        cuts.push_back(point[last]);
+    }
     std::sort(cuts.begin(), cuts.end());
     cuts.erase(std::unique(cuts.begin(), cuts.end()), cuts.end());
     cuts.push_back(reference[last]);
@@ -44,7 +54,9 @@ double volume(const Points& points, std::span<const double> reference, std::size
         slice.clear();
         RunningFront front(last);
         for (const std::vector<double>& point : points) {
-            if (point[last] <= cuts[c] && front.add(std::span(point).first(last))) slice.push_back(point);
+            if (point[last] <= cuts[c] && front.add(std::span(point).first(last))) {
+                slice.push_back(point);
+            }
         }
         sum += volume(slice, reference, last) * (cuts[c + 1] - cuts[c]);
     }
@@ -59,10 +71,14 @@ std::vector<std::uint64_t> front_of(const std::map<std::uint64_t, Evaluation>& e
     for (const auto& [index, evaluation] : evaluations) {
         indices.push_back(index);
         std::vector<double>& value = values.emplace_back();
-        for (const Estimate& objective : evaluation.objectives) value.push_back(objective.value);
+        for (const Estimate& objective : evaluation.objectives) {
+            value.push_back(objective.value);
+        }
     }
     std::vector<std::uint64_t> front;
-    for (const std::size_t position : non_dominated(values)) front.push_back(indices[position]);
+    for (const std::size_t position : non_dominated(values)) {
+        front.push_back(indices[position]);
+    }
     return front;
 }
 
@@ -72,7 +88,9 @@ bool dominates(std::span<const double> a, std::span<const double> b)
 {
     bool better = false;
     for (std::size_t k = 0; k < a.size(); ++k) {
-        if (a[k] > b[k]) return false;
+        if (a[k] > b[k]) {
+            return false;
+        }
         better = better || a[k] < b[k];
     }
     return better;
@@ -94,7 +112,9 @@ std::vector<std::size_t> non_dominated(std::span<const std::vector<double>> poin
     std::vector<std::size_t> kept;
     RunningFront front(points.empty() ? 0 : points.front().size());
     for (const std::size_t position : order) {
-        if (front.add(points[position])) kept.push_back(position);
+        if (front.add(points[position])) {
+            kept.push_back(position);
+        }
     }
     std::sort(kept.begin(), kept.end());
     return kept;
@@ -104,18 +124,23 @@ std::vector<double> ideal_point(std::span<const std::vector<double>> points)
 {
     std::vector<double> ideal = points.front();
     for (const std::vector<double>& point : points) {
-        for (std::size_t k = 0; k < ideal.size(); ++k) ideal[k] = std::min(ideal[k], point[k]);
+        for (std::size_t k = 0; k < ideal.size(); ++k) {
+            ideal[k] = std::min(ideal[k], point[k]);
+        }
     }
     return ideal;
 }
 
 double hypervolume(std::span<const std::vector<double>> points, std::span<const double> reference)
 {
-    if (reference.empty()) return 0.0;
+    if (reference.empty()) {
+        return 0.0;
+    }
     Points inside;
     for (const std::vector<double>& point : points) {
-        if (std::equal(point.begin(), point.end(), reference.begin(), reference.end(), std::less<>()))
+        if (std::equal(point.begin(), point.end(), reference.begin(), reference.end(), std::less<>())) {
             inside.push_back(point);
+        }
     }
     std::sort(inside.begin(), inside.end());
     return volume(inside, reference, reference.size());
@@ -129,23 +154,31 @@ bool RunningFront::covers(std::span<const double> point) const
     }
     for (auto member = members_.begin(); member != members_.end();
          member += static_cast<std::ptrdiff_t>(objectives_)) {
-        if (std::equal(point.begin(), point.end(), member, std::greater_equal<>())) return true;
+        if (std::equal(point.begin(), point.end(), member, std::greater_equal<>())) {
+            return true;
+        }
     }
     return false;
 }
 
 bool RunningFront::add(std::span<const double> point)
 {
-    if (!last_.empty() && std::equal(point.begin(), point.end(), last_.begin())) return last_kept_;
+    if (!last_.empty() && std::equal(point.begin(), point.end(), last_.begin())) {
+        return last_kept_;
+    }
     last_.assign(point.begin(), point.end());
     last_kept_ = !covers(point);
-    if (!last_kept_) return false;
+    if (!last_kept_) {
+        return false;
+    }
     if (objectives_ > 3) {
         members_.insert(members_.end(), point.begin(), point.end());
         return true;
     }
     auto next = stairs_.lower_bound(second(point));
-    while (next != stairs_.end() && next->second >= third(point)) next = stairs_.erase(next);
+    while (next != stairs_.end() && next->second >= third(point)) {
+        next = stairs_.erase(next);
+    }
     stairs_.emplace_hint(next, second(point), third(point));
     return true;
 }
@@ -161,14 +194,24 @@ void Archive::add(const Sweep& sweep)
 {
     std::vector<Bound> returned = sweep.feasible;
     if (sweep.range.again) {
-        for (const NearBound& point : sweep.near) returned.push_back(point.bound);
+        for (const NearBound& point : sweep.near) {
+            returned.push_back(point.bound);
+        }
     }
     add(std::move(returned));
-    if (sweep.range.again) return;
+    if (sweep.range.again) {
+        return;
+    }
     feasible_ += sweep.feasible.size() + sweep.excluded + sweep.unreturned;
-    if (!near_ && !sweep.near.empty()) near_.emplace(NearRequest{.objective = sweep.range.near.objective});
-    if (near_) near_->narrow(sweep.range.near.regions);
-    for (const NearBound& point : sweep.near) near_->add(point);
+    if (!near_ && !sweep.near.empty()) {
+        near_.emplace(NearRequest{.objective = sweep.range.near.objective});
+    }
+    if (near_) {
+        near_->narrow(sweep.range.near.regions);
+    }
+    for (const NearBound& point : sweep.near) {
+        near_->add(point);
+    }
 
     prismopt::add(sweep.rejected, rejected_);
 }
@@ -196,8 +239,12 @@ void Archive::add(std::vector<Bound> returned)
 std::vector<Bound> Archive::bounds_and_near() const
 {
     std::vector<Bound> all = bounds_;
-    if (!near_) return all;
-    for (NearBound& point : near_->best()) all.push_back(std::move(point.bound));
+    if (!near_) {
+        return all;
+    }
+    for (NearBound& point : near_->best()) {
+        all.push_back(std::move(point.bound));
+    }
     std::stable_sort(all.begin(), all.end(),
                      [](const Bound& a, const Bound& b) { return a.index < b.index; });
     all.erase(std::unique(all.begin(), all.end(),
@@ -208,10 +255,16 @@ std::vector<Bound> Archive::bounds_and_near() const
 
 void Archive::add(const Evaluation& evaluation)
 {
-    if (evaluation.source.purpose == Purpose::limits) incumbents_[evaluation.index] = evaluation;
-    if (evaluation.source.purpose != Purpose::search) return;
+    if (evaluation.source.purpose == Purpose::limits) {
+        incumbents_[evaluation.index] = evaluation;
+    }
+    if (evaluation.source.purpose != Purpose::search) {
+        return;
+    }
     Evaluation& kept = evaluations_[evaluation.index];
-    if (evaluation.rung < kept.rung) return;
+    if (evaluation.rung < kept.rung) {
+        return;
+    }
     draws_ = draws_ - kept.draws + evaluation.draws;
     kept = evaluation;
 }

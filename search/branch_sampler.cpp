@@ -9,7 +9,9 @@ BranchSampler::BranchSampler(const Space& space, std::uint64_t most_tuples)
 {
     while (depth_ > 1) {
         const std::uint64_t labels = space.axes()[depth_ - 1].labels.size();
-        if (behind_ * labels > most_tuples && depth_ < space.axes().size()) break;
+        if (behind_ * labels > most_tuples && depth_ < space.axes().size()) {
+            break;
+        }
         behind_ *= labels;
         --depth_;
     }
@@ -26,9 +28,13 @@ std::optional<Branch> BranchSampler::descend(SearchRandom& random) const
         const auto labels = static_cast<int>(space_.axes()[axis].labels.size());
         for (int label = 0; label < labels; ++label) {
             point[axis] = label;
-            if (space_.allows(std::span(point).first(axis + 1))) allowed.push_back(label);
+            if (space_.allows(std::span(point).first(axis + 1))) {
+                allowed.push_back(label);
+            }
         }
-        if (allowed.empty()) return std::nullopt;
+        if (allowed.empty()) {
+            return std::nullopt;
+        }
         point[axis] = allowed[random.below(allowed.size())];
         branch.weight *= static_cast<double>(allowed.size());
     }

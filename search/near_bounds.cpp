@@ -34,11 +34,15 @@ bool NearBounds::admits(std::uint64_t region, double bound) const
 void NearBounds::add(NearBound point)
 {
     const double bound = point.bound.objectives[objective_];
-    if (!admits(point.region, bound)) return;
+    if (!admits(point.region, bound)) {
+        return;
+    }
     Region& region = regions_[point.region];
     region.most = std::min(region.most, (1.0 + within_) * bound);
     region.points.push_back(std::move(point.bound));
-    if (region.points.size() == 2 * most_) cut(region);
+    if (region.points.size() == 2 * most_) {
+        cut(region);
+    }
 }
 
 void NearBounds::cut(Region& region) const
@@ -46,8 +50,9 @@ void NearBounds::cut(Region& region) const
     std::sort(region.points.begin(), region.points.end(),
               [this](const Bound& a, const Bound& b) { return before(a, b); });
     region.points.resize(std::min(region.points.size(), most_));
-    if (region.points.size() == most_)
+    if (region.points.size() == most_) {
         region.most = std::min(region.most, region.points.back().objectives[objective_]);
+    }
 }
 
 std::vector<NearBound> NearBounds::best() const
@@ -57,7 +62,9 @@ std::vector<NearBound> NearBounds::best() const
         Region region = held;
         cut(region);
         for (Bound& point : region.points) {
-            if (point.objectives[objective_] <= region.most) all.push_back({number, std::move(point)});
+            if (point.objectives[objective_] <= region.most) {
+                all.push_back({number, std::move(point)});
+            }
         }
     }
     return all;
@@ -70,8 +77,9 @@ std::vector<RegionLimit> NearBounds::limits(double share) const
     for (const auto& [number, held] : regions_) {
         Region region = held;
         cut(region);
-        if (region.points.size() >= rank)
+        if (region.points.size() >= rank) {
             region.most = std::min(region.most, region.points[rank - 1].objectives[objective_]);
+        }
         limits.push_back({number, region.most});
     }
     return limits;

@@ -22,7 +22,9 @@ std::vector<std::size_t> positions(std::size_t count)
 std::vector<Values> of(std::span<const Values> points, const std::vector<std::size_t>& chosen)
 {
     std::vector<Values> values;
-    for (const std::size_t position : chosen) values.push_back(points[position]);
+    for (const std::size_t position : chosen) {
+        values.push_back(points[position]);
+    }
     return values;
 }
 
@@ -32,7 +34,9 @@ std::vector<std::vector<std::size_t>> by_layer(std::span<const Values> points)
     std::vector<std::vector<std::size_t>> members;
     const std::vector<std::size_t> layer = layers(points);
     for (std::size_t i = 0; i < points.size(); ++i) {
-        if (layer[i] >= members.size()) members.resize(layer[i] + 1);
+        if (layer[i] >= members.size()) {
+            members.resize(layer[i] + 1);
+        }
         members[layer[i]].push_back(i);
     }
     return members;
@@ -59,8 +63,9 @@ double distance_to_ray(const Values& point, const Values& direction)
     const double dot = std::inner_product(point.begin(), point.end(), direction.begin(), 0.0);
     const double length2 = std::inner_product(direction.begin(), direction.end(), direction.begin(), 0.0);
     double sum = 0.0;
-    for (std::size_t k = 0; k < point.size(); ++k)
+    for (std::size_t k = 0; k < point.size(); ++k) {
         sum += std::pow(point[k] - dot / length2 * direction[k], 2);
+    }
     return std::sqrt(sum);
 }
 
@@ -91,7 +96,9 @@ std::vector<Niche> niches_of(std::span<const Values> points, const std::vector<s
         Niche nearest{0, infinity};
         for (std::size_t d = 0; d < directions.size(); ++d) {
             const double distance = distance_to_ray(scaled, directions[d]);
-            if (distance < nearest.distance) nearest = {d, distance};
+            if (distance < nearest.distance) {
+                nearest = {d, distance};
+            }
         }
         niches.push_back(nearest);
     }
@@ -117,7 +124,9 @@ std::vector<std::size_t> layers(std::span<const Values> points)
         }
         auto home = std::partition_point(fronts.begin(), fronts.end(),
                                          [&](const RunningFront& f) { return f.covers(point); });
-        if (home == fronts.end()) home = fronts.insert(fronts.end(), RunningFront(point.size()));
+        if (home == fronts.end()) {
+            home = fronts.insert(fronts.end(), RunningFront(point.size()));
+        }
         home->add(point);
         layer[order[i]] = static_cast<std::size_t>(home - fronts.begin());
     }
@@ -127,7 +136,9 @@ std::vector<std::size_t> layers(std::span<const Values> points)
 std::vector<double> crowding(std::span<const Values> points)
 {
     std::vector<double> distance(points.size(), 0.0);
-    if (points.empty()) return distance;
+    if (points.empty()) {
+        return distance;
+    }
     for (std::size_t k = 0; k < points.front().size(); ++k) {
         std::vector<std::size_t> order = positions(points.size());
         std::stable_sort(order.begin(), order.end(),
@@ -135,7 +146,9 @@ std::vector<double> crowding(std::span<const Values> points)
         const double width = points[order.back()][k] - points[order.front()][k];
         distance[order.front()] = infinity;
         distance[order.back()] = infinity;
-        if (!(width > 0.0) || !std::isfinite(width)) continue;
+        if (!(width > 0.0) || !std::isfinite(width)) {
+            continue;
+        }
         for (std::size_t i = 1; i + 1 < order.size(); ++i) {
             distance[order[i]] += (points[order[i + 1]][k] - points[order[i - 1]][k]) / width;
         }
@@ -151,7 +164,9 @@ std::vector<std::size_t> by_rank_and_crowding(std::span<const Values> points)
         std::vector<std::size_t> order = positions(layer.size());
         std::stable_sort(order.begin(), order.end(),
                          [&](std::size_t a, std::size_t b) { return lonely[a] > lonely[b]; });
-        for (const std::size_t position : order) ranked.push_back(layer[position]);
+        for (const std::size_t position : order) {
+            ranked.push_back(layer[position]);
+        }
     }
     return ranked;
 }
@@ -163,9 +178,13 @@ std::vector<Values> reference_directions(std::size_t objectives, std::size_t mos
         std::vector<Values> finer;
         Values so_far;
         add_directions(objectives, divisions, divisions, so_far, finer);
-        if (!directions.empty() && finer.size() > most) return directions;
+        if (!directions.empty() && finer.size() > most) {
+            return directions;
+        }
         directions = std::move(finer);
-        if (objectives == 1) return directions;
+        if (objectives == 1) {
+            return directions;
+        }
     }
 }
 
@@ -173,13 +192,17 @@ std::vector<std::size_t> survivors_by_niche(std::span<const Values> points,
                                             std::span<const Values> directions, std::size_t keep)
 {
     std::vector<std::size_t> kept;
-    if (points.empty()) return kept;
+    if (points.empty()) {
+        return kept;
+    }
     const auto members = by_layer(points);
     const std::vector<Niche> niches = niches_of(points, members.front(), directions);
     std::vector<std::size_t> crowd(directions.size(), 0);
     for (std::vector<std::size_t> layer : members) {
         if (kept.size() + layer.size() <= keep) {
-            for (const std::size_t member : layer) ++crowd[niches[member].direction];
+            for (const std::size_t member : layer) {
+                ++crowd[niches[member].direction];
+            }
             kept.insert(kept.end(), layer.begin(), layer.end());
             continue;
         }

@@ -10,8 +10,9 @@ namespace {
 
 void check_axes(const std::vector<Axis>& axes)
 {
-    if (axes.empty())
+    if (axes.empty()) {
         throw std::invalid_argument("a space without axes has nothing to search; give at least one axis");
+    }
     for (std::size_t a = 0; a < axes.size(); ++a) {
         if (axes[a].labels.empty()) {
             throw std::invalid_argument("axis \"" + axes[a].name +
@@ -63,12 +64,17 @@ CheckOrder make_schedule(std::span<const Constraint> constraints, std::span<cons
             std::find_if(schedule.reasons.begin(), schedule.reasons.end(),
                          [&](const Rejected& rejected) { return rejected.reason == constraint.reason; });
         schedule.checks.push_back({&constraint, static_cast<std::size_t>(known - schedule.reasons.begin())});
-        if (known == schedule.reasons.end())
+        if (known == schedule.reasons.end()) {
             schedule.reasons.push_back({.reason = constraint.reason, .nearest = {}});
+        }
         ++schedule.first[constraint.depth + 1];
     };
-    for (const Constraint& constraint : constraints) add(constraint);
-    for (const Constraint& constraint : further) add(constraint);
+    for (const Constraint& constraint : constraints) {
+        add(constraint);
+    }
+    for (const Constraint& constraint : further) {
+        add(constraint);
+    }
     std::stable_sort(schedule.checks.begin(), schedule.checks.end(),
                      [](const CheckOrder::Check& a, const CheckOrder::Check& b) {
                          return a.constraint->depth < b.constraint->depth;
@@ -169,7 +175,9 @@ std::vector<Rejected> Space::enumerate(std::uint64_t begin, std::uint64_t end,
                                 " is not inside the " + std::to_string(size_) + " tuples of the space");
     }
     CheckOrder schedule = make_schedule(constraints_, further, axes_.size());
-    if (begin == end) return schedule.reasons;
+    if (begin == end) {
+        return schedule.reasons;
+    }
 
     Point tuple = point(begin);
     const std::size_t axes = tuple.size();
@@ -179,8 +187,9 @@ std::vector<Rejected> Space::enumerate(std::uint64_t begin, std::uint64_t end,
         while (allowed < axes && violated == nullptr) {
             ++allowed;
             for (std::size_t c = schedule.first[allowed]; c < schedule.first[allowed + 1]; ++c) {
-                if (schedule.checks[c].constraint->allows(std::span<const int>(tuple.data(), allowed)))
+                if (schedule.checks[c].constraint->allows(std::span<const int>(tuple.data(), allowed))) {
                     continue;
+                }
                 violated = &schedule.checks[c];
                 break;
             }
@@ -197,8 +206,9 @@ std::vector<Rejected> Space::enumerate(std::uint64_t begin, std::uint64_t end,
         }
         // Steps the last judged axis; a carry leaves the axis in front of it to be judged anew.
         std::size_t axis = allowed - 1;
-        while (axis > 0 && static_cast<std::size_t>(tuple[axis]) + 1 == axes_[axis].labels.size())
+        while (axis > 0 && static_cast<std::size_t>(tuple[axis]) + 1 == axes_[axis].labels.size()) {
             tuple[axis--] = 0;
+        }
         ++tuple[axis];
         allowed = axis;
     }

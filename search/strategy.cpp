@@ -28,7 +28,9 @@ std::vector<SweepRange> split_space(std::uint64_t size, std::uint64_t range_coun
 std::vector<SweepRange> ranges_of(const StudyGoal& goal, std::uint64_t size)
 {
     const std::vector<SweepRange> space_parts = split_space(size, goal.space_parts);
-    if (goal.space_part > space_parts.size()) return {};
+    if (goal.space_part > space_parts.size()) {
+        return {};
+    }
     const SweepRange own = space_parts[goal.space_part - 1];
     const std::uint64_t tuples = own.end - own.begin;
     std::vector<SweepRange> within =
@@ -44,7 +46,9 @@ std::vector<SweepRange> ranges_of(const StudyGoal& goal, std::uint64_t size)
 std::string grouped(std::uint64_t count)
 {
     std::string digits = std::to_string(count);
-    for (std::size_t place = digits.size(); place > 3; place -= 3) digits.insert(place - 3, 1, ',');
+    for (std::size_t place = digits.size(); place > 3; place -= 3) {
+        digits.insert(place - 3, 1, ',');
+    }
     return digits;
 }
 

@@ -57,8 +57,12 @@ public:
         for (const PlotSeries& series : plot.series) {
             for (const PlotPoint& p : series.points) {
                 if (finite(p)) {
-                    for (const double x : {p.x, end_of(p.x_low, p.x), end_of(p.x_high, p.x)}) x_.hold(x);
-                    for (const double y : {p.y, end_of(p.y_low, p.y), end_of(p.y_high, p.y)}) y_.hold(y);
+                    for (const double x : {p.x, end_of(p.x_low, p.x), end_of(p.x_high, p.x)}) {
+                        x_.hold(x);
+                    }
+                    for (const double y : {p.y, end_of(p.y_low, p.y), end_of(p.y_high, p.y)}) {
+                        y_.hold(y);
+                    }
                 }
             }
         }

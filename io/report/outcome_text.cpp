@@ -27,9 +27,13 @@ std::string sweeps_text(const Outcome& outcome)
 
 std::string exact_text(const Outcome& outcome)
 {
-    if (outcome.complete && outcome.feasible == 0) return "no feasible point";
+    if (outcome.complete && outcome.feasible == 0) {
+        return "no feasible point";
+    }
     std::string text = "incomplete: " + sweeps_text(outcome);
-    if (outcome.complete) text = outcome.proved ? "proved complete: " : "complete but not proved: ";
+    if (outcome.complete) {
+        text = outcome.proved ? "proved complete: " : "complete but not proved: ";
+    }
     if (outcome.unchecked > 0) {
         text += fmt::format(
             "{} combinations excluded before it was known whether they are feasible; of the others ",
@@ -37,7 +41,9 @@ std::string exact_text(const Outcome& outcome)
     }
     text += fmt::format("{} feasible plans, {} excluded by their lower bounds, {} evaluated",
                         grouped(outcome.feasible), grouped(outcome.pruned), grouped(outcome.evaluated));
-    if (!outcome.complete) text += fmt::format(", {} open", grouped(outcome.open));
+    if (!outcome.complete) {
+        text += fmt::format(", {} open", grouped(outcome.open));
+    }
     if (outcome.evaluated < outcome.drawn) {
         text += fmt::format(" ({} of them partly evaluated)", grouped(outcome.drawn - outcome.evaluated));
     }
@@ -47,7 +53,9 @@ std::string exact_text(const Outcome& outcome)
 
 std::string end_text(const Outcome& outcome)
 {
-    if (outcome.end != SearchEnd::most_drawn) return "";
+    if (outcome.end != SearchEnd::most_drawn) {
+        return "";
+    }
     return fmt::format("; stopped at the limit of {} evaluations", grouped(outcome.drawn));
 }
 

@@ -35,7 +35,9 @@ void check_estimates(const Evaluation& evaluation, std::size_t objectives)
     for (std::size_t k = 0; k < objectives; ++k) {
         const Estimate& estimate = evaluation.objectives[k];
         for (const double number : {estimate.value, estimate.simultaneous_low, estimate.simultaneous_high}) {
-            if (std::isnan(number)) refuse_nan(evaluation.index, k);
+            if (std::isnan(number)) {
+                refuse_nan(evaluation.index, k);
+            }
         }
     }
 }
@@ -52,7 +54,9 @@ const Sweep& expected(const Answer& answer, const SweepRange& range)
 const Evaluation& expected(const Answer& answer, std::deque<PointRequest>& awaited)
 {
     const auto* evaluation = std::get_if<Evaluation>(&answer);
-    if (awaited.empty()) refuse_answer("no request is open");
+    if (awaited.empty()) {
+        refuse_answer("no request is open");
+    }
     const PointRequest request = awaited.front();
     if (evaluation == nullptr || evaluation->index != request.index || evaluation->rung != request.rung) {
         refuse_answer("expected point " + std::to_string(request.index) + " at rung " +
@@ -66,7 +70,9 @@ std::vector<double> usable(const Bound& bound, const StudyGoal& goal)
 {
     std::vector<double> least = bound.objectives;
     for (std::size_t k = 0; k < least.size(); ++k) {
-        if (!goal.bounded[k]) least[k] = -std::numeric_limits<double>::infinity();
+        if (!goal.bounded[k]) {
+            least[k] = -std::numeric_limits<double>::infinity();
+        }
     }
     return least;
 }

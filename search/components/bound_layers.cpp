@@ -81,7 +81,9 @@ std::size_t BoundLayers::exclude(const Limits& limits)
 void BoundLayers::lower_to_least(std::vector<double>& least) const
 {
     const auto lower = [&](std::size_t place) {
-        for (std::size_t k = 0; k < objectives_; ++k) least[k] = std::min(least[k], bound(place)[k]);
+        for (std::size_t k = 0; k < objectives_; ++k) {
+            least[k] = std::min(least[k], bound(place)[k]);
+        }
     };
     std::for_each(alive_.begin(), alive_.end(), lower);
     std::for_each(layer_.begin() + static_cast<std::ptrdiff_t>(layer_done_), layer_.end(), lower);
@@ -115,7 +117,9 @@ bool BoundLayers::peel(const Limits& limits)
     RunningFront front(objectives_);
     filter(limits, [&](std::size_t place) {
         const bool first = front.add(bound(place));
-        if (first) layer_.push_back(place);
+        if (first) {
+            layer_.push_back(place);
+        }
         return !first;
     });
     std::sort(layer_.begin(), layer_.end(),

@@ -21,15 +21,20 @@ void KeptBounds::add(Bound bound)
         return;
     }
     kept_.push_back(std::move(bound));
-    if (kept_.size() / 2 >= range_.keep) cut();
+    if (kept_.size() / 2 >= range_.keep) {
+        cut();
+    }
 }
 
 void KeptBounds::cut()
 {
-    if (kept_.size() <= range_.keep) return;
+    if (kept_.size() <= range_.keep) {
+        return;
+    }
     BoundLayers layers(kept_.front().objectives.size());
-    for (std::size_t position = 0; position < kept_.size(); ++position)
+    for (std::size_t position = 0; position < kept_.size(); ++position) {
         layers.add(position, kept_[position].objectives);
+    }
     layers.put_in_order();
     std::vector<bool> stays(kept_.size(), false);
     for (std::uint64_t left = range_.keep; left > 0;) {
@@ -49,10 +54,14 @@ void KeptBounds::cut()
     }
     kept_ = std::move(best);
     std::vector<std::vector<double>> lowest;
-    for (const std::size_t position : non_dominated(floor_)) lowest.push_back(std::move(floor_[position]));
+    for (const std::size_t position : non_dominated(floor_)) {
+        lowest.push_back(std::move(floor_[position]));
+    }
     std::sort(lowest.begin(), lowest.end());
     lowest.erase(std::unique(lowest.begin(), lowest.end()), lowest.end());
-    if (lowest.size() > most_floor) lowest = {ideal_point(lowest)};
+    if (lowest.size() > most_floor) {
+        lowest = {ideal_point(lowest)};
+    }
     floor_ = std::move(lowest);
 }
 

@@ -25,7 +25,9 @@ Change change_of(std::vector<double> changes)
 {
     Change change;
     change.shared = boost::math::statistics::median(changes);
-    for (double& c : changes) c = std::abs(c - change.shared);
+    for (double& c : changes) {
+        c = std::abs(c - change.shared);
+    }
     change.spread = 1.4826 * boost::math::statistics::median(changes);  // exact for normal errors
     return change;
 }
@@ -62,14 +64,18 @@ std::vector<std::uint64_t> Race::at_rung(int rung) const
 {
     std::vector<std::uint64_t> points;
     for (const auto& [index, runner] : runners_) {
-        if (runner.rung >= rung) points.push_back(index);
+        if (runner.rung >= rung) {
+            points.push_back(index);
+        }
     }
     return points;
 }
 
 std::size_t Race::settled() const
 {
-    if (over_) return runners_.size();
+    if (over_) {
+        return runners_.size();
+    }
     const auto done = std::count_if(runners_.begin(), runners_.end(), [this](const auto& entry) {
         return entry.second.rung >= options_.top_rung || entry.second.rung < rung_;
     });
@@ -84,7 +90,9 @@ std::vector<PointRequest> Race::next()
             break;
         }
         std::vector<PointRequest> requests = first_group_asked_ ? second_group() : first_group();
-        if (first_group_asked_ && !requests.empty()) return requests;
+        if (first_group_asked_ && !requests.empty()) {
+            return requests;
+        }
     }
     return {};
 }
@@ -95,10 +103,13 @@ std::vector<PointRequest> Race::first_group()
     const std::vector<std::uint64_t> points = at_rung(rung_);
     std::vector<Values> values;
     values.reserve(points.size());
-    for (const std::uint64_t index : points)
+    for (const std::uint64_t index : points) {
         values.push_back(runners_.at(index).values[static_cast<std::size_t>(rung_ - 1)]);
+    }
     order_.clear();
-    for (const std::size_t position : by_rank_and_crowding(values)) order_.push_back(points[position]);
+    for (const std::size_t position : by_rank_and_crowding(values)) {
+        order_.push_back(points[position]);
+    }
 
     const auto share =
         static_cast<std::size_t>(std::ceil(options_.least_share * static_cast<double>(points.size())));
@@ -116,7 +127,9 @@ std::vector<PointRequest> Race::second_group()
     const auto most = static_cast<std::size_t>(options_.most_share * static_cast<double>(order_.size()));
     ++rung_;
     first_group_asked_ = false;
-    if (raised_ < least_climbers || raised_ >= most) return {};
+    if (raised_ < least_climbers || raised_ >= most) {
+        return {};
+    }
 
     std::vector<Change> changes;
     for (std::size_t k = 0; k < objectives; ++k) {
@@ -143,9 +156,13 @@ std::vector<PointRequest> Race::second_group()
         const Values& value = runners_.at(*rest).values[before];
         const bool dominated = std::any_of(limits.begin(), limits.end(),
                                            [&](const Values& limit) { return dominates(limit, value); });
-        if (!dominated) chosen.push_back(*rest);
+        if (!dominated) {
+            chosen.push_back(*rest);
+        }
     }
-    if (chosen.empty()) return {};
+    if (chosen.empty()) {
+        return {};
+    }
     --rung_;  // these climb before the next rung is judged
     first_group_asked_ = true;
     raised_ = order_.size();
@@ -156,20 +173,28 @@ std::vector<PointRequest> Race::raise(const std::vector<std::uint64_t>& chosen) 
 {
     std::vector<PointRequest> requests;
     requests.reserve(chosen.size());
-    for (const std::uint64_t index : chosen) requests.push_back({index, rung_ + 1});
+    for (const std::uint64_t index : chosen) {
+        requests.push_back({index, rung_ + 1});
+    }
     return requests;
 }
 
 std::vector<std::uint64_t> Race::front() const
 {
     int highest = 0;
-    for (const auto& entry : runners_) highest = std::max(highest, entry.second.rung);
+    for (const auto& entry : runners_) {
+        highest = std::max(highest, entry.second.rung);
+    }
     const std::vector<std::uint64_t> points = at_rung(std::max(highest, 1));
     std::vector<Values> values;
     values.reserve(points.size());
-    for (const std::uint64_t index : points) values.push_back(runners_.at(index).values.back());
+    for (const std::uint64_t index : points) {
+        values.push_back(runners_.at(index).values.back());
+    }
     std::vector<std::uint64_t> front;
-    for (const std::size_t position : non_dominated(values)) front.push_back(points[position]);
+    for (const std::size_t position : non_dominated(values)) {
+        front.push_back(points[position]);
+    }
     return front;
 }
 

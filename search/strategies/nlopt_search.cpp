@@ -41,7 +41,9 @@ public:
     /// As at(); what the cost throws waits for rethrow(), since NLopt would lose it.
     double try_at(const std::vector<double>& unit)
     {
-        if (failure_) return hopeless;
+        if (failure_) {
+            return hopeless;
+        }
         try {
             return at(unit);
         } catch (...) {
@@ -52,7 +54,9 @@ public:
 
     void rethrow() const
     {
-        if (failure_) std::rethrow_exception(failure_);
+        if (failure_) {
+            std::rethrow_exception(failure_);
+        }
     }
 
     const Tuned& best() const { return best_; }
@@ -121,15 +125,21 @@ Tuned minimise(const Cost& cost, const Box& box, std::span<const double> start, 
     }
     Recorder recorder(cost, box);
     recorder.at(unit);
-    if (start.empty()) return recorder.best();
+    if (start.empty()) {
+        return recorder.best();
+    }
     nlopt::srand(options.seed);
     const bool both = options.method == TuneMethod::global_then_local;
-    if (both) run(nlopt::GN_DIRECT_L, options.max_evaluations / 2, options.tolerance, recorder);
+    if (both) {
+        run(nlopt::GN_DIRECT_L, options.max_evaluations / 2, options.tolerance, recorder);
+    }
     const int left = options.max_evaluations - recorder.best().evaluations;
     // BOBYQA needs two variables.
     const TuneMethod local =
         options.method == TuneMethod::bobyqa && start.size() < 2 ? TuneMethod::sbplx : options.method;
-    if (left > 0) run(algorithm_of(local), left, options.tolerance, recorder);
+    if (left > 0) {
+        run(algorithm_of(local), left, options.tolerance, recorder);
+    }
     return recorder.best();
 }
 

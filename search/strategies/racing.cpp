@@ -21,14 +21,18 @@ std::optional<std::vector<Request>> Racing::ask()
         started_ = true;
         return std::vector<Request>(ranges_.begin(), ranges_.end());
     }
-    if (swept_ < ranges_.size() || !awaited_.empty()) return std::vector<Request>{};
+    if (swept_ < ranges_.size() || !awaited_.empty()) {
+        return std::vector<Request>{};
+    }
     std::vector<Request> requests = entrants();
     if (requests.empty()) {
         const std::vector<PointRequest> climbing = race_.next();
         requests.assign(climbing.begin(), climbing.end());
         awaited_.assign(climbing.begin(), climbing.end());
     }
-    if (requests.empty()) return std::nullopt;
+    if (requests.empty()) {
+        return std::nullopt;
+    }
     return requests;
 }
 
@@ -36,12 +40,16 @@ std::optional<std::vector<Request>> Racing::ask()
 std::vector<Request> Racing::entrants()
 {
     std::vector<Request> requests;
-    if (entered_) return requests;
+    if (entered_) {
+        return requests;
+    }
     entered_ = true;
     const std::uint64_t most = goal_.max_evaluations > 0 ? goal_.max_evaluations : most_entrants;
     while (awaited_.size() < most) {
         const auto places = feasible_.next_places(most - awaited_.size(), {});
-        if (places.empty()) break;
+        if (places.empty()) {
+            break;
+        }
         for (const std::size_t place : places) {
             awaited_.push_back({feasible_.index(place), 1});
             requests.emplace_back(awaited_.back());
@@ -55,9 +63,13 @@ void Racing::tell(std::span<const Answer> answers)
     for (const Answer& answer : answers) {
         if (swept_ < ranges_.size()) {
             const Sweep& sweep = expected(answer, ranges_[swept_]);
-            for (const Bound& bound : sweep.feasible) feasible_.add(bound.index, usable(bound, goal_));
+            for (const Bound& bound : sweep.feasible) {
+                feasible_.add(bound.index, usable(bound, goal_));
+            }
             unreturned_ += sweep.unreturned;
-            if (++swept_ == ranges_.size()) feasible_.put_in_order();
+            if (++swept_ == ranges_.size()) {
+                feasible_.put_in_order();
+            }
         } else {
             race_.add(expected(answer, awaited_));
         }

@@ -16,7 +16,9 @@ constexpr std::uint64_t usual_random_evaluations = 4096;  // without a limit by 
 RandomSearch::RandomSearch(const Space& space, const StudyGoal& goal)
     : space_(space), goal_(goal), moves_(space), random_(goal.seed, 0), race_({.top_rung = goal.top_rung})
 {
-    if (goal_.max_evaluations == 0) goal_.max_evaluations = usual_random_evaluations;
+    if (goal_.max_evaluations == 0) {
+        goal_.max_evaluations = usual_random_evaluations;
+    }
 }
 
 std::vector<SweepRange> RandomSearch::propose()
@@ -26,9 +28,13 @@ std::vector<SweepRange> RandomSearch::propose()
         std::size_t left = tries_of_one;
         for (; left > 0; --left) {
             const Point point = moves_.any(random_);
-            if (!space_.allows_all(point)) continue;
+            if (!space_.allows_all(point)) {
+                continue;
+            }
             const std::uint64_t index = space_.index(point);
-            if (!known_.insert(index).second) continue;
+            if (!known_.insert(index).second) {
+                continue;
+            }
             ranges.push_back({index, index + 1});
             break;
         }
@@ -39,7 +45,9 @@ std::vector<SweepRange> RandomSearch::propose()
 
 std::optional<std::vector<Request>> RandomSearch::ask()
 {
-    if (!swept_.empty() || !awaited_.empty()) return std::vector<Request>{};
+    if (!swept_.empty() || !awaited_.empty()) {
+        return std::vector<Request>{};
+    }
     std::vector<Request> requests;
     if (!feasible_.empty()) {
         const std::uint64_t most = std::min<std::uint64_t>(feasible_.size(), goal_.max_evaluations - drawn_);
@@ -50,13 +58,17 @@ std::optional<std::vector<Request>> RandomSearch::ask()
         const std::vector<SweepRange> ranges = propose();
         swept_.assign(ranges.begin(), ranges.end());
         requests.assign(ranges.begin(), ranges.end());
-        if (!requests.empty()) return requests;
+        if (!requests.empty()) {
+            return requests;
+        }
     }
     if (awaited_.empty()) {
         const std::vector<PointRequest> climbing = race_.next();
         awaited_.assign(climbing.begin(), climbing.end());
     }
-    if (awaited_.empty()) return std::nullopt;
+    if (awaited_.empty()) {
+        return std::nullopt;
+    }
     requests.assign(awaited_.begin(), awaited_.end());
     return requests;
 }

@@ -48,7 +48,9 @@ bool can_be_swept(const Space& space)
 
 std::unique_ptr<Strategy> make_exact(const Space& space, const StudyGoal& goal)
 {
-    if (goal.alternatives) return std::make_unique<AlternativeSearch>(space, goal);
+    if (goal.alternatives) {
+        return std::make_unique<AlternativeSearch>(space, goal);
+    }
     ExactOptions options{.goal = goal, .ranges = ranges_of(goal, space.size())};
     // A part is not explored: an incumbent outside of it is no result of it.
     if (goal.space_parts == 1 && static_cast<double>(space.size()) > most_swept_first &&

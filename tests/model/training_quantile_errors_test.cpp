@@ -61,8 +61,12 @@ TEST(TrainingQuantileErrors, AreTheScatterOfQuantilesOverSeeds)
         for (std::size_t i = 0; i < probabilities.size(); ++i) {
             double mean = 0.0;
             double squares = 0.0;
-            for (const double value : values[i]) mean += value / seeds;
-            for (const double value : values[i]) squares += (value - mean) * (value - mean) / (seeds - 1);
+            for (const double value : values[i]) {
+                mean += value / seeds;
+            }
+            for (const double value : values[i]) {
+                squares += (value - mean) * (value - mean) / (seeds - 1);
+            }
             EXPECT_NEAR(width[i] / std::sqrt(squares), 2.13, 0.7)
                 << probabilities[i] << ", " << steps << " steps";
         }

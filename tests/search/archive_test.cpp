@@ -21,7 +21,9 @@ Points random_points(std::mt19937& random, std::size_t count, std::size_t object
 {
     Points points(count, std::vector<double>(objectives));
     for (auto& point : points) {
-        for (double& value : point) value = static_cast<double>(random() % range);
+        for (double& value : point) {
+            value = static_cast<double>(random() % range);
+        }
     }
     return points;
 }
@@ -33,10 +35,14 @@ std::vector<std::size_t> brute_non_dominated(const Points& points)
         bool beaten = false;
         for (const auto& other : points) {
             bool no_worse = true;
-            for (std::size_t k = 0; k < other.size(); ++k) no_worse = no_worse && other[k] <= points[i][k];
+            for (std::size_t k = 0; k < other.size(); ++k) {
+                no_worse = no_worse && other[k] <= points[i][k];
+            }
             beaten = beaten || (no_worse && other != points[i]);
         }
-        if (!beaten) kept.push_back(i);
+        if (!beaten) {
+            kept.push_back(i);
+        }
     }
     return kept;
 }
@@ -46,7 +52,9 @@ double brute_volume(const Points& points, std::size_t objectives, unsigned side)
 {
     double cells = 0.0;
     std::uint64_t total = 1;
-    for (std::size_t k = 0; k < objectives; ++k) total *= side;
+    for (std::size_t k = 0; k < objectives; ++k) {
+        total *= side;
+    }
     for (std::uint64_t cell = 0; cell < total; ++cell) {
         bool covered = false;
         for (const auto& point : points) {
@@ -66,7 +74,9 @@ double brute_volume(const Points& points, std::size_t objectives, unsigned side)
 Evaluation evaluation(std::uint64_t index, int rung, std::uint64_t draws, const std::vector<double>& values)
 {
     Evaluation evaluation{.index = index, .rung = rung, .draws = draws, .objectives = {}};
-    for (const double value : values) evaluation.objectives.push_back(Estimate::exact(value));
+    for (const double value : values) {
+        evaluation.objectives.push_back(Estimate::exact(value));
+    }
     return evaluation;
 }
 
@@ -188,7 +198,9 @@ TEST(Archive, MergesSweepsInIndexOrder)
     archive.add(std::vector<Answer>{last});
 
     std::vector<std::uint64_t> indices;
-    for (const Bound& bound : archive.bounds()) indices.push_back(bound.index);
+    for (const Bound& bound : archive.bounds()) {
+        indices.push_back(bound.index);
+    }
     EXPECT_THAT(indices, ElementsAre(4, 12, 15, 21));
     EXPECT_EQ(archive.feasible(), 4U);
 
@@ -216,7 +228,9 @@ TEST(Archive, KeepsTheNewestBoundOfEachPoint)
     archive.add(std::vector<Answer>{front});
     EXPECT_EQ(archive.feasible(), 2U);
     std::vector<std::pair<std::uint64_t, double>> bounds;
-    for (const Bound& bound : archive.bounds()) bounds.emplace_back(bound.index, bound.objectives.front());
+    for (const Bound& bound : archive.bounds()) {
+        bounds.emplace_back(bound.index, bound.objectives.front());
+    }
     EXPECT_THAT(bounds, ElementsAre(std::pair(2, 5.0), std::pair(3, 2.0), std::pair(4, 3.0)));
 }
 

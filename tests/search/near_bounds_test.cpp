@@ -27,7 +27,9 @@ std::vector<NearBound> points(unsigned seed)
 std::vector<std::uint64_t> indices(const std::vector<NearBound>& points)
 {
     std::vector<std::uint64_t> indices;
-    for (const NearBound& point : points) indices.push_back(point.bound.index);
+    for (const NearBound& point : points) {
+        indices.push_back(point.bound.index);
+    }
     std::sort(indices.begin(), indices.end());
     return indices;
 }
@@ -35,14 +37,17 @@ std::vector<std::uint64_t> indices(const std::vector<NearBound>& points)
 std::vector<std::uint64_t> by_brute_force(const std::vector<NearBound>& points)
 {
     std::map<std::uint64_t, std::vector<std::pair<double, std::uint64_t>>> regions;
-    for (const NearBound& point : points)
+    for (const NearBound& point : points) {
         regions[point.region].emplace_back(point.bound.objectives[1], point.bound.index);
+    }
     std::vector<std::uint64_t> held;
     for (auto& [region, members] : regions) {
         std::sort(members.begin(), members.end());
         members.resize(std::min(members.size(), most_near));
         for (const auto& [value, index] : members) {
-            if (value <= (1.0 + near_best) * members.front().first) held.push_back(index);
+            if (value <= (1.0 + near_best) * members.front().first) {
+                held.push_back(index);
+            }
         }
     }
     std::sort(held.begin(), held.end());
@@ -56,7 +61,9 @@ TEST(NearBounds, HoldsTheBestOfEachRegion)
     std::vector<std::vector<std::uint64_t>> held;
     for (int order = 0; order < 3; ++order) {
         NearBounds near({.objective = 1});
-        for (const NearBound& point : all) near.add(point);
+        for (const NearBound& point : all) {
+            near.add(point);
+        }
         EXPECT_EQ(indices(near.best()), expected);
         std::shuffle(all.begin(), all.end(), std::mt19937(static_cast<unsigned>(order)));
     }
@@ -68,8 +75,12 @@ TEST(NearBounds, OfPartsMakeThoseOfTheWhole)
     NearBounds whole({.objective = 1});
     for (std::size_t begin = 0; begin < all.size(); begin += 700) {
         NearBounds part({.objective = 1, .regions = {{0, 131.3}, {2, 390.0}}});
-        for (std::size_t i = begin; i < std::min(all.size(), begin + 700); ++i) part.add(all[i]);
-        for (const NearBound& point : part.best()) whole.add(point);
+        for (std::size_t i = begin; i < std::min(all.size(), begin + 700); ++i) {
+            part.add(all[i]);
+        }
+        for (const NearBound& point : part.best()) {
+            whole.add(point);
+        }
     }
     EXPECT_EQ(indices(whole.best()), by_brute_force(all));
 }
@@ -79,7 +90,9 @@ TEST(NearBounds, LimitsOfASampleContainTheBest)
 {
     const std::vector<NearBound> all = points(3);
     NearBounds sample({.objective = 1});
-    for (std::size_t i = 0; i < all.size(); i += 8) sample.add(all[i]);
+    for (std::size_t i = 0; i < all.size(); i += 8) {
+        sample.add(all[i]);
+    }
     const std::vector<RegionLimit> limits = sample.limits(1.0 / 8.0);
     EXPECT_EQ(limits.size(), 4U);
     NearBounds near({.objective = 1, .regions = limits});
@@ -89,8 +102,9 @@ TEST(NearBounds, LimitsOfASampleContainTheBest)
         near.add(point);
     }
     EXPECT_EQ(indices(near.best()), by_brute_force(all));
-    for (const std::uint64_t region : {0, 1, 2})
+    for (const std::uint64_t region : {0, 1, 2}) {
         EXPECT_LT(admitted[region], 2 * (2 * most_near) / 1.5) << region;
+    }
 }
 
 TEST(NearBounds, AdmitsWhatIsNearAKnownBest)
@@ -112,7 +126,9 @@ TEST(NearBounds, AnArchiveListsThemOnceBesideOtherBounds)
     archive.add(std::vector<Answer>{sweep});
     EXPECT_EQ(archive.bounds().size(), 2U);
     std::map<std::uint64_t, double> all;
-    for (const Bound& bound : archive.bounds_and_near()) all[bound.index] = bound.objectives.front();
+    for (const Bound& bound : archive.bounds_and_near()) {
+        all[bound.index] = bound.objectives.front();
+    }
     EXPECT_EQ(all, (std::map<std::uint64_t, double>{{2, 10.0}, {3, 12.0}, {5, 11.0}}));
 }
 

@@ -17,7 +17,9 @@ std::vector<Values> lattice(std::uint32_t choice, std::size_t points, std::size_
     SearchRandom random(1, choice);
     std::vector<Values> values(points);
     for (Values& point : values) {
-        for (std::size_t k = 0; k < objectives; ++k) point.push_back(static_cast<double>(random.below(6)));
+        for (std::size_t k = 0; k < objectives; ++k) {
+            point.push_back(static_cast<double>(random.below(6)));
+        }
     }
     return values;
 }
@@ -28,7 +30,9 @@ TEST(Ranking, LayersAreWhatPeelingGives)
         const std::vector<Values> points = lattice(static_cast<std::uint32_t>(objectives), 200, objectives);
         const std::vector<std::size_t> layer = layers(points);
         std::set<std::size_t> left;
-        for (std::size_t i = 0; i < points.size(); ++i) left.insert(i);
+        for (std::size_t i = 0; i < points.size(); ++i) {
+            left.insert(i);
+        }
         for (std::size_t depth = 0; !left.empty(); ++depth) {
             std::vector<std::size_t> peeled;
             for (const std::size_t i : left) {
@@ -70,7 +74,9 @@ TEST(Ranking, NichesKeepWholeLayersAndThenSpread)
 {
     // A front of two ends and a crowd in one corner; a second layer behind.
     std::vector<Values> points{{0.0, 1.0}, {1.0, 0.0}, {0.5, 0.5}};
-    for (int i = 0; i < 5; ++i) points.push_back({0.001 * (i + 1), 0.99 - 0.002 * i});
+    for (int i = 0; i < 5; ++i) {
+        points.push_back({0.001 * (i + 1), 0.99 - 0.002 * i});
+    }
     points.push_back({2.0, 2.0});
     const auto kept = survivors_by_niche(points, reference_directions(2, 3), 3);
     EXPECT_EQ(std::set<std::size_t>(kept.begin(), kept.end()), (std::set<std::size_t>{0, 1, 2}));

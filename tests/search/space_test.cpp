@@ -29,7 +29,9 @@ std::vector<std::uint64_t> counts(const std::vector<Rejected>& rejected)
 {
     std::vector<std::uint64_t> counts;
     counts.reserve(rejected.size());
-    for (const Rejected& entry : rejected) counts.push_back(entry.count);
+    for (const Rejected& entry : rejected) {
+        counts.push_back(entry.count);
+    }
     return counts;
 }
 
@@ -38,8 +40,9 @@ Constraint scattered(const std::string& reason, std::size_t depth, std::uint64_t
 {
     return {reason, depth, [salt, keep](std::span<const int> leading) {
                 auto hash = static_cast<std::uint32_t>(salt);
-                for (const int label : leading)
+                for (const int label : leading) {
                     hash = (hash ^ static_cast<std::uint32_t>(label + 1)) * 2654435761U;
+                }
                 return (hash >> 28) < keep;
             }};
 }
@@ -53,13 +56,19 @@ struct Found {
 Found brute_force(const Space& space, const std::vector<Constraint>& constraints)
 {
     Found found;
-    for (const Constraint& constraint : constraints) found.rejected[constraint.reason] = 0;
+    for (const Constraint& constraint : constraints) {
+        found.rejected[constraint.reason] = 0;
+    }
     for (std::uint64_t index = 0; index < space.size(); ++index) {
         const Point point = space.point(index);
         const Constraint* blamed = nullptr;
         for (const Constraint& constraint : constraints) {
-            if (constraint.allows(std::span(point).first(constraint.depth))) continue;
-            if (blamed == nullptr || constraint.depth < blamed->depth) blamed = &constraint;
+            if (constraint.allows(std::span(point).first(constraint.depth))) {
+                continue;
+            }
+            if (blamed == nullptr || constraint.depth < blamed->depth) {
+                blamed = &constraint;
+            }
         }
         if (blamed == nullptr) {
             found.visited.push_back(index);
@@ -93,8 +102,9 @@ TEST(Space, LastAxisVariesFastest)
     EXPECT_THAT(space.point(0), ElementsAre(0, 0, 0));
     EXPECT_THAT(space.point(1), ElementsAre(0, 0, 1));
     EXPECT_THAT(space.point(23), ElementsAre(1, 2, 3));
-    for (std::uint64_t index = 0; index < space.size(); ++index)
+    for (std::uint64_t index = 0; index < space.size(); ++index) {
         EXPECT_EQ(space.index(space.point(index)), index);
+    }
 }
 
 TEST(Space, EnumeratesWhatBruteForceFindsForAnySplit)
@@ -102,7 +112,9 @@ TEST(Space, EnumeratesWhatBruteForceFindsForAnySplit)
     std::mt19937 random(7);
     for (unsigned trial = 0; trial < 60; ++trial) {
         std::vector<int> sizes(1 + random() % 5);
-        for (int& size : sizes) size = 1 + static_cast<int>(random() % 5);
+        for (int& size : sizes) {
+            size = 1 + static_cast<int>(random() % 5);
+        }
         std::vector<Constraint> constraints;
         for (unsigned c = trial % 6; c > 0; --c) {
             const std::size_t depth = 1 + random() % sizes.size();
@@ -113,7 +125,9 @@ TEST(Space, EnumeratesWhatBruteForceFindsForAnySplit)
         const Found expected = brute_force(space, constraints);
 
         Found whole = {{}, expected.rejected};
-        for (auto& entry : whole.rejected) entry.second = 0;
+        for (auto& entry : whole.rejected) {
+            entry.second = 0;
+        }
         Found parts = whole;
         enumerate(space, 0, space.size(), whole);
         for (std::uint64_t begin = 0; begin < space.size();) {
@@ -189,8 +203,9 @@ TEST(Space, SkipsSubspacesWithoutLookingInside)
         return std::all_of(leading.begin(), leading.end(), [](int label) { return label == 0; });
     };
     std::vector<Constraint> constraints;
-    for (std::size_t depth = 1; depth <= sizes.size(); ++depth)
+    for (std::size_t depth = 1; depth <= sizes.size(); ++depth) {
         constraints.push_back({"not zero", depth, allows});
+    }
     const Space space(axes_of(sizes), constraints);
     std::uint64_t visited = 0;
     const auto rejected =

@@ -24,7 +24,9 @@ inline std::vector<Axis> unit_axes(std::size_t variables, int steps)
     for (std::size_t v = 0; v < variables; ++v) {
         axes[v].name = 'x';
         axes[v].name += std::to_string(v);  // g++ 12 warns wrongly of "x" + here
-        for (int i = 0; i < steps; ++i) axes[v].labels.push_back("at" + std::to_string(i));
+        for (int i = 0; i < steps; ++i) {
+            axes[v].labels.push_back("at" + std::to_string(i));
+        }
     }
     return axes;
 }
@@ -32,7 +34,9 @@ inline std::vector<Axis> unit_axes(std::size_t variables, int steps)
 inline std::vector<double> unit_values(std::span<const int> point, int steps)
 {
     std::vector<double> x;
-    for (const int label : point) x.push_back(static_cast<double>(label) / (steps - 1));
+    for (const int label : point) {
+        x.push_back(static_cast<double>(label) / (steps - 1));
+    }
     return x;
 }
 
@@ -49,10 +53,16 @@ inline std::vector<double> zdt(int number, std::span<const double> x)
         }
         return {f1, g * (1.0 - std::sqrt(f1 / g))};
     }
-    for (std::size_t i = 1; i < x.size(); ++i) g += x[i];
+    for (std::size_t i = 1; i < x.size(); ++i) {
+        g += x[i];
+    }
     g = 1.0 + 9.0 * g / static_cast<double>(x.size() - 1);
-    if (number == 1) return {f1, g * (1.0 - std::sqrt(f1 / g))};
-    if (number == 2) return {f1, g * (1.0 - f1 / g * f1 / g)};
+    if (number == 1) {
+        return {f1, g * (1.0 - std::sqrt(f1 / g))};
+    }
+    if (number == 2) {
+        return {f1, g * (1.0 - f1 / g * f1 / g)};
+    }
     return {f1, g * (1.0 - std::sqrt(f1 / g) - f1 / g * std::sin(10.0 * std::numbers::pi * f1))};
 }
 
@@ -60,11 +70,17 @@ inline std::vector<double> zdt(int number, std::span<const double> x)
 inline std::vector<double> dtlz2(std::span<const double> x, std::size_t objectives)
 {
     double g = 0.0;
-    for (std::size_t i = objectives - 1; i < x.size(); ++i) g += (x[i] - 0.5) * (x[i] - 0.5);
+    for (std::size_t i = objectives - 1; i < x.size(); ++i) {
+        g += (x[i] - 0.5) * (x[i] - 0.5);
+    }
     std::vector<double> f(objectives, 1.0 + g);
     for (std::size_t k = 0; k < objectives; ++k) {
-        for (std::size_t i = 0; i + k + 1 < objectives; ++i) f[k] *= std::cos(x[i] * std::numbers::pi / 2.0);
-        if (k > 0) f[k] *= std::sin(x[objectives - 1 - k] * std::numbers::pi / 2.0);
+        for (std::size_t i = 0; i + k + 1 < objectives; ++i) {
+            f[k] *= std::cos(x[i] * std::numbers::pi / 2.0);
+        }
+        if (k > 0) {
+            f[k] *= std::sin(x[objectives - 1 - k] * std::numbers::pi / 2.0);
+        }
     }
     return f;
 }
@@ -96,7 +112,9 @@ inline Played play(
     Played played;
     std::vector<Answer> outstanding;
     while (const auto requests = strategy.ask()) {
-        if (enough(played)) break;
+        if (enough(played)) {
+            break;
+        }
         for (const Request& request : *requests) {
             if (const auto* range = std::get_if<SweepRange>(&request)) {
                 Sweep sweep;
@@ -108,16 +126,18 @@ inline Played play(
                 };
                 sweep.rejected = problem.space->enumerate(range->begin, range->end, judge);
                 kept.move_to(sweep);
-                if (refused > 0)
+                if (refused > 0) {
                     sweep.rejected.push_back(
                         {.reason = "infeasible", .count = refused, .miss = 1.0, .nearest = {}});
+                }
                 played.looked_at += range->end - range->begin == 1 ? 1 : 0;
                 outstanding.emplace_back(std::move(sweep));
             } else {
                 const auto& point = std::get<PointRequest>(request);
                 const bool searches = point.source.purpose == Purpose::search;
-                if (searches && played.answered.insert(point.index).second)
+                if (searches && played.answered.insert(point.index).second) {
                     played.drawn.push_back(point.index);
+                }
                 Evaluation evaluation = problem.evaluate(point.index, point.rung);
                 evaluation.source = point.source;
                 outstanding.emplace_back(std::move(evaluation));

@@ -58,13 +58,19 @@ std::size_t AlternativeSearch::cell_of(std::uint64_t point) const
 
 std::optional<std::vector<Request>> AlternativeSearch::ask()
 {
-    if (answered_ < asked_.size()) return std::vector<Request>{};
+    if (answered_ < asked_.size()) {
+        return std::vector<Request>{};
+    }
     asked_.clear();
     answered_ = 0;
     while (stage_ != Stage::finished) {
         const bool again = stage_ == Stage::draws;  // until nothing is left to draw; sweeps are asked once
-        if (!std::exchange(begun_, true) || again) asked_ = requests_of_stage();
-        if (!asked_.empty()) return asked_;
+        if (!std::exchange(begun_, true) || again) {
+            asked_ = requests_of_stage();
+        }
+        if (!asked_.empty()) {
+            return asked_;
+        }
         stage_ = static_cast<Stage>(static_cast<int>(stage_) + 1);
         begun_ = false;
     }
@@ -106,8 +112,9 @@ std::vector<Request> AlternativeSearch::sweeps_of_first()
         fewest_ranges / std::max<std::uint64_t>(1, std::ranges::count_if(blocks_, of_first)) + 1;
     std::vector<Request> sweeps;
     for (const Block& block : blocks_) {
-        if (is_first(block.cell))
+        if (is_first(block.cell)) {
             add_sweep(block, range_count, {.within = within, .most = kept_}, false, sweeps);
+        }
     }
     return sweeps;
 }
@@ -119,13 +126,17 @@ std::vector<Request> AlternativeSearch::transfers() const
     for (std::size_t task = 0; task < of_.tasks; ++task) {
         std::vector<std::uint64_t>& places =
             best.emplace_back(cells_[first_ * of_.tasks + task].open(tried_there));
-        for (std::uint64_t& place : places) place %= block_size_;
+        for (std::uint64_t& place : places) {
+            place %= block_size_;
+        }
         std::ranges::sort(places);
         places.erase(std::unique(places.begin(), places.end()), places.end());
     }
     std::vector<Request> sweeps;
     for (const Block& block : blocks_) {
-        if (is_first(block.cell)) continue;
+        if (is_first(block.cell)) {
+            continue;
+        }
         for (const std::uint64_t place : best[block.task]) {
             const std::uint64_t index = block.begin + place;
             add_sweep({block.cell, block.task, index, index + 1}, 1, {.within = within, .most = 1}, true,
@@ -139,10 +150,13 @@ std::vector<Request> AlternativeSearch::sweeps_of_others() const
 {
     std::vector<Request> sweeps;
     for (const Block& block : blocks_) {
-        if (is_first(block.cell)) continue;
+        if (is_first(block.cell)) {
+            continue;
+        }
         NearRequest near{.within = within, .most = kept_};
-        if (std::isfinite(tried_[block.cell]))
+        if (std::isfinite(tried_[block.cell])) {
             near.regions.push_back({block.cell, (1.0 + within) * tried_[block.cell]});
+        }
         add_sweep(block, fewest_ranges / blocks_.size() + 1, std::move(near), false, sweeps);
     }
     return sweeps;
@@ -155,7 +169,9 @@ std::vector<Request> AlternativeSearch::draws()
         const std::vector<PointRequest> closer = std::exchange(without_limit_, {});
         return {closer.begin(), closer.end()};
     }
-    if (goal_.max_evaluations > 0 && drawn_ >= goal_.max_evaluations) return {};
+    if (goal_.max_evaluations > 0 && drawn_ >= goal_.max_evaluations) {
+        return {};
+    }
     const std::set<std::size_t> cells = cells_to_draw();
     std::vector<Request> requests = sweeps_again(cells);
     return requests.empty() ? points_of(cells) : requests;
@@ -167,12 +183,18 @@ std::vector<Request> AlternativeSearch::sweeps_again(const std::set<std::size_t>
     std::ranges::copy_if(cells, std::inserter(hiding, hiding.end()), [&](std::size_t cell) {
         return cells_[cell].hides() && cells_[cell].open(1).empty();
     });
-    if (hiding.empty()) return {};
+    if (hiding.empty()) {
+        return {};
+    }
     kept_ *= 4;
-    for (const std::size_t cell : hiding) cells_[cell].sweep_again();
+    for (const std::size_t cell : hiding) {
+        cells_[cell].sweep_again();
+    }
     std::vector<Request> sweeps;
     for (const Block& block : blocks_) {
-        if (!hiding.contains(block.cell)) continue;
+        if (!hiding.contains(block.cell)) {
+            continue;
+        }
         NearRequest near{.within = infinite, .most = kept_};  // up to the limit
         near.regions.push_back({block.cell, cells_[block.cell].high()});
         add_sweep(block, fewest_ranges / (hiding.size() * blocks_.size() / cells_.size() + 1) + 1,
@@ -187,10 +209,13 @@ std::vector<Request> AlternativeSearch::points_of(const std::set<std::size_t>& c
     std::vector<PointRequest> points;
     for (const std::size_t cell : cells) {
         const std::size_t most = cells_[cell].drawn() == 0 ? first_points : further_points;
-        for (const std::uint64_t index : cells_[cell].open(most))
+        for (const std::uint64_t index : cells_[cell].open(most)) {
             points.push_back({.index = index, .rung = goal_.top_rung});
+        }
     }
-    if (points.empty()) return {};
+    if (points.empty()) {
+        return {};
+    }
     ++rounds_;
     const auto round = static_cast<double>(rounds_);
     const double share = 6.0 / (std::numbers::pi * std::numbers::pi * round * round);
@@ -203,7 +228,9 @@ std::vector<Request> AlternativeSearch::points_of(const std::set<std::size_t>& c
 std::vector<Judged> AlternativeSearch::judge() const
 {
     std::vector<Known> known;
-    for (const Cell& cell : cells_) known.push_back(cell.least());
+    for (const Cell& cell : cells_) {
+        known.push_back(cell.least());
+    }
     return judged(known, of_);
 }
 
@@ -218,7 +245,9 @@ void AlternativeSearch::choose_within(std::size_t alternative, std::set<std::siz
 {
     for (std::size_t task = 0; task < of_.tasks; ++task) {
         const std::size_t cell = alternative * of_.tasks + task;
-        if (!cells_[cell].settled()) cells.insert(cell);
+        if (!cells_[cell].settled()) {
+            cells.insert(cell);
+        }
     }
 }
 
@@ -226,9 +255,13 @@ void AlternativeSearch::choose_within(std::size_t alternative, std::set<std::siz
 std::vector<double> AlternativeSearch::regret_of_lows() const
 {
     std::vector<Known> lows;
-    for (const Cell& cell : cells_) lows.push_back({.value = cell.least().low});
+    for (const Cell& cell : cells_) {
+        lows.push_back({.value = cell.least().low});
+    }
     std::vector<double> regret;
-    for (const Judged& of_one : judged(lows, of_)) regret.push_back(of_one.regret.value);
+    for (const Judged& of_one : judged(lows, of_)) {
+        regret.push_back(of_one.regret.value);
+    }
     return regret;
 }
 
@@ -256,14 +289,22 @@ std::set<std::size_t> AlternativeSearch::cells_to_draw() const
         }
     }
     std::set<std::size_t> cells;
-    for (const std::size_t a : most_promising(candidates, weighted)) choose_within(a, cells);
-    for (const std::size_t a : most_promising(candidates, regret_of_lows())) choose_within(a, cells);
+    for (const std::size_t a : most_promising(candidates, weighted)) {
+        choose_within(a, cells);
+    }
+    for (const std::size_t a : most_promising(candidates, regret_of_lows())) {
+        choose_within(a, cells);
+    }
     for (std::size_t task = 0; task < of_.tasks; ++task) {
         std::size_t least = task;
         for (std::size_t cell = task; cell < cells_.size(); cell += of_.tasks) {
-            if (cells_[cell].least().low < cells_[least].least().low) least = cell;
+            if (cells_[cell].least().low < cells_[least].least().low) {
+                least = cell;
+            }
         }
-        if (!cells_[least].settled()) cells.insert(least);
+        if (!cells_[least].settled()) {
+            cells.insert(least);
+        }
     }
     return cells;
 }
@@ -271,7 +312,9 @@ std::set<std::size_t> AlternativeSearch::cells_to_draw() const
 void AlternativeSearch::tell(std::span<const Answer> answers)
 {
     for (const Answer& answer : answers) {
-        if (answered_ == asked_.size()) refuse_answer("no request is open");
+        if (answered_ == asked_.size()) {
+            refuse_answer("no request is open");
+        }
         const Request& request = asked_[answered_++];
         if (const auto* range = std::get_if<SweepRange>(&request)) {
             receive(expected(answer, *range), *range);
@@ -288,23 +331,36 @@ void AlternativeSearch::receive(const Sweep& sweep, const SweepRange& range)
     std::vector<Bound> points;
     for (const NearBound& near : sweep.near) {
         check_objectives(near.bound.index, near.bound.objectives.size(), 1);
-        if (std::isnan(near.bound.objectives.front())) refuse_nan(near.bound.index, 0);
+        if (std::isnan(near.bound.objectives.front())) {
+            refuse_nan(near.bound.index, 0);
+        }
         points.push_back(near.bound);
     }
     if (stage_ == Stage::transfer) {
-        for (const Bound& point : points) tried_[cell] = std::min(tried_[cell], point.objectives.front());
+        for (const Bound& point : points) {
+            tried_[cell] = std::min(tried_[cell], point.objectives.front());
+        }
         return;
     }
     double others = infinite;
-    for (const RegionLimit& limit : range.near.regions) others = limit.region == cell ? limit.most : others;
-    if (!points.empty())
+    for (const RegionLimit& limit : range.near.regions) {
+        others = limit.region == cell ? limit.most : others;
+    }
+    if (!points.empty()) {
         others = std::min(others, (1.0 + range.near.within) * points.front().objectives.front());
-    if (points.size() == range.near.most) others = std::min(others, points.back().objectives.front());
+    }
+    if (points.size() == range.near.most) {
+        others = std::min(others, points.back().objectives.front());
+    }
     cells_[cell].add(points, others);
-    if (range.again) return;
+    if (range.again) {
+        return;
+    }
     feasible_ += sweep.feasible.size() + sweep.excluded + sweep.unreturned;
     unchecked_ += sweep.unchecked;
-    for (std::size_t k = 0; k < excluded_by_.size(); ++k) excluded_by_[k] += sweep.excluded_by[k];
+    for (std::size_t k = 0; k < excluded_by_.size(); ++k) {
+        excluded_by_[k] += sweep.excluded_by[k];
+    }
 }
 
 void AlternativeSearch::receive(const Evaluation& evaluation, const PointRequest& request)
@@ -330,10 +386,13 @@ void AlternativeSearch::note_violation(const Evaluation& evaluation, double boun
 {
     constexpr double rounding = 1e-12;  // of a bound
     const double high = evaluation.objectives.front().simultaneous_high;
-    if (high >= bound - rounding * std::abs(bound)) return;
+    if (high >= bound - rounding * std::abs(bound)) {
+        return;
+    }
     const double relative = (bound - high) / std::max(std::abs(bound), std::abs(high));
-    if (!violation_ || violation_->relative < relative)
+    if (!violation_ || violation_->relative < relative) {
         violation_ = BoundViolation{evaluation.index, 0, bound, high, relative};
+    }
 }
 
 Outcome AlternativeSearch::outcome() const
@@ -347,26 +406,40 @@ Outcome AlternativeSearch::outcome() const
     outcome.unchecked = unchecked_;
     outcome.excluded_by = excluded_by_;
     const bool sweeps = stage_ < Stage::draws;
-    if (sweeps) outcome.sweep = SweepProgress{SweepPurpose::front, answered_, asked_.size()};
-    if (sweeps) outcome.uncovered = outcome.sweep;
+    if (sweeps) {
+        outcome.sweep = SweepProgress{SweepPurpose::front, answered_, asked_.size()};
+    }
+    if (sweeps) {
+        outcome.uncovered = outcome.sweep;
+    }
     std::uint64_t open = 0;
     if (stage_ == Stage::draws) {
-        for (const std::size_t cell : cells_to_draw()) open += cells_[cell].open(most_kept).size();
+        for (const std::size_t cell : cells_to_draw()) {
+            open += cells_[cell].open(most_kept).size();
+        }
     }
     outcome.open = sweeps ? feasible_ - std::min(feasible_, drawn_) : open;
     outcome.pruned = feasible_ - std::min(feasible_, drawn_ + outcome.open);
     outcome.violation = violation_;
     outcome.complete = stage_ == Stage::finished && cells_to_draw().empty();
     outcome.proved = outcome.complete && !violation_;
-    if (stage_ == Stage::finished && !outcome.complete) outcome.end = SearchEnd::most_drawn;
-    if (sweeps) return outcome;
+    if (stage_ == Stage::finished && !outcome.complete) {
+        outcome.end = SearchEnd::most_drawn;
+    }
+    if (sweeps) {
+        return outcome;
+    }
     Gap gap{infinite, infinite};
     for (const Judged& of_one : judge()) {
         gap.limit = std::min(gap.limit, of_one.weighted.high);
         gap.bound = std::min(gap.bound, of_one.weighted.low);
     }
-    if (std::isfinite(gap.limit)) outcome.gaps = {gap};
-    for (const Cell& cell : cells_) outcome.cells.push_back(cell.outcome());
+    if (std::isfinite(gap.limit)) {
+        outcome.gaps = {gap};
+    }
+    for (const Cell& cell : cells_) {
+        outcome.cells.push_back(cell.outcome());
+    }
     return outcome;
 }
 
@@ -376,7 +449,9 @@ std::vector<std::uint64_t> AlternativeSearch::front() const
     for (std::size_t a = 0; a < of_.alternatives; ++a) {
         for (std::size_t task = 0; settled(a) && task < of_.tasks; ++task) {
             const CellOutcome outcome = cells_[a * of_.tasks + task].outcome();
-            if (std::isfinite(outcome.least.value)) best.push_back(outcome.point);
+            if (std::isfinite(outcome.least.value)) {
+                best.push_back(outcome.point);
+            }
         }
     }
     std::ranges::sort(best);

@@ -19,15 +19,18 @@ void Cell::add(const std::vector<Bound>& points, double others)
     others_ = std::min(others_, others);
     for (const Bound& point : points) {
         const double bound = point.objectives.front();
-        if (bounds_.emplace(point.index, bound).second) undrawn_.emplace(bound, point.index);
+        if (bounds_.emplace(point.index, bound).second) {
+            undrawn_.emplace(bound, point.index);
+        }
     }
 }
 
 void Cell::draw(const Evaluation& evaluation)
 {
     const auto known = bounds_.find(evaluation.index);
-    if (known == bounds_.end())
+    if (known == bounds_.end()) {
         refuse_answer("point " + std::to_string(evaluation.index) + " was not asked for");
+    }
     undrawn_.erase({known->second, known->first});
     drawn_[evaluation.index] = evaluation.objectives.front();
     high_ = std::min(high_, evaluation.objectives.front().simultaneous_high);
@@ -48,7 +51,9 @@ std::vector<std::uint64_t> Cell::open(std::size_t most) const
 {
     std::vector<std::uint64_t> points;
     for (const auto& [bound, index] : undrawn_) {
-        if (points.size() == most || bound >= goal()) break;
+        if (points.size() == most || bound >= goal()) {
+            break;
+        }
         points.push_back(index);
     }
     return points;
@@ -57,7 +62,9 @@ std::vector<std::uint64_t> Cell::open(std::size_t most) const
 Known Cell::least() const
 {
     Known least{.value = none, .low = others_, .high = high_};
-    if (!undrawn_.empty()) least.low = std::min(least.low, undrawn_.begin()->first);
+    if (!undrawn_.empty()) {
+        least.low = std::min(least.low, undrawn_.begin()->first);
+    }
     for (const auto& [index, value] : drawn_) {
         least.value = std::min(least.value, value.value);
         least.low = std::min(least.low, std::max(bounds_.at(index), value.simultaneous_low));
@@ -70,7 +77,9 @@ CellOutcome Cell::outcome() const
 {
     CellOutcome outcome{.least = least(), .settled = settled()};
     for (const auto& [index, value] : drawn_) {
-        if (value.value == outcome.least.value) outcome.point = index;
+        if (value.value == outcome.least.value) {
+            outcome.point = index;
+        }
     }
     return outcome;
 }

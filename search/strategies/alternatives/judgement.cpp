@@ -29,7 +29,9 @@ Known least_of(std::span<const Known> cells, std::size_t task, std::size_t tasks
 std::vector<Known> regrets(std::span<const Known> cells, std::size_t tasks)
 {
     std::vector<Known> least;
-    for (std::size_t task = 0; task < tasks; ++task) least.push_back(least_of(cells, task, tasks));
+    for (std::size_t task = 0; task < tasks; ++task) {
+        least.push_back(least_of(cells, task, tasks));
+    }
     std::vector<Known> all;
     std::size_t task = 0;
     for (const Known& cell : cells) {

@@ -31,10 +31,14 @@ void CandidateRace::divide_error(std::size_t known, std::uint64_t withheld, cons
 bool CandidateRace::settled(std::size_t c, const Limits& limits)
 {
     Candidate& candidate = candidates_[c];
-    if (candidate.settled) return true;
+    if (candidate.settled) {
+        return true;
+    }
     candidate.settled = limits.rule_out(candidate.place, candidate.low, candidate.tested);
     candidate.tested = limits.newest();
-    if (candidate.settled) ++settled_;
+    if (candidate.settled) {
+        ++settled_;
+    }
     return candidate.settled;
 }
 
@@ -56,7 +60,9 @@ std::vector<AskedPoint> CandidateRace::leaders(const Points& points)
 {
     std::vector<std::size_t> chosen;
     for (const std::size_t leader : leaders_) {
-        if (chosen.size() < batches_.most && !settled(leader, points.limits)) chosen.push_back(leader);
+        if (chosen.size() < batches_.most && !settled(leader, points.limits)) {
+            chosen.push_back(leader);
+        }
     }
     return requests(chosen, points.feasible);
 }
@@ -68,18 +74,25 @@ std::vector<std::size_t> CandidateRace::leaders_worth_limits(const Points& point
     std::set<std::size_t> lower;
     for (const std::size_t leader : leaders_) {
         const Candidate& candidate = candidates_[leader];
-        if (candidate.rung < goal_.top_rung) continue;
+        if (candidate.rung < goal_.top_rung) {
+            continue;
+        }
         values.add(candidate.place, candidate.value);
         Limits own;
         own.add(candidate.place, candidate.value);
-        if (own.newest() == 0) continue;  // not finite
+        if (own.newest() == 0) {
+            continue;  // not finite
+        }
         const double worth = worth_lowering * own.nearest(candidate.low).excess;
-        if (limits.newest() == 0 || limits.nearest(candidate.value).excess > worth)
+        if (limits.newest() == 0 || limits.nearest(candidate.value).excess > worth) {
             lower.insert(candidate.place);
+        }
     }
     std::vector<std::span<const double>> unsettled;
     for (const std::size_t c : racing_) {
-        if (!settled(c, limits)) unsettled.emplace_back(candidates_[c].low);
+        if (!settled(c, limits)) {
+            unsettled.emplace_back(candidates_[c].low);
+        }
     }
     std::vector<std::size_t> places = owners_of_many(values, unsettled);
     std::erase_if(places, [&](std::size_t place) { return !lower.contains(place); });
@@ -92,12 +105,16 @@ std::vector<AskedPoint> CandidateRace::new_candidates(Points& points)
     const bool many = candidates_.size() > batches_.most;
     std::size_t most = std::clamp(candidates_.size(), batches_.most, batches_.most_of_many);
     std::size_t fewest = many ? most : batches_.fewest;
-    if (goal_.max_evaluations > 0) most = std::min<std::uint64_t>(most, goal_.max_evaluations - drawn_);
+    if (goal_.max_evaluations > 0) {
+        most = std::min<std::uint64_t>(most, goal_.max_evaluations - drawn_);
+    }
     fewest = std::min(fewest, most);
     while (chosen.size() < fewest) {
         const std::vector<std::size_t> places =
             points.feasible.next_places(most - chosen.size(), points.limits);
-        if (places.empty()) break;
+        if (places.empty()) {
+            break;
+        }
         for (const std::size_t place : places) {
             chosen.push_back(candidates_.size());
             candidates_.push_back({.place = place, .value = {}, .low = {}});
@@ -115,11 +132,15 @@ std::vector<AskedPoint> CandidateRace::rivals(const Points& points)
         if (rivals_done_ == racing_.size()) {
             std::erase_if(racing_, [&](std::size_t c) { return settled(c, points.limits); });
             rivals_done_ = 0;
-            if (racing_.empty()) break;
+            if (racing_.empty()) {
+                break;
+            }
         }
         while (chosen.size() < most && rivals_done_ < racing_.size()) {
             const std::size_t rival = racing_[rivals_done_++];
-            if (!settled(rival, points.limits)) chosen.push_back(rival);
+            if (!settled(rival, points.limits)) {
+                chosen.push_back(rival);
+            }
         }
     }
     return requests(chosen, points.feasible);
@@ -137,12 +158,16 @@ void CandidateRace::receive(std::size_t c, const Evaluation& evaluation, const B
         const double low = std::max(estimate.simultaneous_low, feasible.bound(candidate.place)[k]);
         candidate.low.push_back(std::min(low, estimate.simultaneous_high));
     }
-    if (candidate.rung == 0) ++drawn_;
+    if (candidate.rung == 0) {
+        ++drawn_;
+    }
     candidate.rung = evaluation.rung;
     candidate.tested = 0;
     candidate.keeping = evaluation.keeping;
     candidate.settled = candidate.rung >= goal_.top_rung || candidate.keeping == Keeping::never;
-    if (candidate.settled) ++settled_;
+    if (candidate.settled) {
+        ++settled_;
+    }
     note_leader(c);
 }
 
@@ -150,9 +175,13 @@ void CandidateRace::note_leader(std::size_t c)
 {
     const std::vector<double>& value = candidates_[c].value;
     std::erase(leaders_, c);
-    if (!keeps(candidates_[c].keeping)) return;
+    if (!keeps(candidates_[c].keeping)) {
+        return;
+    }
     for (const std::size_t leader : leaders_) {
-        if (dominates(candidates_[leader].value, value)) return;
+        if (dominates(candidates_[leader].value, value)) {
+            return;
+        }
     }
     std::erase_if(leaders_, [&](std::size_t leader) { return dominates(value, candidates_[leader].value); });
     leaders_.push_back(c);
@@ -161,10 +190,16 @@ void CandidateRace::note_leader(std::size_t c)
 void CandidateRace::lower_to_least(std::vector<double>& least, const BoundLayers& feasible) const
 {
     for (const Candidate& candidate : candidates_) {
-        if (candidate.keeping == Keeping::never) continue;
+        if (candidate.keeping == Keeping::never) {
+            continue;
+        }
         std::span<const double> low = candidate.low;
-        if (candidate.rung == 0) low = feasible.bound(candidate.place);
-        for (std::size_t k = 0; k < least.size(); ++k) least[k] = std::min(least[k], low[k]);
+        if (candidate.rung == 0) {
+            low = feasible.bound(candidate.place);
+        }
+        for (std::size_t k = 0; k < least.size(); ++k) {
+            least[k] = std::min(least[k], low[k]);
+        }
     }
 }
 
@@ -173,7 +208,9 @@ std::vector<std::uint64_t> CandidateRace::front(const BoundLayers& feasible) con
     std::vector<std::uint64_t> indices;
     std::vector<std::vector<double>> values;
     for (const Candidate& candidate : candidates_) {
-        if (candidate.rung < goal_.top_rung || !keeps(candidate.keeping)) continue;
+        if (candidate.rung < goal_.top_rung || !keeps(candidate.keeping)) {
+            continue;
+        }
         indices.push_back(feasible.index(candidate.place));
         values.push_back(candidate.value);
     }
@@ -184,8 +221,12 @@ std::vector<std::uint64_t> CandidateRace::front(const BoundLayers& feasible) con
         best.push_back(values[position]);
     }
     for (const Candidate& candidate : candidates_) {
-        if (candidate.rung < goal_.top_rung || candidate.keeping != Keeping::not_by_value) continue;
-        if (!excludes(best, candidate.value)) front.push_back(feasible.index(candidate.place));
+        if (candidate.rung < goal_.top_rung || candidate.keeping != Keeping::not_by_value) {
+            continue;
+        }
+        if (!excludes(best, candidate.value)) {
+            front.push_back(feasible.index(candidate.place));
+        }
     }
     std::sort(front.begin(), front.end());
     return front;

@@ -12,16 +12,21 @@ Exact::Exact(ExactOptions options)
     : options_(checked(std::move(options))), points_(options_.goal.objectives), sweeps_(options_),
       rounds_(options_.goal), race_(options_.goal, options_.batches), gaps_(options_)
 {
-    if (options_.explored != nullptr && all_bounded(options_.goal))
+    if (options_.explored != nullptr && all_bounded(options_.goal)) {
         exploration_.emplace(*options_.explored, options_.goal.seed);
+    }
 }
 
 std::optional<std::vector<Request>> Exact::ask()
 {
     std::vector<Request> requests;
     if (answered_ == asked_.size() && !sweeps_.running()) {
-        if (!choose_requests()) return std::nullopt;
-        for (const AskedPoint& point : asked_) requests.emplace_back(point.request);
+        if (!choose_requests()) {
+            return std::nullopt;
+        }
+        for (const AskedPoint& point : asked_) {
+            requests.emplace_back(point.request);
+        }
     }
     sweeps_.add_requests(requests);
     return requests;
@@ -30,9 +35,13 @@ std::optional<std::vector<Request>> Exact::ask()
 /// The looks of an open round come first.
 bool Exact::choose_requests()
 {
-    if (request(rounds_.next_check(points_.feasible))) return true;
+    if (request(rounds_.next_check(points_.feasible))) {
+        return true;
+    }
     while (stage_ != ExactStage::finished) {
-        if (try_stage(stage_)) return true;
+        if (try_stage(stage_)) {
+            return true;
+        }
         stage_ = static_cast<ExactStage>(static_cast<int>(stage_) + 1);
     }
     return false;
@@ -70,10 +79,16 @@ bool Exact::open_round(const std::vector<std::size_t>& places, int closer)
 /// Asks for the next generation. The front, in the end, is among the points that the sweep would return.
 bool Exact::explore()
 {
-    if (!exploration_) return false;
+    if (!exploration_) {
+        return false;
+    }
     sweeps_.explore(exploration_->ask());
-    if (sweeps_.running()) return true;
-    for (const Bound& bound : exploration_->front()) points_.feasible.add(bound.index, bound.objectives);
+    if (sweeps_.running()) {
+        return true;
+    }
+    for (const Bound& bound : exploration_->front()) {
+        points_.feasible.add(bound.index, bound.objectives);
+    }
     points_.feasible.put_in_order();
     exploration_.reset();
     return false;
@@ -81,7 +96,9 @@ bool Exact::explore()
 
 bool Exact::sweep_for_front()
 {
-    if (!sweeps_.covered()) sweeps_.sweep_for_front(points_);
+    if (!sweeps_.covered()) {
+        sweeps_.sweep_for_front(points_);
+    }
     return sweeps_.running();
 }
 
@@ -89,28 +106,39 @@ bool Exact::sweep_for_front()
 /// draws for the points that keep a gap open.
 bool Exact::narrow_gaps()
 {
-    if (sweeps_.covered() || options_.goal.max_evaluations > 0) return false;
+    if (sweeps_.covered() || options_.goal.max_evaluations > 0) {
+        return false;
+    }
     const std::size_t of_each = options_.gaps.incumbents / options_.goal.objectives;
-    if (rounds_.opened() == 0)
+    if (rounds_.opened() == 0) {
         return open_round(best_of_each_objective(points_.feasible, options_.goal.objectives, of_each));
-    if (!gaps_.swept()) return sweep_for_better();
+    }
+    if (!gaps_.swept()) {
+        return sweep_for_better();
+    }
     const NextRound next = gaps_.next_round(points_, sweeps_, rounds_, race_);
     return open_round(next.places, next.closer);
 }
 
 bool Exact::sweep_for_better()
 {
-    if (points_.limits.newest() == 0) return false;
+    if (points_.limits.newest() == 0) {
+        return false;
+    }
     sweeps_.seek_better(gaps_.begin_sweep(points_.limits));
     return sweeps_.running();
 }
 
 bool Exact::ask_scouts()
 {
-    if (!scouts_.empty()) return false;
+    if (!scouts_.empty()) {
+        return false;
+    }
     const IncumbentOptions& of = options_.incumbents;
     std::uint64_t most = sweeps_.covered() ? of.scouts : of.most_scouts;
-    if (options_.goal.max_evaluations > 0) most = std::min(most, options_.goal.max_evaluations);
+    if (options_.goal.max_evaluations > 0) {
+        most = std::min(most, options_.goal.max_evaluations);
+    }
     return request(scout_requests(points_, most));
 }
 
@@ -131,10 +159,14 @@ bool Exact::tighten()
 /// four times the draws for the owners of limits that have many of them.
 bool Exact::open_further_round()
 {
-    if (options_.goal.max_evaluations > 0) return false;
+    if (options_.goal.max_evaluations > 0) {
+        return false;
+    }
     while (further_rounds_ < options_.incumbents.further_rounds) {
         ++further_rounds_;
-        if (points_.exclude() <= options_.incumbents.scouts) return false;
+        if (points_.exclude() <= options_.incumbents.scouts) {
+            return false;
+        }
         const bool first = further_rounds_ == 1;
         std::vector<std::size_t> places;
         if (first) {
@@ -142,7 +174,9 @@ bool Exact::open_further_round()
         } else {
             places = owners_of_many(points_);
         }
-        if (open_round(places, first ? 0 : 1)) return true;
+        if (open_round(places, first ? 0 : 1)) {
+            return true;
+        }
     }
     return false;
 }
@@ -158,15 +192,21 @@ bool Exact::divide_error()
 /// The best candidates so far come first, because their limits exclude the most; then new points; then the remaining candidates.
 bool Exact::race()
 {
-    if (request(race_.leaders(points_))) return true;
+    if (request(race_.leaders(points_))) {
+        return true;
+    }
     const std::vector<std::size_t> leaders = race_.leaders_worth_limits(points_);
-    if (open_round(rounds_.without_limits(leaders), 1)) return true;
+    if (open_round(rounds_.without_limits(leaders), 1)) {
+        return true;
+    }
     return request(race_.new_candidates(points_)) || request(race_.rivals(points_)) || sweep_again();
 }
 
 bool Exact::sweep_again()
 {
-    if (race_.may_draw_more()) sweeps_.sweep_again(points_);
+    if (race_.may_draw_more()) {
+        sweeps_.sweep_again(points_);
+    }
     return sweeps_.running();
 }
 
@@ -191,7 +231,9 @@ void Exact::receive(const Sweep& sweep)
         case SweepPurpose::incomplete: sweeps_.receive(sweep, bounds, points_); break;
     }
     sweeps_.finish_answer(points_);
-    if (sweeps_.purpose() == SweepPurpose::better && !sweeps_.running()) gaps_.end_sweep();
+    if (sweeps_.purpose() == SweepPurpose::better && !sweeps_.running()) {
+        gaps_.end_sweep();
+    }
 }
 
 void Exact::receive(const Evaluation& evaluation)
@@ -227,7 +269,9 @@ void Exact::check(const Evaluation& evaluation) const
 void Exact::note_violation(std::size_t place, const Evaluation& evaluation)
 {
     const std::optional<BoundViolation> violation = points_.violation(place, evaluation);
-    if (!violation || (violation_ && violation_->relative >= violation->relative)) return;
+    if (!violation || (violation_ && violation_->relative >= violation->relative)) {
+        return;
+    }
     violation_ = violation;
 }
 
@@ -250,7 +294,9 @@ Outcome Exact::outcome() const
     outcome.gaps = gaps_.gaps(points_, sweeps_, rounds_, race_);
     outcome.complete = !sweeps_.open() && outcome.open == 0;
     outcome.proved = outcome.complete && !violation_;
-    if (!outcome.complete && !race_.may_draw_more()) outcome.end = SearchEnd::most_drawn;
+    if (!outcome.complete && !race_.may_draw_more()) {
+        outcome.end = SearchEnd::most_drawn;
+    }
     return outcome;
 }
 

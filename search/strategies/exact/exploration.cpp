@@ -15,9 +15,13 @@ constexpr std::size_t tries = 8;
 std::vector<Bound> front_of(std::vector<Bound> bounds)
 {
     std::vector<std::vector<double>> values;
-    for (const Bound& bound : bounds) values.push_back(bound.objectives);
+    for (const Bound& bound : bounds) {
+        values.push_back(bound.objectives);
+    }
     std::vector<Bound> front;
-    for (const std::size_t position : non_dominated(values)) front.push_back(std::move(bounds[position]));
+    for (const std::size_t position : non_dominated(values)) {
+        front.push_back(std::move(bounds[position]));
+    }
     std::sort(front.begin(), front.end(), [](const Bound& a, const Bound& b) { return a.index < b.index; });
     return front;
 }
@@ -46,7 +50,9 @@ std::vector<std::uint64_t> Exploration::ask()
         front_ = std::move(front);
     }
     std::vector<std::uint64_t> points;
-    if (generation_ == options_.generations || idle_ == options_.patience) return points;
+    if (generation_ == options_.generations || idle_ == options_.patience) {
+        return points;
+    }
     if (generation_++ == 0 || front_.empty()) {
         add_branches(points);
     } else {
@@ -65,7 +71,9 @@ void Exploration::add_branches(std::vector<std::uint64_t>& points)
     for (std::size_t i = 0; i < options_.start; ++i) {
         SearchRandom random(seed_, choices_++);
         const auto branch = branches_.descend(random);
-        if (branch) add(space_.point(branch->begin), points);
+        if (branch) {
+            add(space_.point(branch->begin), points);
+        }
     }
 }
 
@@ -90,9 +98,13 @@ void Exploration::add_children(std::vector<std::uint64_t>& points)
 void Exploration::add(const Point& point, std::vector<std::uint64_t>& points)
 {
     const auto allowed = moves_.repaired(point);
-    if (!allowed) return;
+    if (!allowed) {
+        return;
+    }
     const std::uint64_t index = space_.index(*allowed);
-    if (known_.insert(index).second) points.push_back(index);
+    if (known_.insert(index).second) {
+        points.push_back(index);
+    }
 }
 
 }  // namespace prismopt

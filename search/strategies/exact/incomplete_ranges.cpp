@@ -42,15 +42,18 @@ std::vector<SweepRange> IncompleteRanges::next_ranges(std::uint64_t keep)
         }
     }
     ranges_.erase(ranges_.begin(), ranges_.begin() + static_cast<std::ptrdiff_t>(chosen));
-    for (SweepRange& subrange : subranges)
+    for (SweepRange& subrange : subranges) {
         subrange.keep = std::max<std::uint64_t>(1, keep / subranges.size());
+    }
     return subranges;
 }
 
 std::uint64_t IncompleteRanges::points() const
 {
     std::uint64_t count = 0;
-    for (const Incomplete& range : ranges_) count += range.count;
+    for (const Incomplete& range : ranges_) {
+        count += range.count;
+    }
     return count;
 }
 
@@ -58,7 +61,9 @@ void IncompleteRanges::lower_to_least(std::vector<double>& least) const
 {
     for (const Incomplete& range : ranges_) {
         for (const std::vector<double>& low : range.floor) {
-            for (std::size_t k = 0; k < least.size(); ++k) least[k] = std::min(least[k], low[k]);
+            for (std::size_t k = 0; k < least.size(); ++k) {
+                least[k] = std::min(least[k], low[k]);
+            }
         }
     }
 }

@@ -29,7 +29,9 @@ std::vector<std::size_t> best_by_bounds(const Points& points, std::size_t most)
     places.resize(of_first_layer);
     while (places.size() < most) {
         const std::vector<std::size_t> more = layers.next_places(most - places.size(), points.limits);
-        if (more.empty()) break;
+        if (more.empty()) {
+            break;
+        }
         places.insert(places.end(), more.begin(), more.end());
     }
     return places;
@@ -72,26 +74,36 @@ std::vector<std::size_t> best_scouts(std::span<const Scout> scouts)
     std::vector<std::size_t> of_scouts;
     std::vector<std::vector<double>> values;
     for (const Scout& scout : scouts) {
-        if (!scout.keeps) continue;
+        if (!scout.keeps) {
+            continue;
+        }
         of_scouts.push_back(scout.place);
         values.push_back(scout.value);
     }
     std::vector<std::size_t> places;
-    for (const std::size_t position : non_dominated(values)) places.push_back(of_scouts[position]);
+    for (const std::size_t position : non_dominated(values)) {
+        places.push_back(of_scouts[position]);
+    }
     return places;
 }
 
 std::vector<std::size_t> owners_of_many(const Limits& limits, std::span<const std::span<const double>> points)
 {
-    if (limits.newest() == 0) return {};
+    if (limits.newest() == 0) {
+        return {};
+    }
     std::map<std::size_t, std::size_t> count;
     for (const std::span<const double> point : points) {
         const Limits::Nearest nearest = limits.nearest(point);
-        if (std::isfinite(nearest.excess)) ++count[nearest.owner];
+        if (std::isfinite(nearest.excess)) {
+            ++count[nearest.owner];
+        }
     }
     std::vector<std::size_t> owners;
     for (const auto& [owner, near] : count) {
-        if (near >= worth_a_limit) owners.push_back(owner);
+        if (near >= worth_a_limit) {
+            owners.push_back(owner);
+        }
     }
     return owners;
 }
@@ -99,8 +111,9 @@ std::vector<std::size_t> owners_of_many(const Limits& limits, std::span<const st
 std::vector<std::size_t> owners_of_many(const Points& points)
 {
     std::vector<std::span<const double>> remaining;
-    for (const std::size_t place : points.feasible.remaining())
+    for (const std::size_t place : points.feasible.remaining()) {
         remaining.push_back(points.feasible.bound(place));
+    }
     return owners_of_many(points.limits, remaining);
 }
 

@@ -20,7 +20,9 @@ double pow4(double x) { return square(square(x)); }
 std::vector<AskedPoint> LimitRounds::open(const std::vector<std::size_t>& places, const BoundLayers& feasible,
                                           int closer)
 {
-    if (places.empty()) return {};
+    if (places.empty()) {
+        return {};
+    }
     ++round_;
     check_ = 0;
     closer_ = closer;
@@ -32,7 +34,9 @@ std::vector<AskedPoint> LimitRounds::open(const std::vector<std::size_t>& places
 
 std::vector<AskedPoint> LimitRounds::next_check(const BoundLayers& feasible)
 {
-    if (waiting_.empty() || check_ == most_checks) return {};
+    if (waiting_.empty() || check_ == most_checks) {
+        return {};
+    }
     ++check_;
     std::vector<AskedPoint> asked;
     for (const std::size_t place : waiting_) {
@@ -70,7 +74,9 @@ void LimitRounds::receive(std::size_t place, const Evaluation& evaluation, Limit
     }
     const bool finite =
         std::all_of(high.begin(), high.end(), [](double limit) { return std::isfinite(limit); });
-    if (!finite || evaluation.keeping != Keeping::surely) return;
+    if (!finite || evaluation.keeping != Keeping::surely) {
+        return;
+    }
     std::erase(waiting_, place);
     limits.add(place, high);
 }
@@ -85,8 +91,12 @@ std::vector<double> LimitRounds::least_of(const Bound& point) const
 {
     std::vector<double> least = point.objectives;
     const auto low = low_.find(point.index);
-    if (low == low_.end()) return least;
-    for (std::size_t k = 0; k < least.size(); ++k) least[k] = std::max(least[k], low->second[k]);
+    if (low == low_.end()) {
+        return least;
+    }
+    for (std::size_t k = 0; k < least.size(); ++k) {
+        least[k] = std::max(least[k], low->second[k]);
+    }
     return least;
 }
 

@@ -21,7 +21,9 @@ void RangeSweep::add_requests(std::size_t at_once, std::vector<Request>& request
 
 void RangeSweep::expect(const SweepRange& range) const
 {
-    if (running() && range.begin == ranges[answered].begin && range.end == ranges[answered].end) return;
+    if (running() && range.begin == ranges[answered].begin && range.end == ranges[answered].end) {
+        return;
+    }
     refuse_answer("it is of tuples " + std::to_string(range.begin) + " to " + std::to_string(range.end));
 }
 

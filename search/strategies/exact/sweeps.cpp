@@ -22,13 +22,17 @@ Sweeps::Sweeps(const ExactOptions& options)
 
 std::optional<SweepProgress> Sweeps::progress() const
 {
-    if (!running()) return std::nullopt;
+    if (!running()) {
+        return std::nullopt;
+    }
     return SweepProgress{current_.purpose, current_.answered, current_.ranges.size()};
 }
 
 std::optional<SweepProgress> Sweeps::uncovered() const
 {
-    if (covered_) return std::nullopt;
+    if (covered_) {
+        return std::nullopt;
+    }
     const bool begun = current_.purpose == SweepPurpose::front;
     return SweepProgress{SweepPurpose::front, begun ? current_.answered : 0, options_.ranges.size()};
 }
@@ -36,7 +40,9 @@ std::optional<SweepProgress> Sweeps::uncovered() const
 void Sweeps::begin(RangeSweep sweep, Points& points)
 {
     current_ = std::move(sweep);
-    if (!running()) end(points);
+    if (!running()) {
+        end(points);
+    }
 }
 
 void Sweeps::end(Points& points)
@@ -51,7 +57,9 @@ void Sweeps::end(Points& points)
             break;
         case SweepPurpose::tighter: {
             std::vector<std::uint64_t> looked_at;
-            for (const SweepRange& range : current_.ranges) looked_at.push_back(range.begin);
+            for (const SweepRange& range : current_.ranges) {
+                looked_at.push_back(range.begin);
+            }
             points.feasible.tighten(looked_at, tightened_);
             tightened_.clear();
             break;
@@ -104,14 +112,20 @@ void Sweeps::sweep_for_front(Points& points)
 
 void Sweeps::tighten(Points& points)
 {
-    if (!all_bounded(options_.goal) || points.limits.newest() == 0) return;
+    if (!all_bounded(options_.goal) || points.limits.newest() == 0) {
+        return;
+    }
     points.exclude();
     std::vector<std::uint64_t> loose;
     for (const std::size_t place : points.feasible.remaining()) {
         const std::uint64_t index = points.feasible.index(place);
-        if (!points.tight.contains(index)) loose.push_back(index);
+        if (!points.tight.contains(index)) {
+            loose.push_back(index);
+        }
     }
-    if (loose.empty()) return;
+    if (loose.empty()) {
+        return;
+    }
     std::sort(loose.begin(), loose.end());
     current_ = sweep_of_points(SweepPurpose::tighter, loose);
     current_.limits = points.limits.sorted();
@@ -120,7 +134,9 @@ void Sweeps::tighten(Points& points)
 void Sweeps::sweep_again(Points& points)
 {
     drop_excluded(points.limits);
-    if (incomplete_ranges_.empty()) return;
+    if (incomplete_ranges_.empty()) {
+        return;
+    }
     note_known(points.feasible);
     current_ = RangeSweep{.purpose = SweepPurpose::incomplete,
                           .ranges = incomplete_ranges_.next_ranges(options_.sweeps.kept_again),
@@ -129,14 +145,18 @@ void Sweeps::sweep_again(Points& points)
 
 void Sweeps::note_known(const BoundLayers& feasible)
 {
-    for (std::size_t place = 0; place < feasible.size(); ++place) known_.push_back(feasible.index(place));
+    for (std::size_t place = 0; place < feasible.size(); ++place) {
+        known_.push_back(feasible.index(place));
+    }
     std::sort(known_.begin(), known_.end());
 }
 
 std::vector<double> Sweeps::usable(std::vector<double> bound) const
 {
     for (std::size_t k = 0; k < bound.size(); ++k) {
-        if (!options_.goal.bounded[k]) bound[k] = -std::numeric_limits<double>::infinity();
+        if (!options_.goal.bounded[k]) {
+            bound[k] = -std::numeric_limits<double>::infinity();
+        }
     }
     return bound;
 }
@@ -144,7 +164,9 @@ std::vector<double> Sweeps::usable(std::vector<double> bound) const
 /// Without a bound in each objective, limits exclude no range.
 std::vector<std::vector<double>> Sweeps::usable(const Limits& limits) const
 {
-    if (!all_bounded(options_.goal)) return {};
+    if (!all_bounded(options_.goal)) {
+        return {};
+    }
     return limits.sorted();
 }
 
@@ -158,7 +180,9 @@ std::vector<Bound> Sweeps::checked(const Sweep& sweep) const
         const std::vector<double>& least =
             bounds.emplace_back(Bound{feasible.index, usable(feasible.objectives)}).objectives;
         for (std::size_t k = 0; k < least.size(); ++k) {
-            if (std::isnan(least[k])) refuse_nan(feasible.index, k);
+            if (std::isnan(least[k])) {
+                refuse_nan(feasible.index, k);
+            }
         }
     }
     return bounds;
@@ -166,13 +190,19 @@ std::vector<Bound> Sweeps::checked(const Sweep& sweep) const
 
 void Sweeps::receive_explored(std::span<const Bound> bounds)
 {
-    if (!options_.goal.region) return;
-    for (const Bound& bound : bounds) near_.add({options_.goal.region(bound.index), bound});
+    if (!options_.goal.region) {
+        return;
+    }
+    for (const Bound& bound : bounds) {
+        near_.add({options_.goal.region(bound.index), bound});
+    }
 }
 
 void Sweeps::receive(const Sweep& sweep, std::span<const Bound> bounds, Points& points)
 {
-    if (current_.purpose != SweepPurpose::tighter) return receive_front(sweep, bounds, points);
+    if (current_.purpose != SweepPurpose::tighter) {
+        return receive_front(sweep, bounds, points);
+    }
     for (const Bound& bound : bounds) {
         tightened_.push_back(bound);
         points.tight.insert(bound.index);
@@ -187,16 +217,26 @@ void Sweeps::receive_front(const Sweep& sweep, std::span<const Bound> bounds, Po
             ++known_returned;
             continue;
         }
-        if (!current_.limits.empty()) points.tight.insert(bound.index);
+        if (!current_.limits.empty()) {
+            points.tight.insert(bound.index);
+        }
         points.feasible.add(bound.index, bound.objectives);
     }
     if (current_.in_first_wave()) {
-        for (const NearBound& point : sweep.near) near_.add(point);
+        for (const NearBound& point : sweep.near) {
+            near_.add(point);
+        }
     }
-    if (current_.purpose == SweepPurpose::front) count(sweep, known_returned);
-    if (sweep.unreturned == 0) return;
+    if (current_.purpose == SweepPurpose::front) {
+        count(sweep, known_returned);
+    }
+    if (sweep.unreturned == 0) {
+        return;
+    }
     std::vector<std::vector<double>> floor;
-    for (const std::vector<double>& low : sweep.floor) floor.push_back(usable(low));
+    for (const std::vector<double>& low : sweep.floor) {
+        floor.push_back(usable(low));
+    }
     incomplete_ranges_.add(sweep.range, sweep.unreturned, std::move(floor));
 }
 
@@ -206,15 +246,20 @@ void Sweeps::count(const Sweep& sweep, std::uint64_t known_returned)
     tally_.excluded += sweep.excluded;
     tally_.missing_known -= known_returned;
     tally_.unchecked += sweep.unchecked;
-    for (std::size_t bound = 0; bound < bound_kinds; ++bound)
+    for (std::size_t bound = 0; bound < bound_kinds; ++bound) {
         tally_.excluded_by[bound] += sweep.excluded_by[bound];
+    }
 }
 
 void Sweeps::finish_answer(Points& points)
 {
     ++current_.answered;
-    if (current_.answered == current_.wave) narrow_near();
-    if (!running()) end(points);
+    if (current_.answered == current_.wave) {
+        narrow_near();
+    }
+    if (!running()) {
+        end(points);
+    }
 }
 
 /// After the first ranges: fewer points of the others are near the best of their region.

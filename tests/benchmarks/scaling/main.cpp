@@ -53,12 +53,16 @@ double service(Communicator& team, std::size_t bytes)
     const auto start = Clock::now();
     constexpr int ahead = 64;
     OrderedItems ordered(scheduler);
-    for (int i = 0; i < ahead; ++i) ordered.submit(item);
+    for (int i = 0; i < ahead; ++i) {
+        ordered.submit(item);
+    }
     for (int i = ahead; i < items; ++i) {
         ordered.next();
         ordered.submit(item);
     }
-    for (int i = 0; i < ahead; ++i) ordered.next();
+    for (int i = 0; i < ahead; ++i) {
+        ordered.next();
+    }
     const double wall_s = seconds_since(start);
     const WorkScheduler::Account own = scheduler.accounts().front();
     scheduler.release();
@@ -71,9 +75,15 @@ double latency(Communicator& team)
     team.broadcast({});
     const auto start = Clock::now();
     for (int i = 0; i < trips; ++i) {
-        if (team.rank() == 0) team.send(1, Message(8));
-        if (team.rank() < 2) team.receive();
-        if (team.rank() == 1) team.send(0, Message(8));
+        if (team.rank() == 0) {
+            team.send(1, Message(8));
+        }
+        if (team.rank() < 2) {
+            team.receive();
+        }
+        if (team.rank() == 1) {
+            team.send(0, Message(8));
+        }
     }
     return seconds_since(start) / trips / 2.0;
 }
@@ -100,13 +110,18 @@ Batches measure_items(const Scenario& scenario)
     const auto started = Clock::now();
     while (seconds_since(started) < 60.0) {
         const auto requests = plan.chosen.strategy->ask();
-        if (!requests || requests->empty()) break;
-        if (std::holds_alternative<PointRequest>(requests->front()))
+        if (!requests || requests->empty()) {
+            break;
+        }
+        if (std::holds_alternative<PointRequest>(requests->front())) {
             evaluator.compare_at_once(archive.feasible());
+        }
         batches.emplace_back();
         evaluator.submit(*requests);
         std::vector<Answer> answers;
-        for (std::size_t i = 0; i < requests->size(); ++i) answers.push_back(evaluator.next()->answer);
+        for (std::size_t i = 0; i < requests->size(); ++i) {
+            answers.push_back(evaluator.next()->answer);
+        }
         plan.chosen.strategy->tell(answers);
         archive.add(answers);
     }
@@ -119,7 +134,9 @@ std::string report(const Coordination& small, double large_s, const Batches& bat
     double work_s = 0.0;
     std::size_t items = 0;
     for (const std::vector<double>& batch : batches) {
-        for (const double seconds : batch) work_s += seconds;
+        for (const double seconds : batch) {
+            work_s += seconds;
+        }
         items += batch.size();
     }
     std::string text = fmt::format(
@@ -154,7 +171,9 @@ int main(int argc, char** argv)
     using namespace prismopt::bench;
     auto team = Communicator::world(argc, argv);
     if (argc < 2) {
-        if (team.rank() == 0) std::fputs("usage: mpirun -n 2 scaling_study SCENARIO\n", stderr);
+        if (team.rank() == 0) {
+            std::fputs("usage: mpirun -n 2 scaling_study SCENARIO\n", stderr);
+        }
         return 2;
     }
     if (team.size() < 2) {
@@ -163,7 +182,9 @@ int main(int argc, char** argv)
     }
     const Coordination small{service(team, 8), latency(team)};
     const double large_s = service(team, 1024);
-    if (team.rank() != 0) return 0;
+    if (team.rank() != 0) {
+        return 0;
+    }
     const Scenario scenario = read_scenario(argv[1]);
     std::fputs(report(small, large_s, measure_items(scenario)).c_str(), stdout);
     return 0;

@@ -41,11 +41,15 @@ SimulatedScheduler simulate_scheduler(const std::vector<double>& task_s, std::si
         }
     };
     for (int round = 0; round < most_in_flight; ++round) {
-        for (std::size_t worker = 0; worker < workers; ++worker) hand_out(worker);
+        for (std::size_t worker = 0; worker < workers; ++worker) {
+            hand_out(worker);
+        }
     }
     std::vector<std::size_t> arrived(workers, 0);
     const auto start = [&](std::size_t worker) {
-        if (busy[worker] || arrived[worker] == 0) return;
+        if (busy[worker] || arrived[worker] == 0) {
+            return;
+        }
         busy[worker] = true;
         --arrived[worker];
         events.push({now_s + queue[worker].front(), worker, Event::Kind::item_done});

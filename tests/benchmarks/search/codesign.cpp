@@ -89,7 +89,9 @@ std::string known_optimum()
         int evaluations = 0;
         for (const Values& direction : reference_directions(2, 12)) {
             scalar.weight = direction;
-            for (double& weight : scalar.weight) weight = std::max(weight, 1e-3);
+            for (double& weight : scalar.weight) {
+                weight = std::max(weight, 1e-3);
+            }
             const auto cost = [&](std::span<const double> x) {
                 return scalar(std::vector{problem.time(x), problem.spent(x)});
             };
@@ -131,7 +133,9 @@ DrawnFront exact_front(Scenario scenario)
         }
         evaluator.submit(*requests);
         std::vector<Answer> answers;
-        for (std::size_t i = 0; i < requests->size(); ++i) answers.push_back(evaluator.next()->answer);
+        for (std::size_t i = 0; i < requests->size(); ++i) {
+            answers.push_back(evaluator.next()->answer);
+        }
         plan.chosen.strategy->tell(answers);
         archive.add(answers);
     }
@@ -144,8 +148,9 @@ DrawnFront exact_front(Scenario scenario)
                      {}};
     for (const std::uint64_t index : plan.chosen.strategy->front()) {
         std::vector<double>& values = front.values.emplace_back();
-        for (const Estimate& objective : archive.evaluations().at(index).objectives)
+        for (const Estimate& objective : archive.evaluations().at(index).objectives) {
             values.push_back(objective.value);
+        }
         const Point point = model.designs.space().point(index);
         const std::size_t kind = model.designs.variant(point);
         front.gpus.push_back(model.designs.plan(point).gpus());
@@ -158,12 +163,15 @@ DrawnFront exact_front(Scenario scenario)
 Scenario with_levels(Scenario scenario, int levels)
 {
     for (StudyChoice& choice : scenario.choices) {
-        if (!choice.continuous) continue;
+        if (!choice.continuous) {
+            continue;
+        }
         const double low = std::get<HardwareLevel>(choice.values.front()).si;
         const double high = std::get<HardwareLevel>(choice.values.back()).si;
         choice.values.clear();
-        for (int i = 0; i < levels; ++i)
+        for (int i = 0; i < levels; ++i) {
             choice.values.emplace_back(HardwareLevel{low + (high - low) * i / (levels - 1)});
+        }
     }
     scenario.variants = all_variants(scenario);
     return scenario;
@@ -187,7 +195,9 @@ std::string what_to_buy(const DrawnFront& front)
                            front.values[i][1] / 1e6, front.hardware[i]);
     };
     std::map<int, std::vector<std::size_t>> by_gpus;
-    for (std::size_t i = 0; i < front.values.size(); ++i) by_gpus[front.gpus[i]].push_back(i);
+    for (std::size_t i = 0; i < front.values.size(); ++i) {
+        by_gpus[front.gpus[i]].push_back(i);
+    }
     std::string text = "| GPUs | points | fastest | cheapest |\n|---|---|---|---|\n";
     for (const auto& [gpus, points] : by_gpus) {
         const auto ends =

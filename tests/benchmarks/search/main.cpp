@@ -42,7 +42,9 @@ double seconds_since(std::chrono::steady_clock::time_point start)
 /// Runs that did not reach the share count as more than all.
 std::string median(std::vector<std::uint64_t> counts)
 {
-    for (std::uint64_t& count : counts) count = count == 0 ? most_calls + 1 : count;
+    for (std::uint64_t& count : counts) {
+        count = count == 0 ? most_calls + 1 : count;
+    }
     std::sort(counts.begin(), counts.end());
     const std::uint64_t middle = counts[counts.size() / 2];
     return middle > most_calls ? "never" : grouped(middle);
@@ -77,8 +79,9 @@ Tracker follow(const Contest& contest, Strategy& strategy)
     Tracker tracker(contest.share);
     std::size_t seen = 0;
     const auto enough = [&](const Played& played) {
-        for (; seen < played.drawn.size(); ++seen)
+        for (; seen < played.drawn.size(); ++seen) {
             tracker.evaluated(played.drawn[seen], contest.truth(played.drawn[seen]));
+        }
         return tracker.to_999 > 0;
     };
     const auto all = [](std::size_t outstanding) { return outstanding; };
@@ -130,16 +133,21 @@ std::string contest_rows(const Contest& contest, bool with_exact)
             Point whole(contest.space->axes().size(), 0);
             for (std::size_t axis = 0; axis < whole.size(); ++axis) {
                 const auto labels = static_cast<int>(contest.space->axes()[axis].labels.size());
-                if (labels < 2) continue;
+                if (labels < 2) {
+                    continue;
+                }
                 free.push_back(axis);
                 yardstick.labels.push_back(labels);
             }
             yardstick.objectives = contest.goal.objectives;
             yardstick.values = [&](std::span<const int> labels) {
                 Point point = whole;
-                for (std::size_t i = 0; i < free.size(); ++i) point[free[i]] = labels[i];
-                if (!contest.space->allows_all(point) || contest.problem.bound(point).empty())
+                for (std::size_t i = 0; i < free.size(); ++i) {
+                    point[free[i]] = labels[i];
+                }
+                if (!contest.space->allows_all(point) || contest.problem.bound(point).empty()) {
                     return std::vector<double>{};
+                }
                 const std::uint64_t index = contest.space->index(point);
                 std::vector<double> value = contest.truth(index);
                 tracker.evaluated(index, value);
@@ -165,7 +173,9 @@ std::string real_spaces()
         const auto start = std::chrono::steady_clock::now();
         const TableProblem table(file, read_scenario(file).search.rungs);
         std::vector<std::vector<double>> front;
-        for (const std::uint64_t index : table.front()) front.push_back(table.truth(index));
+        for (const std::uint64_t index : table.front()) {
+            front.push_back(table.truth(index));
+        }
         const Contest contest{&table.space(), table.played(), table.goal(),
                               [&](std::uint64_t index) { return table.truth(index); },
                               HypervolumeShare(front, true)};
@@ -217,23 +227,29 @@ std::string textbook_problems()
         const Space space(std::move(axes), {});
         const auto values = [&](std::span<const int> point) {
             std::vector<double> x;
-            for (std::size_t v = 0; v < point.size(); ++v)
+            for (std::size_t v = 0; v < point.size(); ++v) {
                 x.push_back(static_cast<double>(point[v]) / (steps[v] - 1));
+            }
             return problem.values(x);
         };
         std::vector<std::vector<double>> all;
         Point point(problem.variables);
-        for (std::size_t v = 0; v < problem.variables; ++v)
+        for (std::size_t v = 0; v < problem.variables; ++v) {
             point[v] = static_cast<int>(std::lround(problem.best * (steps[v] - 1)));
+        }
         for (int first = 0; first < steps[0]; ++first) {
             point[0] = first;
             for (int second = 0; second < (problem.objectives > 2 ? steps[1] : 1); ++second) {
-                if (problem.objectives > 2) point[1] = second;
+                if (problem.objectives > 2) {
+                    point[1] = second;
+                }
                 all.push_back(values(point));
             }
         }
         std::vector<std::vector<double>> front;
-        for (const std::size_t position : non_dominated(all)) front.push_back(all[position]);
+        for (const std::size_t position : non_dominated(all)) {
+            front.push_back(all[position]);
+        }
         StudyGoal goal{.objectives = problem.objectives,
                        .top_rung = 1,
                        .bounded = std::vector<bool>(problem.objectives, false)};
@@ -243,8 +259,9 @@ std::string textbook_problems()
             {&space, [&](std::span<const int>) { return std::vector<double>(problem.objectives, -INFINITY); },
              [&](std::uint64_t index, int rung) {
                  Evaluation evaluation{index, rung, 1, {}};
-                 for (const double value : truth(index))
+                 for (const double value : truth(index)) {
                      evaluation.objectives.push_back(Estimate::exact(value));
+                 }
                  return evaluation;
              }},
             goal,
@@ -323,11 +340,21 @@ int main(int argc, char** argv)
         "# How well the searches search\n\nWritten by `bash jobs/search_quality_study{}`. What is compared: "
         "[docs/methods/result-pages.md](../docs/methods/result-pages.md#search-qualitymd).\n\n",
         seeds == 10 ? "" : " --quick");
-    if (only.empty() || only == "speed") text += speed();
-    if (only.empty() || only == "real") text += real_spaces();
-    if (only.empty() || only == "textbook") text += textbook_problems();
-    if (only.empty() || only == "racing") text += racing_text();
-    if (only.empty() || only == "codesign") text += codesign_text();
+    if (only.empty() || only == "speed") {
+        text += speed();
+    }
+    if (only.empty() || only == "real") {
+        text += real_spaces();
+    }
+    if (only.empty() || only == "textbook") {
+        text += textbook_problems();
+    }
+    if (only.empty() || only == "racing") {
+        text += racing_text();
+    }
+    if (only.empty() || only == "codesign") {
+        text += codesign_text();
+    }
     if (out.empty()) {
         std::fputs(text.c_str(), stdout);
         return 0;

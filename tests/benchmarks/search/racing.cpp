@@ -26,7 +26,9 @@ const std::string shipped = std::string(PRISMOPT_SOURCE_DIR) + "/jobs/scenarios/
 std::vector<Rung> doublings(int first, int last)
 {
     std::vector<Rung> rungs;
-    for (int fleets = first; fleets <= last; fleets *= 2) rungs.push_back({fleets, 1});
+    for (int fleets = first; fleets <= last; fleets *= 2) {
+        rungs.push_back({fleets, 1});
+    }
     return rungs;
 }
 
@@ -47,7 +49,9 @@ std::map<std::uint64_t, double> values_of(const Scenario& scenario, const std::v
     Evaluator evaluator(model, scheduler, {{fleets, 1}});
     std::vector<Request> requests;
     requests.reserve(points.size());
-    for (const std::uint64_t index : points) requests.emplace_back(PointRequest{index, 1});
+    for (const std::uint64_t index : points) {
+        requests.emplace_back(PointRequest{index, 1});
+    }
     evaluator.submit(requests);
     std::map<std::uint64_t, double> values;
     for (std::size_t i = 0; i < requests.size(); ++i) {
@@ -62,7 +66,9 @@ std::vector<std::uint64_t> spread_over(const std::vector<Bound>& feasible)
 {
     const std::size_t count = std::min(candidates, feasible.size());
     std::vector<std::uint64_t> chosen;
-    for (std::size_t i = 0; i < count; ++i) chosen.push_back(feasible[i * feasible.size() / count].index);
+    for (std::size_t i = 0; i < count; ++i) {
+        chosen.push_back(feasible[i * feasible.size() / count].index);
+    }
     return chosen;
 }
 
@@ -90,12 +96,18 @@ Raced race_of(const StudyModel& model, const std::vector<std::uint64_t>& chosen)
     };
     std::vector<Request> first;
     first.reserve(chosen.size());
-    for (const std::uint64_t index : chosen) first.emplace_back(PointRequest{index, 1});
+    for (const std::uint64_t index : chosen) {
+        first.emplace_back(PointRequest{index, 1});
+    }
     run(first);
-    for (auto next = race.next(); !next.empty(); next = race.next()) run({next.begin(), next.end()});
+    for (auto next = race.next(); !next.empty(); next = race.next()) {
+        run({next.begin(), next.end()});
+    }
 
     Raced raced{chosen, 0};
-    for (const auto& entry : last) raced.draws += entry.second.draws;
+    for (const auto& entry : last) {
+        raced.draws += entry.second.draws;
+    }
     std::sort(raced.order.begin(), raced.order.end(), [&](std::uint64_t a, std::uint64_t b) {
         const Evaluation& x = last.at(a);
         const Evaluation& y = last.at(b);
@@ -125,7 +137,9 @@ std::string top_ten_row(const std::string& file, std::uint64_t seed, const std::
     const auto truth = values_of(held_out, promising, truth_fleets);
     std::vector<double> best;
     best.reserve(truth.size());
-    for (const auto& entry : truth) best.push_back(entry.second);
+    for (const auto& entry : truth) {
+        best.push_back(entry.second);
+    }
     std::sort(best.begin(), best.end());
     double found = 0.0;
     double ideal = 0.0;
@@ -146,14 +160,18 @@ std::string returned_rows(const std::string& file)
     const TableProblem seen(file, rungs);
     const TableProblem held_out(file, {rungs.back()}, other_draws);
     std::vector<std::vector<double>> front;
-    for (const std::uint64_t index : held_out.front()) front.push_back(held_out.truth(index));
+    for (const std::uint64_t index : held_out.front()) {
+        front.push_back(held_out.truth(index));
+    }
     const HypervolumeShare share(front, true);
     std::string rows;
     for (const char* name : {"racing", "exact", "nsga2", "nsga3"}) {
         const auto strategy = make_strategy(name, seen.space(), seen.goal()).strategy;
         const Played played = play(seen.played(), *strategy);
         std::vector<std::vector<double>> returned;
-        for (const std::uint64_t index : played.front) returned.push_back(held_out.truth(index));
+        for (const std::uint64_t index : played.front) {
+            returned.push_back(held_out.truth(index));
+        }
         rows += fmt::format("| {} | {} | {} | {} | {:.3f} % |\n", seen.scenario().name, name,
                             grouped(played.draws), played.front.size(), 100.0 * share(returned));
     }
@@ -174,8 +192,12 @@ std::string racing_text()
         grouped(candidates), grouped(truth_fleets));
     const std::string llama = here + "llama2-7b.toml";
     text += top_ten_row(llama, 1, "settings chosen here");
-    for (const std::uint64_t seed : {21, 22, 23}) text += top_ten_row(llama, seed, "");
-    for (const std::uint64_t seed : {21, 22, 23}) text += top_ten_row(here + "gpt-22b.toml", seed, "");
+    for (const std::uint64_t seed : {21, 22, 23}) {
+        text += top_ten_row(llama, seed, "");
+    }
+    for (const std::uint64_t seed : {21, 22, 23}) {
+        text += top_ten_row(here + "gpt-22b.toml", seed, "");
+    }
     text += top_ten_row(shipped + "gpt3-175b-64-a100.toml", 21, "");
     text +=
         "\nHypervolume of the returned set, rungs of 64 to 512 fleets:\n\n"

@@ -17,15 +17,23 @@ public:
     /// A feasible point was evaluated; repeats do not count.
     void evaluated(std::uint64_t id, const std::vector<double>& value)
     {
-        if (!seen_.insert(id).second) return;
+        if (!seen_.insert(id).second) {
+            return;
+        }
         for (const auto& other : front_) {
-            if (other == value || dominates(other, value)) return;
+            if (other == value || dominates(other, value)) {
+                return;
+            }
         }
         std::erase_if(front_, [&](const auto& other) { return dominates(value, other); });
         front_.push_back(value);
         reached_ = share_(front_);
-        if (to_99 == 0 && reached_ >= 0.99) to_99 = seen_.size();
-        if (to_999 == 0 && reached_ >= 0.999) to_999 = seen_.size();
+        if (to_99 == 0 && reached_ >= 0.99) {
+            to_99 = seen_.size();
+        }
+        if (to_999 == 0 && reached_ >= 0.999) {
+            to_999 = seen_.size();
+        }
     }
 
     std::uint64_t to_99 = 0;  // 0: not reached

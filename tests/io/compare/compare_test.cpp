@@ -274,7 +274,9 @@ TEST(Compare, ComparesByCommonObjectives)
 {
     Results other = sample_results();
     std::swap(other.objectives[0], other.objectives[1]);
-    for (FrontPoint& point : other.front) std::swap(point.objectives[0], point.objectives[1]);
+    for (FrontPoint& point : other.front) {
+        std::swap(point.objectives[0], point.objectives[1]);
+    }
     other.objectives[1].name = "cost";
     const std::vector<NamedResults> studies{{"a.h5", sample_results()}, {"b.h5", other}};
     EXPECT_EQ(common_objectives(studies), (std::vector<std::string>{"gpus"}));

@@ -64,7 +64,9 @@ std::vector<std::string> lines(const Exported& exported, std::size_t file = 0)
 {
     std::vector<std::string> all;
     std::istringstream stream(std::get<std::vector<ExportFile>>(exported).at(file).text);
-    for (std::string line; std::getline(stream, line);) all.push_back(line);
+    for (std::string line; std::getline(stream, line);) {
+        all.push_back(line);
+    }
     return all;
 }
 
@@ -77,7 +79,9 @@ std::string refusal(const Exported& exported)
 {
     std::string all;
     if (const auto* why = std::get_if<Refusals>(&exported)) {
-        for (const std::string& reason : *why) all += reason + "\n";
+        for (const std::string& reason : *why) {
+            all += reason + "\n";
+        }
     }
     return all;
 }

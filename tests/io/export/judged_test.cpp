@@ -57,7 +57,9 @@ std::vector<std::string> judged_lines(const Exported& exported)
     std::vector<std::string> all;
     const auto* files = std::get_if<std::vector<ExportFile>>(&exported);
     std::istringstream stream(files != nullptr ? files->front().text : "");
-    for (std::string line; std::getline(stream, line);) all.push_back(line);
+    for (std::string line; std::getline(stream, line);) {
+        all.push_back(line);
+    }
     return all;
 }
 
@@ -373,7 +375,9 @@ std::set<std::string> stored_names(const std::string& target)
     std::ifstream file(std::string(PRISMOPT_SOURCE_DIR) + "/tests/io/export/names/" + target + ".txt");
     std::set<std::string> names;
     for (std::string line; std::getline(file, line);) {
-        if (!line.empty() && line.front() != '#') names.insert(line);
+        if (!line.empty() && line.front() != '#') {
+            names.insert(line);
+        }
     }
     return names;
 }

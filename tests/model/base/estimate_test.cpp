@@ -202,11 +202,14 @@ TEST(MeanEstimate, LimitsAllowForSkewness)
 TEST(MeanEstimate, LimitsAllowForTheSkewnessOfTheDraws)
 {
     std::vector<double> draws(256, 1.0);
-    for (std::size_t i = 0; i < 8; ++i)
+    for (std::size_t i = 0; i < 8; ++i) {
         draws[32 * i] = 2.0;  // skewness (1 - 2 p) / sqrt(p (1 - p)) = 5.4 for p = 1/32
+    }
     EXPECT_EQ(mean_estimate(draws, {}, {0.95, 0.9999}).simultaneous_high, infinite);
     std::vector<double> more;
-    for (int i = 0; i < 16; ++i) more.insert(more.end(), draws.begin(), draws.end());
+    for (int i = 0; i < 16; ++i) {
+        more.insert(more.end(), draws.begin(), draws.end());
+    }
     const Estimate estimate = mean_estimate(more, {}, {0.95, 0.9999});
     EXPECT_TRUE(std::isfinite(estimate.simultaneous_high));
     EXPECT_EQ(mean_estimate(std::vector<double>(8, 1.0), {}, {0.95, 1.0 - 1e-9, 5.0}).simultaneous_high, 1.0)

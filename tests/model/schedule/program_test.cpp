@@ -216,7 +216,9 @@ TEST(Program, IsShortenedToTheSameAgain)
         return std::get<std::shared_ptr<const Program>>(shortened_program(of));
     };
     const auto first = ops_of(shape);
-    for (int stages = 90; stages < 106; ++stages) ops_of({Schedule::one_f_one_b, stages, 1024, 1});
+    for (int stages = 90; stages < 106; ++stages) {
+        ops_of({Schedule::one_f_one_b, stages, 1024, 1});
+    }
     const auto again = ops_of(shape);
     ASSERT_NE(first, again) << "the cache is larger than this test expects";
     ASSERT_EQ(first->ops.size(), again->ops.size());

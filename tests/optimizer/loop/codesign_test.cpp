@@ -133,26 +133,34 @@ TEST(Codesign, TunedHardwareLiesOnTheFrontOfAFineGrid)
         of.variants = std::move(variants);
         const StudyModel model(of);
         std::vector<std::vector<double>> bounds;
-        for (const Bound& bound : Worker(model).sweep({0, model.designs.space().size()}).feasible)
+        for (const Bound& bound : Worker(model).sweep({0, model.designs.space().size()}).feasible) {
             bounds.push_back(bound.objectives);
+        }
         std::vector<std::vector<double>> front;
-        for (const std::size_t i : non_dominated(bounds)) front.push_back(bounds[i]);
+        for (const std::size_t i : non_dominated(bounds)) {
+            front.push_back(bounds[i]);
+        }
         return front;
     };
     std::vector<ChosenValues> fine;
-    for (int i = 0; i <= 190; ++i) fine.push_back({HardwareLevel{5e9 + 0.5e9 * i}});
+    for (int i = 0; i <= 190; ++i) {
+        fine.push_back({HardwareLevel{5e9 + 0.5e9 * i}});
+    }
     const auto best = front_on(scenario, fine);
     std::vector<ChosenValues> all = scenario.variants;
     all.insert(all.end(), tuned.variants.begin(), tuned.variants.end());
     const auto found = front_on(scenario, all);
     std::vector<double> reference{0.0, 0.0};
     for (const auto& point : best) {
-        for (std::size_t k = 0; k < 2; ++k) reference[k] = std::max(reference[k], 1.1 * point[k]);
+        for (std::size_t k = 0; k < 2; ++k) {
+            reference[k] = std::max(reference[k], 1.1 * point[k]);
+        }
     }
     // A few points cannot fill the front, but each lies on it: no hardware of the fine grid is better by a thousandth in both.
     for (const auto& point : front_on(scenario, tuned.variants)) {
-        for (const auto& other : best)
+        for (const auto& other : best) {
             EXPECT_FALSE(other[0] < 0.999 * point[0] && other[1] < 0.999 * point[1]);
+        }
     }
     EXPECT_GE(hypervolume(found, reference), hypervolume(front_on(scenario, scenario.variants), reference));
 }

@@ -27,7 +27,9 @@ PhaseDraws draws_of(std::uint64_t point)
 std::vector<PhaseDraws> result_of(const std::vector<std::uint64_t>& points)
 {
     std::vector<PhaseDraws> draws;
-    for (const std::uint64_t point : points) draws.push_back(draws_of(point));
+    for (const std::uint64_t point : points) {
+        draws.push_back(draws_of(point));
+    }
     return draws;
 }
 

@@ -14,8 +14,9 @@ TEST(TimeLeft, IsWhatIsLeftOverThePace)
 {
     TimeLeft time;
     std::optional<double> left_s;
-    for (int show = 0; show <= 20; ++show)
+    for (int show = 0; show <= 20; ++show) {
         left_s = time.seconds(show * show_s, static_cast<std::uint64_t>(10'000 - 50 * show));
+    }
     EXPECT_NEAR(left_s.value(), 900.0, 1e-6);  // 9,000 left at 10 a second
     EXPECT_EQ(time.seconds(20 * show_s, 0), 0.0);
 }
@@ -26,10 +27,13 @@ TEST(TimeLeft, IsUnknownBeforeAnythingCanBeSaid)
     EXPECT_EQ(time.seconds(0.0, 1000), std::nullopt);
     EXPECT_EQ(time.seconds(5.0, 900), std::nullopt);
     TimeLeft stuck;
-    for (int show = 0; show < 40; ++show) EXPECT_EQ(stuck.seconds(show * show_s, 1000), std::nullopt);
+    for (int show = 0; show < 40; ++show) {
+        EXPECT_EQ(stuck.seconds(show * show_s, 1000), std::nullopt);
+    }
     TimeLeft growing;  // an evolution finds more to draw than it draws
-    for (std::uint64_t show = 0; show < 40; ++show)
+    for (std::uint64_t show = 0; show < 40; ++show) {
         EXPECT_EQ(growing.seconds(show_s * static_cast<double>(show), 100 + show), std::nullopt);
+    }
 }
 
 /// One plan a second of a billion would take decades, about which five minutes say nothing.
@@ -37,8 +41,9 @@ TEST(TimeLeft, IsUnknownFarBeyondThePastThatItIsTakenFrom)
 {
     TimeLeft time;
     std::optional<double> left_s;
-    for (int show = 0; show <= 100; ++show)
+    for (int show = 0; show <= 100; ++show) {
         left_s = time.seconds(show * show_s, 1'000'000'000U - 5U * static_cast<unsigned>(show));
+    }
     EXPECT_EQ(left_s, std::nullopt);
 }
 

@@ -119,7 +119,9 @@ TEST(WorkScheduler, ResultsMaySubmitUrgentItems)
     }
     scheduler.wait([&] { return arrived.size() == items; });
     std::sort(arrived.begin(), arrived.end());
-    for (int i = 0; i < items; ++i) EXPECT_EQ(arrived[static_cast<std::size_t>(i)], items + i);
+    for (int i = 0; i < items; ++i) {
+        EXPECT_EQ(arrived[static_cast<std::size_t>(i)], items + i);
+    }
     scheduler.release();
 }
 

@@ -43,7 +43,9 @@ void fill(std::vector<T>& values)
         std::replace(names.begin(), names.end(), ',', ' ');
         std::istringstream words(names);
         values.clear();
-        for (std::string word; words >> word;) values.push_back(*parse<T>(word));
+        for (std::string word; words >> word;) {
+            values.push_back(*parse<T>(word));
+        }
     } else if constexpr (std::is_same_v<T, Seconds>) {
         values = {Seconds{}, Seconds{600.0}};
     } else if constexpr (std::is_same_v<T, ModuleSet>) {
@@ -88,7 +90,9 @@ TEST(DesignText, GivesEveryValueOfEveryAxisBack)
             ParallelPlan plan;
             for_axes(plan, all, [&](std::string_view other, auto& choice, const auto& of_other) {
                 if constexpr (std::is_same_v<decltype(of_other), decltype(values)>) {
-                    if (std::string(other) == axis) choice = of_other[v];
+                    if (std::string(other) == axis) {
+                        choice = of_other[v];
+                    }
                 }
             });
             plan.dp = 24 / (plan.tp * plan.cp * plan.pp);

@@ -237,7 +237,9 @@ TEST_F(EvaluatorTest, ASweepReturnsExcludedPlansNearTheBest)
     std::map<std::uint64_t, double> expected;
     for (const NearBound& near : alone) {
         const double bound = near.bound.objectives[objective];
-        if (bound <= (1.0 + near_best) * best[near.region]) expected[near.bound.index] = bound;
+        if (bound <= (1.0 + near_best) * best[near.region]) {
+            expected[near.bound.index] = bound;
+        }
     }
     EXPECT_LT(expected.size(), alone.size());
 
@@ -245,7 +247,9 @@ TEST_F(EvaluatorTest, ASweepReturnsExcludedPlansNearTheBest)
     const Sweep sweep = worker.sweep(whole);
     EXPECT_TRUE(sweep.feasible.empty());
     std::map<std::uint64_t, double> found;
-    for (const NearBound& near : sweep.near) found[near.bound.index] = near.bound.objectives[objective];
+    for (const NearBound& near : sweep.near) {
+        found[near.bound.index] = near.bound.objectives[objective];
+    }
     EXPECT_EQ(found, expected);
     whole.near = {};
     EXPECT_TRUE(worker.sweep(whole).near.empty()) << "where nobody asks for them";

@@ -16,8 +16,9 @@ std::vector<Bound> many_bounds(unsigned seed, std::size_t count, std::size_t obj
     std::vector<Bound> bounds;
     for (std::uint64_t index = 0; index < count; ++index) {
         bounds.push_back({3 * index, {}});
-        for (std::size_t k = 0; k < objectives; ++k)
+        for (std::size_t k = 0; k < objectives; ++k) {
             bounds.back().objectives.push_back(static_cast<double>(random() % 50));
+        }
     }
     return bounds;
 }
@@ -25,7 +26,9 @@ std::vector<Bound> many_bounds(unsigned seed, std::size_t count, std::size_t obj
 Sweep sweep_of(const std::vector<Bound>& bounds, const SweepRange& range)
 {
     KeptBounds kept(range);
-    for (const Bound& bound : bounds) kept.add(bound);
+    for (const Bound& bound : bounds) {
+        kept.add(bound);
+    }
     Sweep sweep;
     kept.move_to(sweep);
     return sweep;
@@ -53,7 +56,9 @@ TEST(KeptBounds, AFloorLiesBelowAllThatIsLeftOut)
         const auto by_index = [](const Bound& a, const Bound& b) { return a.index < b.index; };
         EXPECT_TRUE(std::is_sorted(sweep.feasible.begin(), sweep.feasible.end(), by_index));
         for (const Bound& bound : bounds) {
-            if (std::binary_search(sweep.feasible.begin(), sweep.feasible.end(), bound, by_index)) continue;
+            if (std::binary_search(sweep.feasible.begin(), sweep.feasible.end(), bound, by_index)) {
+                continue;
+            }
             const auto below = [&](const auto& low) {
                 return low == bound.objectives || dominates(low, bound.objectives);
             };
@@ -66,11 +71,15 @@ TEST(KeptBounds, TheFirstLayerStaysWhereItFits)
 {
     const auto bounds = many_bounds(5, 400, 2);
     std::vector<std::vector<double>> values;
-    for (const Bound& bound : bounds) values.push_back(bound.objectives);
+    for (const Bound& bound : bounds) {
+        values.push_back(bound.objectives);
+    }
     const auto layer = non_dominated(values);
     const Sweep sweep = sweep_of(bounds, {.begin = 0, .end = 1200, .keep = layer.size()});
     ASSERT_EQ(sweep.feasible.size(), layer.size());
-    for (std::size_t i = 0; i < layer.size(); ++i) EXPECT_EQ(sweep.feasible[i].index, bounds[layer[i]].index);
+    for (std::size_t i = 0; i < layer.size(); ++i) {
+        EXPECT_EQ(sweep.feasible[i].index, bounds[layer[i]].index);
+    }
 }
 
 TEST(KeptBounds, WhatALimitDominatesIsOnlyCounted)

@@ -88,7 +88,9 @@ TEST(Moves, MutationChangesAndCrossingMixes)
         Point mutant = a;
         moves.mutate(mutant, 0.0, random);
         int changed = 0;
-        for (std::size_t axis = 0; axis < a.size(); ++axis) changed += mutant[axis] == a[axis] ? 0 : 1;
+        for (std::size_t axis = 0; axis < a.size(); ++axis) {
+            changed += mutant[axis] == a[axis] ? 0 : 1;
+        }
         EXPECT_LE(changed, 1);
         const Point child = moves.cross(a, b, random);
         EXPECT_EQ(child[1], 1);

@@ -35,8 +35,9 @@ struct Field {
             return -std::log(-std::log(std::max(random.uniform(), 1e-12)));
         };
         std::vector<double> seconds(static_cast<std::size_t>(draws(rung)));
-        for (double& s : seconds)
+        for (double& s : seconds) {
             s = level(index) * (1.0 + shared * gumbel(common)) * (1.0 + own * gumbel(mine));
+        }
         const auto place =
             seconds.begin() + static_cast<std::ptrdiff_t>(0.99 * static_cast<double>(seconds.size()));
         std::nth_element(seconds.begin(), place, seconds.end());
@@ -59,9 +60,13 @@ Raced run(const Field& field)
         raced.rung[index] = rung;
         raced.draws += static_cast<std::uint64_t>(field.draws(rung) - (rung > 1 ? field.draws(rung - 1) : 0));
     };
-    for (std::uint64_t index = 0; index < field.candidates; ++index) tell(index, 1);
+    for (std::uint64_t index = 0; index < field.candidates; ++index) {
+        tell(index, 1);
+    }
     for (auto requests = race.next(); !requests.empty(); requests = race.next()) {
-        for (const PointRequest& request : requests) tell(request.index, request.rung);
+        for (const PointRequest& request : requests) {
+            tell(request.index, request.rung);
+        }
     }
     raced.front = race.front();
     return raced;
@@ -100,7 +105,9 @@ TEST(Race, ClimbersStayWithinTheirShares)
     const Raced raced = run({.own = 0.02});
     std::vector<std::size_t> reached(10, 0);
     for (const auto& entry : raced.rung) {
-        for (int rung = 1; rung <= entry.second; ++rung) ++reached[static_cast<std::size_t>(rung)];
+        for (int rung = 1; rung <= entry.second; ++rung) {
+            ++reached[static_cast<std::size_t>(rung)];
+        }
     }
     for (std::size_t rung = 1; rung < 8; ++rung) {
         EXPECT_GE(reached[rung + 1] * 4, reached[rung]);

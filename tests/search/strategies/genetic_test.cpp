@@ -27,7 +27,9 @@ double share_reached(const Space& space,
         }
     }
     std::vector<double> reference;
-    for (std::size_t k = 0; k < objectives; ++k) reference.push_back(ideal[k] + 1.1 * (nadir[k] - ideal[k]));
+    for (std::size_t k = 0; k < objectives; ++k) {
+        reference.push_back(ideal[k] + 1.1 * (nadir[k] - ideal[k]));
+    }
     const PlayedProblem problem{
         &space, [&](std::span<const int>) { return std::vector<double>(objectives, -INFINITY); },
         [&](std::uint64_t index, int rung) {
@@ -46,7 +48,9 @@ double share_reached(const Space& space,
     const Played played = play(problem, search);
     EXPECT_LE(played.drawn.size(), evaluations);
     std::vector<std::vector<double>> found;
-    for (const std::uint64_t index : played.drawn) found.push_back(values(space.point(index)));
+    for (const std::uint64_t index : played.drawn) {
+        found.push_back(values(space.point(index)));
+    }
     return hypervolume(found, reference) / hypervolume(front, reference);
 }
 
@@ -55,18 +59,25 @@ TEST(Genetic, Nsga2NeedsHalfOfPagmosEvaluationsOnZdt1)
 {
     constexpr std::uint64_t half_of_pagmos = 4'068 / 2;
     std::vector<Axis> axes = unit_axes(20, 65);
-    for (std::size_t v = 1; v < axes.size(); ++v) axes[v].labels.resize(8);
+    for (std::size_t v = 1; v < axes.size(); ++v) {
+        axes[v].labels.resize(8);
+    }
     const Space space(axes, {});
     const auto values = [](std::span<const int> point) {
         std::vector<double> x{point[0] / 64.0};
-        for (std::size_t v = 1; v < point.size(); ++v) x.push_back(point[v] / 7.0);
+        for (std::size_t v = 1; v < point.size(); ++v) {
+            x.push_back(point[v] / 7.0);
+        }
         return zdt(1, x);
     };
     std::vector<std::vector<double>> front;
-    for (Point point(20, 0); point[0] < 65; ++point[0]) front.push_back(values(point));
+    for (Point point(20, 0); point[0] < 65; ++point[0]) {
+        front.push_back(values(point));
+    }
     std::vector<double> shares;
-    for (const std::uint64_t seed : {1, 2, 3})
+    for (const std::uint64_t seed : {1, 2, 3}) {
         shares.push_back(share_reached<Nsga2>(space, values, front, half_of_pagmos, seed));
+    }
     std::sort(shares.begin(), shares.end());
     EXPECT_GE(shares[1], 0.99);
 }
@@ -76,21 +87,28 @@ TEST(Genetic, Nsga3NeedsHalfOfPagmosEvaluationsOnDtlz2)
 {
     constexpr std::uint64_t half_of_pagmos = 9'676 / 2;
     std::vector<Axis> axes = unit_axes(12, 33);
-    for (std::size_t v = 2; v < axes.size(); ++v) axes[v].labels.resize(17);
+    for (std::size_t v = 2; v < axes.size(); ++v) {
+        axes[v].labels.resize(17);
+    }
     const Space space(axes, {});
     const auto values = [](std::span<const int> point) {
         std::vector<double> x;
-        for (std::size_t v = 0; v < point.size(); ++v) x.push_back(point[v] / (v < 2 ? 32.0 : 16.0));
+        for (std::size_t v = 0; v < point.size(); ++v) {
+            x.push_back(point[v] / (v < 2 ? 32.0 : 16.0));
+        }
         return dtlz2(x, 3);
     };
     std::vector<std::vector<double>> front;
     Point point(12, 8);
     for (point[0] = 0; point[0] < 33; ++point[0]) {
-        for (point[1] = 0; point[1] < 33; ++point[1]) front.push_back(values(point));
+        for (point[1] = 0; point[1] < 33; ++point[1]) {
+            front.push_back(values(point));
+        }
     }
     std::vector<double> shares;
-    for (const std::uint64_t seed : {1, 2, 3})
+    for (const std::uint64_t seed : {1, 2, 3}) {
         shares.push_back(share_reached<Nsga3>(space, values, front, half_of_pagmos, seed));
+    }
     std::sort(shares.begin(), shares.end());
     EXPECT_GE(shares[1], 0.99);
 }

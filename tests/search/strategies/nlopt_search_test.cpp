@@ -53,7 +53,9 @@ TEST(Minimise, GlobalMethodsLeaveALocalMinimum)
 {
     const auto rastrigin = [](std::span<const double> x) {
         double sum = 20.0;
-        for (const double v : x) sum += v * v - 10.0 * std::cos(2.0 * std::numbers::pi * v);
+        for (const double v : x) {
+            sum += v * v - 10.0 * std::cos(2.0 * std::numbers::pi * v);
+        }
         return sum;
     };
     const Box box{{-4.3, -3.9}, {5.1, 5.4}};
@@ -91,7 +93,9 @@ TEST(Minimise, PassesOnWhatTheCostThrowsAndAsksNoMore)
                                     TuneMethod::crs2, TuneMethod::global_then_local}) {
         int asked = 0;
         const auto cost = [&](std::span<const double> x) {
-            if (++asked == 15) throw Stopped{};
+            if (++asked == 15) {
+                throw Stopped{};
+            }
             return (x[0] - 0.3) * (x[0] - 0.3) + x[1] * x[1];
         };
         EXPECT_THROW(minimise(cost, {{0.0, -1.0}, {1.0, 1.0}}, std::vector{0.5, 0.5},

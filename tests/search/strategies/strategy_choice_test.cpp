@@ -16,12 +16,16 @@ namespace {
 Space plan_like()
 {
     Axis a{"a", true, {}};
-    for (int degree = 1; degree <= 64; degree *= 2) a.labels.push_back(std::to_string(degree));
+    for (int degree = 1; degree <= 64; degree *= 2) {
+        a.labels.push_back(std::to_string(degree));
+    }
     Axis b = a;
     b.name = "b";
     Axis kind{"kind", false, {"x", "y", "z"}};
     Axis size{"size", true, {}};
-    for (int i = 0; i < 11; ++i) size.labels.push_back(std::to_string(3 * i + 1));
+    for (int i = 0; i < 11; ++i) {
+        size.labels.push_back(std::to_string(3 * i + 1));
+    }
     return {{a, b, kind, size}, {{"too many", 2, [](std::span<const int> p) { return p[0] + p[1] <= 6; }}}};
 }
 
@@ -30,7 +34,9 @@ std::vector<double> truth_of(std::span<const int> p)
     const double a = std::pow(2.0, p[0]);
     const double b = std::pow(2.0, p[1]);
     const double kind = 1.0 + 0.1 * ((p[2] + p[0]) % 3);
-    if (p[3] > 8 && p[0] < 2) return {};  // no room
+    if (p[3] > 8 && p[0] < 2) {
+        return {};  // no room
+    }
     return {kind * (64.0 / (a * b) + 0.2 * a + 0.1 * std::abs(p[3] - p[1])), a * b + p[3]};
 }
 
@@ -38,7 +44,9 @@ std::vector<double> truth_of(std::span<const int> p)
 Space large()
 {
     std::vector<Axis> axes = unit_axes(7, 16);
-    for (std::size_t degree = 0; degree < 3; ++degree) axes[degree] = unit_axes(3, 32)[degree];
+    for (std::size_t degree = 0; degree < 3; ++degree) {
+        axes[degree] = unit_axes(3, 32)[degree];
+    }
     axes[6].labels.resize(8);
     return {std::move(axes),
             {{"product too large", 2, [](std::span<const int> p) { return p[0] + p[1] <= 9; }},
@@ -74,7 +82,9 @@ struct Noisy {
         return {&space,
                 [bound_share](std::span<const int> point) {
                     std::vector<double> bound = truth_of(point);
-                    for (double& b : bound) b *= bound_share;
+                    for (double& b : bound) {
+                        b *= bound_share;
+                    }
                     return bound;
                 },
                 [this](std::uint64_t index, int rung) { return evaluate(index, rung); }};
@@ -86,7 +96,9 @@ struct Noisy {
     {
         Archive archive;
         space.enumerate(0, space.size(), [&](std::uint64_t index, std::span<const int> point) {
-            if (!truth_of(point).empty()) archive.add(std::vector<Answer>{evaluate(index, top_rung)});
+            if (!truth_of(point).empty()) {
+                archive.add(std::vector<Answer>{evaluate(index, top_rung)});
+            }
         });
         return archive.front();
     }
@@ -104,8 +116,9 @@ TEST_P(EachStrategy, FindsTheFrontOfASmallSpace)
     EXPECT_EQ(played.front, noisy.front_at_the_top());
     EXPECT_EQ(played.outcome.open, 0U);
     EXPECT_EQ(played.outcome.proved, facts_of_strategy(chosen.name).excludes);
-    for (const std::uint64_t index : played.front)
+    for (const std::uint64_t index : played.front) {
         EXPECT_EQ(played.archive.evaluations().at(index).rung, noisy.top_rung);
+    }
 }
 
 /// Whenever it is stopped.
@@ -197,7 +210,9 @@ TEST(LargeSpaces, AreProvedWithTheStatedNumberOfBounds)
     const PlayedProblem problem{&space,
                                 [](std::span<const int> point) {
                                     std::vector<double> bound = large_truth(point);
-                                    for (double& b : bound) b *= 0.99;
+                                    for (double& b : bound) {
+                                        b *= 0.99;
+                                    }
                                     return bound;
                                 },
                                 [&](std::uint64_t index, int rung) {
@@ -223,7 +238,9 @@ TEST(LargeSpaces, AreProvedWithTheStatedNumberOfBounds)
         values.push_back(large_truth(point));
     });
     std::vector<std::uint64_t> front;
-    for (const std::size_t position : non_dominated(values)) front.push_back(feasible[position]);
+    for (const std::size_t position : non_dominated(values)) {
+        front.push_back(feasible[position]);
+    }
     EXPECT_EQ(played.front, front);
     EXPECT_GT(front.size(), 1U);
 }

@@ -291,7 +291,9 @@ TEST(PlanCompiler, MemoryForBoundsIsThatOfTheWholeProgram)
             plan.split = split;
             const auto whole = compiler.compile(plan, CompileFor::noise_free_step);
             const auto bounds = compiler.compile(plan, CompileFor::bounds);
-            if (std::holds_alternative<Infeasible>(whole)) continue;
+            if (std::holds_alternative<Infeasible>(whole)) {
+                continue;
+            }
             const auto& found = std::get<CompiledPlan>(bounds);
             shortened += found.graph.program->omitted > 0 ? 1 : 0;
             const double memory = found.memory.total().si;

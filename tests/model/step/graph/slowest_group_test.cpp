@@ -136,7 +136,9 @@ TEST(SlowestGroup, BoundsMeansAndQuantilesOfFleets)
                     std::sort(steps.begin(), steps.end());
                     const double mean = std::accumulate(steps.begin(), steps.end(), 0.0) / fleets;
                     double squares = 0.0;
-                    for (const double step : steps) squares += (step - mean) * (step - mean);
+                    for (const double step : steps) {
+                        squares += (step - mean) * (step - mean);
+                    }
                     for (const std::vector<StagePath>& paths :
                          {stage_paths(graph, program_paths(*graph.program).paths), own_stage_paths(graph)}) {
                         const LeastStep least =

@@ -29,8 +29,12 @@ struct Problem {
     {
         Axis label{"label", false, {}};
         Axis point{"point", true, {}};
-        for (std::size_t i = 0; i < cells(); ++i) label.labels.push_back(std::to_string(i));
-        for (std::size_t i = 0; i < points; ++i) point.labels.push_back(std::to_string(i));
+        for (std::size_t i = 0; i < cells(); ++i) {
+            label.labels.push_back(std::to_string(i));
+        }
+        for (std::size_t i = 0; i < points; ++i) {
+            point.labels.push_back(std::to_string(i));
+        }
         return {{label, point}, {}};
     }
     /// Labels go by task first, as variants do where the network is the first choice.
@@ -42,8 +46,9 @@ struct Problem {
     StudyGoal goal() const
     {
         AlternativeGoal of{alternatives, tasks, {}, {1.0, 2.0}, relative};
-        for (std::size_t label = 0; label < cells(); ++label)
+        for (std::size_t label = 0; label < cells(); ++label) {
             of.cell_of_label.push_back(cell(label * points));
+        }
         StudyGoal goal{.objectives = 1, .bounded = {true}, .alternatives = of};
         goal.region = [this](std::uint64_t index) { return cell(index); };
         return goal;
@@ -67,7 +72,9 @@ Problem random_problem(unsigned seed)
         .alternatives = 2 + seed % 9, .points = 5 + 7 * (seed % 5), .relative = seed % 3 == 0, .truth = {}};
     problem.truth.resize(problem.cells() * problem.points);
     std::vector<double> of_cell(problem.cells());
-    for (double& level : of_cell) level = 1.0 + unit();
+    for (double& level : of_cell) {
+        level = 1.0 + unit();
+    }
     for (std::uint64_t index = 0; index < problem.truth.size(); ++index) {
         const bool feasible = unit() > 0.2;
         problem.truth[index] = feasible ? of_cell[problem.cell(index)] * (1.0 + unit()) : infinity;
@@ -81,7 +88,9 @@ Answer answer_to(const Problem& problem, const Request& request)
         Sweep sweep{.range = *range};
         NearBounds near(range->near);
         for (std::uint64_t index = range->begin; index < range->end; ++index) {
-            if (std::isinf(problem.truth[index])) continue;
+            if (std::isinf(problem.truth[index])) {
+                continue;
+            }
             ++sweep.excluded;
             near.add({problem.cell(index), {index, {problem.bound(index)}}});
         }
@@ -167,7 +176,9 @@ TEST(AlternativeSearch, AnAlternativeWithoutAFeasiblePointServesNoTask)
 {
     Problem problem = random_problem(7);
     for (std::uint64_t index = 0; index < problem.truth.size(); ++index) {
-        if (problem.cell(index) == 0) problem.truth[index] = infinity;
+        if (problem.cell(index) == 0) {
+            problem.truth[index] = infinity;
+        }
     }
     const Space space = problem.space();
     AlternativeSearch search(space, problem.goal());
@@ -189,7 +200,9 @@ TEST(AlternativeSearch, SweepsAgainWhatFewBoundsHide)
     AlternativeSearch search(space, problem.goal());
     run(search, problem);
     EXPECT_TRUE(search.outcome().proved);
-    for (const CellOutcome& cell : search.outcome().cells) EXPECT_GE(cell.least.low, 0.99 * cell.least.value);
+    for (const CellOutcome& cell : search.outcome().cells) {
+        EXPECT_GE(cell.least.low, 0.99 * cell.least.value);
+    }
 }
 
 TEST(AlternativeSearch, RefusesWhatItCannotCompare)

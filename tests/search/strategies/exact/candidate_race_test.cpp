@@ -23,8 +23,9 @@ StudyGoal goal_of(std::uint64_t max_evaluations = 0)
 Points numbered(std::size_t count)
 {
     Points points(1);
-    for (std::uint64_t index = 0; index < count; ++index)
+    for (std::uint64_t index = 0; index < count; ++index) {
         points.feasible.add(index, std::vector{static_cast<double>(index)});
+    }
     points.feasible.put_in_order();
     return points;
 }
@@ -32,7 +33,9 @@ Points numbered(std::size_t count)
 std::vector<std::uint64_t> indices(const std::vector<AskedPoint>& asked)
 {
     std::vector<std::uint64_t> found;
-    for (const AskedPoint& point : asked) found.push_back(point.request.index);
+    for (const AskedPoint& point : asked) {
+        found.push_back(point.request.index);
+    }
     return found;
 }
 

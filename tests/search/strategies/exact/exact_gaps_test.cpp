@@ -22,12 +22,16 @@ TEST(Exact, GapsContainTheBestValues)
     problem.bound_share = 0.9;
     Exact exact(exact_options(problem, 2));
     double best = infinity;
-    for (const std::vector<double>& truth : problem.truth) best = std::min(best, truth[1]);
+    for (const std::vector<double>& truth : problem.truth) {
+        best = std::min(best, truth[1]);
+    }
     double before = 1.0;
     while (const auto requests = exact.ask()) {
         exact.tell(problem.answers(*requests));
         const std::vector<Gap> gaps = exact.outcome().gaps;
-        if (gaps.empty()) continue;
+        if (gaps.empty()) {
+            continue;
+        }
         EXPECT_LE(gaps[1].bound, best);
         EXPECT_GE(gaps[1].limit, best);
         EXPECT_LE(gaps[1].relative(), before + 0.05);
@@ -48,7 +52,9 @@ TEST(Exact, KnowsTheGapsOfAnExploredSpaceBeforeItsFront)
         KnownProblem& problem = labels.problem;
         std::vector<double> best(objectives, infinity);
         for (const std::vector<double>& truth : problem.truth) {
-            for (std::size_t k = 0; k < truth.size(); ++k) best[k] = std::min(best[k], truth[k]);
+            for (std::size_t k = 0; k < truth.size(); ++k) {
+                best[k] = std::min(best[k], truth[k]);
+            }
         }
         problem.half_width = {0.02, 0.004};
         problem.bound_share = 0.999;
@@ -68,7 +74,9 @@ TEST(Exact, KnowsTheGapsOfAnExploredSpaceBeforeItsFront)
             if (for_the_front && !swept_for_the_front) {
                 swept_for_the_front = true;
                 ASSERT_EQ(now.gaps.size(), objectives);
-                for (const Gap& gap : now.gaps) EXPECT_LE(gap.relative(), chosen.gaps.sought + 0.005);
+                for (const Gap& gap : now.gaps) {
+                    EXPECT_LE(gap.relative(), chosen.gaps.sought + 0.005);
+                }
             }
             swept_for_better = swept_for_better || (now.sweep && now.sweep->purpose == SweepPurpose::better);
             for (std::size_t k = 0; k < now.gaps.size(); ++k) {
@@ -77,7 +85,9 @@ TEST(Exact, KnowsTheGapsOfAnExploredSpaceBeforeItsFront)
             }
             for (const Request& request : *requests) {
                 const auto* point = std::get_if<PointRequest>(&request);
-                if (point == nullptr) continue;
+                if (point == nullptr) {
+                    continue;
+                }
                 scouted = scouted || point->source.purpose == Purpose::scout;
                 some_better =
                     some_better || (swept_for_better && !scouted && point->source.purpose == Purpose::limits);
@@ -111,7 +121,9 @@ TEST(Exact, DrawsMoreWhileAGapIsLargerThanSought)
     LabelledProblem labels = labelled(2, 1);
     KnownProblem& problem = labels.problem;
     for (std::size_t index = 0; index < problem.truth.size(); ++index) {
-        if (!problem.truth[index].empty()) problem.truth[index][0] = 10.0 + 0.02 * static_cast<double>(index);
+        if (!problem.truth[index].empty()) {
+            problem.truth[index][0] = 10.0 + 0.02 * static_cast<double>(index);
+        }
     }
     problem.half_width = {0.2, 0.04, 0.016, 0.001};
     problem.bound_share = 0.96;
@@ -131,8 +143,12 @@ TEST(Exact, DrawsMoreWhileAGapIsLargerThanSought)
             }
             for (const Request& request : *requests) {
                 const auto* point = std::get_if<PointRequest>(&request);
-                if (point == nullptr) continue;
-                if (point->source.purpose == Purpose::limits) rungs.insert(point->rung);
+                if (point == nullptr) {
+                    continue;
+                }
+                if (point->source.purpose == Purpose::limits) {
+                    rungs.insert(point->rung);
+                }
             }
             exact.tell(problem.answers(*requests));
         }
@@ -147,13 +163,16 @@ TEST(Exact, NarrowsWhatIsNearAfterASampleOfTheRanges)
     constexpr std::size_t labels = 80;  // so many that few points are explored
     std::vector<Axis> axes{{"a", true, {}}, {"b", true, {}}, {"c", true, {}}};
     for (Axis& axis : axes) {
-        for (std::size_t label = 1; label <= labels; ++label) axis.labels.push_back(std::to_string(label));
+        for (std::size_t label = 1; label <= labels; ++label) {
+            axis.labels.push_back(std::to_string(label));
+        }
     }
     const Space space(axes, {});
     KnownProblem problem;
     std::mt19937 random(1);
-    for (std::size_t p = 0; p < labels * labels * labels; ++p)
+    for (std::size_t p = 0; p < labels * labels * labels; ++p) {
         problem.truth.push_back({10.0 + 1e-9 * static_cast<double>(random())});
+    }
     problem.half_width = {0.01, 0.001};
     ExactOptions chosen = exact_options(problem, 1);
     chosen.explored = &space;
@@ -175,7 +194,9 @@ TEST(Exact, NarrowsWhatIsNearAfterASampleOfTheRanges)
                 ranges.push_back(*range);
                 NearBounds near(range->near);
                 for (std::uint64_t index = range->begin; index < range->end; ++index) {
-                    if (problem.truth[index].empty()) continue;
+                    if (problem.truth[index].empty()) {
+                        continue;
+                    }
                     near.add({chosen.goal.region(index),
                               {index, {problem.bound_share * problem.truth[index][0]}}});
                 }

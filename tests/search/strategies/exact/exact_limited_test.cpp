@@ -30,8 +30,12 @@ struct LimitedProblem : KnownProblem {
         const double low = quantity[index] * (1.0 - width * (0.5 + 0.5 * unit()));
         const double high = quantity[index] * (1.0 + width * (0.5 + 0.5 * unit()));
         const double seen = quantity[index] * (1.0 + width * (unit() - 0.5));
-        if (low > most) return Keeping::never;
-        if (high <= most) return Keeping::surely;
+        if (low > most) {
+            return Keeping::never;
+        }
+        if (high <= most) {
+            return Keeping::surely;
+        }
         return seen <= most ? Keeping::by_value : Keeping::not_by_value;
     }
 
@@ -56,12 +60,15 @@ struct LimitedProblem : KnownProblem {
     {
         std::set<std::uint64_t> front;
         for (std::uint64_t index = 0; index < truth.size(); ++index) {
-            if (!truth[index].empty() && keeping(index, top_rung()) != Keeping::never) front.insert(index);
+            if (!truth[index].empty() && keeping(index, top_rung()) != Keeping::never) {
+                front.insert(index);
+            }
         }
         const auto values = [&](std::uint64_t index) {
             std::vector<double> all;
-            for (const Estimate& objective : evaluate(index, top_rung()).objectives)
+            for (const Estimate& objective : evaluate(index, top_rung()).objectives) {
                 all.push_back(objective.value);
+            }
             return all;
         };
         const auto keeps_by_value = [&](std::uint64_t index) { return keeps(keeping(index, top_rung())); };
@@ -100,7 +107,9 @@ LimitedRun play_limited(const LimitedProblem& problem, std::size_t objectives)
     LimitedRun run;
     while (const auto requests = exact.ask()) {
         for (const Request& request : *requests) {
-            if (const auto* point = std::get_if<PointRequest>(&request)) run.drawn.insert(point->index);
+            if (const auto* point = std::get_if<PointRequest>(&request)) {
+                run.drawn.insert(point->index);
+            }
             const Answer answer = problem.answer(request);
             exact.tell({&answer, 1});
         }

@@ -41,7 +41,9 @@ TEST_P(ErrorOfExact, IsSpentOnceOverAllLimits)
     KnownProblem problem = GetParam() ? labels.problem : zdt1(48);
     problem.infinite_first_rung = !GetParam();
     ExactOptions chosen = exact_options(problem, 2);
-    if (GetParam()) chosen.explored = &labels.space;
+    if (GetParam()) {
+        chosen.explored = &labels.space;
+    }
     Exact exact(chosen);
     double of_rounds = 0.0;
     double of_challengers = 0.0;
@@ -50,7 +52,9 @@ TEST_P(ErrorOfExact, IsSpentOnceOverAllLimits)
     while (const auto requests = exact.ask()) {
         for (const Request& request : *requests) {
             const auto* point = std::get_if<PointRequest>(&request);
-            if (point == nullptr) continue;
+            if (point == nullptr) {
+                continue;
+            }
             const double miss = 2.0 * point->miss;  // of both objectives
             EXPECT_EQ(point->miss > 0.0, point->source.purpose != Purpose::scout);
             if (point->source.purpose == Purpose::limits) {
@@ -76,7 +80,9 @@ TEST(Exact, ChoosesMoreIncumbentsBeforePointsAreCompared)
 {
     for (const std::size_t rounds : {0, 1, 2}) {
         KnownProblem problem;
-        for (int i = 0; i < 400; ++i) problem.truth.push_back({10.0 + 0.01 * (i * 7 % 400)});
+        for (int i = 0; i < 400; ++i) {
+            problem.truth.push_back({10.0 + 0.01 * (i * 7 % 400)});
+        }
         problem.bound_share = 0.9;
         ExactOptions chosen = exact_options(problem, 1);
         chosen.incumbents.scouts = 3;
@@ -87,7 +93,9 @@ TEST(Exact, ChoosesMoreIncumbentsBeforePointsAreCompared)
         while (const auto requests = exact.ask()) {
             for (const Request& request : *requests) {
                 const auto* point = std::get_if<PointRequest>(&request);
-                if (point == nullptr) continue;
+                if (point == nullptr) {
+                    continue;
+                }
                 if (point->source.purpose == Purpose::limits && !compared) {
                     limits_before = point->source.round;
                     EXPECT_EQ(point->rung, problem.top_rung() + std::max(0, limits_before - 2));
@@ -99,7 +107,9 @@ TEST(Exact, ChoosesMoreIncumbentsBeforePointsAreCompared)
         EXPECT_EQ(limits_before, static_cast<int>(1 + rounds));
         EXPECT_EQ(exact.front(), problem.front());
         EXPECT_TRUE(exact.outcome().proved);
-        for (const Gap& gap : exact.outcome().gaps) EXPECT_LE(gap.bound, gap.limit);
+        for (const Gap& gap : exact.outcome().gaps) {
+            EXPECT_LE(gap.bound, gap.limit);
+        }
     }
 }
 
@@ -109,9 +119,12 @@ TEST(Exact, DrawsCloserLimitsOnlyWhereManyPointsRemain)
     KnownProblem problem;
     problem.bound_share = 0.9;
     constexpr std::uint64_t many = 40;
-    for (std::uint64_t i = 0; i < many; ++i)
+    for (std::uint64_t i = 0; i < many; ++i) {
         problem.truth.push_back({10.0 + 0.01 * static_cast<double>(i), 1.0});
-    for (int i = 0; i < 5; ++i) problem.truth.push_back({5.0 + 0.01 * i, 2.0});
+    }
+    for (int i = 0; i < 5; ++i) {
+        problem.truth.push_back({5.0 + 0.01 * i, 2.0});
+    }
     ExactOptions chosen = exact_options(problem, 2);
     chosen.incumbents.scouts = 3;
     Exact exact(chosen);
@@ -122,7 +135,9 @@ TEST(Exact, DrawsCloserLimitsOnlyWhereManyPointsRemain)
         for (const Request& request : *requests) {
             const auto* point = std::get_if<PointRequest>(&request);
             compared = compared || (point != nullptr && point->source.purpose == Purpose::search);
-            if (point == nullptr || compared || point->source.purpose != Purpose::limits) continue;
+            if (point == nullptr || compared || point->source.purpose != Purpose::limits) {
+                continue;
+            }
             (point->rung > problem.top_rung() ? closer : with_limits).insert(point->index);
         }
         exact.tell(problem.answers(*requests));
@@ -176,8 +191,9 @@ TEST(Exact, ExcludesTheBestPointNoMoreOftenThanStated)
     for (unsigned seed = 0; seed < studies; ++seed) {
         NormalProblem problem{{}, seed};
         std::mt19937 random(seed);
-        for (std::size_t p = 0; p < points; ++p)
+        for (std::size_t p = 0; p < points; ++p) {
             problem.truth.push_back(10.0 + 0.02 * static_cast<double>(random() % 400));
+        }
         const auto best =
             std::min_element(problem.truth.begin(), problem.truth.end()) - problem.truth.begin();
         Exact exact({.goal = {.objectives = 1, .top_rung = 3, .bounded = {true}}, .space_size = points});
@@ -188,14 +204,16 @@ TEST(Exact, ExcludesTheBestPointNoMoreOftenThanStated)
                 if (const auto* range = std::get_if<SweepRange>(&request)) {
                     Sweep& sweep =
                         std::get<Sweep>(answers.emplace_back(Sweep{{range->begin, range->end}, {}, {}}));
-                    for (std::uint64_t p = range->begin; p < range->end; ++p)
+                    for (std::uint64_t p = range->begin; p < range->end; ++p) {
                         sweep.feasible.push_back({p, {problem.truth[p] - 1.0}});
+                    }
                     continue;
                 }
                 const auto& point = std::get<PointRequest>(request);
                 answers.emplace_back(problem.evaluate(point));
-                if (point.source.purpose == Purpose::search && point.rung == 3)
+                if (point.source.purpose == Purpose::search && point.rung == 3) {
                     at_the_top.insert(point.index);
+                }
             }
             exact.tell(answers);
         }
@@ -234,7 +252,9 @@ TEST(Exact, OpensARoundForALeaderWithManyRivals)
                 const double width = point.rung == 1 ? 0.2 : 0.02;
                 const Estimate estimate{value, value, value, (1.0 - width) * value, (1.0 + width) * value};
                 answers.emplace_back(Evaluation{point.index, point.rung, 100, {estimate}, point.source});
-                if (point.source.purpose != Purpose::limits) continue;
+                if (point.source.purpose != Purpose::limits) {
+                    continue;
+                }
                 with_limits.insert(point.index);
                 EXPECT_EQ(point.rung, point.index == 0 ? 2 : 3);
             }

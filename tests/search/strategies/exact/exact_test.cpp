@@ -41,7 +41,9 @@ TEST(Exact, FindsTheFrontOfDtlz2WithFewEvaluations)
     const ExactRun run = play(problem, exact_options(problem, 3));
     expect_proved(problem, run);
     std::size_t last_rung = 0;
-    for (const auto& request : run.asked) last_rung += request.second == 3 ? 1 : 0;
+    for (const auto& request : run.asked) {
+        last_rung += request.second == 3 ? 1 : 0;
+    }
     EXPECT_LT(last_rung, run.evaluated.size());
     EXPECT_LT(run.evaluated.size(), problem.feasible() / 8);
     EXPECT_GE(run.evaluated.size(), problem.unavoidable());
@@ -54,7 +56,9 @@ TEST(Exact, PromotesOnlyWhatIsStillInTheRace)
     problem.half_width = {0.04, 0.02};  // limits of the first rung are closer than bounds
     const ExactRun run = play(problem, exact_options(problem, 2));
     std::size_t promoted = 0;
-    for (const auto& request : run.asked) promoted += request.second == 2 ? 1 : 0;
+    for (const auto& request : run.asked) {
+        promoted += request.second == 2 ? 1 : 0;
+    }
     EXPECT_EQ(run.asked.size(), run.evaluated.size() + promoted);
     EXPECT_GE(promoted, run.front.size());
     EXPECT_LT(promoted, run.evaluated.size());
@@ -111,7 +115,9 @@ TEST(Exact, ProvesTheSameFrontHoweverFewBoundsAreKept)
         expect_proved(problem, whole);
         for (const std::uint64_t keep : {1, 7, 100}) {
             chosen.ranges = split_space(problem.truth.size(), 5);
-            for (SweepRange& range : chosen.ranges) range.keep = keep;
+            for (SweepRange& range : chosen.ranges) {
+                range.keep = keep;
+            }
             chosen.sweeps.kept_again = 5 * keep;
             const ExactRun run = play(problem, chosen);
             expect_proved(problem, run);
@@ -139,7 +145,9 @@ TEST(Exact, ProvesTheSameFrontIfItExploresFirst)
         const ExactRun single = play(problem, chosen, [](std::size_t) { return std::size_t{1}; });
         EXPECT_EQ(single.asked, run.asked);
         EXPECT_EQ(single.outcome, run.outcome);
-        for (SweepRange& range : chosen.ranges = split_space(problem.truth.size(), 3)) range.keep = 4;
+        for (SweepRange& range : chosen.ranges = split_space(problem.truth.size(), 3)) {
+            range.keep = 4;
+        }
         chosen.sweeps.kept_again = 12;
         expect_proved(problem, play(problem, chosen));
 
@@ -184,9 +192,12 @@ TEST(Exact, SweepsWithLimitsAfterAnExploration)
                     whole += range->end - range->begin;
                     EXPECT_EQ(range->near.objective, 1U);
                     std::map<std::uint64_t, double> known;
-                    for (const RegionLimit& region : range->near.regions)
+                    for (const RegionLimit& region : range->near.regions) {
                         known[region.region] = region.most / (1.0 + near_best);
-                    for (const auto& [region, bound] : best) EXPECT_DOUBLE_EQ(known[region], bound);
+                    }
+                    for (const auto& [region, bound] : best) {
+                        EXPECT_DOUBLE_EQ(known[region], bound);
+                    }
                 } else if (purpose == SweepPurpose::exploration) {
                     for (const Bound& bound : sweep.feasible) {
                         double& least = best.try_emplace(bound.index % 3, infinity).first->second;
@@ -271,7 +282,9 @@ TEST(Exact, WithoutABoundInOneObjectiveEverythingIsLookedAt)
     expect_proved(problem, run);
     EXPECT_EQ(run.evaluated.size(), problem.feasible());
     std::size_t promoted = 0;
-    for (const auto& request : run.asked) promoted += request.second == 2 ? 1 : 0;
+    for (const auto& request : run.asked) {
+        promoted += request.second == 2 ? 1 : 0;
+    }
     EXPECT_LT(promoted, problem.feasible() / 2);
 }
 
@@ -284,14 +297,17 @@ TEST(Exact, DrawsAsFewPointsIfBoundsAreTightWithLimitsOnly)
             LabelledProblem labels = labelled(seed, 2);
             KnownProblem& problem = labels.problem;
             for (std::vector<double>& truth : problem.truth) {
-                for (std::size_t k = 0; k < truth.size(); ++k)
+                for (std::size_t k = 0; k < truth.size(); ++k) {
                     truth[k] += 0.01 * static_cast<double>((7 * seed + 3 * k) % 10);
+                }
             }
             problem.bound_share = 0.99;
             problem.loose_share = 0.8;
             ExactOptions chosen = exact_options(problem, 2);
             chosen.incumbents.scouts = 4;
-            if (explores) chosen.explored = &labels.space;
+            if (explores) {
+                chosen.explored = &labels.space;
+            }
             const ExactRun run = play(problem, chosen);
             expect_proved(problem, run);
             problem.bound_share *= problem.loose_share;
@@ -316,7 +332,9 @@ TEST(Exact, BoundsDoNotExcludeEachOther)
     exact.tell(std::vector<Answer>{Sweep{{0, 1}, {{0, {1.0}}}, {}}, Sweep{{1, 2}, {{1, {2.0}}}, {}}});
     for (const DrawSource source :
          {DrawSource{Purpose::scout}, DrawSource{Purpose::limits, 1}, DrawSource{}}) {
-        if (source == DrawSource{}) tell_tightened(exact, {{0, {1.0}}, {1, {2.0}}});
+        if (source == DrawSource{}) {
+            tell_tightened(exact, {{0, {1.0}}, {1, {2.0}}});
+        }
         const auto first = exact.ask();
         ASSERT_TRUE(first.has_value());
         EXPECT_EQ(std::get<PointRequest>(first->at(0)).source, source);

@@ -23,7 +23,9 @@ Explored explore(const Space& space, std::uint64_t seed, const ExplorationOption
         explored.asked.insert(explored.asked.end(), points.begin(), points.end());
         std::vector<Bound> found;
         for (const std::uint64_t index : points) {
-            if (index % 7 != 0) found.push_back({index, zdt(1, unit_values(space.point(index), 16))});
+            if (index % 7 != 0) {
+                found.push_back({index, zdt(1, unit_values(space.point(index), 16))});
+            }
         }
         exploration.tell(found);
     }
@@ -39,10 +41,14 @@ TEST(Exploration, FindsTheFrontOfZdt1)
     EXPECT_EQ(std::set(explored.asked.begin(), explored.asked.end()).size(), explored.asked.size());
     EXPECT_LT(explored.asked.size(), space.size() / 40);
     std::vector<std::vector<double>> values;
-    for (const Bound& bound : explored.front) values.push_back(bound.objectives);
+    for (const Bound& bound : explored.front) {
+        values.push_back(bound.objectives);
+    }
     EXPECT_EQ(non_dominated(values).size(), values.size());
     std::vector<std::vector<double>> best;
-    for (int i = 0; i < 16; ++i) best.push_back({i / 15.0, 1.0 - std::sqrt(i / 15.0)});
+    for (int i = 0; i < 16; ++i) {
+        best.push_back({i / 15.0, 1.0 - std::sqrt(i / 15.0)});
+    }
     EXPECT_GT(hypervolume(values, std::vector{1.1, 1.1}), 0.95 * hypervolume(best, std::vector{1.1, 1.1}));
     EXPECT_EQ(explore(space, 1).asked, explored.asked);
     EXPECT_NE(explore(space, 2).asked, explored.asked);
@@ -55,7 +61,9 @@ TEST(Exploration, AsksForAllowedPointsOnly)
     const Explored explored = explore(space, 3, {.start = 32, .generation = 16, .generations = 5});
     EXPECT_FALSE(explored.asked.empty());
     EXPECT_LE(explored.asked.size(), 32U + 4U * 16U);
-    for (const std::uint64_t index : explored.asked) EXPECT_TRUE(space.allows_all(space.point(index)));
+    for (const std::uint64_t index : explored.asked) {
+        EXPECT_TRUE(space.allows_all(space.point(index)));
+    }
 }
 
 /// A space without allowed points ends it.

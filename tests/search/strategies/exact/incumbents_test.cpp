@@ -20,7 +20,9 @@ Points two_layers()
     for (const std::uint64_t i : {0, 1, 2, 3}) {
         const auto x = static_cast<double>(i);
         points.feasible.add(i, std::vector{1.0 + x, 4.0 - x});
-        if (i < 3) points.feasible.add(10 + i, std::vector{2.5 + x, 5.5 - x});
+        if (i < 3) {
+            points.feasible.add(10 + i, std::vector{2.5 + x, 5.5 - x});
+        }
     }
     points.feasible.put_in_order();
     return points;
@@ -29,7 +31,9 @@ Points two_layers()
 std::vector<std::uint64_t> indices_at(const Points& points, const std::vector<std::size_t>& places)
 {
     std::vector<std::uint64_t> found;
-    for (const std::size_t place : places) found.push_back(points.feasible.index(place));
+    for (const std::size_t place : places) {
+        found.push_back(points.feasible.index(place));
+    }
     return found;
 }
 

@@ -68,16 +68,21 @@ struct KnownProblem {
         KeptBounds kept(range);
         std::uint64_t unchecked = 0;
         for (std::uint64_t index = range.begin; index < range.end; ++index) {
-            if (truth[index].empty()) continue;
+            if (truth[index].empty()) {
+                continue;
+            }
             Bound bound{index, truth[index]};
-            for (double& value : bound.objectives) value *= bound_share * first_bound_share;
+            for (double& value : bound.objectives) {
+                value *= bound_share * first_bound_share;
+            }
             if (excludes(range.limits, bound.objectives)) {
                 ++unchecked;
                 continue;
             }
             bound.objectives = truth[index];
-            for (double& value : bound.objectives)
+            for (double& value : bound.objectives) {
                 value *= range.limits.empty() ? bound_share * loose_share : bound_share;
+            }
             kept.add(bound);
         }
         Sweep sweep;
@@ -88,14 +93,18 @@ struct KnownProblem {
 
     Answer answer(const Request& request) const
     {
-        if (const auto* range = std::get_if<SweepRange>(&request)) return sweep(*range);
+        if (const auto* range = std::get_if<SweepRange>(&request)) {
+            return sweep(*range);
+        }
         return evaluate(std::get<PointRequest>(request));
     }
 
     std::vector<Answer> answers(const std::vector<Request>& requests) const
     {
         std::vector<Answer> all;
-        for (const Request& request : requests) all.push_back(answer(request));
+        for (const Request& request : requests) {
+            all.push_back(answer(request));
+        }
         return all;
     }
 
@@ -106,10 +115,13 @@ struct KnownProblem {
     {
         std::vector<std::vector<double>> highs;
         for (std::uint64_t index = 0; index < truth.size(); ++index) {
-            if (truth[index].empty()) continue;
+            if (truth[index].empty()) {
+                continue;
+            }
             std::vector<double>& high = highs.emplace_back();
-            for (const Estimate& objective : evaluate(index, top_rung()).objectives)
+            for (const Estimate& objective : evaluate(index, top_rung()).objectives) {
                 high.push_back(objective.simultaneous_high);
+            }
         }
         std::uint64_t count = 0;
         for (const Bound& bound : sweep({0, truth.size()}).feasible) {
@@ -124,7 +136,9 @@ struct KnownProblem {
     {
         Archive archive;
         for (std::uint64_t index = 0; index < truth.size(); ++index) {
-            if (!truth[index].empty()) archive.add(std::vector<Answer>{evaluate(index, top_rung())});
+            if (!truth[index].empty()) {
+                archive.add(std::vector<Answer>{evaluate(index, top_rung())});
+            }
         }
         return archive.front();
     }
@@ -224,9 +238,12 @@ inline KnownProblem lattice(unsigned seed, std::size_t points, std::size_t objec
     KnownProblem problem;
     for (std::size_t p = 0; p < points; ++p) {
         auto& value = problem.truth.emplace_back();
-        if (random() % 4 == 0) continue;
-        for (std::size_t k = 0; k < objectives; ++k)
+        if (random() % 4 == 0) {
+            continue;
+        }
+        for (std::size_t k = 0; k < objectives; ++k) {
             value.push_back(10.0 + static_cast<double>(random() % 6));
+        }
     }
     return problem;
 }
@@ -249,12 +266,16 @@ inline LabelledProblem labelled(unsigned seed, std::size_t objectives)
     std::vector<Axis> axes;
     for (const int labels : {3, 4, 5, 6}) {
         Axis& axis = axes.emplace_back(Axis{"axis" + std::to_string(labels), labels % 2 == 0, {}});
-        for (int label = 1; label <= labels; ++label) axis.labels.push_back(std::to_string(label));
+        for (int label = 1; label <= labels; ++label) {
+            axis.labels.push_back(std::to_string(label));
+        }
     }
     const auto allowed = [seed](std::span<const int> point) { return (point[0] + point[1] + seed) % 5 != 0; };
     LabelledProblem labels{Space(axes, {{"rule", 2, allowed}}), lattice(seed, 360, objectives)};
     for (std::uint64_t index = 0; index < labels.problem.truth.size(); ++index) {
-        if (!labels.space.allows_all(labels.space.point(index))) labels.problem.truth[index].clear();
+        if (!labels.space.allows_all(labels.space.point(index))) {
+            labels.problem.truth[index].clear();
+        }
     }
     return labels;
 }

@@ -18,8 +18,9 @@ constexpr double unlimited = std::numeric_limits<double>::infinity();
 BoundLayers three_points()
 {
     BoundLayers feasible(1);
-    for (const std::uint64_t index : {0, 1, 2})
+    for (const std::uint64_t index : {0, 1, 2}) {
         feasible.add(index, std::vector{1.0 + static_cast<double>(index)});
+    }
     feasible.put_in_order();
     return feasible;
 }
@@ -73,8 +74,9 @@ TEST(LimitRounds, SpendHalfOfTheError)
     for (std::size_t round = 0; round < 200; ++round) {
         for (auto check = rounds.open({0, 1}, feasible); !check.empty();
              check = rounds.next_check(feasible)) {
-            for (const AskedPoint& asked : check)
+            for (const AskedPoint& asked : check) {
                 spent += 2.0 * asked.request.miss;  // an upper and a lower limit
+            }
         }
     }
     EXPECT_LT(spent, 0.05);

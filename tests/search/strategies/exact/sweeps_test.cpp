@@ -26,7 +26,9 @@ std::vector<SweepRange> requested(Sweeps& sweeps)
     std::vector<Request> requests;
     sweeps.add_requests(requests);
     std::vector<SweepRange> ranges;
-    for (const Request& request : requests) ranges.push_back(std::get<SweepRange>(request));
+    for (const Request& request : requests) {
+        ranges.push_back(std::get<SweepRange>(request));
+    }
     return ranges;
 }
 
@@ -71,8 +73,9 @@ TEST(Sweeps, CountExploredPointsOnce)
     const ExactOptions options = two_ranges();
     Points points(1);
     Sweeps sweeps(options);
-    for (const std::uint64_t index : {3, 7})
+    for (const std::uint64_t index : {3, 7}) {
         points.feasible.add(index, std::vector{static_cast<double>(index)});
+    }
     points.feasible.put_in_order();
     points.limits.add(0, {5.0});
     sweeps.sweep_for_front(points);
@@ -125,7 +128,9 @@ TEST(Sweeps, LookAgainAtWhatWasLeftOut)
     for (const SweepRange& part : requested(sweeps)) {
         Sweep sweep{.range = part};
         for (const std::uint64_t index : {4, 9}) {
-            if (part.begin <= index && index < part.end) sweep.feasible.push_back({index, {2.0}});
+            if (part.begin <= index && index < part.end) {
+                sweep.feasible.push_back({index, {2.0}});
+            }
         }
         tell(sweeps, sweep, points);
     }
