@@ -59,7 +59,8 @@ Estimate shifted(Estimate e, double by)
     return e;
 }
 
-/// Sum of sign * worth of each machine, where the worth is (p + e_0) h_0 / h - e - p: with `constant` = -sum of sign * (e + p).
+/// Sum of sign * worth of each machine, where the worth is (p + e_0) h_0 / h - e - p: with
+/// `constant` = -sum of sign * (e + p).
 Estimate sum_of_worths(const MachineUse& base, const std::vector<SignedUse>& terms, double price)
 {
     const double rate = price + base.electricity;  // USD per GPU-hour of the base

@@ -1,7 +1,7 @@
 #pragma once
 
-/// Worth of hardware: the price of a GPU-hour at which a change of the hardware neither saves nor costs money.
-/// docs/methods/break-even.md.
+/// Worth of hardware: the price of a GPU-hour at which a change of the hardware neither saves nor costs
+/// money. docs/methods/break-even.md.
 
 #include "model/base/estimate.hpp"
 
@@ -23,13 +23,15 @@ struct MachineUse {
     bool open = false;  // the best plan is not known: the least GPU-hours lie between the limits
 };
 
-/// Returns the addition to `price` (USD per GPU-hour, of `base`) at which the work costs as much on `other` as on `base`.
+/// Returns the addition to `price` (USD per GPU-hour, of `base`) at which the work costs
+/// as much on `other` as on `base`.
 ///
-/// Limits: with pseudo-values, a confidence interval of the jackknife (delta method). Otherwise those that follow from the limits
-/// of both uses, whatever their dependence.
+/// Limits: with pseudo-values, a confidence interval of the jackknife (delta method). Otherwise those that
+/// follow from the limits of both uses, whatever their dependence.
 Estimate break_even(const MachineUse& base, const MachineUse& other, double price);
 
-/// Returns the break-even of both changes minus the sum of those of `a` and `b` alone: above zero, each is worth more with the other.
+/// Returns the break-even of both changes minus the sum of those of `a` and `b` alone: above zero,
+/// each is worth more with the other.
 Estimate break_even_interaction(const MachineUse& base, const MachineUse& a, const MachineUse& b,
                                 const MachineUse& both, double price);
 
@@ -39,7 +41,8 @@ struct ParameterLevel {
     MachineUse use;
 };
 
-/// Comparison of a stated price with a break-even: whether one is below the other for certain (given the limits).
+/// Comparison of a stated price with a break-even: whether one is below the other
+/// for certain (given the limits).
 enum class Pays { unpriced, yes, no, undecided };
 inline constexpr std::array<const char*, 4> pays_names{"no price", "pays", "does not pay", "undecided"};
 
@@ -63,8 +66,8 @@ struct BreakEvenCurve {
     std::optional<std::size_t> best;  // point with the most worth beyond its price; nothing without a price
 };
 
-/// Returns the break-evens of all levels, which ascend. `base`: position of the level that `price` is the price of; it must be
-/// feasible. `stated_per_unit`: the price of the parameter, if it has one.
+/// Returns the break-evens of all levels, which ascend. `base`: position of the level that `price` is the
+/// price of; it must be feasible. `stated_per_unit`: the price of the parameter, if it has one.
 BreakEvenCurve break_even_curve(const std::vector<ParameterLevel>& levels, std::size_t base, double price,
                                 std::optional<double> stated_per_unit);
 

@@ -14,7 +14,8 @@ using namespace literals;
 
 namespace {
 
-/// Share of the board limit that no clock saves: leakage, memory, links (assumption; boards idle at 10 to 20 %).
+/// Share of the board limit that no clock saves: leakage, memory, links
+/// (assumption; boards idle at 10 to 20 %).
 constexpr double idle_share = 0.2;
 
 constexpr std::array peaks{&Accelerator::peak_bf16, &Accelerator::peak_fp32, &Accelerator::peak_tf32,
@@ -140,8 +141,8 @@ void set_value(Hardware& hardware, const Cluster& before, const HardwareParamete
     set_energy_of_values(cluster, parameter);
 }
 
-/// A board with this limit runs at the clock that it allows. None is above that of the declared peaks: a board draws no more than it needs
-/// for them.
+/// A board with this limit runs at the clock that it allows. None is above that of the declared peaks: a
+/// board draws no more than it needs for them.
 void set_board_limit(Accelerator& accelerator, double watts)
 {
     if (watts >= accelerator.power.si) {

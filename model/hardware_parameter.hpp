@@ -18,9 +18,10 @@
 
 namespace prismopt {
 
-/// What a hardware parameter sets. Of a tier: bandwidth, latency, oversubscription, aggregate (of a circuit), group, link_energy. Of
-/// the accelerator: memory, memory_bandwidth, compute (the peaks of all precisions, given by that of bf16, or one of them), power (the
-/// board limit; one below what the rates need lowers the clock and with it the peaks), and energies. Of nodes: failure_rate.
+/// What a hardware parameter sets. Of a tier: bandwidth, latency, oversubscription, aggregate (of a circuit),
+/// group, link_energy. Of the accelerator: memory, memory_bandwidth, compute (the peaks of all precisions,
+/// given by that of bf16, or one of them), power (the board limit; one below what the rates need lowers the
+/// clock and with it the peaks), and energies. Of nodes: failure_rate.
 enum class HardwareTarget {
     bandwidth,
     latency,
@@ -98,7 +99,8 @@ struct HardwareParameter {
     double power_per_unit = 0.0;  // watts per GPU and SI unit above the cluster's value, drawn at all times
 };
 
-/// Returns the value of the hardware parameter in this cluster, in SI units; zero for failure rates, which are not the cluster's.
+/// Returns the value of the hardware parameter in this cluster, in SI units; zero for failure
+/// rates, which are not the cluster's.
 double value_of(const HardwareParameter& parameter, const Cluster& cluster);
 
 /// Makes the failure rates those of nodes with so many times the GPUs: the rate per GPU stays.
@@ -118,7 +120,8 @@ struct UnnestedTiers {
     std::size_t inner = 0;
     std::size_t outer = 0;
 };
-/// Returns the innermost pair of tiers that do not nest, or nothing. The last tier joins all, be it one unit or the last one in part.
+/// Returns the innermost pair of tiers that do not nest, or nothing. The last tier joins all, be it
+/// one unit or the last one in part.
 std::optional<UnnestedTiers> unnested_tiers(const Cluster& cluster);
 
 /// What hardware costs and draws per GPU beside its parameters.
@@ -127,18 +130,20 @@ struct AddedPerGpu {
     Watts power{};  // at all times
 };
 
-/// Returns the hardware with its hardware parameters set to `values`, whether or not the groups of its tiers nest; in any order of the
-/// parameters.
+/// Returns the hardware with its hardware parameters set to `values`, whether or not the groups of its tiers
+/// nest; in any order of the parameters.
 ///
-/// A larger first tier is a larger node: its failure rate grows with its GPUs, so that the rate per GPU is unchanged. A board limit
-/// follows the rates and energies of its work, if these are known; links draw in proportion to their bandwidth. A given limit below it
-/// lowers the clock: dynamic power is proportional to its cube (frequency times the square of the voltage, which follows it) above an
-/// idle share, the peaks to the clock, and the energy of an operation to its square; memory and network keep their speed. Source of the cube:
-/// Kim, Gupta, Wei, Brooks, HPCA 2008, section 2.
+/// A larger first tier is a larger node: its failure rate grows with its GPUs, so that the rate per GPU is
+/// unchanged. A board limit follows the rates and energies of its work, if these are known; links draw in
+/// proportion to their bandwidth. A given limit below it lowers the clock: dynamic power is proportional to
+/// its cube (frequency times the square of the voltage, which follows it) above an idle share, the peaks to
+/// the clock, and the energy of an operation to its square; memory and network keep their speed. Source of
+/// the cube: Kim, Gupta, Wei, Brooks, HPCA 2008, section 2.
 Hardware with_values(const Hardware& hardware, std::span<const HardwareParameter> hardware_parameters,
                      std::span<const double> values, const AddedPerGpu& added = {});
 
-/// The same, or why it cannot be built: groups do not nest, or nothing is left of the price, the clock or the memory.
+/// The same, or why it cannot be built: groups do not nest, or nothing is left of the
+/// price, the clock or the memory.
 std::variant<Hardware, Infeasible> turned(const Hardware& hardware,
                                           std::span<const HardwareParameter> hardware_parameters,
                                           std::span<const double> values, const AddedPerGpu& added = {});

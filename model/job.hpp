@@ -14,9 +14,10 @@
 
 namespace prismopt {
 
-/// A job without the plan by which it runs. A Scenario is a job with what a search needs, a Problem one with its distributions as
-/// tables (predictor.hpp), a Variant one of the study's choices, a MeasuredRun one that was measured; a Launch has one. A Setting
-/// (step/compile/plan_compiler.hpp) refers to what a plan needs of one phase.
+/// A job without the plan by which it runs. A Scenario is a job with what a search needs, a Problem one
+/// with its distributions as tables (predictor.hpp), a Variant one of the study's choices, a
+/// MeasuredRun one that was measured; a Launch has one. A Setting (step/compile/plan_compiler.hpp)
+/// refers to what a plan needs of one phase.
 struct Job {
     Workload workload{};          // with its task: what a step is
     std::vector<Phase> phases{};  // at least one

@@ -9,7 +9,8 @@ namespace prismopt {
 
 namespace {
 
-/// Probability that a measured mean is below exp(x): the mean over jobs of normal distributions of its logarithm.
+/// Probability that a measured mean is below exp(x): the mean over jobs of normal
+/// distributions of its logarithm.
 double below(double x, const std::vector<double>& logs, double centre, double deviation)
 {
     double sum = 0.0;

@@ -18,8 +18,8 @@ struct LevelCheck {
     LevelVerdict verdict = LevelVerdict::compatible;
 };
 
-/// `jobs_s`: predicted mean step times of jobs on other GPUs (fleets). `model_low`, `model_high`: 95 % prediction interval of
-/// measured over predicted. `error`: standard error of log(measured_s).
+/// `jobs_s`: predicted mean step times of jobs on other GPUs (fleets). `model_low`, `model_high`: 95 %
+/// prediction interval of measured over predicted. `error`: standard error of log(measured_s).
 LevelCheck check_level(double measured_s, double error, const std::vector<double>& jobs_s, double model_low,
                        double model_high);
 

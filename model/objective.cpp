@@ -86,7 +86,8 @@ std::vector<Objective> named_rows()
          "GPUs that the job holds: those that it uses, and those of waiting spares",
          [](const Prediction& p) { return Estimate::exact(p.held_gpus()); },
          [](const NoiseFree& b) { return b.held_gpus; }},
-        // The rest has no bound of its own kind where none is given: ratios and probabilities are not monotone in the step.
+        // The rest has no bound of its own kind where none is given: ratios and
+        // probabilities are not monotone in the step.
         {"power", nothing, "W", "power of the building for the job in training, with waiting spares",
          [](const Prediction& p) { return Estimate::exact(p.run.power_w); },
          [](const NoiseFree& b) { return b.power_w; }, 0.0, true},

@@ -36,7 +36,8 @@ struct NoiseFree {
     bool compiled = false;
 };
 
-/// What an objective is proportional to: the time of a step alone, that and the number of steps of the run, or neither.
+/// What an objective is proportional to: the time of a step alone, that and the number
+/// of steps of the run, or neither.
 enum class ScalesWith { nothing, step, run };
 
 struct Objective {
@@ -46,8 +47,8 @@ struct Objective {
     std::string long_name;
     std::function<Estimate(const Prediction&)> value;
     double (*bound)(const NoiseFree&);  // nullptr: no lower bound
-    /// Probability of the quantile, or 0 for other objectives. The bound is a bound of the mean, so it holds for quantiles that
-    /// are not below the mean.
+    /// Probability of the quantile, or 0 for other objectives. The bound is a bound of the mean, so it holds
+    /// for quantiles that are not below the mean.
     double quantile = 0.0;
     bool of_power = false;  // proportional to the power of the hardware
     bool share = false;     // between 0 and 1
@@ -56,7 +57,8 @@ struct Objective {
 
 /// Returns all objectives but the quantiles of other probabilities. The list is in objective.cpp.
 std::span<const Objective> objectives();
-/// Returns the objective of that name, also training_time_pNN and step_time_pNN for NN from 1 to 99; or nullptr.
+/// Returns the objective of that name, also training_time_pNN and step_time_pNN
+/// for NN from 1 to 99; or nullptr.
 const Objective* find_objective(std::string_view name);
 /// Whether the objective of that name is proportional to the time of a step; one that is unknown here is not.
 bool follows_step(std::string_view name);

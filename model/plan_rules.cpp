@@ -42,8 +42,8 @@ Fact stage_gpus(const Case& c)
 
 std::int64_t context_gpus(const ParallelPlan& plan) { return static_cast<std::int64_t>(plan.tp) * plan.cp; }
 
-/// Parts into which context parallelism cuts a sequence. Members that exchange keys have two parts each, for equal shares of a
-/// causal mask; those that exchange heads have all tokens in attention.
+/// Parts into which context parallelism cuts a sequence. Members that exchange keys have two parts each, for
+/// equal shares of a causal mask; those that exchange heads have all tokens in attention.
 int sequence_chunks(const ParallelPlan& plan) { return (plan.ring_gpus() > 1 ? 2 : 1) * plan.cp; }
 
 std::int64_t sequences_at_once(const ParallelPlan& plan)
@@ -92,8 +92,8 @@ bool has_layout(const Case& c)
            given_layout(chunks, c.job.workload.layouts) != nullptr;
 }
 
-/// What keeps the plan's experts from overlapping; nothing if they can. Constraints of microbatches as in Megatron-Core
-/// (`arguments.py`).
+/// What keeps the plan's experts from overlapping; nothing if they can. Constraints of microbatches as in
+/// Megatron-Core (`arguments.py`).
 std::optional<Infeasible> overlap_problem(const Case& c)
 {
     const ParallelPlan& plan = c.plan;

@@ -22,7 +22,8 @@ using namespace literals;
 
 namespace {
 
-/// A time is not negative, whatever its error: a lower limit is at least zero, and zero where the draws support none.
+/// A time is not negative, whatever its error: a lower limit is at least zero, and
+/// zero where the draws support none.
 Estimate of_time(Estimate e)
 {
     e.low = std::max(0.0, e.low);
@@ -66,8 +67,8 @@ Estimate widened(const Estimate& e, double deviation, const Confidence& confiden
                     e.value + limit(e.simultaneous_high, confidence.simultaneous)});
 }
 
-/// The same with a reported interval as wide as twice `half_width` in the geometric mean of its sides, which is as asymmetric as
-/// that of `order_statistics`. Simultaneous limits enclose it.
+/// The same with a reported interval as wide as twice `half_width` in the geometric mean of its sides, which
+/// is as asymmetric as that of `order_statistics`. Simultaneous limits enclose it.
 Estimate with_reported_limits(Estimate e, double half_width, const Estimate& order_statistics)
 {
     constexpr double most_asymmetric = 4.0;  // an assumption: order statistics in a tail scatter
@@ -378,8 +379,9 @@ void add_noise_free(const CompiledRun& compiled, const Problem& problem, Predict
     result.fit_probability = fit_probability(problem.memory_limit, result.memory.total(), memory);
 }
 
-/// Limits of training times take the times as given; their mean, and what was done about noise, have errors of their own.
-/// `errors`: of quantiles of deconvolved steps; none of steps that are draws as any, whose quantiles order statistics limit.
+/// Limits of training times take the times as given; their mean, and what was done about noise, have errors
+/// of their own. `errors`: of quantiles of deconvolved steps; none of steps that are draws as any, whose
+/// quantiles order statistics limit.
 void widen_training(const Problem& problem, const ProductiveTimes& productive,
                     const std::vector<double>& errors, const Confidence& confidence, Prediction& result)
 {

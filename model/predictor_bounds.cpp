@@ -22,7 +22,8 @@ constexpr double single_precision = 1e-5;
 constexpr int longest_run_years = 1000;
 constexpr double longest_run_s = longest_run_years * 365.0 * 86400.0;
 
-/// The least of the asked percents above the median, at or below which nothing bounds a quantile; zero without one.
+/// The least of the asked percents above the median, at or below which nothing
+/// bounds a quantile; zero without one.
 int least_bounded_percent(const Job& job)
 {
     int least = 0;
@@ -125,7 +126,8 @@ LeastProductiveTime least_productive_time(const Problem& problem, const Parallel
     return least;
 }
 
-/// A bound of a quantile of the training time. That of a run of one segment rises exactly with each quantile of its productive time.
+/// A bound of a quantile of the training time. That of a run of one segment rises exactly with each
+/// quantile of its productive time.
 double least_training_quantile(const std::vector<RunSegment>& run, const LeastProductiveTime& productive,
                                double probability)
 {

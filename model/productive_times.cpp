@@ -32,10 +32,12 @@ std::vector<double> runs_by_step(const std::vector<Phase>& phases, const PhaseDr
     return runs;
 }
 
-/// Third cumulant of fleets' true means as one fleet shows it, from the deviations of its steps from the mean of all.
+/// Third cumulant of fleets' true means as one fleet shows it, from the deviations of
+/// its steps from the mean of all.
 ///
-/// Noises of different steps are independent, so the mean product of three steps has none of them. Of two steps, a and b, the
-/// mean of a a b is taken: too large by the covariance of a fleet's mean and the variance of its noise.
+/// Noises of different steps are independent, so the mean product of three steps has none of them.
+/// Of two steps, a and b, the mean of a a b is taken: too large by the covariance of a fleet's mean
+/// and the variance of its noise.
 double third_cumulant(std::span<const double> deviations)
 {
     double sum = 0.0;
@@ -54,8 +56,9 @@ double third_cumulant(std::span<const double> deviations)
            (k * (k - 1.0) * (k - 2.0));  // Newton's identity
 }
 
-/// Standardised quantile of the Pearson distribution of type III with this skewness, at the standard normal quantile z. Source:
-/// Wilson and Hilferty, Proc. Natl. Acad. Sci. 17 (1931) 684-688; of the exponential's p99, 3.605, it gives 3.611.
+/// Standardised quantile of the Pearson distribution of type III with this skewness, at the standard
+/// normal quantile z. Source: Wilson and Hilferty, Proc. Natl. Acad. Sci. 17 (1931) 684-688; of the
+/// exponential's p99, 3.605, it gives 3.611.
 double pearson_score(double skewness, double z)
 {
     // below, the form's digits cancel, and the distribution is normal to as many
@@ -79,15 +82,17 @@ void standardise(std::vector<double>& scores)
     }
 }
 
-/// Fleets have persistent factors with long upper tails and wait for their slowest GPU: Gumbel's distribution, of maxima, has
-/// skewness 1.14, a normal one none, a rare slow GPU more. What draws say is weighed against this by precision.
+/// Fleets have persistent factors with long upper tails and wait for their slowest GPU: Gumbel's
+/// distribution, of maxima, has skewness 1.14, a normal one none, a rare slow GPU more. What draws say is
+/// weighed against this by precision.
 constexpr double expected_skewness = 1.0;
 constexpr double expected_skewness_deviation = 1.0;
 /// Beyond, Wilson and Hilferty's form is no longer that of the distribution.
 constexpr double largest_pearson_skewness = 3.0;
 
-/// Noise of the mean of so many steps of a fleet, in units of `unit`: half the steps of a fleet less the other half, both ways
-/// round, which has its variance, bent to its skewness (the first term of Cornish and Fisher).
+/// Noise of the mean of so many steps of a fleet, in units of `unit`: half the steps of a fleet
+/// less the other half, both ways round, which has its variance, bent to its skewness (the
+/// first term of Cornish and Fisher).
 std::vector<double> noise_of_means(std::span<const double> deviations, std::size_t steps, double skewness,
                                    double noise, double unit)
 {
@@ -167,7 +172,8 @@ Cumulants cumulants_of(std::span<const double> deviations, std::size_t steps, do
     return cumulants;
 }
 
-/// Where the deconvolution starts: scores of the fleets by rank, in units of their measured standard deviation.
+/// Where the deconvolution starts: scores of the fleets by rank, in units of
+/// their measured standard deviation.
 std::vector<double> start_of(const ProductiveTimes& times, double shrink)
 {
     std::vector<double> start;
@@ -180,7 +186,8 @@ std::vector<double> start_of(const ProductiveTimes& times, double shrink)
     return start;
 }
 
-/// What a unit of skewness adds to a score: Cornish and Fisher's expansion, Rev. Inst. Int. Stat. 5 (1938) 307-320.
+/// What a unit of skewness adds to a score: Cornish and Fisher's expansion, Rev.
+/// Inst. Int. Stat. 5 (1938) 307-320.
 double skewness_effect(double probability) { return (square(normal_quantile(probability)) - 1.0) / 6.0; }
 
 std::size_t rank_of(double probability, std::size_t fleets)
@@ -196,7 +203,8 @@ double ProductiveTimes::deviation_at(double probability) const
         return 0.0;
     }
     const std::size_t rank = rank_of(probability, scores.size());
-    // The true shape lies between the two, or as far on the other side: a uniform distribution of twice their distance.
+    // The true shape lies between the two, or as far on the other side: a uniform
+    // distribution of twice their distance.
     const double shape = shape_weight * (measured[rank] - scores[rank]) / std::numbers::sqrt3;
     const double of_skewness = shape_weight * skewness_deviation * skewness_effect(probability);
     return deviation *

@@ -9,11 +9,12 @@
 
 namespace prismopt {
 
-/// Productive time of the whole run per fleet, corrected for the noise of averaging few steps, and the uncertainty that remains.
+/// Productive time of the whole run per fleet, corrected for the noise of averaging few steps,
+/// and the uncertainty that remains.
 ///
-/// Deviations from the mean over fleets are shrunk by sqrt(1 - s), s = noise variance / total variance, and their shape is found
-/// by deconvolution (deconvolution.hpp), starting from the means' own shape with weight (1 - s)^2 and a Pearson type III
-/// distribution with weight s (2 - s).
+/// Deviations from the mean over fleets are shrunk by sqrt(1 - s), s = noise variance / total variance, and
+/// their shape is found by deconvolution (deconvolution.hpp), starting from the means' own shape with weight
+/// (1 - s)^2 and a Pearson type III distribution with weight s (2 - s).
 struct ProductiveTimes {
     std::vector<double> seconds;  // [fleet]
     double mean = 0.0;
@@ -32,16 +33,17 @@ struct ProductiveTimes {
 
     bool deconvolved = false;  // `scores` are not those of the means
 
-    /// Returns the standard error of a quantile, in seconds, from the errors of deviation, skewness and shape, in addition to the
-    /// scatter of `seconds`.
+    /// Returns the standard error of a quantile, in seconds, from the errors of deviation, skewness and
+    /// shape, in addition to the scatter of `seconds`.
     double deviation_at(double probability) const;
-    /// Returns the deviation of a quantile, in seconds, from what draws do not determine: the bias of the skewness, and of the rest
-    /// of the shape a triangular distribution, about the deconvolved score, as wide as its distance from the measured one.
+    /// Returns the deviation of a quantile, in seconds, from what draws do not determine: the bias of the
+    /// skewness, and of the rest of the shape a triangular distribution, about the deconvolved score, as wide
+    /// as its distance from the measured one.
     double shape_deviation_at(double probability) const;
 };
 
-/// Computes productive times from fleets with `steps` draws each. With one step per fleet, the noise is unknown and times are
-/// not corrected.
+/// Computes productive times from fleets with `steps` draws each. With one step per fleet, the noise is
+/// unknown and times are not corrected.
 ProductiveTimes productive_times(const std::vector<Phase>& phases, const PhaseDraws& draws, int steps);
 
 /// Returns the fraction of the productive time of each phase, [phase], by mean step times.

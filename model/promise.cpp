@@ -8,7 +8,8 @@ namespace prismopt {
 
 namespace {
 
-/// At most the probability that the logarithm of a part is below x: above its mean that falls with the deviation, below it rises.
+/// At most the probability that the logarithm of a part is below x: above its mean that falls with
+/// the deviation, below it rises.
 double most_below(double x, const LeastModelError::Component& component)
 {
     const double distance = x - component.mean;
@@ -39,8 +40,8 @@ std::vector<double> promise_quantiles(const Promise& promise, double least)
     return {least, 0.5 * (least + promise.probability)};
 }
 
-/// The training time T is below its quantile b with at most the probability q, and the error C is independent of it:
-/// P(T C <= x) <= q + (1 - q) P(C <= x / b).
+/// The training time T is below its quantile b with at most the probability q, and the error C is independent
+/// of it: P(T C <= x) <= q + (1 - q) P(C <= x / b).
 double promise_factor(const Promise& promise, double quantile, const LeastModelError& error)
 {
     if (!promise.model_error) {

@@ -14,8 +14,8 @@ namespace prismopt {
 namespace {
 
 constexpr std::size_t histories = 8192;
-/// Failures of all histories, which take some seconds. A longer run has fewer histories, whose times differ less in relation, and one
-/// too long for the least number is said to take about its mean.
+/// Failures of all histories, which take some seconds. A longer run has fewer histories, whose times differ
+/// less in relation, and one too long for the least number is said to take about its mean.
 constexpr double most_failures = 1e8;
 constexpr double least_histories = 128.0;
 

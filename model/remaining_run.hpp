@@ -29,9 +29,10 @@ struct RemainingRun {
     double about_s = 0.0;            // takes so long that no histories are drawn
 };
 
-/// The failures of a job so far and their rate: the mean of a gamma distribution of the rate with mean one and this shape, after
-/// Poisson counts (Gelman et al., Bayesian Data Analysis, 3rd ed., section 2.6). Its standard deviation of 50 % is an assumption,
-/// after published rates of similar clusters that differ by about a factor of two (arXiv 2407.21783, 2410.21680).
+/// The failures of a job so far and their rate: the mean of a gamma distribution of the rate with mean one
+/// and this shape, after Poisson counts (Gelman et al., Bayesian Data Analysis, 3rd ed., section 2.6). Its
+/// standard deviation of 50 % is an assumption, after published rates of similar clusters that differ by
+/// about a factor of two (arXiv 2407.21783, 2410.21680).
 inline constexpr double prior_failures = 4.0;
 
 /// `phase_step_s`: predicted mean step times, [phase].

@@ -10,8 +10,8 @@ namespace prismopt {
 
 namespace {
 
-/// Share of runs beyond the deadline, with Clopper and Pearson's limits (Biometrika 26 (1934) 404-413): exact for independent
-/// runs.
+/// Share of runs beyond the deadline, with Clopper and Pearson's limits (Biometrika 26 (1934)
+/// 404-413): exact for independent runs.
 Estimate share_beyond(const std::vector<double>& runs, double deadline, const Confidence& confidence)
 {
     const auto late =
@@ -30,7 +30,8 @@ Estimate applied(const Function& of, const Estimate& e)
     return {of(e.value), of(e.low), of(e.high), of(e.simultaneous_low), of(e.simultaneous_high)};
 }
 
-/// Shares out the time that is not productive by what was lost in GPU-seconds, so that parts on fewer GPUs count less.
+/// Shares out the time that is not productive by what was lost in GPU-seconds, so that
+/// parts on fewer GPUs count less.
 void share_out_losses(const Prediction& result, RunOutlook& run)
 {
     double rework = 0.0;
@@ -49,7 +50,8 @@ void share_out_losses(const Prediction& result, RunOutlook& run)
     run.waiting_s = scale * waiting;
 }
 
-/// Means of the time in which GPUs compute and of what they do in it: the work once, of `work_j`, and what of it is done again.
+/// Means of the time in which GPUs compute and of what they do in it: the work once, of
+/// `work_j`, and what of it is done again.
 TrainedWork trained_work(std::span<const RunSegment> segments, const Histories& histories, double work_j)
 {
     double productive = 0.0;

@@ -44,8 +44,8 @@ inline constexpr std::size_t figure_count = 7;
 inline constexpr std::array<const char*, figure_count> figure_names{
     "p50", "p95", "p99", "p99_over_p50", "cv", "training_p99", "cost"};
 
-/// Figures of a what-if: p50, p95, p99 (s), spread (p99 over p50) and cv of the step time in the first phase; p99 of the run's
-/// time (s) and the cost of its GPUs until then (US dollars).
+/// Figures of a what-if: p50, p95, p99 (s), spread (p99 over p50) and cv of the step time in the first phase;
+/// p99 of the run's time (s) and the cost of its GPUs until then (US dollars).
 using Figures = std::array<double, figure_count>;
 
 /// Outcome of one what-if.
@@ -61,17 +61,18 @@ struct Term {
     double weight;
     const Consequence* consequence;
 };
-/// Returns the sum of weight * consequence: weights 1 and -1 for a difference; 1, -1, -1 and 1 for an interaction. Limits by the
-/// jackknife over sections of the shared draws; infinite with fewer than 512 fleets. They do
-/// not cover slow modes that are as rare as the tail probability of the quantile.
+/// Returns the sum of weight * consequence: weights 1 and -1 for a difference; 1, -1, -1 and 1 for an
+/// interaction. Limits by the jackknife over sections of the shared draws; infinite with fewer than 512
+/// fleets. They do not cover slow modes that are as rare as the tail probability of the quantile.
 Estimate combined(std::initializer_list<Term> terms, Figure figure, const Confidence& confidence = {});
 
-/// Returns the kernel classes that the plan uses: those whose slowdown lengthens its noise-free step. The plan must be feasible.
+/// Returns the kernel classes that the plan uses: those whose slowdown lengthens its noise-free
+/// step. The plan must be feasible.
 std::vector<KernelClass> kernel_classes_of(const Problem& problem, const ParallelPlan& plan);
 
-/// Returns the outcomes of what-ifs of one plan on the same draws (common random numbers). What-ifs whose sources of noise act on
-/// the graph alone are drawn together. The plan must be feasible unchanged. `range`: from fleet 0, with at least two steps per
-/// fleet.
+/// Returns the outcomes of what-ifs of one plan on the same draws (common random numbers). What-ifs whose
+/// sources of noise act on the graph alone are drawn together. The plan must be feasible unchanged. `range`:
+/// from fleet 0, with at least two steps per fleet.
 std::vector<Consequence> consequences(const Problem& problem, const ParallelPlan& plan,
                                       const std::vector<WhatIf>& what_ifs, const DrawRange& range,
                                       const SamplerOptions& options);

@@ -22,8 +22,9 @@ struct DrawnRun {
     std::span<const double> training;            // [fleet]
 };
 
-/// Returns the training times of the fleets of all sections but one. The correction for few steps is made without that section;
-/// each fleet keeps its drift and its history, which are as many times its productive time.
+/// Returns the training times of the fleets of all sections but one. The correction for few
+/// steps is made without that section; each fleet keeps its drift and its history, which are as
+/// many times its productive time.
 std::vector<double> training_without_section(const DrawnRun& run, const Sections& of_fleets,
                                              std::size_t excluded);
 
@@ -48,8 +49,8 @@ public:
     {
     }
 
-    /// Returns half the width of the reported interval of each quantile, [probability], in seconds: Student's t limits of the
-    /// jackknife over sections of whole blocks. Empty with too few blocks.
+    /// Returns half the width of the reported interval of each quantile, [probability], in seconds: Student's
+    /// t limits of the jackknife over sections of whole blocks. Empty with too few blocks.
     std::vector<double> operator()(const DrawnRun& run, const Confidence& confidence);
 
 private:

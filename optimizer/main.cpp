@@ -86,7 +86,8 @@ bool is_parallel(const std::vector<std::string>& words)
     });
 }
 
-/// MPI under a launcher of parallel programs; otherwise one process without MPI, which saves a third of a second at the start.
+/// MPI under a launcher of parallel programs; otherwise one process without MPI, which saves a
+/// third of a second at the start.
 prismopt::Communicator team_of_process(int& argc, char**& argv)
 {
     return prismopt::Communicator::launched() ? prismopt::Communicator::world(argc, argv)
@@ -111,8 +112,9 @@ std::string exhausted_text(const std::vector<std::string>& words)
         used, gigabytes(2.0 * std::max(prismopt::peak_memory_bytes(), limit.value_or(0.0))));
 }
 
-/// Failures of the machine have a message of their own (std::runtime_error, std::system_error). What the standard library and other
-/// libraries throw of their own accord does not name an input: it is a fault of this program.
+/// Failures of the machine have a message of their own (std::runtime_error, std::system_error).
+/// What the standard library and other libraries throw of their own accord does not name an input:
+/// it is a fault of this program.
 std::string reason(const std::exception& error, const std::vector<std::string>& words)
 {
     if (dynamic_cast<const std::bad_alloc*>(&error) != nullptr) {
@@ -131,7 +133,8 @@ std::string reason(const std::exception& error, const std::vector<std::string>& 
 const std::vector<std::string>* words_of_call = nullptr;
 const std::terminate_handler usual_end = std::get_terminate();
 
-/// Exceptions do not leave threads of a parallel region, so memory that is exhausted there has its message here.
+/// Exceptions do not leave threads of a parallel region, so memory that is
+/// exhausted there has its message here.
 void end_with_reason()
 {
     try {

@@ -25,8 +25,9 @@ double area(const Points& points, std::span<const double> reference)
     return sum;
 }
 
-/// Points lie below the reference in the first `objectives`, and are sorted lexicographically. Three and more objectives
-/// are cut into slices along the last. Source: While et al., IEEE Trans. Evol. Comput. 10 (2006) 29-38 (HSO).
+/// Points lie below the reference in the first `objectives`, and are sorted lexicographically. Three
+/// and more objectives are cut into slices along the last. Source: While et al., IEEE Trans. Evol.
+/// Comput. 10 (2006) 29-38 (HSO).
 double volume(const Points& points, std::span<const double> reference, std::size_t objectives)
 {
     if (points.empty()) {

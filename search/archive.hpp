@@ -1,6 +1,7 @@
 #pragma once
 
-/// Archive of a search, and measures of a front. All objectives are minimised; values may be infinite, but not NaN.
+/// Archive of a search, and measures of a front. All objectives are minimised;
+/// values may be infinite, but not NaN.
 
 #include "search/near_bounds.hpp"
 #include "search/strategy.hpp"
@@ -26,19 +27,22 @@ std::vector<std::size_t> non_dominated(std::span<const std::vector<double>> poin
 /// Ideal point: the least value of each objective. There must be a point.
 std::vector<double> ideal_point(std::span<const std::vector<double>> points);
 
-/// Hypervolume: volume dominated by the points and bounded by `reference`. Points that are not below it in every objective add
-/// nothing.
+/// Hypervolume: volume dominated by the points and bounded by `reference`. Points that are not below it
+/// in every objective add nothing.
 double hypervolume(std::span<const std::vector<double>> points, std::span<const double> reference);
 
-/// The front of points that arrive in lexicographic order, in which only an earlier point can dominate a later one.
+/// The front of points that arrive in lexicographic order, in which only an earlier
+/// point can dominate a later one.
 ///
-/// With up to three objectives, each point costs a binary search (the first objective only grows, so the front of the other two
-/// decides); with more, a comparison with all members. Source: Kung, Luccio, Preparata, J. ACM 22 (1975) 469-476.
+/// With up to three objectives, each point costs a binary search (the first objective only grows, so the
+/// front of the other two decides); with more, a comparison with all members. Source: Kung, Luccio,
+/// Preparata, J. ACM 22 (1975) 469-476.
 class RunningFront {
 public:
     explicit RunningFront(std::size_t objectives) : objectives_(objectives) {}
 
-    /// Whether some added point is not worse than `point` in any objective. No added point may come after `point` in the order.
+    /// Whether some added point is not worse than `point` in any objective. No added point may
+    /// come after `point` in the order.
     bool covers(std::span<const double> point) const;
     /// Adds a point. True if no earlier point dominates it (equal points do not dominate each other).
     bool add(std::span<const double> point);
@@ -56,8 +60,8 @@ private:
 
 class Archive {
 public:
-    /// Adds answers. Sweep ranges must not overlap earlier ones, except for those that are not counted (`again`). Draws for limits
-    /// count for the provisional front only, those of scouts for nothing.
+    /// Adds answers. Sweep ranges must not overlap earlier ones, except for those that are not counted
+    /// (`again`). Draws for limits count for the provisional front only, those of scouts for nothing.
     void add(std::span<const Answer> answers);
 
     /// Evaluated points by index, each at the highest rung that it reached.

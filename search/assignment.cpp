@@ -50,7 +50,8 @@ private:
         }
     }
 
-    /// What there is of the last block is not below as much of the one before, so that the first ways come without dead ends.
+    /// What there is of the last block is not below as much of the one before, so that the
+    /// first ways come without dead ends.
     bool in_order() const
     {
         const auto block = static_cast<std::ptrdiff_t>(problem_.block);
@@ -129,7 +130,8 @@ public:
 
     bool over() const { return result_.judged >= options_.most_judged || result_.least <= problem_.floor; }
 
-    /// By the guide, then by the figure until some batches of moves do not gain; equal figures are a plateau to cross.
+    /// By the guide, then by the figure until some batches of moves do not gain; equal
+    /// figures are a plateau to cross.
     void run(const Assignment& start)
     {
         std::vector<Assignment> now{start};
@@ -170,7 +172,8 @@ private:
         return ((static_cast<std::uint64_t>(words[0]) << 32U) | words[1]) % count;
     }
 
-    /// `count` different ones of as many as `of` numbers. R. W. Floyd, in Bentley, Commun. ACM 30 (1987) 754-757.
+    /// `count` different ones of as many as `of` numbers. R. W. Floyd, in Bentley,
+    /// Commun. ACM 30 (1987) 754-757.
     std::set<std::uint64_t> some(std::uint64_t count, std::uint64_t of)
     {
         std::set<std::uint64_t> chosen;
@@ -182,7 +185,8 @@ private:
         return chosen;
     }
 
-    /// All assignments one move away where a batch holds them; else some, half of them with a change of the slowest block.
+    /// All assignments one move away where a batch holds them; else some, half of them with
+    /// a change of the slowest block.
     std::vector<Assignment> neighbours(const Assignment& assignment)
     {
         const AssignmentMoves moves(problem_.stock, assignment);
@@ -237,7 +241,8 @@ private:
         return {position, other, assignment[other]};
     }
 
-    /// Downhill by the guide: moves of all positions and of the slowest block by turns, which are kept unless they lose.
+    /// Downhill by the guide: moves of all positions and of the slowest block by turns,
+    /// which are kept unless they lose.
     Assignment guided(Assignment assignment)
     {
         std::vector<double> figure = figures(assignment);

@@ -1,6 +1,7 @@
 #pragma once
 
-/// Assignment that minimises a noisy or expensive figure: by enumeration if there are few assignments, otherwise by local search.
+/// Assignment that minimises a noisy or expensive figure: by enumeration if there are few
+/// assignments, otherwise by local search.
 
 #include <cstddef>
 #include <cstdint>
@@ -20,7 +21,8 @@ struct AssignmentProblem {
     std::vector<int> stock;  // [kind]: number of items; in total at least as many as positions
     /// Evaluates the figures of several assignments at once, which may share random numbers.
     std::function<std::vector<double>(std::span<const Assignment>)> judge;
-    /// Cheap surrogate for the kinds of one block: its sum over blocks decreases roughly with the figure. May be empty.
+    /// Cheap surrogate for the kinds of one block: its sum over blocks decreases roughly
+    /// with the figure. May be empty.
     std::function<double(std::span<const int>)> guide = {};
     double floor = -std::numeric_limits<
         double>::infinity();  // lower bound of the figure: the search ends when it is reached
@@ -46,7 +48,8 @@ struct AssignmentResult {
     std::size_t judged = 0;
 };
 
-/// A move: swaps the items of two positions, or replaces the item of one position by an unused item of another kind.
+/// A move: swaps the items of two positions, or replaces the item of one position by
+/// an unused item of another kind.
 struct AssignmentMove {
     int position = 0;
     int other = -1;  // other position; -1: an unused item
@@ -67,7 +70,8 @@ private:
     {
         return static_cast<std::uint64_t>(first_[kind + 1] - first_[kind]);
     }
-    /// Moves of one position with this kind: swaps with positions of higher kinds, and replacements by unused items.
+    /// Moves of one position with this kind: swaps with positions of higher kinds,
+    /// and replacements by unused items.
     std::uint64_t moves_of_position(int kind) const;
 
     std::vector<int> by_kind_;           // positions, kind by kind
@@ -82,9 +86,9 @@ void make_move(Assignment& assignment, const AssignmentMove& move);
 /// All assignments up to the order of blocks; empty if there are more than `most`.
 std::vector<Assignment> all_assignments(const AssignmentProblem& problem, std::size_t most);
 
-/// Minimises the figure by iterated local search (Lourenco, Martin and Stutzle, Handbook of Metaheuristics, 2003) from the best
-/// of `starts`. A descent follows the surrogate first, then the figure; it accepts moves to equal figures, and half of the moves
-/// change the block with the largest surrogate.
+/// Minimises the figure by iterated local search (Lourenco, Martin and Stutzle, Handbook of Metaheuristics,
+/// 2003) from the best of `starts`. A descent follows the surrogate first, then the figure; it accepts moves
+/// to equal figures, and half of the moves change the block with the largest surrogate.
 AssignmentResult best_assignment(const AssignmentProblem& problem, std::span<const Assignment> starts,
                                  const AssignmentOptions& options);
 

@@ -18,13 +18,15 @@ struct Branch {
     double weight = 0.0;  // inverse of its sampling probability
 };
 
-/// Descends from axis to axis, choosing each time one of the allowed labels with equal probability. The weight of a branch is the
-/// product of the numbers of allowed labels on its path. The mean over descents of `weight` times any count in the branch (zero
-/// for dead ends) is an unbiased estimate of that count in the whole space. Source: Knuth, "Estimating the efficiency of
-/// backtrack programs", Math. Comp. 29 (1975) 121-136.
+/// Descends from axis to axis, choosing each time one of the allowed labels with equal probability. The
+/// weight of a branch is the product of the numbers of allowed labels on its path. The mean over
+/// descents of `weight` times any count in the branch (zero for dead ends) is an unbiased estimate of
+/// that count in the whole space. Source: Knuth, "Estimating the efficiency of backtrack programs",
+/// Math. Comp. 29 (1975) 121-136.
 class BranchSampler {
 public:
-    /// Branches have at most `most_tuples` raw tuples, unless the last axis alone is longer. The space must outlive the sampler.
+    /// Branches have at most `most_tuples` raw tuples, unless the last axis alone is longer. The
+    /// space must outlive the sampler.
     BranchSampler(const Space& space, std::uint64_t most_tuples);
 
     /// Draws a branch; nothing at a dead end, where no label is allowed.

@@ -21,7 +21,8 @@ public:
     /// Whether a limit of another owner, newer than `after`, dominates the lower limits of a point.
     bool rule_out(std::size_t owner, std::span<const double> low, std::uint64_t after) const;
 
-    /// The limit that would have to be lowered least, in relative terms, to dominate the lower limits of a point; there must be one.
+    /// The limit that would have to be lowered least, in relative terms, to dominate the lower limits
+    /// of a point; there must be one.
     struct Nearest {
         std::size_t owner = 0;
         double excess = 0.0;  // by this share of it

@@ -13,8 +13,8 @@
 
 namespace prismopt {
 
-/// Holds the best bounds of each region: at most twice `most` at a time, all within that share of the best. What it holds depends on the
-/// bounds alone, not on their order.
+/// Holds the best bounds of each region: at most twice `most` at a time, all within that share of the best.
+/// What it holds depends on the bounds alone, not on their order.
 class NearBounds {
 public:
     explicit NearBounds(const NearRequest& request);
@@ -27,9 +27,9 @@ public:
     void add(NearBound point);
     /// The points held, by region, bound and index.
     std::vector<NearBound> best() const;
-    /// Limits by region: bounds above these cannot be held. If the points so far are a sample, with this share of all points, about
-    /// twice `most` points of a region are expected to meet its limit: these are the best of the region, but fewer than
-    /// `most` if the sample misleads.
+    /// Limits by region: bounds above these cannot be held. If the points so far are a sample, with this
+    /// share of all points, about twice `most` points of a region are expected to meet its limit: these are
+    /// the best of the region, but fewer than `most` if the sample misleads.
     std::vector<RegionLimit> limits(double share = 1.0) const;
 
 private:

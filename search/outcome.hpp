@@ -12,7 +12,8 @@
 namespace prismopt {
 
 /// Bounds of a sweep with limits, in the order in which they are tried: of a whole sub-space, then of a plan
-/// (docs/methods/step-graph.md). Exclusions by the first two come before it is known whether the plan is feasible.
+/// (docs/methods/step-graph.md). Exclusions by the first two come before it is
+/// known whether the plan is feasible.
 enum class BoundKind { sub_space, busiest_stage, noise_free_step, longest_paths };
 inline constexpr std::size_t bound_kinds = 4;
 using CountByBound = std::array<std::uint64_t, bound_kinds>;  // [bound]
@@ -33,7 +34,8 @@ struct SweepProgress {
     bool operator==(const SweepProgress&) const = default;
 };
 
-/// What is known of the least value of an objective over all feasible points, with the confidence of the search.
+/// What is known of the least value of an objective over all feasible points,
+/// with the confidence of the search.
 struct Gap {
     double limit = 0.0;  // some point's value is at most this
     double bound = 0.0;  // no point's value is below this

@@ -109,8 +109,9 @@ std::vector<Niche> niches_of(std::span<const Values> points, const std::vector<s
 
 std::vector<std::size_t> layers(std::span<const Values> points)
 {
-    // Each point goes to the first layer without a member that dominates it, points in lexicographic order (ENS,
-    // Zhang et al., IEEE Trans. Evol. Comput. 19 (2015) 201-213, with a staircase a layer instead of the list).
+    // Each point goes to the first layer without a member that dominates it, points in
+    // lexicographic order (ENS, Zhang et al., IEEE Trans. Evol. Comput. 19 (2015) 201-213, with a
+    // staircase a layer instead of the list).
     std::vector<std::size_t> order = positions(points.size());
     std::sort(order.begin(), order.end(),
               [&](std::size_t a, std::size_t b) { return points[a] < points[b]; });

@@ -1,6 +1,7 @@
 #pragma once
 
-/// Random numbers of a search strategy: the n-th number of a choice depends only on the seed, n and the number of the choice.
+/// Random numbers of a search strategy: the n-th number of a choice depends only on the seed,
+/// n and the number of the choice.
 
 #include "model/base/random.hpp"
 

@@ -43,7 +43,8 @@ void check_constraints(const std::vector<Constraint>& constraints, std::size_t a
     }
 }
 
-/// Constraints in the order they are checked: those of depth d are `checks[first[d]]` to `checks[first[d + 1] - 1]`.
+/// Constraints in the order they are checked: those of depth d are `checks[first[d]]`
+/// to `checks[first[d + 1] - 1]`.
 struct CheckOrder {
     struct Check {
         const Constraint* constraint;

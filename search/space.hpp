@@ -1,6 +1,7 @@
 #pragma once
 
-/// A finite design space: named axes, and constraints on leading axes, which exclude whole sub-spaces at once.
+/// A finite design space: named axes, and constraints on leading axes, which
+/// exclude whole sub-spaces at once.
 
 #include <cstdint>
 #include <functional>
@@ -48,13 +49,15 @@ public:
     Point point(std::uint64_t index) const;       // the last axis varies fastest
     std::uint64_t index(std::span<const int> point) const;
 
-    /// Whether the constraints that end at the last of these leading axes hold; the caller has checked those of shorter prefixes.
+    /// Whether the constraints that end at the last of these leading axes hold; the caller has
+    /// checked those of shorter prefixes.
     bool allows(std::span<const int> leading) const;
     /// Whether all constraints hold.
     bool allows_all(std::span<const int> point) const;
 
-    /// Visits the allowed points of [begin, end) in index order; returns the rejected tuples, in order of the constraints.
-    /// `further`: constraints for this enumeration alone, judged after all others of their depth.
+    /// Visits the allowed points of [begin, end) in index order; returns the rejected tuples,
+    /// in order of the constraints. `further`: constraints for this enumeration alone, judged
+    /// after all others of their depth.
     std::vector<Rejected> enumerate(std::uint64_t begin, std::uint64_t end,
                                     const std::function<void(std::uint64_t, std::span<const int>)>& visit,
                                     std::span<const Constraint> further = {}) const;

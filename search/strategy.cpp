@@ -5,7 +5,8 @@
 namespace prismopt {
 namespace {
 
-/// Number of ranges of a sweep: enough for several ranks, more for large spaces so that ranges stay small, and a limit.
+/// Number of ranges of a sweep: enough for several ranks, more for large spaces so that
+/// ranges stay small, and a limit.
 constexpr std::uint64_t fewest_ranges = 256;
 constexpr std::uint64_t most_in_range = 1 << 20;
 constexpr std::uint64_t most_ranges = 1 << 14;

@@ -1,6 +1,7 @@
 #pragma once
 
-/// Interface of search strategies: a strategy issues requests and receives the answers in the order of the requests.
+/// Interface of search strategies: a strategy issues requests and receives the
+/// answers in the order of the requests.
 
 #include "model/base/estimate.hpp"
 #include "model/base/random.hpp"
@@ -20,22 +21,23 @@
 
 namespace prismopt {
 
-/// Points of a region are alternatives to each other, as plans on the same number of GPUs. Bounds above `most` are not near its
-/// best.
+/// Points of a region are alternatives to each other, as plans on the same number of GPUs. Bounds
+/// above `most` are not near its best.
 struct RegionLimit {
     std::uint64_t region = 0;
     double most = 0.0;
 };
 
-/// Near the best bound of a region, relative to it: about twice the deviation of the error of two plans of a study
-/// (model/catalog/discrepancy.toml).
+/// Near the best bound of a region, relative to it: about twice the deviation of the error of two plans of a
+/// study (model/catalog/discrepancy.toml).
 inline constexpr double near_best = 0.30;
 /// Points of a region that are near its best.
 inline constexpr std::size_t most_near = 1000;
 /// Asks for near points where no limit of a region is known.
 inline constexpr RegionLimit of_no_region{std::numeric_limits<std::uint64_t>::max(), 0.0};
 
-/// Which of the points that limits exclude are returned all the same: those that an error of the model could make the best.
+/// Which of the points that limits exclude are returned all the same: those that an error of
+/// the model could make the best.
 struct NearRequest {
     std::size_t objective = 0;              // by whose bound
     std::vector<RegionLimit> regions = {};  // empty: none are returned
@@ -43,8 +45,8 @@ struct NearRequest {
     std::size_t most = most_near;           // of a region
 };
 
-/// Which points count as feasible: those that are, or those of which it is doubtful. A search is of one kind; its strategy need not
-/// know which.
+/// Which points count as feasible: those that are, or those of which it is doubtful. A search is of one kind;
+/// its strategy need not know which.
 enum class Feasibility { certain, doubtful };
 
 /// Request to enumerate these raw tuples and compute noise-free lower bounds of the feasible ones (rung 0).
@@ -60,7 +62,8 @@ struct SweepRange {
     bool within_limits = true;  // only of points that may keep what the study allows
 };
 
-/// Draws that are independent of all others. A rung of `limits` beyond the last has four times as many fleets as the one before.
+/// Draws that are independent of all others. A rung of `limits` beyond the last has four times as
+/// many fleets as the one before.
 struct DrawSource {
     Purpose purpose = Purpose::search;
     int round = 0;  // of limits
@@ -107,7 +110,8 @@ struct Sweep {
     CountByBound excluded_by = {};     // raw tuples that the limits of the range exclude
 };
 
-/// Whether a point keeps what a study allows at most, by its simultaneous limits: surely or never; otherwise by its values.
+/// Whether a point keeps what a study allows at most, by its simultaneous limits: surely or
+/// never; otherwise by its values.
 enum class Keeping { surely, by_value, not_by_value, never };
 /// Whether it counts as keeping it in comparisons of values.
 constexpr bool keeps(Keeping keeping) { return keeping == Keeping::surely || keeping == Keeping::by_value; }
@@ -123,8 +127,9 @@ struct Evaluation {
 
 using Answer = std::variant<Sweep, Evaluation>;
 
-/// Alternatives that each serve several tasks, by the best of the points that belong to both. The first axis of the space says to which
-/// alternative and task a point belongs; the region of a point is the *cell* alternative * tasks + task.
+/// Alternatives that each serve several tasks, by the best of the points that belong to both. The first
+/// axis of the space says to which alternative and task a point belongs; the region of a point is the
+/// *cell* alternative * tasks + task.
 struct AlternativeGoal {
     std::size_t alternatives = 0;
     std::size_t tasks = 0;
@@ -171,14 +176,15 @@ public:
     virtual std::vector<std::uint64_t> front() const = 0;
 };
 
-/// Maximum number of lower bounds that a search of the whole space keeps. Beyond these it keeps only points that no upper limit
-/// excludes, which it draws. A bound costs rank 0 about `bytes_of_bound` in total: as an answer, in the strategy, in the archive
-/// and as a row of the results (measured: 0.6 GB for 488,253 bounds, three objectives).
+/// Maximum number of lower bounds that a search of the whole space keeps. Beyond these it keeps only
+/// points that no upper limit excludes, which it draws. A bound costs rank 0 about `bytes_of_bound` in
+/// total: as an answer, in the strategy, in the archive and as a row of the results (measured: 0.6 GB for
+/// 488,253 bounds, three objectives).
 constexpr std::uint64_t most_kept_bounds = 1 << 20;
 constexpr double bytes_of_bound = 1250.0;
 
-/// Ranges of the part of the space in a goal. Their number depends only on the size; none if there are more parts than tuples.
-/// Together they keep at most `most_kept_bounds`.
+/// Ranges of the part of the space in a goal. Their number depends only on the size; none if there are more
+/// parts than tuples. Together they keep at most `most_kept_bounds`.
 std::vector<SweepRange> ranges_of(const StudyGoal& goal, std::uint64_t size);
 /// Splits [0, size) into at most `range_count` ranges that differ by at most one tuple.
 std::vector<SweepRange> split_space(std::uint64_t size, std::uint64_t range_count);

@@ -6,7 +6,7 @@ usage() {
     cat <<'TEXT'
 usage: bash tests/lint.sh [--format | --fix | --tidy [FILE...] | --tidy-changed | --words [FILE...]]
 
-  --format  fails where clang-format would change a file
+  --format  fails where clang-format would change a file, or a comment extends beyond 110 columns
   --fix     lets clang-format change them
   --tidy    runs clang-tidy with the compile commands of the preset release, on FILE... or on all sources
   --tidy-changed  runs it on the sources that changed in the last 5 commits or since
@@ -21,6 +21,11 @@ mapfile -t sources < <(find model search io optimizer tests -name '*.cpp' -o -na
 case ${1:-} in
     --format)
         clang-format --dry-run -Werror "${sources[@]}"
+        # clang-format leaves comments as they are.
+        if awk 'length > 110 && /^ *\/\// {print FILENAME ":" FNR ": a comment beyond 110 columns"; long = 1} END {exit !long}' \
+            "${sources[@]}"; then
+            exit 1
+        fi
         echo "lint.sh: ${#sources[@]} files are formatted"
         ;;
     --fix)

@@ -6,7 +6,8 @@
 
 namespace prismopt {
 
-/// JSON Schema draft 7: keys, value types and catalog names. Rules that involve several keys are checked by the reader only.
+/// JSON Schema draft 7: keys, value types and catalog names. Rules that involve several keys
+/// are checked by the reader only.
 std::string scenario_schema();
 
 }  // namespace prismopt

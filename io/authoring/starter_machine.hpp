@@ -1,6 +1,7 @@
 #pragma once
 
-/// Machine of a starter scenario: what the catalog knows of the accelerator or the instance that a user names.
+/// Machine of a starter scenario: what the catalog knows of the accelerator or
+/// the instance that a user names.
 
 #include "io/authoring/starter_scenario.hpp"
 #include "io/scenario/catalog_facts.hpp"
@@ -28,17 +29,19 @@ struct UnitsInUse {
     int unit = 0;      // GPUs that jobs use of each; the last may hold fewer
     std::string note;  // what stays idle, or filled in part; empty: nothing
 };
-/// Of domains of 72 GPUs, of which degrees that are powers of two divide 64, those where the GPUs or the batch ask for it.
+/// Of domains of 72 GPUs, of which degrees that are powers of two divide 64, those where
+/// the GPUs or the batch ask for it.
 UnitsInUse units_in_use(const StarterChoice& choice, const UsualCluster& cluster);
 
-/// Numbers of GPUs that starters search: all, and whole units of a half and a quarter of them, or those without the unit in part.
+/// Numbers of GPUs that starters search: all, and whole units of a half and a quarter of them, or
+/// those without the unit in part.
 std::vector<int> gpu_choices(const UnitsInUse& units, int global_batch);
-/// Those of starters with a question: from an eighth on, whole units whose replicas can share the batch: powers of two, times 3 or 9,
-/// and eighths of all.
+/// Those of starters with a question: from an eighth on, whole units whose replicas can share the batch:
+/// powers of two, times 3 or 9, and eighths of all.
 std::vector<int> asked_gpu_choices(const UnitsInUse& units, int global_batch);
 
-/// Numbers of spare nodes that starters with a question search, ascending: the cluster has the most of them beside the job. Only 0 where
-/// nodes are not replaced one by one.
+/// Numbers of spare nodes that starters with a question search, ascending: the cluster has the most of them
+/// beside the job. Only 0 where nodes are not replaced one by one.
 std::vector<int> spare_choices(const UnitsInUse& units, const UsualCluster& cluster);
 
 /// What is left of a number without its factors of two.
@@ -53,7 +56,8 @@ std::string network_share_line(const UsualCluster& cluster, const Catalog& catal
 /// What the numbers of an accelerator rest on.
 std::string evidence_of(const std::string& accelerator, const Catalog& catalog);
 
-/// The name among these that was asked for, whatever its case and separators. Throws InputError with suggestions.
+/// The name among these that was asked for, whatever its case and separators.
+/// Throws InputError with suggestions.
 std::string chosen_name(const std::string& option, const std::string& asked,
                         const std::vector<std::string>& names);
 

@@ -51,15 +51,17 @@ std::string topology_lines(const UsualCluster& usual, int gpus)
                        list(shape), fmt::join(wrap, ", "));
 }
 
-/// Sequences that halves and quarters of the GPUs can share evenly: a power of two times what is odd in their number.
+/// Sequences that halves and quarters of the GPUs can share evenly: a power of two
+/// times what is odd in their number.
 int batch_near(double sequences, int gpus)
 {
     const int odd = odd_factor(gpus);
     return odd * static_cast<int>(std::exp2(std::max(0.0, std::round(std::log2(sequences / odd)))));
 }
 
-/// Sequences that three quarters, three eighths, ... of the GPUs can share as well, at least so many: with fewer, pipelines of some sizes
-/// would have too few microbatches for interleaving, and the sizes could not be compared.
+/// Sequences that three quarters, three eighths, ... of the GPUs can share as well, at least so
+/// many: with fewer, pipelines of some sizes would have too few microbatches for interleaving, and
+/// the sizes could not be compared.
 int shared_batch(double sequences, int gpus)
 {
     constexpr int quarters = 3;
@@ -69,7 +71,8 @@ int shared_batch(double sequences, int gpus)
     return odd * static_cast<int>(std::exp2(std::max(0.0, std::ceil(std::log2(sequences / odd)))));
 }
 
-/// Measured on nodes of eight GPUs; a larger node has as many more parts that fail, a part of a node fails as the whole.
+/// Measured on nodes of eight GPUs; a larger node has as many more parts that fail, a
+/// part of a node fails as the whole.
 std::string failure_rate(int node)
 {
     constexpr int measured_gpus = 8;
@@ -86,8 +89,8 @@ std::string failure_rate(int node)
         measured_per_day * times, times, node);
 }
 
-/// Interruptions of 54 days on 2,048 nodes of 8 GPUs, arXiv 2407.21783, table 5: of what is repaired, and of what is not. With repairs,
-/// spare nodes make a difference.
+/// Interruptions of 54 days on 2,048 nodes of 8 GPUs, arXiv 2407.21783, table 5: of what is repaired, and of
+/// what is not. With repairs, spare nodes make a difference.
 std::string failure_causes(int node)
 {
     constexpr double measured_gpus = 8.0;
@@ -369,7 +372,8 @@ std::string cluster_section(const StarterChoice& choice, const StarterMachine& m
                       one_node ? topology_lines(usual, choice.gpus) : network_share_line(usual, catalog));
 }
 
-/// What most studies leave as it is. `node`: GPUs that fail together; `asks`: answers of questions need failures by their causes.
+/// What most studies leave as it is. `node`: GPUs that fail together; `asks`: answers of questions
+/// need failures by their causes.
 std::string usual_sections(int node, bool asks)
 {
     const std::string failures =

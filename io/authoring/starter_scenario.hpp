@@ -37,8 +37,8 @@ struct StarterChoice {
     std::vector<std::string> question = {};  // lines of [question]; empty: none is asked
 };
 
-/// `catalog`: with the entries of the files that the choice names. Throws InputError for names that are not in it, and for chips that fill no
-/// whole slices of a torus.
+/// `catalog`: with the entries of the files that the choice names. Throws InputError for names that are not
+/// in it, and for chips that fill no whole slices of a torus.
 std::string starter_scenario(const StarterChoice& given, const Catalog& catalog = Catalog::built_in());
 
 }  // namespace prismopt

@@ -53,7 +53,8 @@ std::vector<int> powers_of_two(int most, Passes passes)
     return values;
 }
 
-/// Ways of sharing a sequence that is long for one GPU: Llama 3 shared 131,072 tokens among 16 (arXiv 2407.21783, table 4).
+/// Ways of sharing a sequence that is long for one GPU: Llama 3 shared 131,072 tokens among
+/// 16 (arXiv 2407.21783, table 4).
 std::vector<int> context_choices(int sequence, int gpus)
 {
     constexpr int longest_of_one = 32767;
@@ -64,7 +65,8 @@ std::vector<int> context_choices(int sequence, int gpus)
                                [&](int value) { return value == 1 || sequence % (2 * value) == 0; });
 }
 
-/// Stages of a pipeline; with a factor of the GPUs that does not divide the batch, so that replicas can be as many as do.
+/// Stages of a pipeline; with a factor of the GPUs that does not divide the batch, so that
+/// replicas can be as many as do.
 std::vector<int> stage_choices(const StarterSpace& of, int most)
 {
     std::vector<int> stages = powers_of_two(most, [](int) { return true; });
@@ -207,8 +209,8 @@ std::string recompute_lines(const StarterSpace& of, Values recompute)
     return text;
 }
 
-/// Lines of axes that only some software has, where their values can make a difference and the export to the trainer that was asked for
-/// has settings for them.
+/// Lines of axes that only some software has, where their values can make a difference and the export to the
+/// trainer that was asked for has settings for them.
 std::string lever_lines(const StarterSpace& of, Levers& levers, bool tensor_groups)
 {
     const bool moe = of.workload.is_moe();

@@ -1,6 +1,7 @@
 #pragma once
 
-/// Section [space] of a starter scenario: degrees that fit the network and the nodes, and the levers that the software has.
+/// Section [space] of a starter scenario: degrees that fit the network and the nodes, and
+/// the levers that the software has.
 
 #include "io/authoring/starter_machine.hpp"
 #include "io/authoring/starter_scenario.hpp"

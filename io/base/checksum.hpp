@@ -19,8 +19,9 @@ std::uint64_t crc64_of(std::span<const std::byte> bytes);
 
 /// Block in front of a file's content, by which a reader verifies the content before parsing it.
 ///
-/// Little-endian: magic "PRISMRES", u32 version 1, u32 CRC-32 of the block with this field zero, u64 number of bytes behind
-/// the block, u64 CRC-64/XZ of those bytes; the rest is zero. 512 bytes are the smallest user block of HDF5, which skips it.
+/// Little-endian: magic "PRISMRES", u32 version 1, u32 CRC-32 of the block with this field zero, u64 number
+/// of bytes behind the block, u64 CRC-64/XZ of those bytes; the rest is zero. 512 bytes are the smallest user
+/// block of HDF5, which skips it.
 inline constexpr std::size_t seal_bytes = 512;
 using Seal = std::array<std::byte, seal_bytes>;
 

@@ -12,7 +12,8 @@ struct Control {
     std::size_t bytes = 0;
 };
 
-/// Breaks of lines and paragraphs; embeddings, overrides and isolates, after which terminals and editors show text in another order.
+/// Breaks of lines and paragraphs; embeddings, overrides and isolates, after which terminals and
+/// editors show text in another order.
 bool breaks_or_reorders(unsigned code)
 {
     return (code >= 0x2028 && code <= 0x202e) || (code >= 0x2066 && code <= 0x2069);

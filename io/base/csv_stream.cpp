@@ -32,8 +32,8 @@ bool binary(std::string_view text)
                        [](unsigned char c) { return c < 9 || (c > 13 && c < 32) || c == 127; });
 }
 
-/// What libcsv calls back. Fields go into one text with their ends, so that a line allocates nothing. libcsv is C: exceptions
-/// must not pass through it; they are kept, and thrown behind it.
+/// What libcsv calls back. Fields go into one text with their ends, so that a line allocates nothing. libcsv
+/// is C: exceptions must not pass through it; they are kept, and thrown behind it.
 class Lines {
 public:
     Lines(const std::string& path, const TableReader& reader) : path_(path), reader_(reader)

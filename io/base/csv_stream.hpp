@@ -16,9 +16,10 @@ struct TableLine {
     std::uint32_t number;  // of the line; the header is line 1, unless a quoted field spans several lines
 };
 
-/// Callbacks of a table: `start` receives the header once, with control characters escaped, as messages repeat it, `line` each line after it. Reading throws InputError `path:line: ...`
-/// for a line that does not have as many fields as the header, or is not text. Without `start` there is no header, and lines may
-/// differ.
+/// Callbacks of a table: `start` receives the header once, with control characters escaped, as
+/// messages repeat it, `line` each line after it. Reading throws InputError `path:line: ...` for a
+/// line that does not have as many fields as the header, or is not text. Without `start` there is
+/// no header, and lines may differ.
 struct TableReader {
     std::function<void(const std::vector<std::string>& header)> start;
     std::function<void(const TableLine&)> line;

@@ -49,7 +49,8 @@ Pages pages_of_process()
 
 std::uint64_t page_bytes() { return static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE)); }
 
-/// What the control groups of this process leave it; cached files are no use of memory (kernel.org, admin-guide/cgroup-v2).
+/// What the control groups of this process leave it; cached files are no use of memory
+/// (kernel.org, admin-guide/cgroup-v2).
 std::uint64_t free_in_groups()
 {
     const std::filesystem::path root = "/sys/fs/cgroup";

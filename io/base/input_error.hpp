@@ -37,7 +37,8 @@ private:
     std::string remedy_;
 };
 
-/// No plan of the space of a scenario is feasible. The message has the reasons with their counts, and the closest plan.
+/// No plan of the space of a scenario is feasible. The message has the reasons with
+/// their counts, and the closest plan.
 class NoFeasiblePlan : public InputError {
 public:
     using InputError::InputError;

@@ -1,12 +1,14 @@
 #pragma once
 
-/// Shares, probabilities and changes in percent, for people. What is not 0 or 100 % is not rounded to look like it.
+/// Shares, probabilities and changes in percent, for people. What is not 0 or 100 %
+/// is not rounded to look like it.
 
 #include <string>
 
 namespace prismopt {
 
-/// A share of a whole with these decimals: "41.3 %"; "<0.1 %" and ">99.9 %" where rounding would claim none or all.
+/// A share of a whole with these decimals: "41.3 %"; "<0.1 %" and ">99.9 %" where
+/// rounding would claim none or all.
 std::string percent_text(double share, int decimals = 1);
 /// The same without the sign, for columns whose head has it; "-" where there is no value.
 std::string percent_figure(double share, int decimals = 1);

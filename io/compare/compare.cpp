@@ -106,7 +106,8 @@ std::string by_value(const std::vector<std::string>& names, const std::vector<st
     return text;
 }
 
-/// The values that a study chooses from, by axis, with each choice of hardware variants as an axis of its own.
+/// The values that a study chooses from, by axis, with each choice of hardware
+/// variants as an axis of its own.
 std::map<std::string, std::string> values_by_axis(const Results& results)
 {
     std::map<std::string, std::string> values;
@@ -235,7 +236,8 @@ std::vector<std::string> own_catalogs(const StudyInfo& study)
     return lines;
 }
 
-/// Lines without comments and blanks around them, the default order then, and what was learned of the cluster.
+/// Lines without comments and blanks around them, the default order then, and
+/// what was learned of the cluster.
 std::vector<std::string> settings(const StudyInfo& study)
 {
     std::vector<std::string> lines;

@@ -20,7 +20,8 @@ struct NamedResults {
     std::string job = {};  // trained_job()
 };
 
-/// What comparisons call each study: the name of its scenario, or of its file where others have that name, or its path.
+/// What comparisons call each study: the name of its scenario, or of its file where
+/// others have that name, or its path.
 std::vector<std::string> study_names(const std::vector<NamedResults>& studies);
 
 /// Workload and phases of the scenario; empty if this program cannot read it.
@@ -36,7 +37,8 @@ std::vector<std::string> common_objectives(const std::vector<NamedResults>& stud
 /// The same results with these objectives only; fronts keep all of their points.
 Results with_objectives(Results results, const std::vector<std::string>& names);
 
-/// Hypervolume of each front in a common box: from the best to 1.1 times the worst value of any front in each objective.
+/// Hypervolume of each front in a common box: from the best to 1.1 times the worst value
+/// of any front in each objective.
 std::vector<double> joint_hypervolumes(const std::vector<NamedResults>& studies);
 
 /// Best value of an objective in a front, and the point that has it.
@@ -73,7 +75,8 @@ struct Comparison {
     std::vector<ComparedPair> pairs = {};
 };
 
-/// Compares studies with the same objectives; warns if workloads or populations differ. `pairs`: of their plans.
+/// Compares studies with the same objectives; warns if workloads or populations
+/// differ. `pairs`: of their plans.
 Comparison compared(const std::vector<NamedResults>& studies, std::vector<ComparedPair> pairs = {});
 
 /// The comparison as text, with all points of the fronts.

@@ -67,8 +67,9 @@ bool in_proportion_to_time(const ObjectiveInfo& objective)
 
 constexpr std::string_view missed = "miss_probability";
 
-/// What the best value of an objective may be by the error of the model; of a probability of missing the deadline, its mean over the
-/// error and those at its limits. NaN where that is not known, or the objective is no multiple of time.
+/// What the best value of an objective may be by the error of the model; of a probability of missing the
+/// deadline, its mean over the error and those at its limits. NaN where that is not known, or the
+/// objective is no multiple of time.
 Estimate with_model_error(const Results& results, std::size_t objective)
 {
     constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
@@ -119,7 +120,8 @@ std::string gain(const Estimate& a, const Estimate& b, const std::string& why_un
                                     : ", confidence intervals overlap: these draws cannot rank them");
 }
 
-/// What the error of the model makes of the best value of a study, and whether it is apart from the first's; empty: unknown.
+/// What the error of the model makes of the best value of a study, and whether it is apart
+/// from the first's; empty: unknown.
 std::string with_model_text(const std::vector<NamedResults>& studies, std::size_t study,
                             std::size_t objective, const ReadingUnit& unit)
 {
@@ -155,7 +157,8 @@ bool surely_dominates(const FrontPoint& one, const FrontPoint& other)
     return better;
 }
 
-/// Studies of which a point dominates this one of study `own`. Provisional points are optimistic, and other jobs and nodes carry no information.
+/// Studies of which a point dominates this one of study `own`. Provisional points are optimistic, and other
+/// jobs and nodes carry no information.
 std::string dominated_by(const std::vector<NamedResults>& studies, const std::vector<std::string>& names,
                          std::size_t own, const FrontPoint& point)
 {

@@ -19,8 +19,8 @@ namespace {
 
 using PairJson = nlohmann::ordered_json;
 
-/// Half the width of the logarithm's interval that both sides have together, as independent normal errors. Sides differ where
-/// software was not given.
+/// Half the width of the logarithm's interval that both sides have together, as independent normal errors.
+/// Sides differ where software was not given.
 double together(double one, double other) { return std::hypot(std::log(one), std::log(other)); }
 
 std::string ratio_text(double ratio, double low, double high)

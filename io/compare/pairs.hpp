@@ -1,7 +1,7 @@
 #pragma once
 
-/// Plans compared in pairs: the ratio of their expectations, and how likely one run of the second takes less. What the errors of
-/// both predictions have in common cancels (docs/methods/pairs.md).
+/// Plans compared in pairs: the ratio of their expectations, and how likely one run of the second takes less.
+/// What the errors of both predictions have in common cancels (docs/methods/pairs.md).
 
 #include "io/results/results.hpp"
 

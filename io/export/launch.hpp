@@ -1,7 +1,7 @@
 #pragma once
 
-/// Exports a plan to training programs: arguments, configurations, job scripts. What a program cannot run is refused with the
-/// reason; nothing is approximated.
+/// Exports a plan to training programs: arguments, configurations, job scripts. What a program cannot run is
+/// refused with the reason; nothing is approximated.
 
 #include "io/scenario/choices.hpp"
 #include "io/trainers/trainer.hpp"
@@ -71,7 +71,8 @@ Exported torchtitan_recipe(const Launch& launch);
 Exported slurm_script(const Launch& launch);
 Exported launch_json(const Launch& launch);
 
-/// Steps from the start of the run to the end of the phase, as counted by programs that continue from a checkpoint.
+/// Steps from the start of the run to the end of the phase, as counted by programs
+/// that continue from a checkpoint.
 long steps_to_the_end(const Launch& launch);
 
 /// Placeholder of a value that the user must give; no program accepts it.
@@ -83,7 +84,8 @@ long steps_between_checkpoints(const Launch& launch);
 /// A text of the scenario as it may stand in a comment or a job script: one line without control characters.
 std::string one_line(const std::string& text);
 
-/// Comment lines on the exported plan: its study, the version of the target and, where there is a choice, hardware and nodes.
+/// Comment lines on the exported plan: its study, the version of the target and, where there
+/// is a choice, hardware and nodes.
 std::string stamp(const Launch& launch, const std::string& version, const std::string& source);
 
 }  // namespace prismopt

@@ -256,7 +256,8 @@ void set_network(const Launch& launch, Settings& s)
         s.flag(gated(d.activation()) ? "swiglu" : "squared-relu");
     }
     s.set("normalization", w.normalisation == Normalisation::rms_norm ? "RMSNorm" : "LayerNorm");
-    // Megatron's defaults are those of GPT-2: biases, and dropout of 0.1. Experts in one grouped product have no biases there.
+    // Megatron's defaults are those of GPT-2: biases, and dropout of 0.1. Experts in one
+    // grouped product have no biases there.
     if (d.experts != nullptr || !d.mlp->bias) {
         s.flag("disable-bias-linear");
     }

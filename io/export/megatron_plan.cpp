@@ -25,8 +25,9 @@ MegatronLayers megatron_layers(const std::vector<Chunk>& chunks, int predictions
     return even(true) ? MegatronLayers{true, ""} : MegatronLayers{false, layout_text(chunks, predictions)};
 }
 
-// update_train_iters in megatron/training/training.py: train_iters = train_samples // global_batch_size, of all training runs;
-// and MegatronPretrainingSampler asserts that less than all samples are consumed, of which a checkpoint holds the number.
+// update_train_iters in megatron/training/training.py: train_iters = train_samples // global_batch_size, of
+// all training runs; and MegatronPretrainingSampler asserts that less than all samples are consumed, of which
+// a checkpoint holds the number.
 std::optional<long> samples_to_the_end(const Launch& launch)
 {
     long consumed = 0;
@@ -48,8 +49,9 @@ std::string too_few_samples(const Launch& launch)
         launch.phase_number, steps_to_the_end(launch), launch.phase.global_batch);
 }
 
-// get_optimizer_param_scheduler in megatron/training/training.py: lr_decay_samples is train_samples by default; and the scheduler
-// asserts, on loading, that it is that of the checkpoint (megatron/core/optimizer_param_scheduler.py).
+// get_optimizer_param_scheduler in megatron/training/training.py: lr_decay_samples is train_samples by
+// default; and the scheduler asserts, on loading, that it is that of the checkpoint
+// (megatron/core/optimizer_param_scheduler.py).
 std::string phase_lines(const Launch& launch)
 {
     if (launch.phases == 1) {

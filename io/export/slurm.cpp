@@ -24,8 +24,8 @@ struct Process {
     int replica = 0;
 };
 
-/// By rank. Ranks count tensor, context, then stages and replicas in the plan's order, innermost first; GPUs are where the plan
-/// puts them.
+/// By rank. Ranks count tensor, context, then stages and replicas in the plan's order, innermost first;
+/// GPUs are where the plan puts them.
 std::vector<Process> processes(const Launch& launch)
 {
     const ParallelPlan& plan = launch.plan;
@@ -82,8 +82,8 @@ std::string job_name(std::string study)
 
 constexpr auto by_blocks = "distribution=(--distribution=block:block)\n";
 
-/// Slurm starts task t of an arbitrary distribution on line t of the host file; equal nodes of one after the other fill its GPUs
-/// in turn.
+/// Slurm starts task t of an arbitrary distribution on line t of the host file; equal nodes of one after
+/// the other fill its GPUs in turn.
 constexpr auto by_table =
     R"(ranks=${RANKS:?set it to the rank file (NAME.ranks.csv): sbatch --export=ALL,RANKS=... }
 mapfile -t hosts < <(scontrol show hostnames "$SLURM_JOB_NODELIST")
@@ -110,7 +110,8 @@ constexpr auto judged_hardware =
     "matching nodes "
     "(--partition,\n#   --constraint), or export the plan for the hardware that you have.\n";
 
-/// Slurm ends a job at the failure of one of its nodes, and a requeued one gets others only where some are free.
+/// Slurm ends a job at the failure of one of its nodes, and a requeued one gets
+/// others only where some are free.
 constexpr auto judged_spares =
     "# Reserve the spare nodes: scontrol create reservation with a NodeCnt of the job's nodes plus the "
     "spares, and\n#   sbatch "

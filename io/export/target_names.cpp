@@ -4,7 +4,8 @@
 
 namespace prismopt {
 
-// megatron/training/arguments.py at that commit; it names the checkpoints of releases before Megatron Core 0.14 as older ones.
+// megatron/training/arguments.py at that commit; it names the checkpoints of releases before
+// Megatron Core 0.14 as older ones.
 const TargetNames& megatron_names()
 {
     static const TargetNames table{"Megatron-LM at commit 000c4ac24f61, after the release core_v0.14",
@@ -14,8 +15,8 @@ const TargetNames& megatron_names()
     return table;
 }
 
-// Fields of the classes of training/config.py at that commit, and, below model and ddp, of Megatron Core's TransformerConfig and
-// DistributedDataParallelConfig, which they inherit.
+// Fields of the classes of training/config.py at that commit, and, below model and ddp, of Megatron Core's
+// TransformerConfig and DistributedDataParallelConfig, which they inherit.
 const TargetNames& bridge_names()
 {
     static const TargetNames table{
@@ -36,8 +37,9 @@ const TargetNames& torchtitan_names()
     return table;
 }
 
-// Fields of ParallelismConfig (config/parallelism.py at the commit below) and of TrainingConfig (config/training.py at
-// f204eb63c07b5b76df3a00a5d78c11c70272b943); the file is a function that --module and --config name (config/loader.py).
+// Fields of ParallelismConfig (config/parallelism.py at the commit below) and of TrainingConfig
+// (config/training.py at f204eb63c07b5b76df3a00a5d78c11c70272b943); the file is a function that --module and
+// --config name (config/loader.py).
 const TargetNames& torchtitan_recipe_names()
 {
     static const TargetNames table{

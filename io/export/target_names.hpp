@@ -1,6 +1,7 @@
 #pragma once
 
-/// Settings that exports write, for one version of each training program: rows of its table (io/trainers/trainer_settings.hpp).
+/// Settings that exports write, for one version of each training program: rows of its table
+/// (io/trainers/trainer_settings.hpp).
 
 #include "io/trainers/trainer_settings.hpp"
 

@@ -51,8 +51,8 @@ std::optional<StageLayers> stage_layers(const std::vector<Chunk>& chunks)
     return StageLayers{most, most - chunks.front().layers, most - chunks.back().layers};
 }
 
-/// [["tok_embeddings", "layers.0"], ["layers.1", "norm", "output"]], in TOML as in Python. `head`: the name of the projection to
-/// the vocabulary.
+/// [["tok_embeddings", "layers.0"], ["layers.1", "norm", "output"]], in TOML as in Python. `head`: the name
+/// of the projection to the vocabulary.
 std::string modules_of_chunks(const std::vector<Chunk>& chunks, std::string_view head)
 {
     std::string lists;
@@ -73,8 +73,8 @@ std::string modules_of_chunks(const std::vector<Chunk>& chunks, std::string_view
     return fmt::format("[{}]", lists);
 }
 
-/// Layers of the model parts: by their number where that says it, else by the names of the modules. `modules`: the name of that
-/// setting.
+/// Layers of the model parts: by their number where that says it, else by the names of the modules.
+/// `modules`: the name of that setting.
 void set_layers(const std::vector<Chunk>& chunks, const std::string& modules, std::string_view head,
                 Settings& s)
 {
@@ -216,7 +216,8 @@ Exported torchtitan_config(const Launch& launch)
 
 namespace {
 
-/// What models set up by transforms of their own configuration there, beyond what the trainer cannot run at all.
+/// What models set up by transforms of their own configuration there, beyond what
+/// the trainer cannot run at all.
 Refusals recipe_refusals(const Launch& launch)
 {
     Refusals why = cannot_run("torchtitan", trained(launch));

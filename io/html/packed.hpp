@@ -18,8 +18,8 @@ namespace prismopt {
 std::string base64(std::span<const std::uint16_t> numbers);
 std::string base64(std::span<const std::uint32_t> numbers);
 
-/// Values quantised to 65,535 steps between the minimum and maximum of their column, of logarithms if all are positive: finer
-/// than screen resolution.
+/// Values quantised to 65,535 steps between the minimum and maximum of their column, of logarithms if all are
+/// positive: finer than screen resolution.
 struct Steps {
     double low = 0.0;
     double high = 0.0;

@@ -35,10 +35,12 @@ struct ReportedStudy {
     std::vector<RunEffects> runs = {};  // of some points of the front
 };
 
-/// Upper limit of the size of a page: plans off the front are subsampled, and timelines omitted, to stay below it.
+/// Upper limit of the size of a page: plans off the front are subsampled, and
+/// timelines omitted, to stay below it.
 inline constexpr std::size_t most_page_bytes = 3'000'000;
 
-/// `program`: name, version and commit of this program. All studies have the same objectives; `comparison` compares them.
+/// `program`: name, version and commit of this program. All studies have the same
+/// objectives; `comparison` compares them.
 std::string report_page(const std::vector<ReportedStudy>& studies, const std::string& program,
                         const Comparison& comparison = {});
 

@@ -1,6 +1,7 @@
 #pragma once
 
-/// Lines that trainers print about their steps: how a line is recognised, and what follows from it. docs/watch.md lists them.
+/// Lines that trainers print about their steps: how a line is recognised, and what follows
+/// from it. docs/watch.md lists them.
 
 #include <optional>
 #include <string_view>
@@ -16,7 +17,8 @@ enum class StepQuantity {
     tokens_per_second,     // of the whole job
     sequences_per_second,  // of the whole job
     steps_per_second,
-    elapsed_seconds,  // whole ones since the start of the process: steps are averaged until their rounding is small
+    // whole ones since the start of the process: steps are averaged until their rounding is small
+    elapsed_seconds,
 };
 
 /// A step that a line states.
@@ -27,8 +29,9 @@ struct StatedStep {
     int total = 0;           // steps of a progress bar: bars of other lengths are of other loops; 0: no bar
 };
 
-/// A number on a line: it follows `key` and blanks, and one of the characters `ends` follows it, after blanks; '\n' there stands
-/// for the end of the line. Thousands may have commas. A line that another process wrote into lacks the end, and is not read.
+/// A number on a line: it follows `key` and blanks, and one of the characters `ends` follows it, after
+/// blanks; '\n' there stands for the end of the line. Thousands may have commas. A line that another process
+/// wrote into lacks the end, and is not read.
 struct LogNumber {
     std::string_view key;  // empty: the line has none
     std::string_view ends;

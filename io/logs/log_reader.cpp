@@ -59,7 +59,8 @@ double suffix_factor(char c)
     }
 }
 
-/// The number at the start of a text, after blanks, if one of `ends` follows. `suffixed`: it may end in K, M, B or T.
+/// The number at the start of a text, after blanks, if one of `ends` follows.
+/// `suffixed`: it may end in K, M, B or T.
 std::optional<double> number_before(std::string_view text, std::string_view ends, bool suffixed = false)
 {
     std::size_t i = 0;
@@ -140,9 +141,10 @@ constexpr TimeColumn time_columns[] = {
     {"duration_ms", 1e-3},
     {"elapsed_ms", 1e-3},
     {"iteration_time_ms", 1e-3},
-    // Metrics that trainers send to Weights & Biases: Megatron-LM megatron/training/training.py, NeMo, verl (as in log_formats); slime
-    // and miles (perf/step_time), MaxText src/maxtext/common/metric_logger.py (perf/step_time_seconds), torchtitan
-    // torchtitan/components/metrics.py (time_metrics/...), prime-rl (time/step), NeMo RL (timing/train/total_step_time).
+    // Metrics that trainers send to Weights & Biases: Megatron-LM megatron/training/training.py, NeMo, verl
+    // (as in log_formats); slime and miles (perf/step_time), MaxText src/maxtext/common/metric_logger.py
+    // (perf/step_time_seconds), torchtitan torchtitan/components/metrics.py (time_metrics/...), prime-rl
+    // (time/step), NeMo RL (timing/train/total_step_time).
     {"iteration_time", 1.0},
     {"step_time", 1.0},
     {"step_time_sec", 1.0},
@@ -641,8 +643,8 @@ void LogReader::average_elapsed(const LoggedStep& step)
     elapsed_.restarted = false;
 }
 
-/// Where lines state the samples so far, and no batch: what the steps since the last line have added; on the first line, the mean since
-/// the start if that is whole.
+/// Where lines state the samples so far, and no batch: what the steps since the last line have added; on the
+/// first line, the mean since the start if that is whole.
 double LogReader::batch_by_samples(const LoggedStep& step) const
 {
     const bool follows = samples_.sequences > 0.0 && step.number > samples_.step;
@@ -653,8 +655,8 @@ double LogReader::batch_by_samples(const LoggedStep& step) const
     return plausible ? batch : 0.0;
 }
 
-/// Ranks that write some lines each by turns look like a job that restarts each time at the step with which its news began. A restart
-/// goes back to a checkpoint, which may be there once or twice.
+/// Ranks that write some lines each by turns look like a job that restarts each time at the step with which
+/// its news began. A restart goes back to a checkpoint, which may be there once or twice.
 void LogReader::refuse_ranks(const LoggedStep& step)
 {
     constexpr int most_equal = 5;

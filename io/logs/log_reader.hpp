@@ -34,19 +34,19 @@ struct LogOptions {
     int gpus = 0;
 };
 
-/// Reads a log in any chunks. A line that is not complete waits for its end; colours are removed; a carriage return ends a line,
-/// as progress bars write it. Of logs with the output of several ranks (torchrun's "[rank0]:", "[default0]:", srun's "0:"), the
-/// rank of the first step is read.
+/// Reads a log in any chunks. A line that is not complete waits for its end; colours are removed; a carriage
+/// return ends a line, as progress bars write it. Of logs with the output of several ranks (torchrun's
+/// "[rank0]:", "[default0]:", srun's "0:"), the rank of the first step is read.
 class LogReader {
 public:
     /// Throws InputError for an unknown trainer.
     explicit LogReader(LogOptions options);
 
-    /// Reads more text. Throws InputError (file, line, what to do) for values that cannot be step times, and for tables with
-    /// fields that are not numbers.
+    /// Reads more text. Throws InputError (file, line, what to do) for values that cannot be step times, and
+    /// for tables with fields that are not numbers.
     void add(std::string_view text);
-    /// The text has ended: reads the last line also without its end, unless reading stopped in the middle of the text. More text may
-    /// follow, as after a pause of a growing file.
+    /// The text has ended: reads the last line also without its end, unless reading stopped in the middle of
+    /// the text. More text may follow, as after a pause of a growing file.
     void finish(bool stopped = false);
 
     /// The steps since the last call, in the order of the log.

@@ -11,15 +11,15 @@ namespace prismopt {
 
 class LogSource {
 public:
-    /// `path`: "-" for standard input. `follow`: the end of a file is where it will grow. Throws InputError if it cannot be
-    /// opened.
+    /// `path`: "-" for standard input. `follow`: the end of a file is where it will grow. Throws
+    /// InputError if it cannot be opened.
     LogSource(std::string path, bool follow);
     LogSource(const LogSource&) = delete;
     LogSource& operator=(const LogSource&) = delete;
     ~LogSource();
 
-    /// The next text. Empty: nothing for about a fifth of a second, or the end. A file that became shorter is read from its
-    /// start. Throws InputError if it cannot be read.
+    /// The next text. Empty: nothing for about a fifth of a second, or the end. A file that became shorter is
+    /// read from its start. Throws InputError if it cannot be read.
     std::string_view next();
     bool ended() const { return ended_; }
 

@@ -6,8 +6,8 @@
 
 namespace prismopt {
 
-/// tqdm's bar of a loop over steps: " 12%|#  | 12/100 [01:23<10:05,  6.88s/it]". Bars with a description are of other loops
-/// (checkpoints, data sets). The quantity is the elapsed time.
+/// tqdm's bar of a loop over steps: " 12%|#  | 12/100 [01:23<10:05,  6.88s/it]". Bars with a description are
+/// of other loops (checkpoints, data sets). The quantity is the elapsed time.
 std::optional<StatedStep> parse_progress_bar(std::string_view line);
 
 /// A line of JSON with current_steps and elapsed_time ("0:01:23", "1 day, 2:03:04").

@@ -33,7 +33,8 @@ Cluster cluster_of(const CsvRow& row, int gpus)
     return cluster;
 }
 
-/// Where the source gives bus bandwidths only, the time is that of nccl-tests' definition (doc/PERFORMANCE.md there).
+/// Where the source gives bus bandwidths only, the time is that of nccl-tests'
+/// definition (doc/PERFORMANCE.md there).
 double seconds_of(const CsvRow& row, Collective kind)
 {
     if (row.number("time_us") > 0.0) {

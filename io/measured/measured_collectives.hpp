@@ -34,8 +34,9 @@ struct MeasuredCollectives {
 /// The collective of a program, as nccl-tests name it ("alltoall"); nothing for others.
 std::optional<Collective> collective_of_nccl(const std::string& program);
 
-/// Reads the rows of that table that the network model covers; empty if the folder has no such table. Throws InputError for a
-/// published table in another format. Sizes and times are those of nccl-tests: for an all-gather the whole output, for an all-to-all the bytes that one GPU sends.
+/// Reads the rows of that table that the network model covers; empty if the folder has no such table. Throws
+/// InputError for a published table in another format. Sizes and times are those of nccl-tests: for an
+/// all-gather the whole output, for an all-to-all the bytes that one GPU sends.
 MeasuredCollectives read_measured_collectives(const std::string& folder);
 
 }  // namespace prismopt

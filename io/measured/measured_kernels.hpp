@@ -30,7 +30,8 @@ struct MeasuredKernel {
     // its family of shapes: products of one n and k, attention of one length, experts of one network
     std::string shapes;
     Precision precision = Precision::bf16;
-    // Products [m, k] times [k, n], `groups` times. Experts: two products, of hidden size k and width n, of m rows each.
+    // Products [m, k] times [k, n], `groups` times. Experts: two products, of hidden size
+    // k and width n, of m rows each.
     double groups = 1.0;
     double m = 0.0;
     double n = 0.0;
@@ -48,7 +49,8 @@ struct MeasuredKernels {
     std::vector<SkippedRow> skipped;
 };
 
-/// Reads the rows of that table that the model covers, of one engine for each accelerator; empty if the folder has no such table.
+/// Reads the rows of that table that the model covers, of one engine for each accelerator; empty
+/// if the folder has no such table.
 MeasuredKernels read_measured_kernels(const std::string& folder);
 
 }  // namespace prismopt

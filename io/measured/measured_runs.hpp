@@ -1,6 +1,7 @@
 #pragma once
 
-/// Measured training runs from tables, to validate the model and to fit its constants. docs/accuracy.md has the columns.
+/// Measured training runs from tables, to validate the model and to fit its constants.
+/// docs/accuracy.md has the columns.
 
 #include "io/base/csv.hpp"
 #include "model/base/names.hpp"
@@ -13,8 +14,8 @@
 
 namespace prismopt {
 
-/// What a measured peak of memory counts: all of the device in use; what the framework's allocator reserved of it, without the driver and
-/// the buffers of communication libraries; or what tensors had of that.
+/// What a measured peak of memory counts: all of the device in use; what the framework's allocator reserved
+/// of it, without the driver and the buffers of communication libraries; or what tensors had of that.
 enum class MemoryBasis { device, reserved, allocated };
 template <>
 inline constexpr auto names_of<MemoryBasis> =
@@ -74,7 +75,8 @@ std::string line_of(const std::string& model);
 /// The columns of tables of runs; others begin with "note".
 std::vector<std::string> run_columns();
 
-/// Reads a row. `path`: its table, to which scenarios are relative; `number`: of the row, for rows without a name.
+/// Reads a row. `path`: its table, to which scenarios are relative; `number`: of
+/// the row, for rows without a name.
 RunRow read_run_row(const CsvRow& row, const std::string& path, int number);
 
 /// The table that ships, model/catalog/published_runs.csv.
@@ -86,8 +88,9 @@ struct RunTables {
     bool published = false;             // whether some of them are published tables in another format
 };
 
-/// Reads all tables of a folder that have a column `design` or `scenario`, in the order of their names. Throws InputError if there is
-/// none, for a table with unknown columns or without those that are needed, and for one that cannot be read.
+/// Reads all tables of a folder that have a column `design` or `scenario`, in the order of their names.
+/// Throws InputError if there is none, for a table with unknown columns or without those that are needed,
+/// and for one that cannot be read.
 RunTables read_run_tables(const std::string& folder);
 
 /// How to write published tables of a folder in the columns that are read here.

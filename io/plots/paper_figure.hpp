@@ -52,7 +52,8 @@ bool reads_better_logarithmic(double least, double largest);
 /// The panels below each other, each 85 mm wide: a column of most journals. Text is 7.5 points.
 std::string figures_svg(const std::vector<PaperFigure>& figures);
 
-/// Exactly what is drawn, in the units of the axes, which the header names: "training_time_p99 (days)". One line per point.
+/// Exactly what is drawn, in the units of the axes, which the header names:
+/// "training_time_p99 (days)". One line per point.
 std::string figure_csv(const std::vector<PaperFigure>& figures);
 
 }  // namespace prismopt

@@ -163,7 +163,8 @@ const Named& chosen_by_name(const std::vector<Named>& list, const std::string& n
                                  guess_of(name, names), listed(names)));
 }
 
-/// The meaning of a quantity in few words: without explanations after it, and "p99 of" for percentiles; its name if that is long.
+/// The meaning of a quantity in few words: without explanations after it, and "p99 of" for
+/// percentiles; its name if that is long.
 std::string short_title(const FrontQuantity& quantity)
 {
     constexpr std::string_view percentile = "th percentile of the ";
@@ -469,7 +470,8 @@ PaperFigure progress_figure(const Results& results)
     return figure;
 }
 
-/// A panel per knob. Where the best plan is unknown, the mark is between the limits, or at the upper one if there is no other.
+/// A panel per knob. Where the best plan is unknown, the mark is between the limits, or at the
+/// upper one if there is no other.
 std::vector<PaperFigure> break_even_figures(const Results& results)
 {
     const VariedWorths found = varied_worths(results);

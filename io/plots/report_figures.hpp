@@ -23,8 +23,8 @@ struct FigureChoice {
     std::string colour = {};
 };
 
-/// Returns the panels: one, except for break-even, which has one per knob. Throws InputError, with a list of the choices, for unknown
-/// names and for options that the figure does not have.
+/// Returns the panels: one, except for break-even, which has one per knob. Throws InputError, with a list of
+/// the choices, for unknown names and for options that the figure does not have.
 std::vector<PaperFigure> report_figures(const Results& results, const FigureChoice& choice);
 
 }  // namespace prismopt

@@ -80,7 +80,8 @@ Plot training_plot(const Results& results)
     return plot;
 }
 
-/// Of the same: shapes, which times far apart would hide. The colours are those of the other plot, whose legend names them.
+/// Of the same: shapes, which times far apart would hide. The colours are those of the other
+/// plot, whose legend names them.
 Plot step_plot(const Results& results)
 {
     const int phases = study_notes(results).phases;

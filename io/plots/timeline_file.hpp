@@ -15,8 +15,8 @@ std::string_view activity_name(Activity activity);
 /// "compute", "receive activations", ...
 std::string_view stream_name(TimelineStream stream);
 
-/// Trace Event Format (Google, "Trace Event Format", JSON object form): a process per stage, a thread per stream, complete events
-/// in microseconds. Overlapping events of a stream go to additional threads.
+/// Trace Event Format (Google, "Trace Event Format", JSON object form): a process per stage, a thread per
+/// stream, complete events in microseconds. Overlapping events of a stream go to additional threads.
 std::string timeline_json(const std::vector<TimelineEvent>& events);
 
 /// Rows of stages, time to the right; transfers and exchanges are thin lines below compute.

@@ -76,7 +76,8 @@ std::string list_text(std::vector<Amount> amounts, double unit)
     return fmt::format("{}", fmt::join(words, ", "));
 }
 
-/// What a part of the step consists of: blocks, or for recompute classes of kernels; the kinds of collectives, and what is hidden.
+/// What a part of the step consists of: blocks, or for recompute classes of kernels; the kinds of
+/// collectives, and what is hidden.
 std::string made_of(StepComponent component, const StageBreakdown& stage, double unit)
 {
     std::vector<Amount> kernels;

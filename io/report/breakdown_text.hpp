@@ -11,7 +11,8 @@
 
 namespace prismopt {
 
-/// The parts of the busiest stage, largest first. `mean_step_s`: of draws; what it takes longer than mean durations is a part of its own.
+/// The parts of the busiest stage, largest first. `mean_step_s`: of draws; what it takes longer than mean
+/// durations is a part of its own.
 std::string step_components_text(std::span<const StageBreakdown> stages, double mean_step_s);
 /// The parts of the fullest GPU.
 std::string memory_components_text(std::span<const StageBreakdown> stages, Bytes of_accelerator);
@@ -25,7 +26,8 @@ struct PlanBreakdown {
 };
 /// Where the second plan takes more or less time and memory, the largest difference first.
 std::string difference_text(const PlanBreakdown& first, const PlanBreakdown& second);
-/// The largest differences of time and memory in one line: "recompute -1.2 s, waiting for other stages +0.3 s; activations +21 GB".
+/// The largest differences of time and memory in one line: "recompute -1.2 s, waiting for other
+/// stages +0.3 s; activations +21 GB".
 std::string reason_text(const PlanBreakdown& first, const PlanBreakdown& second);
 
 nlohmann::ordered_json breakdown_json(std::span<const StageBreakdown> stages);

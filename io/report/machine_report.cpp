@@ -164,7 +164,8 @@ std::string without_front(const MachineTable& table)
                   "hardware.\n";
 }
 
-/// What the error of the model does to the networks' values on a machine; all other figures assume that the model is exact.
+/// What the error of the model does to the networks' values on a machine; all other figures
+/// assume that the model is exact.
 std::string model_error_text(const Results& results, const Scale& scale, const Machine& machine)
 {
     const MachineTable& table = results.machines;

@@ -1,6 +1,7 @@
 #pragma once
 
-/// Reports of studies whose machines serve several networks: which machine, what it costs each network, and by which plan.
+/// Reports of studies whose machines serve several networks: which machine, what it costs
+/// each network, and by which plan.
 
 #include "io/report/study_notes.hpp"
 #include "io/results/results.hpp"
@@ -17,7 +18,8 @@ inline bool has_machines(const Results& results) { return !results.machines.mach
 /// By how much each network has more on each machine than on its best one: [machine * networks + network].
 std::vector<Known> regrets_of(const MachineTable& table);
 
-/// Machines in the order of reports: the front by its weighted objective, then the others by theirs or its bound.
+/// Machines in the order of reports: the front by its weighted objective, then the
+/// others by theirs or its bound.
 std::vector<std::size_t> machines_in_order(const MachineTable& table);
 
 /// "96 machines for dense, mixture, video".

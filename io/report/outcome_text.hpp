@@ -10,10 +10,12 @@
 
 namespace prismopt {
 
-/// "proved complete: ...", or what a search has found so far and what ended it. `strategy` is its name in scenarios.
+/// "proved complete: ...", or what a search has found so far and what ended it.
+/// `strategy` is its name in scenarios.
 std::string outcome_text(const Outcome& outcome, std::string_view strategy);
 
-/// Why "auto" chose a strategy: "1,617 combinations of values can all be checked, and lower bounds exclude ...".
+/// Why "auto" chose a strategy: "1,617 combinations of values can all be checked,
+/// and lower bounds exclude ...".
 std::string choice_text(const StrategyReason& why);
 
 }  // namespace prismopt

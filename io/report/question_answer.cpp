@@ -167,8 +167,8 @@ std::string machine_words(const Results& results, const FrontPoint& plan, const 
     return notes.trained_with.empty() ? machine : fmt::format("{} with {}", machine, notes.trained_with);
 }
 
-/// " (95 %: 11.3 to 16.3)", by the model error, and with which probability it stays within the budget. The cost is in proportion to the
-/// time.
+/// " (95 %: 11.3 to 16.3)", by the model error, and with which probability it stays within the budget. The
+/// cost is in proportion to the time.
 std::string cost_range_text(const QuestionedPlan& it, const Question& question)
 {
     const FrontPoint& plan = *it.plan;
@@ -187,8 +187,8 @@ std::string cost_range_text(const QuestionedPlan& it, const Question& question)
     return text;
 }
 
-/// "3,840 h100-sxm with megatron-bridge 26.04, 128 more as spares: 93 % by 2027-04-15, 17.6 M USD (95 %: 14.1 to 21.9), 4.1 MW; point 516,
-/// tp 4 pp 4".
+/// "3,840 h100-sxm with megatron-bridge 26.04, 128 more as spares: 93 % by 2027-04-15, 17.6 M USD
+/// (95 %: 14.1 to 21.9), 4.1 MW; point 516, tp 4 pp 4".
 std::string plan_text(const QuestionedPlan& it, const Question& question, const QuestionAnswer& answer,
                       const Results& results, const StudyNotes& notes)
 {
@@ -268,7 +268,8 @@ std::optional<QuestionedPlan> least(const std::vector<QuestionedPlan>& plans, co
     return found;
 }
 
-/// "512, 1,024 and 2,048 GPUs; others may answer with less": the numbers of GPUs that the space has; empty for one.
+/// "512, 1,024 and 2,048 GPUs; others may answer with less": the numbers of GPUs
+/// that the space has; empty for one.
 std::string sizes_text(const Results& results)
 {
     const auto axis = std::find_if(results.axes.begin(), results.axes.end(),
@@ -329,7 +330,8 @@ std::string beyond_limits_text(const Question& question, const QuestionAnswer& a
     return fmt::format("{}: {}", fmt::join(texts, ", "), text(*found));
 }
 
-/// "no plan of the front keeps the limits: the least power is 4.674 MW, the limit 4 MW": those that no plan keeps.
+/// "no plan of the front keeps the limits: the least power is 4.674 MW, the limit 4
+/// MW": those that no plan keeps.
 std::string broken_limits_text(const Question& question, const std::vector<QuestionedPlan>& plans)
 {
     struct Limited {

@@ -1,6 +1,7 @@
 #pragma once
 
-/// The answer of a study to its question: of the plans of its front, the one with the least of what is asked for within the limits.
+/// The answer of a study to its question: of the plans of its front, the one with the least of what
+/// is asked for within the limits.
 
 #include "io/report/study_notes.hpp"
 #include "io/results/results.hpp"
@@ -53,21 +54,24 @@ struct QuestionAnswer {
     const std::optional<QuestionedPlan>& shown() const { return best ? best : surest; }
 };
 
-/// Nothing if the front is empty, or comes from a file without tables of its times, or if a placeholder would decide.
+/// Nothing if the front is empty, or comes from a file without tables of its times, or
+/// if a placeholder would decide.
 std::optional<QuestionAnswer> answer_to(const Question& question, const Results& results,
                                         const StudyNotes& notes);
 
-/// Power of the building, in watts, while the job trains; on average over the run in files before schema 1.16.
+/// Power of the building, in watts, while the job trains; on average over the
+/// run in files before schema 1.16.
 double power_of(const Prediction& prediction);
 
 /// " (electricity 0.4 M USD)", a part of the cost; empty if the price of GPUs includes it.
 std::string electricity_words(const Prediction& prediction, const StudyNotes& notes);
 
-/// Training time that readers compare times with: the limit of the question, otherwise the deadline; zero: none.
+/// Training time that readers compare times with: the limit of the question,
+/// otherwise the deadline; zero: none.
 Seconds asked_limit(const StudyNotes& notes);
 
-/// Probability of missing that limit, assuming the model is exact: of the draws for the deadline of the scenario, otherwise from the
-/// table of times. Empty: unknown.
+/// Probability of missing that limit, assuming the model is exact: of the draws for the deadline of the
+/// scenario, otherwise from the table of times. Empty: unknown.
 std::string exact_risk_text(const FrontPoint& plan, const StudyNotes& notes);
 
 struct QuestionLine {
@@ -75,7 +79,8 @@ struct QuestionLine {
     std::string text;
 };
 
-/// The question, its answer, what is next best, what is not enough, and the largest doubt. Empty without a question.
+/// The question, its answer, what is next best, what is not enough, and the largest
+/// doubt. Empty without a question.
 std::vector<QuestionLine> question_lines(const Results& results, const StudyNotes& notes);
 
 }  // namespace prismopt

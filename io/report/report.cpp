@@ -268,7 +268,8 @@ std::string when_text(const FrontPoint& point, const StudyNotes& notes, Completi
     return text;
 }
 
-/// " (2027-03-20 to 2027-04-15)": the end of a run of this time at the limits of the model error; empty without a start.
+/// " (2027-03-20 to 2027-04-15)": the end of a run of this time at the limits of the
+/// model error; empty without a start.
 std::string dates_text(double seconds, const FrontPoint& point, const StudyNotes& notes)
 {
     return notes.start ? fmt::format(" ({} to {})", end_date(*notes.start, seconds * point.model_low),
@@ -333,7 +334,8 @@ std::string measured_text(const Prediction& prediction, double measured_s)
                : "";
 }
 
-/// The most probable of the plans that may not fit and are better in the first objective than the best that does.
+/// The most probable of the plans that may not fit and are better in the first
+/// objective than the best that does.
 std::string may_not_fit_text(const Results& results)
 {
     const auto less_of = [&results](const FrontPoint& plan) {
@@ -409,8 +411,8 @@ std::string answer(const Results& results, const StudyNotes& notes)
     return text + (subject.reason == SubjectReason::best ? may_not_fit_text(results) : "") + "\n";
 }
 
-/// Plans between which the draws do not decide, such as those that differ only in the memory they leave free. Each group is of
-/// one member and those after it that tie with it and are in no group yet.
+/// Plans between which the draws do not decide, such as those that differ only in the memory they leave free.
+/// Each group is of one member and those after it that tie with it and are in no group yet.
 std::string ties_text(const Results& results)
 {
     const std::vector<std::vector<std::uint64_t>> others = ties(results.front);
@@ -573,7 +575,8 @@ std::string search_section(const Results& results)
     return text;
 }
 
-/// Of the plans on the front, which differ where the batch, the precision or local updates changes what reaches the loss.
+/// Of the plans on the front, which differ where the batch, the precision or local updates
+/// changes what reaches the loss.
 std::string tokens_text(const Results& results, const StudyNotes& notes)
 {
     double least = std::numeric_limits<double>::infinity();

@@ -9,7 +9,8 @@
 
 namespace prismopt {
 
-/// A number by its name, with its unit: "41.3 %", "14.95 ms", "312 TFLOP/s"; a time that is not finite is "never".
+/// A number by its name, with its unit: "41.3 %", "14.95 ms", "312 TFLOP/s"; a time
+/// that is not finite is "never".
 std::string number_text(const PlanResults& results, std::string_view name);
 /// The same without the unit.
 std::string number_figure(const PlanResults& results, std::string_view name);

@@ -1,7 +1,7 @@
 #pragma once
 
-/// What became of the combinations of values of a space. A combination is not a plan of its own if it duplicates another plan or
-/// has no defined schedule.
+/// What became of the combinations of values of a space. A combination is not a plan of its own if it
+/// duplicates another plan or has no defined schedule.
 
 #include "io/results/results.hpp"
 #include "io/scenario/choices.hpp"
@@ -12,8 +12,8 @@
 
 namespace prismopt {
 
-/// Combinations. Each of the examined ones is counted once; one that breaks a rule before it is known to be a plan of its own is
-/// infeasible.
+/// Combinations. Each of the examined ones is counted once; one that breaks a rule before it is known to be a
+/// plan of its own is infeasible.
 struct SpaceCounts {
     std::uint64_t examined = 0;
     std::uint64_t feasible = 0;    // of these: plans

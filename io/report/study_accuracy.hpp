@@ -1,6 +1,7 @@
 #pragma once
 
-/// How well the model predicts measured runs like those of a study: by families of runs, each predicted by a fit without it.
+/// How well the model predicts measured runs like those of a study: by families of runs, each
+/// predicted by a fit without it.
 
 #include "io/results/results.hpp"
 #include "io/scenario/constants/fitted_model.hpp"
@@ -21,7 +22,8 @@ struct KindAccuracy {
     FamilyErrors others;                    // their means, by rows
 };
 
-/// One entry for each kind of network that the study trains; empty where this program cannot read its scenario.
+/// One entry for each kind of network that the study trains; empty where this
+/// program cannot read its scenario.
 std::vector<KindAccuracy> study_accuracy(const Results& results);
 
 /// The same for a kind and a machine. `stack`: empty: any software.

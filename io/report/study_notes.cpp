@@ -33,7 +33,8 @@ std::string of_clusters(const Scenario& scenario, Words&& words)
     return fmt::format("{}", fmt::join(all, " or "));
 }
 
-/// Whether the program that wrote the results assumed software where none was given, as programs before schema 1.12 did not.
+/// Whether the program that wrote the results assumed software where none was given, as
+/// programs before schema 1.12 did not.
 bool assumed_software(const Results& results)
 {
     return !results.study.build.catalog.empty() ||

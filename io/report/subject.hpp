@@ -1,6 +1,7 @@
 #pragma once
 
-/// The plan that a report is about: the one asked for, otherwise the answer to the study's question, otherwise the best of the front.
+/// The plan that a report is about: the one asked for, otherwise the answer to the study's question,
+/// otherwise the best of the front.
 
 #include "io/report/study_notes.hpp"
 #include "io/results/results.hpp"
@@ -34,7 +35,8 @@ std::optional<Subject> subject_of(const Results& results, const StudyNotes& note
 /// What the subject is: "Best training time p99", "Answer", "Surest within the limits", "Plan asked for".
 std::string subject_title(const Subject& subject, const Results& results);
 
-/// The plan of this number in the tables of results: of the front, or of the plans that may not fit; null: in none of them.
+/// The plan of this number in the tables of results: of the front, or of the plans that may
+/// not fit; null: in none of them.
 const FrontPoint* listed_plan(const Results& results, std::uint64_t index);
 
 /// The plans that a report shows: those of the front, then the subject if the front does not have it.

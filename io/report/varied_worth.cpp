@@ -76,8 +76,9 @@ bool at_least_as_good(const MachineRow& a, const MachineRow& b,
     return a.others == b.others;
 }
 
-/// Narrows the limits: the plan of a worse machine runs on a better one and takes no longer there (tests of better hardware), so that its
-/// GPU-hours are an upper limit there, and the lower limit of the better machine is one of the worse.
+/// Narrows the limits: the plan of a worse machine runs on a better one and takes no longer there
+/// (tests of better hardware), so that its GPU-hours are an upper limit there, and the lower limit of the
+/// better machine is one of the worse.
 std::vector<MachineRow> narrowed(std::vector<MachineRow> machines,
                                  const std::vector<VariedParameter>& parameters)
 {
@@ -120,7 +121,8 @@ std::vector<const MachineRow*> along(const std::vector<MachineRow>& machines, st
     return line;
 }
 
-/// The machine with the value of the cluster, otherwise the one with the lowest price; it has an evaluated plan. Null: there is none.
+/// The machine with the value of the cluster, otherwise the one with the lowest price; it has an
+/// evaluated plan. Null: there is none.
 const MachineRow* base_of(const std::vector<const MachineRow*>& line, std::size_t parameter,
                           double cluster_value)
 {
@@ -262,7 +264,8 @@ std::vector<std::optional<VariantCost>> costs_of_variants(const Results& results
     return costs;
 }
 
-/// The weighted costs of machines that serve several networks, at the first variant of each; nothing at the others.
+/// The weighted costs of machines that serve several networks, at the first variant
+/// of each; nothing at the others.
 std::vector<std::optional<VariantCost>> costs_of_machines(const Results& results, const Scenario& scenario,
                                                           const std::vector<std::string>& labels)
 {

@@ -1,6 +1,7 @@
 #pragma once
 
-/// What values of the knobs are worth if each machine runs its best plan: break-evens from a table of machines.
+/// What values of the knobs are worth if each machine runs its best plan:
+/// break-evens from a table of machines.
 
 #include "io/results/results.hpp"
 #include "model/break_even.hpp"
@@ -59,14 +60,14 @@ struct VariedWorths {
     std::string why;                // there are no curves; empty: there are, or no knobs
 };
 
-/// From any table of machines. A machine that is better in everything needs no more GPU-hours, which narrows the limits of both. The
-/// base of a curve is the value of the cluster if a machine has it, otherwise the value with the lowest price. Knobs with less than two
-/// values on feasible machines have no curve.
+/// From any table of machines. A machine that is better in everything needs no more GPU-hours, which narrows
+/// the limits of both. The base of a curve is the value of the cluster if a machine has it, otherwise the
+/// value with the lowest price. Knobs with less than two values on feasible machines have no curve.
 VariedWorths varied_worths(const std::vector<VariedParameter>& parameters,
                            const std::vector<MachineRow>& given);
 
-/// From the plans that a study evaluated, and the bounds of the others. Needs the objective cost or expected_cost, and a price of GPUs
-/// that includes electricity.
+/// From the plans that a study evaluated, and the bounds of the others. Needs the objective cost or
+/// expected_cost, and a price of GPUs that includes electricity.
 VariedWorths varied_worths(const Results& results);
 
 /// Section of the text report; empty without knobs.

@@ -72,8 +72,8 @@ public:
         }
     }
 
-    /// `of(row)` is the estimate that `<name>`, `<name>_low` and `<name>_high` fill: the value lies between its limits, which
-    /// have its range too. Sampling may not support a limit, which is infinite then.
+    /// `of(row)` is the estimate that `<name>`, `<name>_low` and `<name>_high` fill: the value lies between
+    /// its limits, which have its range too. Sampling may not support a limit, which is infinite then.
     template <class Of>
     void estimates(const std::string& name, const Allowed& allowed, const Of& of) const
     {
@@ -103,7 +103,8 @@ public:
         }
     }
 
-    /// Two-dimensional: `of(row)` takes its values, which ascend, along the other dimension, or stays empty where all are absent.
+    /// Two-dimensional: `of(row)` takes its values, which ascend, along the other dimension, or
+    /// stays empty where all are absent.
     template <class Of>
     void tables(const std::string& name, std::size_t width, const Allowed& allowed, const Of& of) const
     {

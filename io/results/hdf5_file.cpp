@@ -250,7 +250,8 @@ void write_attribute(hid_t object, const std::string& name, const std::vector<T>
     }
 }
 
-/// Refuses what HDF5 would look up elsewhere: names with folders, links to other files, links of unknown kinds.
+/// Refuses what HDF5 would look up elsewhere: names with folders, links to other
+/// files, links of unknown kinds.
 void check_link(hid_t group, const std::string& name, const std::string& what)
 {
     if (name.empty() || name == "." || name.find('/') != std::string::npos) {

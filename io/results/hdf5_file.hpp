@@ -2,11 +2,12 @@
 
 /// A thin layer over HDF5: identifiers, attributes, columns and dimensions, independent of studies.
 ///
-/// A file that is read may be hostile: links to other files and virtual and external datasets are refused, and so is more
-/// content than the file can hold (hdf5_content_limit).
+/// A file that is read may be hostile: links to other files and virtual and external datasets are refused,
+/// and so is more content than the file can hold (hdf5_content_limit).
 ///
-/// Element types T are std::int8_t, std::int32_t, std::uint64_t, double and std::string (variable length, UTF-8). Failures
-/// throw std::runtime_error with HDF5's reason; the caller adds the name of the file.
+/// Element types T are std::int8_t, std::int32_t, std::uint64_t, double and std::string
+/// (variable length, UTF-8). Failures throw std::runtime_error with HDF5's reason; the
+/// caller adds the name of the file.
 
 #include <cstddef>
 #include <cstdint>
@@ -17,9 +18,9 @@
 
 namespace prismopt {
 
-/// Bytes of values that are read of a file of this size. HDF5 stores runs of equal values in next to nothing (deflate packs
-/// them 1000-fold, fill values need no space at all), so that a small file may announce any amount. Columns of studies seldom
-/// shrink to less than a tenth.
+/// Bytes of values that are read of a file of this size. HDF5 stores runs of equal values in next to nothing
+/// (deflate packs them 1000-fold, fill values need no space at all), so that a small file may announce any
+/// amount. Columns of studies seldom shrink to less than a tenth.
 constexpr std::uint64_t hdf5_content_limit(std::uint64_t file_bytes)
 {
     return (std::uint64_t{256} << 20U) + 100 * file_bytes;
@@ -57,7 +58,8 @@ public:
     /// Creates a dimension scale: the coordinates along the dimension of the same name.
     template <class T>
     Hdf5Object create_scale(const std::string& name, const std::vector<T>& values) const;
-    /// Creates a dataset with values in row-major order over `dimensions`, which are scales in the same group.
+    /// Creates a dataset with values in row-major order over `dimensions`,
+    /// which are scales in the same group.
     template <class T>
     Hdf5Object create_column(const std::string& name, const std::vector<T>& values,
                              const std::vector<std::string>& dimensions) const;
@@ -67,7 +69,8 @@ public:
     bool has_dataset(const std::string& name) const;  // or group
     /// Number of values of a dataset in the group, which are not read.
     std::uint64_t size(const std::string& name) const;
-    /// Takes this much of what may be read of the file; throws where it exceeds the limit. For what a reader allocates itself.
+    /// Takes this much of what may be read of the file; throws where it exceeds the limit. For
+    /// what a reader allocates itself.
     void charge(std::uint64_t count, std::uint64_t bytes_each, const std::string& what) const;
 
     template <class T>
@@ -75,7 +78,8 @@ public:
     template <class T>
     void set_list(const std::string& attribute, const std::vector<T>& values) const;
     bool has(const std::string& attribute) const;
-    /// A scalar attribute. Texts have one line: control characters in them are an error, in columns and lists too.
+    /// A scalar attribute. Texts have one line: control characters in them are an
+    /// error, in columns and lists too.
     template <class T>
     T get(const std::string& attribute) const;
     /// A text of several lines in a scalar attribute.

@@ -1,12 +1,13 @@
 #pragma once
 
-/// The append-only log of a study (`F.h5.journal`, next to the results file `F.h5`). Records appended before a crash are
-/// recovered; damaged records are skipped and reported.
+/// The append-only log of a study (`F.h5.journal`, next to the results file `F.h5`). Records appended before
+/// a crash are recovered; damaged records are skipped and reported.
 ///
-/// Layout, little-endian: the header {magic "PRISMJNL", u32 version, u32 checksum, u64 study} twice, then records
-/// {u32 mark, u32 length, u32 checksum, payload of `length` bytes}. Checksums are CRC-32: the header's over all else in it, a
-/// record's over length and payload. The mark allows finding intact records after a damaged one; the second copy of the header
-/// allows reading a journal whose first copy is damaged. The caller defines the payload.
+/// Layout, little-endian: the header {magic "PRISMJNL", u32 version, u32 checksum, u64 study} twice, then
+/// records {u32 mark, u32 length, u32 checksum, payload of `length` bytes}. Checksums are CRC-32: the
+/// header's over all else in it, a record's over length and payload. The mark allows finding intact records
+/// after a damaged one; the second copy of the header allows reading a journal whose first copy is damaged.
+/// The caller defines the payload.
 
 #include "io/results/posix_file.hpp"
 
@@ -32,12 +33,13 @@ struct JournalContents {
     std::uint64_t lost_bytes = 0;  // that belong to no intact record
 };
 
-/// Throws InputError when the file cannot be opened, is not a journal, has an unknown version, or both copies of its header are
-/// damaged.
+/// Throws InputError when the file cannot be opened, is not a journal, has an unknown version, or both
+/// copies of its header are damaged.
 JournalContents read_journal(const std::string& path);
 
-/// Whether the file ends before its first record: it is empty, or a part of a header, or a header without an intact record behind
-/// it, as a kill at the start of a search leaves it. Throws InputError as read_journal() for other files.
+/// Whether the file ends before its first record: it is empty, or a part of a header, or a header without an
+/// intact record behind it, as a kill at the start of a search leaves it. Throws InputError as
+/// read_journal() for other files.
 bool journal_is_blank(const std::string& path);
 
 /// Whether another process is writing this journal. Throws std::runtime_error when the file cannot be opened.
@@ -48,9 +50,9 @@ enum class Blank { refused, begun_again };
 
 class JournalWriter {
 public:
-    /// Creates the file, or continues an existing one after its last intact record (damaged bytes after it are truncated). Throws
-    /// InputError when the file is not a journal, belongs to another study or is being written by another process,
-    /// std::runtime_error when it cannot be written.
+    /// Creates the file, or continues an existing one after its last intact record (damaged bytes after it
+    /// are truncated). Throws InputError when the file is not a journal, belongs to another study or is being
+    /// written by another process, std::runtime_error when it cannot be written.
     JournalWriter(const std::string& path, std::uint64_t study, Blank blank = Blank::refused);
 
     /// Appends a record; after a failure the journal is unchanged.

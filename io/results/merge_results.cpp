@@ -59,7 +59,8 @@ std::uint64_t covered(const Results& results)
     return tuples;
 }
 
-/// Throws InputError where a part is there twice; also where one is missing or was stopped, unless that is wanted.
+/// Throws InputError where a part is there twice; also where one is missing or was
+/// stopped, unless that is wanted.
 void check_all_given(const std::vector<Results>& one_each, const StudyInfo& merged, Missing missing)
 {
     for (std::size_t i = 1; i < merged.held.size(); ++i) {
@@ -108,8 +109,8 @@ bool keeps(const FrontPoint& point, const QuestionLimits& limits)
     });
 }
 
-/// Members whose first estimates no other member's dominate, flagged where the confirmed ones say otherwise. What does not keep the
-/// limits of the question dominates nothing that does.
+/// Members whose first estimates no other member's dominate, flagged where the confirmed ones say otherwise.
+/// What does not keep the limits of the question dominates nothing that does.
 void sift_front(Results& merged)
 {
     const QuestionLimits limits = question_limits(merged.study);

@@ -11,9 +11,10 @@ namespace prismopt {
 /// How to treat parts that are missing or were stopped before their end.
 enum class Missing { refused, marked };
 
-/// Merges evaluations and counts. The merged front has the members of the fronts that no other member dominates by first
-/// estimates, with new flags. The outcome is "proved complete" if that of each part is and the parts cover the space. Throws
-/// InputError when the parts belong to different studies, overlap or (unless missing parts are allowed) are incomplete.
+/// Merges evaluations and counts. The merged front has the members of the fronts that no other member
+/// dominates by first estimates, with new flags. The outcome is "proved complete" if that of each part is and
+/// the parts cover the space. Throws InputError when the parts belong to different studies, overlap or
+/// (unless missing parts are allowed) are incomplete.
 Results merge_results(const std::vector<Results>& one_each, Missing missing);
 
 }  // namespace prismopt

@@ -225,7 +225,8 @@ constexpr auto result_rows = std::to_array<std::variant<Estimated, Number, Tabul
 
 Allowed allowed_in(std::string_view units)
 {
-    // Plans with a mean training time above 1000 years, 3.2e10 s, are infeasible; prices and powers are below 1e30 each.
+    // Plans with a mean training time above 1000 years, 3.2e10 s, are infeasible; prices
+    // and powers are below 1e30 each.
     static constexpr std::array<std::pair<std::string_view, double>, 8> most{{{"s", 1e13},
                                                                               {"h", 1e20},
                                                                               {"B", 1e30},

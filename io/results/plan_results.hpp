@@ -1,6 +1,7 @@
 #pragma once
 
-/// The table of results of a plan. Results files, CSV, JSON, the page, `predict` and texts write what its rows name.
+/// The table of results of a plan. Results files, CSV, JSON, the page, `predict` and
+/// texts write what its rows name.
 
 #include "io/results/results.hpp"
 
@@ -21,8 +22,8 @@ struct Allowed {
 /// Shares are sums, which rounding may push slightly out of [0, 1].
 inline constexpr Allowed allowed_share{-1e-9, 1.0 + 1e-9};
 
-/// Range of a quantity in these units, wider than that of any study which a scenario can describe. Confidence limits are in it
-/// too, unless they are infinite.
+/// Range of a quantity in these units, wider than that of any study which a scenario can describe. Confidence
+/// limits are in it too, unless they are infinite.
 Allowed allowed_in(std::string_view units);
 
 /// A member of the results of a plan.
@@ -87,8 +88,9 @@ struct ResultRow {
     }
 };
 
-/// Rows of one kind that an output has, in the order of the table. Kinds: Estimate (in files and CSV also `<name>_low` and
-/// `<name>_high`), double, and std::vector<double> (quantiles at reported_probabilities, or empty).
+/// Rows of one kind that an output has, in the order of the table. Kinds: Estimate (in files and CSV
+/// also `<name>_low` and `<name>_high`), double, and std::vector<double> (quantiles at
+/// reported_probabilities, or empty).
 template <class T>
 std::vector<ResultRow<T>> plan_results(bool Outputs::*output = &Outputs::study);
 

@@ -23,8 +23,8 @@ namespace {
 
 [[noreturn]] void fail_at(const std::string& path, int error) { throw FileError(path, error); }
 
-/// Where a new file takes the place of the former one, or of a symbolic link. What stands for a device or for an open descriptor does
-/// not: /dev/stdout is a link, and may be a regular file that the shell has opened.
+/// Where a new file takes the place of the former one, or of a symbolic link. What stands for a device or for
+/// an open descriptor does not: /dev/stdout is a link, and may be a regular file that the shell has opened.
 bool replaceable(const std::string& path)
 {
     std::error_code unknown;
@@ -91,7 +91,8 @@ TemporaryFile create_temporary(const std::string& folder, const std::string& tar
     }
 }
 
-/// Removes what killed processes of this user left in the folder: nobody writes to a file for a day without changing it.
+/// Removes what killed processes of this user left in the folder: nobody writes to a file
+/// for a day without changing it.
 void remove_stale_temporaries(const std::string& folder)
 {
     constexpr time_t one_day_s = 86400;

@@ -21,8 +21,8 @@ public:
 
     int code() const { return error_; }  // errno
 
-    /// Whether the path is at fault (missing folder, no permission), so that another name may help; otherwise the device is at
-    /// fault (full, over its quota, broken).
+    /// Whether the path is at fault (missing folder, no permission), so that another name may help; otherwise
+    /// the device is at fault (full, over its quota, broken).
     bool wrong_path() const;
 
 private:
@@ -32,7 +32,8 @@ private:
 /// An open file descriptor. Failures throw FileError.
 class PosixFile {
 public:
-    /// `create` truncates an existing file, `create_new` refuses one and does not follow symbolic links, `append` requires one.
+    /// `create` truncates an existing file, `create_new` refuses one and does not follow
+    /// symbolic links, `append` requires one.
     enum class Open { create, create_new, append };
 
     /// `shown`: what errors call the file; empty: its path.
@@ -41,8 +42,8 @@ public:
     PosixFile& operator=(PosixFile&&) = delete;
     ~PosixFile();
 
-    /// Locks the file for this process until it is closed; false if another process holds the lock. File systems without locks
-    /// always return true.
+    /// Locks the file for this process until it is closed; false if another process holds the lock. File
+    /// systems without locks always return true.
     bool lock() const;
     void write(std::span<const std::byte> bytes);
     /// Truncates the file and continues to write at its end.
@@ -55,16 +56,18 @@ private:
     int descriptor_ = -1;
 };
 
-/// Writes the parts in order to a new file in the same folder, syncs it and renames it: at any time `path` is the former file or
-/// the complete new one, and a failure leaves the former one. The name of the new file, .prismopt-*.partial, is its own: several
-/// processes may write to one path, and the last one wins. Such files of a killed process are removed a day later, by the next
-/// write to the folder. A symbolic link at `path` is replaced, and the file that it names stays: a name that others may foresee
-/// must not lead elsewhere. Devices and pipes are written to directly. Throws FileError.
+/// Writes the parts in order to a new file in the same folder, syncs it and renames it: at any time `path` is
+/// the former file or the complete new one, and a failure leaves the former one. The name of the new file,
+/// .prismopt-*.partial, is its own: several processes may write to one path, and the last one wins. Such
+/// files of a killed process are removed a day later, by the next write to the folder. A symbolic link at
+/// `path` is replaced, and the file that it names stays: a name that others may foresee must not lead
+/// elsewhere. Devices and pipes are written to directly. Throws FileError.
 void replace_file(const std::string& path, const std::vector<std::span<const std::byte>>& spans);
 void replace_file(const std::string& path, const std::string& text);
 
-/// Turns failing writes into errors with a message; call it once, first of all. Ignores the signal of a file size limit, and
-/// keeps closed standard streams closed, so that no file opened later gets their descriptors and their output.
+/// Turns failing writes into errors with a message; call it once, first of all. Ignores the signal of
+/// a file size limit, and keeps closed standard streams closed, so that no file opened later gets
+/// their descriptors and their output.
 void make_write_failures_errors();
 
 /// Syncs the folder of `path`, so that a file created or renamed there survives a power failure.

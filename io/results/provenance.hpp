@@ -10,7 +10,8 @@
 
 namespace prismopt {
 
-/// A build of the program. Results of two builds are never mixed: not in a journal, nor between the ranks of a job.
+/// A build of the program. Results of two builds are never mixed: not in a journal,
+/// nor between the ranks of a job.
 struct BuildIdentity {
     std::string version;  // "0.1.0"
     std::string commit;   // of its sources, or a digest of them

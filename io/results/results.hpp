@@ -21,7 +21,8 @@
 
 namespace prismopt {
 
-/// Population of quantiles in results files and JSON: a random sample of GPUs (fleet), or this cluster with known nodes.
+/// Population of quantiles in results files and JSON: a random sample of GPUs (fleet), or
+/// this cluster with known nodes.
 constexpr std::string_view quantiles_of(bool nodes_known) { return nodes_known ? "this cluster" : "fleet"; }
 
 /// Root attributes and /study. Only these may differ between runs of one study with other ranks or dates.
@@ -64,7 +65,8 @@ struct EvaluatedPoint {
 /// Results of a plan, which the table of io/results/plan_results.hpp names.
 struct PlanResults {
     Prediction prediction;
-    // 95 % prediction limits of measured over predicted time; NaN if not computed (fronts of stopped searches):
+    // 95 % prediction limits of measured over predicted time; NaN if not
+    // computed (fronts of stopped searches):
     double model_low = std::numeric_limits<double>::quiet_NaN();
     double model_high = std::numeric_limits<double>::quiet_NaN();
     // of that ratio, at reported_probabilities; empty: not computed

@@ -253,7 +253,8 @@ Allowed allowed_of(const ResultRow<T>& column)
 double value_of(double number) { return number; }
 double value_of(const Estimate& estimate) { return estimate.value; }
 
-/// A point has all columns of a schema version or, from an older file, none; but for those that may be absent in any.
+/// A point has all columns of a schema version or, from an older file, none; but for
+/// those that may be absent in any.
 class SameVersion {
 public:
     template <class T>
@@ -543,8 +544,8 @@ void rename_axes(std::vector<Axis>& axes)
     }
 }
 
-/// As files from before there were seals do; behind a seal that is damaged beyond recognition HDF5 would still find its own
-/// begin.
+/// As files from before there were seals do; behind a seal that is damaged beyond recognition HDF5
+/// would still find its own begin.
 bool begins_as_hdf5(const std::string& path)
 {
     constexpr std::array<char, 8> signature{'\x89', 'H', 'D', 'F', '\r', '\n', '\x1a', '\n'};

@@ -75,7 +75,8 @@ struct UsualCluster {
     int ring = 0;  // its axes of so many or more are closed
 };
 const Fields<UsualCluster>& usual_cluster_fields();
-/// The entry with the most words of the accelerator's name; nothing for an accelerator of which none is known.
+/// The entry with the most words of the accelerator's name; nothing for an
+/// accelerator of which none is known.
 std::optional<UsualCluster> usual_cluster(const std::string& accelerator,
                                           const Catalog& catalog = Catalog::built_in());
 

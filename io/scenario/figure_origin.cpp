@@ -60,7 +60,8 @@ std::optional<FigureOrigin> origin_in_power(const Scenario& scenario, std::strin
     return value == nullptr ? std::nullopt : std::optional(origin_of(value));
 }
 
-/// The least certain of the clusters. `find`: the value in one of them. `find_own`: that of its accelerator, in a file of the user.
+/// The least certain of the clusters. `find`: the value in one of them. `find_own`: that of its
+/// accelerator, in a file of the user.
 template <class Find, class FindOwn>
 FigureOrigin origin_in_clusters(const Scenario& scenario, const Find& find, const FindOwn& find_own)
 {

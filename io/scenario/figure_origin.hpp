@@ -1,7 +1,7 @@
 #pragma once
 
-/// Where the figures of a scenario come from that change no time but money and energy: prices and power. `init` writes a
-/// placeholder where no public figure exists: "1 USD/h (placeholder)".
+/// Where the figures of a scenario come from that change no time but money and energy: prices and power.
+/// `init` writes a placeholder where no public figure exists: "1 USD/h (placeholder)".
 
 #include "io/scenario/question.hpp"
 #include "io/scenario/scenario.hpp"
@@ -30,12 +30,15 @@ std::string electricity_text(const Scenario& scenario);
 /// What power is computed from, with the origin of each figure.
 std::string power_text(const Scenario& scenario);
 
-/// Whether the objective of that name follows the power of the hardware: an energy, or a cost that includes electricity.
+/// Whether the objective of that name follows the power of the hardware: an energy, or a
+/// cost that includes electricity.
 bool follows_power(const Scenario& scenario, std::string_view objective);
 
-/// Returns which of these objectives would rank plans by a placeholder, and the key that replaces it; empty if no objective would.
+/// Returns which of these objectives would rank plans by a placeholder, and the key that replaces
+/// it; empty if no objective would.
 std::string ranked_placeholder(const Scenario& scenario, const std::vector<std::string>& ranking);
-/// The same for all that a search of this scenario ranks plans by: its objectives, and what its question limits.
+/// The same for all that a search of this scenario ranks plans by: its
+/// objectives, and what its question limits.
 std::string ranked_placeholder(const Scenario& scenario);
 /// The same for what a question minimises and limits.
 std::string ranked_placeholder(const Scenario& scenario, const Question& question);

@@ -13,7 +13,8 @@ namespace {
 
 constexpr std::size_t most_letters = 100'000;  // of a text with all its repetitions written out
 
-/// What stands behind text[at], "*N": N, and `at` behind it; 1 where there is none. Nothing where N is no number.
+/// What stands behind text[at], "*N": N, and `at` behind it; 1 where there is
+/// none. Nothing where N is no number.
 std::optional<std::size_t> times(std::string_view text, std::size_t& at)
 {
     if (at >= text.size() || text[at] != '*') {

@@ -1,6 +1,7 @@
 #pragma once
 
-/// What a scenario states about replicas in different buildings that use local updates between two exchanges: [local_updates].
+/// What a scenario states about replicas in different buildings that use local updates between
+/// two exchanges: [local_updates].
 
 #include "model/network/workload.hpp"
 #include "model/plan/phase.hpp"

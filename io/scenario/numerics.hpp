@@ -1,7 +1,7 @@
 #pragma once
 
-/// What the precision of linear layers and the attention kernel do to learning: deviations measured by `prismopt numerics`, and published
-/// gaps of the loss.
+/// What the precision of linear layers and the attention kernel do to learning: deviations measured by
+/// `prismopt numerics`, and published gaps of the loss.
 
 #include "model/network/workload.hpp"
 #include "model/plan/phase.hpp"
@@ -43,18 +43,20 @@ struct Numerics {
 /// Returns the loss gap of a choice of precision; nothing if it has none.
 std::optional<LossGap> loss_gap_of(const Numerics& numerics, const PrecisionChoice* choice);
 
-/// Returns the largest ratio, over classes of operators (attention and linear layers, each forward and backward), of the RMS deviation from
-/// FP64 of this choice to that of the reference: model/catalog/numerics.toml. fp8 is E4M3 with a factor per tensor; attention has bf16
-/// operands unless the precision is wider. Linear layers that stay in bf16 change nothing in
-/// it, as long as others do not.
+/// Returns the largest ratio, over classes of operators (attention and linear layers, each forward and
+/// backward), of the RMS deviation from FP64 of this choice to that of the reference:
+/// model/catalog/numerics.toml. fp8 is E4M3 with a factor per tensor; attention has bf16 operands unless the
+/// precision is wider. Linear layers that stay in bf16 change nothing in it, as long as others do not.
 double deviation_from(const NumericChoice& reference, const NumericChoice& choice);
 
-/// Returns the tokens that reach the loss of the run in the reference batch and the precision of the workload.
+/// Returns the tokens that reach the loss of the run in the reference batch and
+/// the precision of the workload.
 double tokens_to_the_loss(const Scenario& scenario);
-/// Returns by which factor a run needs more tokens to that loss despite a gap; nothing if no number of tokens is enough.
+/// Returns by which factor a run needs more tokens to that loss despite a gap; nothing if
+/// no number of tokens is enough.
 std::optional<double> factor_of_gap(const Scenario& scenario, const Workload& workload, double gap);
-/// Returns the phases of a run that is longer by this factor, in whole steps unless it is one: with this batch, if it is chosen, in
-/// the phase of [learning]. Stages of a ramp stay as they are.
+/// Returns the phases of a run that is longer by this factor, in whole steps unless it is one: with this
+/// batch, if it is chosen, in the phase of [learning]. Stages of a ramp stay as they are.
 std::vector<Phase> longer_phases(const Scenario& scenario, std::optional<int> global_batch, double factor);
 
 /// A choice of the space, with the precision and the kernel of the workload where it has none.

@@ -21,8 +21,8 @@ std::string software_words(const Cluster& cluster);
 /// Note on a scenario that does not name the training software; empty if it does.
 std::string software_text(const Scenario& scenario);
 
-/// Degrees of parallelism that the software does not have, as the plan has them: "tp=8". Empty: it has all of them, or the catalog does
-/// not say.
+/// Degrees of parallelism that the software does not have, as the plan has them: "tp=8". Empty: it has all of
+/// them, or the catalog does not say.
 std::vector<std::string> lacking(const ParallelPlan& plan, const SpaceSettings& levers);
 
 /// Note on degrees of the space that its software does not have; empty if there are none.

@@ -17,7 +17,8 @@ using namespace literals;
 
 namespace {
 
-/// The value that value_text() wrote; nothing if it is none of the choice. Other levels than those listed are possible: nlopt tunes them.
+/// The value that value_text() wrote; nothing if it is none of the choice. Other levels than those listed
+/// are possible: nlopt tunes them.
 std::optional<ChoiceValue> value_in(const StudyChoice& choice, const std::string& text)
 {
     if (!choice.hardware) {
@@ -36,8 +37,8 @@ std::optional<ChoiceValue> value_in(const StudyChoice& choice, const std::string
     return value_text(choice, level) == text ? std::optional<ChoiceValue>(level) : std::nullopt;
 }
 
-/// The machine of the variant, before its parameters are turned. Failures are given for nodes of the first machine; of another one the
-/// rate per GPU is the same.
+/// The machine of the variant, before its parameters are turned. Failures are given for nodes of the first
+/// machine; of another one the rate per GPU is the same.
 Hardware machine_at(const Scenario& scenario, std::span<const ChoiceValue> values)
 {
     Hardware hardware{scenario.cluster, scenario.reliability};
@@ -98,7 +99,8 @@ void count_excluded(Infeasible why, std::span<const StudyChoice> choices, std::s
     ++found->count;
 }
 
-/// By which factor the precision makes the run longer. Readers refuse gaps that no number of tokens makes up for.
+/// By which factor the precision makes the run longer. Readers refuse gaps that no
+/// number of tokens makes up for.
 double factor_of_precision(const Scenario& scenario, std::span<const ChoiceValue> values,
                            const Workload& workload)
 {

@@ -33,18 +33,19 @@ std::optional<int> global_batch_at(std::span<const ChoiceValue> values);
 /// The phases of the variant.
 std::vector<Phase> phases_at(const Scenario& scenario, std::span<const ChoiceValue> values);
 
-/// The variant with these values, or why it is excluded: the hardware cannot be built, or the price or the deviation of the precision
-/// exceeds its limit.
+/// The variant with these values, or why it is excluded: the hardware cannot be built, or the price or the
+/// deviation of the precision exceeds its limit.
 std::variant<Variant, Infeasible> variant_or_reason(const Scenario& scenario,
                                                     std::span<const ChoiceValue> values);
 /// The same, or nothing if it is excluded.
 std::optional<Variant> variant_at(const Scenario& scenario, std::span<const ChoiceValue> values);
 
-/// Sets Scenario::variants to all combinations of values that are not excluded, the first choice varying slowest (without choices, one),
-/// and counts the others. Throws InputError if all are excluded.
+/// Sets Scenario::variants to all combinations of values that are not excluded, the first choice varying
+/// slowest (without choices, one), and counts the others. Throws InputError if all are excluded.
 void find_variants(Scenario& scenario);
 
-/// "price above gpu_price_limit (memory=80GB: a GPU costs 4.2 USD/h, and the limit is 4); raise gpu_price_limit in [search]".
+/// "price above gpu_price_limit (memory=80GB: a GPU costs 4.2 USD/h, and the limit is 4);
+/// raise gpu_price_limit in [search]".
 std::string excluded_text(const ExcludedVariants& excluded);
 
 /// "node.bandwidth=900GB/s": a value of a choice.

@@ -1,7 +1,7 @@
 #pragma once
 
-/// The catalog: entries of several kinds, each with a name. Those of the program are in model/catalog/<kind>.toml; files of a user add
-/// their own, with the same keys.
+/// The catalog: entries of several kinds, each with a name. Those of the program are in
+/// model/catalog/<kind>.toml; files of a user add their own, with the same keys.
 
 #include "io/toml/toml.hpp"
 
@@ -24,8 +24,8 @@ public:
     /// The entries of the program alone.
     static const Catalog& built_in();
 
-    /// The entries of the program, and those of these files. Throws InputError for unknown kinds, for names that are
-    /// taken, and for those of several words.
+    /// The entries of the program, and those of these files. Throws InputError for unknown kinds, for names
+    /// that are taken, and for those of several words.
     explicit Catalog(std::vector<TomlFile> own);
 
     /// Names of the entries of this kind, those of the program first.

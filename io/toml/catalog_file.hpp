@@ -19,7 +19,8 @@ std::string catalog_digest();
 /// Returns the text of a file of the catalog. Throws InputError if the program does not contain it.
 std::string catalog_text(const std::string& name);
 
-/// Returns a TOML file of the catalog, which is parsed once. Throws InputError if the program does not contain it.
+/// Returns a TOML file of the catalog, which is parsed once. Throws InputError if
+/// the program does not contain it.
 const TomlFile& catalog_file(const std::string& name);
 
 }  // namespace prismopt

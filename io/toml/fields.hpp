@@ -1,7 +1,7 @@
 #pragma once
 
-/// Declarations of the keys of scenario sections: one table of fields per section. The reader, the JSON schema, the reference
-/// page and messages about missing keys use these tables.
+/// Declarations of the keys of scenario sections: one table of fields per section. The reader, the JSON
+/// schema, the reference page and messages about missing keys use these tables.
 
 #include "io/toml/catalog.hpp"
 #include "io/toml/quantity.hpp"
@@ -38,8 +38,8 @@ struct ValueShape {
     bool by_name = false;  // sections under names chosen in the file
 };
 
-/// Whether a key may be absent: always; only in a section that changes a catalog entry; only in a scenario of measured steps, which is
-/// read with Keys::some; never.
+/// Whether a key may be absent: always; only in a section that changes a catalog entry; only in a scenario of
+/// measured steps, which is read with Keys::some; never.
 enum class Need { optional, complete, study, required };
 
 struct KeyInfo {
@@ -99,7 +99,8 @@ ValueShape entry_shape(std::string_view kind);
 /// `text` in quotes, as a TOML string.
 std::string in_quotes(std::string_view text);
 
-/// Fields of a section that is read into a T. `of` is a pointer to a member, or a function from T& to the target.
+/// Fields of a section that is read into a T. `of` is a pointer to a member, or a
+/// function from T& to the target.
 template <class T>
 class Fields : public SectionTable {
 public:
@@ -205,8 +206,8 @@ public:
                       });
     }
 
-    /// The key that names a catalog entry as the starting point, which the other keys change. `usual`: the default entry; if
-    /// empty, all keys are required without the key.
+    /// The key that names a catalog entry as the starting point, which the other keys change. `usual`: the
+    /// default entry; if empty, all keys are required without the key.
     Fields& base(std::string_view key, std::string_view kind, T (*entry)(const std::string&, const Catalog&),
                  std::string help, std::string usual = "")
     {

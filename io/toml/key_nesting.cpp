@@ -7,9 +7,9 @@ namespace prismopt {
 
 namespace {
 
-/// The end of the string that begins here, behind its closing quotes; strings of one line end with the line at the latest.
-/// TOML 1.0: basic strings have escapes, literal ones have none; three quotes begin strings of several lines, which may end with
-/// up to two more.
+/// The end of the string that begins here, behind its closing quotes; strings of one line end with the line
+/// at the latest. TOML 1.0: basic strings have escapes, literal ones have none; three quotes begin strings of
+/// several lines, which may end with up to two more.
 std::size_t end_of_string(std::string_view text, std::size_t begin)
 {
     const char quote = text[begin];

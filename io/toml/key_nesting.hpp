@@ -1,13 +1,14 @@
 #pragma once
 
-/// Depth of nesting of a TOML text. Parsers and trees of TOML recurse for each level, so that a text is measured before it is
-/// parsed.
+/// Depth of nesting of a TOML text. Parsers and trees of TOML recurse for each level, so that a text
+/// is measured before it is parsed.
 
 #include <string_view>
 
 namespace prismopt {
 
-/// Levels that are read: those of dotted keys (a.b.c = 1), of headings ([a.b.c]), arrays and inline tables together.
+/// Levels that are read: those of dotted keys (a.b.c = 1), of headings ([a.b.c]),
+/// arrays and inline tables together.
 inline constexpr int most_levels = 64;
 
 struct KeyNesting {

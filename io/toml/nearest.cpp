@@ -12,7 +12,8 @@ namespace {
 
 using Names = std::vector<std::string>;
 
-/// Edits of one character: insertion, deletion, substitution, or two neighbours swapped (optimal string alignment).
+/// Edits of one character: insertion, deletion, substitution, or two neighbours
+/// swapped (optimal string alignment).
 std::size_t edits(std::string_view a, std::string_view b)
 {
     const std::size_t columns = b.size() + 1;
@@ -175,8 +176,8 @@ std::vector<std::string> nearest_names(std::string_view text, const std::vector<
     if (found.empty()) {
         found = nearest_spelling(lower(text), candidates);
     }
-    if (found
-            .empty()) {  // "NVIDIA H100 80GB HBM3" for "h100-sxm", "h100-pcie" and others of that letter and number
+    if (found.empty()) {
+        // "NVIDIA H100 80GB HBM3" for "h100-sxm", "h100-pcie" and others of that letter and number
         found = select(candidates, [&](const std::string& candidate) {
             const Runs runs_of_candidate = runs(candidate);
             return runs_of_candidate.size() > 2 &&

@@ -53,12 +53,13 @@ bool is_placeholder(std::string_view text);
 /// Description of a dimension: "bytes per second".
 std::string_view name(Dimension dimension);
 
-/// The SI value of `text`, or an error. `example` is a valid value with the customary unit; the error shows how to write the
-/// number with that unit. A mark of a placeholder after the unit changes nothing.
+/// The SI value of `text`, or an error. `example` is a valid value with the customary unit; the error shows
+/// how to write the number with that unit. A mark of a placeholder after the unit changes nothing.
 std::variant<double, Complaint> parse_si(std::string_view text, Dimension dimension,
                                          std::string_view example);
 
-/// A count with or without an SI suffix: "15T", "300B" (billion, as G), "15.6e12". `example` is a valid value.
+/// A count with or without an SI suffix: "15T", "300B" (billion, as G),
+/// "15.6e12". `example` is a valid value.
 std::variant<double, Complaint> parse_count(std::string_view text, std::string_view example);
 
 /// US dollars, with or without suffix and unit: "40 M USD", "40M", "40e6 USD".

@@ -48,7 +48,8 @@ private:
         bool ascii = true;
     };
 
-    /// The byte of a line at a column; columns are code points. Lists of the catalog have thousands of values a line.
+    /// The byte of a line at a column; columns are code points. Lists of the catalog
+    /// have thousands of values a line.
     static std::size_t byte_at(const Line& line, toml::source_index column)
     {
         std::size_t at = column - 1;

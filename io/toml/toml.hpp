@@ -1,7 +1,7 @@
 #pragma once
 
-/// A TOML file as a tree with line numbers, and typed views that refuse invalid values. Every refusal is an InputError
-/// `path:line: key = value <problem> (<why>); <remedy>`.
+/// A TOML file as a tree with line numbers, and typed views that refuse invalid values. Every refusal is an
+/// InputError `path:line: key = value <problem> (<why>); <remedy>`.
 
 #include "io/toml/quantity.hpp"
 
@@ -44,13 +44,14 @@ struct TomlFile {
 /// Text prepared for a message: without control characters, truncated to `most`.
 std::string printable(std::string text, std::size_t most = 60);
 
-/// Throws InputError when `text` is not valid TOML. `lines_before`: lines of the text that are not in the file, which messages do
-/// not count.
+/// Throws InputError when `text` is not valid TOML. `lines_before`: lines of the text that are not in the
+/// file, which messages do not count.
 TomlFile parse_toml(std::string_view text, const std::string& path, int lines_before = 0);
 
-/// The text with another value of a key: "cluster.gpus", or "phase[1].tokens" for the second table of [[phase]]. The value is
-/// written as in the file: 128, "\"450 GB/s\"", [1, 2]. Adds the key to its section, and the section to the end, where there is
-/// none. All other lines stay as they are. Throws InputError if that gives no valid TOML.
+/// The text with another value of a key: "cluster.gpus", or "phase[1].tokens" for the second table of
+/// [[phase]]. The value is written as in the file: 128, "\"450 GB/s\"", [1, 2]. Adds the key to its
+/// section, and the section to the end, where there is none. All other lines stay as they are. Throws
+/// InputError if that gives no valid TOML.
 std::string with_value(const std::string& text, const std::string& path, const std::string& key,
                        const std::string& value);
 
@@ -69,7 +70,8 @@ struct Range {
 /// Whether a quantity may be zero or negative.
 enum class Sign { positive, zero_or_more, any };
 
-/// Whether keys may be absent: a catalog entry must be complete, an override changes only the keys that it names.
+/// Whether keys may be absent: a catalog entry must be complete, an override
+/// changes only the keys that it names.
 enum class Keys { all, some };
 
 class Table;

@@ -248,7 +248,8 @@ Value Table::at(std::string_view key, std::string_view example)
     if (const auto value = find(key)) {
         return *value;
     }
-    // A slip in a key that must be there is better reported as what it is. One slip only: keys not asked for yet may be similar.
+    // A slip in a key that must be there is better reported as what it is. One slip only: keys
+    // not asked for yet may be similar.
     for (const TomlNode& child : node_->children) {
         if (std::find(known_.begin(), known_.end(), child.key) == known_.end() && one_slip(child.key, key)) {
             unknown(child, {std::string(key)});

@@ -32,16 +32,18 @@ struct CollectiveTable {
     std::vector<Row> rows{};
 };
 
-/// Whether a text begins as the output of nccl-tests or of the OSU benchmarks, with labels of launchers or without.
+/// Whether a text begins as the output of nccl-tests or of the OSU benchmarks, with
+/// labels of launchers or without.
 bool is_collective_output(std::string_view beginning);
 /// Reads it. Throws InputError with the line.
 std::vector<CollectiveTable> read_collective_tables(TraceStream& stream, const std::string& path,
                                                     std::vector<Fault>& faults);
 
-/// Adds the rows of tables as samples; those of a single rank are faults. Times are comparable within a series: program, if the output
-/// names it, operation, type, ranks, and the ratio of bus to algorithm bandwidth, which distinguishes collectives if nothing else
-/// does (2 (n - 1) / n for an all-reduce, (n - 1) / n for its halves). Each time is a mean over iterations, so only several outputs
-/// of one command show a spread.
+/// Adds the rows of tables as samples; those of a single rank are faults. Times are comparable within
+/// a series: program, if the output names it, operation, type, ranks, and the ratio of bus to
+/// algorithm bandwidth, which distinguishes collectives if nothing else does (2 (n - 1) / n for an
+/// all-reduce, (n - 1) / n for its halves). Each time is a mean over iterations, so only several
+/// outputs of one command show a spread.
 void add_collective_runs(const std::vector<CollectiveTable>& tables, std::vector<CollectiveRun>& times,
                          std::vector<Fault>& faults);
 

@@ -16,7 +16,8 @@ namespace {
 
 constexpr double no_date = std::numeric_limits<double>::quiet_NaN();
 
-/// Days from 1970 to a date of the Gregorian calendar. Source: Fliegel and van Flandern, Comm. ACM 11 (1968) 657.
+/// Days from 1970 to a date of the Gregorian calendar. Source: Fliegel and van
+/// Flandern, Comm. ACM 11 (1968) 657.
 double days_of(int year, int month, int day)
 {
     const int a = (month - 14) / 12;

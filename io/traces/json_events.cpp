@@ -38,7 +38,8 @@ private:
     TraceStream& stream_;
 };
 
-/// Gets one document as it comes. Depth of an event: 1 in a document of its own, 2 in a list alone, 3 in a list of a document.
+/// Gets one document as it comes. Depth of an event: 1 in a document of its own, 2 in a list
+/// alone, 3 in a list of a document.
 class EventSax : public json::json_sax_t {
 public:
     EventSax(std::string place, JsonTraceHead& head, const std::function<void(JsonEvent&)>& report)
@@ -134,7 +135,8 @@ private:
         head_.has_list = true;
     }
 
-    /// The value of a Chakra attribute: {"name": "comm_size", "int64_val": 4096}, "int64Val" in the JSON form of protocol buffers.
+    /// The value of a Chakra attribute: {"name": "comm_size", "int64_val": 4096}, "int64Val" in the
+    /// JSON form of protocol buffers.
     bool is_value() const
     {
         return depth_ > event_depth_ && (key_ == "value" || key_.ends_with("_val") || key_.ends_with("Val"));

@@ -14,8 +14,8 @@ namespace prismopt {
 
 constexpr std::int64_t no_correlation = -1;
 
-/// What an event is an element of: the list `traceEvents` (Chrome's trace events: Kineto, JAX), the list `nodes` (Chakra), or a
-/// document of its own (Chakra's converter).
+/// What an event is an element of: the list `traceEvents` (Chrome's trace events: Kineto, JAX), the list
+/// `nodes` (Chakra), or a document of its own (Chakra's converter).
 enum class JsonList { trace_events, nodes, documents };
 
 /// An event, or a node. Members that it does not have are empty.
@@ -48,8 +48,8 @@ struct JsonTraceHead {
     bool has_list = false;
 };
 
-/// Calls `event` for each event. A file holds one document or, from Chakra's converter, one per node. Throws InputError with the
-/// place where the text is no JSON.
+/// Calls `event` for each event. A file holds one document or, from Chakra's converter, one per node. Throws
+/// InputError with the place where the text is no JSON.
 JsonTraceHead read_json_events(TraceStream& stream, const std::string& path,
                                const std::function<void(JsonEvent&)>& event);
 

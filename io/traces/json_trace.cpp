@@ -68,7 +68,8 @@ private:
     std::map<std::pair<std::string, std::string>, std::string> tracks_;
 };
 
-/// Whether a node ran on a GPU: the linker gives such nodes Kineto's category, the converter marks all others.
+/// Whether a node ran on a GPU: the linker gives such nodes Kineto's category,
+/// the converter marks all others.
 bool on_gpu(const JsonEvent& node)
 {
     constexpr std::array host_names{
@@ -127,7 +128,8 @@ public:
         }
     }
 
-    /// Events get their steps, and numbers within them, when all is read. Returns a note on kernels without a launch.
+    /// Events get their steps, and numbers within them, when all is read. Returns a
+    /// note on kernels without a launch.
     std::string finish(const JsonTraceHead& head)
     {
         if (!head.has_list) {
@@ -166,8 +168,9 @@ public:
     }
 
 private:
-    /// A call of the runtime or the driver: "cuda_runtime" (also of HIP), "cuda_driver", "xpu_runtime"; "Runtime" before PyTorch 1.13.
-    /// Source: pytorch/kineto, libkineto/src/ActivityType.cpp; launches and kernels share `correlation`, output_json.cpp.
+    /// A call of the runtime or the driver: "cuda_runtime" (also of HIP), "cuda_driver", "xpu_runtime";
+    /// "Runtime" before PyTorch 1.13. Source: pytorch/kineto, libkineto/src/ActivityType.cpp; launches and
+    /// kernels share `correlation`, output_json.cpp.
     static bool is_launch(const JsonEvent& event)
     {
         const std::string& category = event.category;

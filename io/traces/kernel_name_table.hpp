@@ -9,7 +9,8 @@
 
 namespace prismopt {
 
-/// Reads files in the format of model/catalog/kernel_names.toml. Throws InputError with the line for other content.
+/// Reads files in the format of model/catalog/kernel_names.toml. Throws InputError
+/// with the line for other content.
 KernelNames kernel_names(const std::vector<std::string>& paths);
 
 }  // namespace prismopt

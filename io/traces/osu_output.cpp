@@ -43,7 +43,8 @@ CollectiveTable table_of(const std::string& title)
     return table;
 }
 
-/// Columns of "# Size       Avg Latency(us)   Min Latency(us)   Max Latency(us)  Iterations"; negative: not there.
+/// Columns of "# Size       Avg Latency(us)   Min Latency(us)   Max Latency(us)
+/// Iterations"; negative: not there.
 struct OsuColumns {
     int time = -1;
     int iterations = -1;

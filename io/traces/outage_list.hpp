@@ -21,7 +21,8 @@ struct OutageRecords {
     std::set<std::tuple<std::string, double, double>> known{};  // node, start and end of outages that ended
 };
 
-/// An outage that begins and, unless `end_s` is not a number, ends. Throws InputError if it ends before it begins, or lasts ten years.
+/// An outage that begins and, unless `end_s` is not a number, ends. Throws InputError if it ends before
+/// it begins, or lasts ten years.
 Outage outage_between(const std::string& path, std::uint32_t line, double start_s, double end_s);
 /// Adds an outage, unless its cause or the node's state says that it was planned, or the list has it already.
 void add_outage(OutageRecords& records, Outage outage, std::string_view state, std::uint32_t line);
@@ -29,9 +30,10 @@ void add_outage(OutageRecords& records, Outage outage, std::string_view state, s
 
 bool is_outage_list(const std::vector<std::string>& header);
 
-/// A table with node [host], start_X and end_X (X: s, h, day; or ISO 8601 dates in `start`, `end`) and cause [cls, reason]; the output
-/// of Slurm's `sacctmgr show event --parsable2`, separated by bars; or the failure data of LANL (columns "nodenum", "prob started
-/// (mm/dd/yy hh:mm)", "prob fixed (...)" and one column per cause; Schroeder and Gibson, DSN 2006).
+/// A table with node [host], start_X and end_X (X: s, h, day; or ISO 8601 dates in `start`, `end`) and cause
+/// [cls, reason]; the output of Slurm's `sacctmgr show event --parsable2`, separated by bars; or the failure
+/// data of LANL (columns "nodenum", "prob started (mm/dd/yy hh:mm)", "prob fixed (...)" and one column per
+/// cause; Schroeder and Gibson, DSN 2006).
 void read_outage_list(TraceStream& stream, const std::string& path, char separator, OutageRecords& records);
 
 /// The output of `sacctmgr show event`, whose columns have the widths of a line of dashes.

@@ -111,8 +111,9 @@ private:
     std::map<std::string, Host> hosts_;
 };
 
-/// Xids that end an application by its own fault, or follow from its end. Source: docs.nvidia.com/deploy/xid-errors, the catalogue's
-/// column "Resolution Bucket", RESTART_APP: graphics engine exceptions, faults of the memory management unit, channels that were
+/// Xids that end an application by its own fault, or follow from its end. Source:
+/// docs.nvidia.com/deploy/xid-errors, the catalogue's column "Resolution Bucket", RESTART_APP:
+/// graphics engine exceptions, faults of the memory management unit, channels that were
 /// stopped and clean-up after them.
 bool is_by_application(int xid)
 {

@@ -11,8 +11,9 @@ namespace prismopt {
 
 namespace {
 
-// Words and phrases of administrators, and of Slurm: states MAINT and PLANNED (slurm.schedmd.com/sinfo.html, NODE STATE CODES), the
-// reason "Reboot ASAP" of `scontrol reboot` (scontrol.html). "PM" alone may be a time of day, and "reboot" alone follows crashes.
+// Words and phrases of administrators, and of Slurm: states MAINT and PLANNED (slurm.schedmd.com/sinfo.html,
+// NODE STATE CODES), the reason "Reboot ASAP" of `scontrol reboot` (scontrol.html). "PM" alone may be a time
+// of day, and "reboot" alone follows crashes.
 constexpr std::array planned_phrases{
     "maintenance", "maint",   "scheduled", "planned",  "preventive", "pm cycle",     "pm window",
     "update",      "updates", "updated",   "updating", "upgrade",    "upgrades",     "upgraded",
@@ -23,7 +24,8 @@ constexpr std::array planned_phrases{
 // A node in maintenance may be switched off: silence alone does not make its state a failure.
 constexpr std::array silence_words{"responding", "unresponsive", "unreachable", "lost"};
 
-// Xid, ECC: NVIDIA's driver (docs.nvidia.com/deploy/xid-errors); MCE, NMI, oops, panic, lockup: Linux (docs.kernel.org/admin-guide).
+// Xid, ECC: NVIDIA's driver (docs.nvidia.com/deploy/xid-errors); MCE, NMI, oops, panic, lockup: Linux
+// (docs.kernel.org/admin-guide).
 constexpr std::array failure_words{
     "unscheduled", "unplanned",     "unexpected",  "unexpectedly", "ungeplant", "emergency", "incident",
     "fail",        "fails",         "failed",      "failure",      "failures",  "failing",   "error",

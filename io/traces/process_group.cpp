@@ -14,7 +14,8 @@ std::string process_group_words(const std::string& description)
         const char* word;
         const char* role;
     };
-    // Groups that are several at once ("DATA_PARALLEL_GROUP_WITH_CP") are what the step's end has: replicas come first.
+    // Groups that are several at once ("DATA_PARALLEL_GROUP_WITH_CP") are what the
+    // step's end has: replicas come first.
     constexpr const char* data = "of a data-parallel group";
     constexpr const char* tensor = "of a tensor-parallel group";
     constexpr const char* context = "of a context-parallel group";

@@ -41,7 +41,8 @@ std::vector<int> columns_around_nodes(const std::vector<std::string>& header)
 int latency_column(const std::vector<std::string>& header) { return column(header, {"lat_us", "time_us"}); }
 int size_column(const std::vector<std::string>& header) { return column(header, {"bytes", "size"}); }
 
-/// A column that the kind of the table was recognised by: a first look does not part names as the reader of the table does.
+/// A column that the kind of the table was recognised by: a first look does not part names
+/// as the reader of the table does.
 int present(int place, const std::string& path, const char* name, const std::vector<std::string>& header)
 {
     if (place < 0) {

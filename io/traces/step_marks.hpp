@@ -33,16 +33,18 @@ public:
     /// To be called when all marks are added.
     void sort();
 
-    /// All is one step where the trace marks none. A kernel belongs to the step of its launch: the CPU runs ahead of the GPU, so a
-    /// kernel may start while the CPU is in a later step. Without a launch it is the mark that the kernel lies in on its own stream,
-    /// where the trace marks steps there, or else the last step that started before. Nothing before the first step.
+    /// All is one step where the trace marks none. A kernel belongs to the step of its launch: the CPU runs
+    /// ahead of the GPU, so a kernel may start while the CPU is in a later step. Without a launch it is the
+    /// mark that the kernel lies in on its own stream, where the trace marks steps there, or else the last
+    /// step that started before. Nothing before the first step.
     std::optional<std::int32_t> step_of(const PlacedKernel& kernel) const;
     /// Whether the kernel's launch decides: the CPU marks steps, and the trace has the launch.
     bool has_launch(const PlacedKernel& kernel) const
     {
         return !cpu_.empty() && launches_s_.contains(kernel.correlation);
     }
-    /// Whether only the CPU marks steps, where kernels without a launch may be put into a later step than theirs.
+    /// Whether only the CPU marks steps, where kernels without a launch may be put
+    /// into a later step than theirs.
     bool only_on_cpu() const { return !cpu_.empty() && gpu_.empty(); }
 
 private:

@@ -19,7 +19,8 @@ namespace prismopt {
 
 namespace {
 
-/// A document, or a list of events. Lines of text may begin with a bracket, too: "[1,0]<stdout>:" of mpirun, "[Tue Mar" of dmesg.
+/// A document, or a list of events. Lines of text may begin with a bracket, too: "[1,0]<stdout>:"
+/// of mpirun, "[Tue Mar" of dmesg.
 bool begins_json(std::string_view beginning)
 {
     constexpr const char* blanks = " \t\r\n";
@@ -32,8 +33,9 @@ bool begins_json(std::string_view beginning)
            std::string_view("{[]\"").find(beginning[inside]) != std::string_view::npos;
 }
 
-/// Messages with their lengths before, the first of which has the version of the schema: "\x07\x0a\x05" and "0.0.4". Source:
-/// mlcommons/chakra, schema/protobuf/et_def.proto (GlobalMetadata) and src/third_party/utils/protolib.py.
+/// Messages with their lengths before, the first of which has the version of the schema: "\x07\x0a\x05" and
+/// "0.0.4". Source: mlcommons/chakra, schema/protobuf/et_def.proto (GlobalMetadata) and
+/// src/third_party/utils/protolib.py.
 bool is_chakra_protobuf(std::string_view beginning)
 {
     constexpr char version_field = 0x0A;

@@ -29,10 +29,11 @@ struct TraceFiles {
     std::vector<Fault> collective_faults;
 };
 
-/// Reads files whose format is detected from their content, not from their names: operation tables, lists of outages, tables of
-/// runs per GPU, samples of collectives (separated by commas, bars or tabs), Kineto and Chakra traces (JSON), output of
-/// nccl-tests; each may be compressed with gzip. `names`: classes of kernels. `content_limit`: bytes that are read of each,
-/// decompressed. Throws InputError with the line for other content.
+/// Reads files whose format is detected from their content, not from their names: operation tables,
+/// lists of outages, tables of runs per GPU, samples of collectives (separated by commas, bars or tabs),
+/// Kineto and Chakra traces (JSON), output of nccl-tests; each may be compressed with gzip. `names`:
+/// classes of kernels. `content_limit`: bytes that are read of each, decompressed. Throws InputError
+/// with the line for other content.
 TraceFiles read_trace_files(const std::vector<std::string>& paths,
                             const KernelNames& names = kernel_names({}),
                             std::uint64_t content_limit = default_content_limit);

@@ -11,10 +11,10 @@
 
 namespace prismopt {
 
-/// Bytes that are read of a file. Rows in memory may take several times their bytes in the file, so reading also ends where the
-/// machine would run out of memory. gzip packs equal bytes 1000-fold, so that a small file may have any content. The default is
-/// three times the largest traces that their authors report: 10,094,463,514 bytes (pytorch/kineto issue 622, one trace of a
-/// worker).
+/// Bytes that are read of a file. Rows in memory may take several times their bytes in the file, so reading
+/// also ends where the machine would run out of memory. gzip packs equal bytes 1000-fold, so that a small
+/// file may have any content. The default is three times the largest traces that their authors report:
+/// 10,094,463,514 bytes (pytorch/kineto issue 622, one trace of a worker).
 inline constexpr std::uint64_t default_content_limit = std::uint64_t{32'000'000'000};
 
 /// The last part of a path, as outputs show it.
@@ -28,9 +28,11 @@ public:
     TraceStream& operator=(const TraceStream&) = delete;
     ~TraceStream();
 
-    /// The next bytes, empty at the end. Throws InputError if a gzip file is truncated, damaged or followed by other bytes, and
-    /// for UTF-16, and where there is more content than the limit, or more of it in memory than the machine has left for it, or a stretch of it that no reader can use: blanks, one line of
-    /// a table without an end, one string of JSON without an end; a UTF-8 byte order mark is skipped. Several gzip members in a row are one file (RFC 1952, 2.2).
+    /// The next bytes, empty at the end. Throws InputError if a gzip file is truncated, damaged or followed
+    /// by other bytes, and for UTF-16, and where there is more content than the limit, or more of it in
+    /// memory than the machine has left for it, or a stretch of it that no reader can use: blanks, one line
+    /// of a table without an end, one string of JSON without an end; a UTF-8 byte order mark is skipped.
+    /// Several gzip members in a row are one file (RFC 1952, 2.2).
     std::string_view next();
     /// The first bytes, which next() delivers again; for detecting the format.
     std::string_view peek();

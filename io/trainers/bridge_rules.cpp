@@ -53,7 +53,8 @@ std::string attention_kernel(const PlannedPhase& of)
                : "plain attention is exported for Megatron-LM only; use flash attention";
 }
 
-/// Its recipes of mixed precision set them, as bf16_with_fp8_current_scaling_mixed() the first and the last layer.
+/// Its recipes of mixed precision set them, as
+/// bf16_with_fp8_current_scaling_mixed() the first and the last layer.
 std::string layers_in_bf16(const PlannedPhase& of)
 {
     return of.job.workload.wide == WideLayers{}

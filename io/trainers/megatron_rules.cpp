@@ -13,8 +13,8 @@ namespace {
 
 bool pipelined(const ParallelPlan& plan) { return plan.pp > 1; }
 
-/// Replicas of an expert. A dense network's are split as its layers are (expert-tensor-parallel-size is tp where it is not
-/// given).
+/// Replicas of an expert. A dense network's are split as its layers are
+/// (expert-tensor-parallel-size is tp where it is not given).
 int expert_replicas(const PlannedPhase& of)
 {
     const ParallelPlan& plan = of.plan;
@@ -45,8 +45,8 @@ std::string schedule(const PlannedPhase& of)
                      name(plan.schedule));
 }
 
-// forward_backward_pipelining_with_interleaving in megatron/core/pipeline_parallel/schedules.py: "The number of contiguous
-// micro-batches in a virtual pipeline stage should range in [PP, M]".
+// forward_backward_pipelining_with_interleaving in megatron/core/pipeline_parallel/schedules.py: "The number
+// of contiguous micro-batches in a virtual pipeline stage should range in [PP, M]".
 std::string group(const PlannedPhase& of)
 {
     const ParallelPlan& plan = of.plan;
@@ -74,8 +74,8 @@ std::string offload(const PlannedPhase& of)
         return "its offload of activations does not work in a pipeline; search offload = [\"none\", "
                "\"optimizer\"]";
     }
-    // OptimizerConfig.__post_init__ in megatron/core/optimizer/optimizer_config.py, for --use-precision-aware-optimizer, which
-    // validate_args() asserts.
+    // OptimizerConfig.__post_init__ in megatron/core/optimizer/optimizer_config.py, for
+    // --use-precision-aware-optimizer, which validate_args() asserts.
     if (offload == Offload::optimizer && of.plan.sharding == Sharding::none) {
         return "its offload of optimizer states needs the distributed optimizer; search sharding = "
                "[\"zero1\"]";
@@ -97,8 +97,8 @@ std::string node_order(const PlannedPhase& of)
                      name(of.plan.node_order), name(NodeOrder::as_listed));
 }
 
-// initialize_model_parallel in megatron/core/parallel_state.py: "When not using pp-last rank ordering, the data parallel size of
-// the attention and moe layers must be the same".
+// initialize_model_parallel in megatron/core/parallel_state.py: "When not using pp-last rank ordering, the
+// data parallel size of the attention and moe layers must be the same".
 std::string order(const PlannedPhase& of)
 {
     return !order_matters(of) || expert_replicas(of) == of.plan.dp
@@ -226,8 +226,8 @@ ModuleSet unnamed_modules(const PlannedPhase& of)
     return default_set ? ModuleSet{Module::elementwise} : given.without(recomputable);
 }
 
-/// get_gpt_layer_with_transformer_engine_spec in megatron/core/models/gpt/gpt_layer_specs.py: only latent attention has a norm of its own
-/// before it, and TransformerLayer recomputes no other.
+/// get_gpt_layer_with_transformer_engine_spec in megatron/core/models/gpt/gpt_layer_specs.py: only latent
+/// attention has a norm of its own before it, and TransformerLayer recomputes no other.
 bool fuses_norm(const Workload& workload) { return workload.find<LatentAttentionBlock>() == nullptr; }
 
 std::string selective_modules(const PlannedPhase& of)
@@ -378,8 +378,8 @@ std::string unexported_difference(const Workload& w)
     return "";
 }
 
-/// get_gpt_mtp_block_spec in megatron/core/models/gpt/gpt_layer_specs.py makes each module of one layer, of the kind of the last;
-/// validate_args in arguments.py asserts rotary or no positions.
+/// get_gpt_mtp_block_spec in megatron/core/models/gpt/gpt_layer_specs.py makes each module of one layer, of
+/// the kind of the last; validate_args in arguments.py asserts rotary or no positions.
 std::string unexported_prediction(const Workload& w)
 {
     if (w.predictions == 0) {
@@ -420,8 +420,9 @@ HeadCounts head_counts(const Workload& w)
                                 : HeadCounts{w.heads(), w.heads()};
 }
 
-// Transformer Engine, pytorch/attention/dot_product_attention/context_parallel.py: AttnFuncWithCPAndQKVOA2A asserts that the number of
-// members divides query and key heads, and an even number of tokens per member; only AttnFuncWithCPAndKVP2P has a second level.
+// Transformer Engine, pytorch/attention/dot_product_attention/context_parallel.py: AttnFuncWithCPAndQKVOA2A
+// asserts that the number of members divides query and key heads, and an even number of tokens per member;
+// only AttnFuncWithCPAndKVP2P has a second level.
 std::string head_exchange(const PlannedPhase& of)
 {
     const ParallelPlan& plan = of.plan;

@@ -8,8 +8,9 @@ namespace {
 
 using enum SettingEffect;
 
-// megatron/training/arguments.py and argument_utils.py, core/model_parallel_config.py, core/transformer/transformer_config.py of
-// NVIDIA/Megatron-LM at commit d98e8a64. Names with a trailing * are families that change neither time nor memory of a step.
+// megatron/training/arguments.py and argument_utils.py, core/model_parallel_config.py,
+// core/transformer/transformer_config.py of NVIDIA/Megatron-LM at commit d98e8a64. Names with a trailing *
+// are families that change neither time nor memory of a step.
 constexpr auto rows = std::to_array<TrainerSetting>({
     // The plan
     {"tensor-model-parallel-size", "tp", "1"},
@@ -379,7 +380,8 @@ constexpr auto slime_only = std::to_array<TrainerSetting>({
 constexpr auto deepspeed_rows = joined(deepspeed_only, rows);
 constexpr auto slime_rows = joined(slime_only, rows);
 
-// src/megatron/bridge/training/config.py, models/gpt_provider.py and recipes/common.py of NVIDIA-NeMo/Megatron-Bridge at commit 067f987d.
+// src/megatron/bridge/training/config.py, models/gpt_provider.py and recipes/common.py of
+// NVIDIA-NeMo/Megatron-Bridge at commit 067f987d.
 constexpr auto bridge_dialect = std::to_array<SettingDialect>({
     {"share-embeddings-and-output-weights", "untie-embeddings-and-output-weights", "", true},
     {"model.fp8", "fp8-format"},

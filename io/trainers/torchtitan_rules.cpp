@@ -67,8 +67,8 @@ std::string schedule(const PlannedPhase& of)
     return "";
 }
 
-// _apply_op_sac in torchtitan/distributed/activation_checkpoint.py keeps what a list of operators gives and every second product, and
-// recomputes the rest.
+// _apply_op_sac in torchtitan/distributed/activation_checkpoint.py keeps what a list of operators gives and
+// every second product, and recomputes the rest.
 std::string selective_recompute(const PlannedPhase& of)
 {
     const bool alternates = of.plan.recompute_modules == ModuleSet{Module::alternate_products};
@@ -80,7 +80,8 @@ std::string selective_recompute(const PlannedPhase& of)
                : "";
 }
 
-// JobConfig: context_parallel_degree <= expert_parallel_degree <= data_parallel_shard_degree * context_parallel_degree.
+// JobConfig: context_parallel_degree <= expert_parallel_degree <=
+// data_parallel_shard_degree * context_parallel_degree.
 std::string expert_parallelism(const PlannedPhase& of)
 {
     const ParallelPlan& plan = of.plan;
@@ -120,8 +121,9 @@ std::string recomputed_layers(const PlannedPhase& of)
                : "";
 }
 
-// backward_maybe_with_nosync in torch/distributed/pipelining/stage.py sets set_requires_gradient_sync(False) and
-// set_reshard_after_backward(False) until the last microbatch of a stage: gradients are summed whole, parameters stay gathered.
+// backward_maybe_with_nosync in torch/distributed/pipelining/stage.py sets
+// set_requires_gradient_sync(False) and set_reshard_after_backward(False) until the last microbatch of a
+// stage: gradients are summed whole, parameters stay gathered.
 std::string sharding(const PlannedPhase& of)
 {
     const ParallelPlan& plan = of.plan;

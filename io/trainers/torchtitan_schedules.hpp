@@ -1,6 +1,7 @@
 #pragma once
 
-/// Schedules that PyTorch implements itself; others run from a table of actions. Source: torch/distributed/pipelining/schedules.py.
+/// Schedules that PyTorch implements itself; others run from a table of actions. Source:
+/// torch/distributed/pipelining/schedules.py.
 
 #include "model/plan/plan.hpp"
 

@@ -8,8 +8,8 @@ namespace {
 
 using enum SettingEffect;
 
-// torchtitan/config/job_config.py of pytorch/torchtitan at commit 73a0e697 (v0.2.2); names of the configurations in Python that
-// followed (config/configs.py at b5bcd76c), and those of older releases.
+// torchtitan/config/job_config.py of pytorch/torchtitan at commit 73a0e697 (v0.2.2); names of the
+// configurations in Python that followed (config/configs.py at b5bcd76c), and those of older releases.
 constexpr auto rows = std::to_array<TrainerSetting>({
     {"model.name", "workload", "llama3"},
     {"model.flavor", "workload", "debugmodel"},

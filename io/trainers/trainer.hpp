@@ -1,6 +1,7 @@
 #pragma once
 
-/// Training programs and what each can run: a list of rules by which exports refuse plans and searches exclude them.
+/// Training programs and what each can run: a list of rules by which exports refuse
+/// plans and searches exclude them.
 
 #include "model/job.hpp"
 
@@ -18,7 +19,8 @@ struct TrainerRule {
     std::string_view axis;                    // the last axis of a space on which the rule depends
     std::string (*why)(const PlannedPhase&);  // with values and a remedy; empty: the trainer runs the plan
     RuleOf of = RuleOf::trainer;
-    // of exports, on an axis that software lists: the values with a setting, as [space] has them, separated by blanks
+    // of exports, on an axis that software lists: the values with a setting, as
+    // [space] has them, separated by blanks
     std::string_view exported = {};
 };
 
@@ -45,8 +47,8 @@ bool is_exported(std::string_view trainer, std::string_view axis, std::string_vi
 /// All reasons why the trainer cannot run the plan as exported; empty: it can.
 std::vector<std::string> cannot_run(std::string_view trainer, const PlannedPhase& plan);
 
-/// Sets of modules among which the selective recomputation of a trainer has a choice for this network, for recompute_modules of [space];
-/// empty: the trainer is unknown, or has none.
+/// Sets of modules among which the selective recomputation of a trainer has a choice for this network, for
+/// recompute_modules of [space]; empty: the trainer is unknown, or has none.
 std::vector<ModuleSet> recomputed_sets(std::string_view trainer, const Workload& workload);
 /// `[["mlp"], ["layernorm", "moe_act"]]`, as [space] has them.
 std::string toml_text(const std::vector<ModuleSet>& sets);

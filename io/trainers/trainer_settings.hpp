@@ -1,7 +1,8 @@
 #pragma once
 
-/// Settings of training programs, a row each: what a job file may state, what the program takes otherwise, and which key of a scenario or
-/// axis of a plan it gives. Jobs are imported through these tables; the exports write rows of them.
+/// Settings of training programs, a row each: what a job file may state, what the program takes
+/// otherwise, and which key of a scenario or axis of a plan it gives. Jobs are imported through these
+/// tables; the exports write rows of them.
 
 #include <algorithm>
 #include <array>
@@ -61,8 +62,9 @@ struct KnownSetting {
     const TrainerSetting* row = nullptr;  // nullptr: unknown
     const SettingDialect* dialect = nullptr;
 };
-/// The row of a name in a job file: as the dialect has it, else with or without its section, else by the longest pattern; "-" and "_" are
-/// the same. With `prefixes`, a name that begins exactly one row means that row, as Python's argparse reads it.
+/// The row of a name in a job file: as the dialect has it, else with or without its section, else by the
+/// longest pattern; "-" and "_" are the same. With `prefixes`, a name that begins exactly one row means that
+/// row, as Python's argparse reads it.
 KnownSetting known_setting(const TrainerSettings& table, std::string_view name, bool prefixes = false);
 /// The program's default of a row; empty: none.
 std::string_view usual_value(const TrainerSettings& table, std::string_view row);

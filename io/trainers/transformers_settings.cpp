@@ -8,9 +8,10 @@ namespace {
 
 using enum SettingEffect;
 
-// src/transformers/training_args.py of huggingface/transformers at commit 00349ae8; commands/launch.py and utils/dataclasses.py of
-// huggingface/accelerate at 16cb6eb8 (names with "accelerate."); deepspeed/runtime/config.py, constants.py and zero/config.py of
-// deepspeedai/DeepSpeed at edaa7221 (names with "deepspeed_json.").
+// src/transformers/training_args.py of huggingface/transformers at commit 00349ae8; commands/launch.py
+// and utils/dataclasses.py of huggingface/accelerate at 16cb6eb8 (names with "accelerate.");
+// deepspeed/runtime/config.py, constants.py and zero/config.py of deepspeedai/DeepSpeed at edaa7221
+// (names with "deepspeed_json.").
 constexpr auto rows = std::to_array<TrainerSetting>({
     {"model_name_or_path", "workload"},
     {"per_device_train_batch_size", "microbatch", "8"},

@@ -14,8 +14,8 @@ namespace prismopt {
 
 namespace {
 
-/// Words of a conflict. Names in braces are facts; bytes are also present in GB ("need_gb" of "need_bytes"), and `derived` of this
-/// file makes further ones.
+/// Words of a conflict. Names in braces are facts; bytes are also present in GB ("need_gb" of "need_bytes"),
+/// and `derived` of this file makes further ones.
 struct ConflictWords {
     Conflict conflict;
     std::string_view detail;
@@ -260,7 +260,8 @@ const std::string& word(const Infeasible& why, FactKey key)
     return std::get<std::string>(needed(why, key));
 }
 
-/// "8 groups of block "mamba2" in layer "M"", or "block "convolution" in layer "up", whose convolutions are not divided".
+/// "8 groups of block "mamba2" in layer "M"", or "block "convolution" in layer "up", whose
+/// convolutions are not divided".
 std::string obstacle_text(const Infeasible& why)
 {
     const std::string block =
@@ -304,7 +305,8 @@ std::string odds_text(const Infeasible& why)
         usable_gb, odds, 100.0 * required, real(why, FactKey::limit_bytes) / 1e9, places_of(why));
 }
 
-/// Ranks that wait for each other, in turn: "rank 0's 0B0 waits for rank 1's 1B0, which comes after 1F1; rank 1's ...".
+/// Ranks that wait for each other, in turn: "rank 0's 0B0 waits for rank 1's 1B0, which
+/// comes after 1F1; rank 1's ...".
 std::string waits_text(const Facts& facts)
 {
     std::string text;

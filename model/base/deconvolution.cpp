@@ -30,7 +30,8 @@ struct Kernel {
     std::ptrdiff_t end = 0;
 };
 
-/// Shares of the values, each split between the two bins whose middles it lies between; `first`: place of the first bin's middle.
+/// Shares of the values, each split between the two bins whose middles it lies between; `first`:
+/// place of the first bin's middle.
 template <std::size_t Size>
 std::array<double, Size> shares(std::span<const double> values, double first)
 {

@@ -69,8 +69,8 @@ ClusterMean closest_mean(std::span<const double> draws, const Clusters& clusters
     return cluster_mean(draws, blocks_suffice(draws.size(), clusters) ? clusters.block : clusters.size);
 }
 
-/// How much fewer independent draws the clusters are worth: variance of the cluster means of 1{draw <= x} over that of
-/// independent draws. Nothing where too few draws lie on one side of x to estimate it.
+/// How much fewer independent draws the clusters are worth: variance of the cluster means of 1{draw <= x}
+/// over that of independent draws. Nothing where too few draws lie on one side of x to estimate it.
 std::optional<double> measured_effect(std::span<const double> draws, std::size_t size, double x,
                                       double probability, double least_beyond)
 {
@@ -89,8 +89,9 @@ std::optional<double> measured_effect(std::span<const double> draws, std::size_t
     return error * error * n / (probability * (1.0 - probability));
 }
 
-/// Design effect of the fleets, between 1 and the cluster size, which is assumed where it cannot be measured: with fewer than two
-/// clusters' worth of draws on one side of x (if x is the largest draw the variance is zero).
+/// Design effect of the fleets, between 1 and the cluster size, which is assumed where it cannot
+/// be measured: with fewer than two clusters' worth of draws on one side of x (if x is the
+/// largest draw the variance is zero).
 double fleet_effect(std::span<const double> draws, std::size_t size, double x, double probability)
 {
     const auto worst = static_cast<double>(size);
@@ -99,7 +100,8 @@ double fleet_effect(std::span<const double> draws, std::size_t size, double x, d
                                   1.0, worst);
 }
 
-/// Design effect of the blocks, or of the fleets where the blocks are too few: a draw beyond x for each randomisation.
+/// Design effect of the blocks, or of the fleets where the blocks are too few: a draw
+/// beyond x for each randomisation.
 double block_effect(std::span<const double> draws, const Clusters& clusters, double x, double probability,
                     double level)
 {
@@ -119,8 +121,8 @@ double block_effect(std::span<const double> draws, const Clusters& clusters, dou
     return std::max(0.25, *effect) * caution * caution;
 }
 
-/// Limits of the quantile among sorted draws worth n / deff independent ones: the order statistics X(l), X(u) with
-/// P(count <= quantile is below l) and P(count >= u) at most (1 - level) / 2 each.
+/// Limits of the quantile among sorted draws worth n / deff independent ones: the order statistics X(l), X(u)
+/// with P(count <= quantile is below l) and P(count >= u) at most (1 - level) / 2 each.
 struct Limits {
     double low;
     double high;
@@ -207,7 +209,8 @@ public:
     }
 
 private:
-    /// Mean of share(t / T): between two nodes a sum over the draws of (t / T - a) / (b - a), from sums of 1 / T.
+    /// Mean of share(t / T): between two nodes a sum over the draws of (t / T - a)
+    /// / (b - a), from sums of 1 / T.
     double mean_share(double t) const
     {
         const auto draws_up_to = [this](double longest) {

@@ -13,8 +13,8 @@ namespace {
 
 constexpr std::size_t fewest_sections = 8;  // a t of 2.36 in place of 2.13 with 16
 
-/// Deviations of the beta distribution within which ranks have weights: beyond 10 a tail that falls like the exponential has
-/// e^-10.
+/// Deviations of the beta distribution within which ranks have weights: beyond 10 a tail that falls
+/// like the exponential has e^-10.
 constexpr double beta_reach = 10.0;
 
 }  // namespace

@@ -1,7 +1,7 @@
 #pragma once
 
-/// Confidence limits for functions of several statistics on shared draws, such as a difference of quantiles of two plans.
-/// docs/methods/intervals.md.
+/// Confidence limits for functions of several statistics on shared draws, such as a difference of quantiles
+/// of two plans. docs/methods/intervals.md.
 
 #include "model/base/estimate.hpp"
 
@@ -11,10 +11,12 @@
 
 namespace prismopt {
 
-/// Harrell-Davis quantiles: means of order statistics weighted by a beta distribution about the quantile's rank.
+/// Harrell-Davis quantiles: means of order statistics weighted by a beta
+/// distribution about the quantile's rank.
 ///
-/// Their changes on shared draws average over all draws near the quantile, so they are more precise than changes of one order
-/// statistic, and the jackknife estimates their error. Source: Harrell and Davis, Biometrika 69 (1982) 635-640.
+/// Their changes on shared draws average over all draws near the quantile, so they are more precise
+/// than changes of one order statistic, and the jackknife estimates their error. Source: Harrell and
+/// Davis, Biometrika 69 (1982) 635-640.
 class SmoothQuantiles {
 public:
     SmoothQuantiles(std::size_t draws, std::span<const double> probabilities);
@@ -45,9 +47,9 @@ std::vector<double> without_section(std::span<const double> draws, const Section
 /// Returns the pseudo-value of a section from a statistic of all draws and that of all draws but the section.
 double pseudo_value(double of_all, double of_others, std::size_t draws, const Sections& sections);
 
-/// Returns a statistic of all draws with Student's t limits from its pseudo-values, which behave as independent draws of it;
-/// infinite limits without pseudo-values. Pseudo-values of sums are sums of pseudo-values. Source: Shao and Tu, The Jackknife and
-/// Bootstrap (1995), section 2.3.
+/// Returns a statistic of all draws with Student's t limits from its pseudo-values, which behave as
+/// independent draws of it; infinite limits without pseudo-values. Pseudo-values of sums are sums of
+/// pseudo-values. Source: Shao and Tu, The Jackknife and Bootstrap (1995), section 2.3.
 Estimate jackknife_estimate(double of_all, std::span<const double> pseudo_values,
                             const Confidence& confidence);
 

@@ -38,8 +38,8 @@ Matrix<T> transposed(const Matrix<T>& a);
 /// The same numbers as doubles.
 Matrix<double> widened(const Matrix<float>& a);
 
-/// a b^T, both operands with the summed index last. Each element is the sum of rounded products, in the order of that index; the
-/// result does not depend on threads or vector registers.
+/// a b^T, both operands with the summed index last. Each element is the sum of rounded products, in the order
+/// of that index; the result does not depend on threads or vector registers.
 template <class T>
 Matrix<T> product(const Matrix<T>& a, const Matrix<T>& b);
 

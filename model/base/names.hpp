@@ -17,8 +17,8 @@ struct Named {
     std::string_view name;
 };
 
-/// List of an enumeration's names, in the order in which messages show them; specialised beside each enumeration that users can
-/// name.
+/// List of an enumeration's names, in the order in which messages show them; specialised beside each
+/// enumeration that users can name.
 template <class Enum>
 inline constexpr std::array<Named<Enum>, 0> names_of{};
 

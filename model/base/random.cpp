@@ -18,8 +18,9 @@ constexpr std::uint32_t weyl_1 = 0xBB67AE85;
 constexpr int rounds = 10;
 constexpr std::uint64_t low_half = 0xFFFFFFFF;
 
-// The state is kept in the low halves of 64-bit lanes, where the products need it: no packing between rounds; what the high
-// halves hold does not matter. Several registers at a time: a round waits for its products, and the others hide that.
+// The state is kept in the low halves of 64-bit lanes, where the products need it: no packing between
+// rounds; what the high halves hold does not matter. Several registers at a time: a round waits for its
+// products, and the others hide that.
 template <class R>
 struct State {
     static constexpr int registers = R::width >= 16 ? 4 : 2;  // 16 or 8 in all, of the machine's 32 or 16

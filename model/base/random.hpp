@@ -1,9 +1,11 @@
 #pragma once
 
-/// Random numbers keyed by event: a number is a function of its event, whatever rank or thread computes it, and when.
+/// Random numbers keyed by event: a number is a function of its event, whatever rank
+/// or thread computes it, and when.
 ///
-/// Generator: Philox4x32-10 (Salmon et al., SC11, "Parallel random numbers: as easy as 1, 2, 3"), keyed by the seed. The 128-bit
-/// counter names the event; up to four uses share the four output words of an event. docs/methods/sampling.md.
+/// Generator: Philox4x32-10 (Salmon et al., SC11, "Parallel random numbers: as easy as 1, 2, 3"), keyed
+/// by the seed. The 128-bit counter names the event; up to four uses share the four output words of an
+/// event. docs/methods/sampling.md.
 
 #include <array>
 #include <cstdint>
@@ -18,14 +20,19 @@ enum class Stream : std::uint8_t {
     common,      // per-step factors: word 0 compute, word 1 communication
     stage,       // by step, replica and stage
     microbatch,  // by step, replica and microbatch
-    residual,  // by op (replica: its rank among those simulated): word 0 compute, 1 collectives inside, 2 transfer to it
+    // by op (replica: its rank among those simulated): word 0 compute, 1 collectives inside, 2 transfer to it
+    residual,
     dp_collective,   // by step and chunk: word 0 reduce-scatter or all-reduce, word 1 all-gather
     other_replicas,  // replicas that are not simulated op by op
-    failure,  // gaps between failures, by history, part and failure; kind 1 + cause: first gaps of causes after the first
+    // gaps between failures, by history, part and failure;
+    // kind 1 + cause: first gaps of causes after the first
+    failure,
     strata,    // by block of fleets: assignment of a stratified stream's strata; kind: the stream
     strategy,  // choices of a search strategy; fleet: the choice, event: its number
-    repair,  // by history, part of the run and failure: word 0 repair time, word 1 whether copies in memory survive
-    node_rate,  // sum of the nodes' failure rates, by fleet; kind 1 + cause: what is not known of the cause's rate
+    // by history, part of the run and failure: word 0 repair time, word 1 whether copies in memory survive
+    repair,
+    // sum of the nodes' failure rates, by fleet; kind 1 + cause: what is not known of the cause's rate
+    node_rate,
     failing_node,  // the node of a failure, by history and failure
     drift,         // of the speed of a whole run, by fleet
     tier,          // per-step factor of a network tier; event: four tiers
@@ -37,11 +44,13 @@ enum class Stream : std::uint8_t {
     data_order  // order of the samples of a data set; fleet: the epoch, event: the place
 };
 
-/// Purpose of draws. Draws for choosing are never used for reporting: the Pareto front is re-estimated on `confirm`. An exact
-/// search chooses incumbents on `scout`, takes their upper limits on `limits`, and draws all others on `search`.
+/// Purpose of draws. Draws for choosing are never used for reporting: the Pareto front is re-estimated
+/// on `confirm`. An exact search chooses incumbents on `scout`, takes their upper limits on `limits`,
+/// and draws all others on `search`.
 enum class Purpose : std::uint8_t { search, confirm, scout, limits };
 
-/// Counter of the generator. Bit layout: | fleet 32 | step 16, replica 16 | event 32 | stream 8, purpose 8, kind 16 |.
+/// Counter of the generator. Bit layout: | fleet 32 | step 16, replica 16 | event 32 |
+/// stream 8, purpose 8, kind 16 |.
 struct Counter {
     std::uint32_t fleet = 0;
     std::uint32_t step_replica = 0;
@@ -75,10 +84,11 @@ using Words = Lanes<std::uint32_t>;
 using Ints = Lanes<std::int32_t>;
 using Floats = Lanes<float>;
 
-/// Stratifies a word over a block of 64 fleets (Latin hypercube; McKay, Beckman, Conover, Technometrics 21 (1979) 239-245):
-/// replaces its top six bits, so that the 64 lanes of a block fall into 64 strata of equal probability. `key`, equal for all
-/// lanes of the block, picks the bijection of lanes and strata; its offset is uniform, so each lane's word stays uniform and
-/// independent of its words for other events, and estimates stay unbiased.
+/// Stratifies a word over a block of 64 fleets (Latin hypercube; McKay, Beckman, Conover, Technometrics
+/// 21 (1979) 239-245): replaces its top six bits, so that the 64 lanes of a block fall into 64 strata of
+/// equal probability. `key`, equal for all lanes of the block, picks the bijection of lanes and strata;
+/// its offset is uniform, so each lane's word stays uniform and independent of its words for other
+/// events, and estimates stay unbiased.
 constexpr std::uint32_t stratified(std::uint32_t word, std::uint32_t key, std::uint32_t lane)
 {
     const std::uint32_t odd = 2 * (key >> 6) + 1;
@@ -90,8 +100,9 @@ constexpr std::uint32_t stratified(std::uint32_t word, std::uint32_t key, std::u
 void philox_lanes(std::uint64_t seed, const Words& fleet, const Words& step_replica, std::uint32_t event,
                   std::uint32_t use, std::array<Words, 4>& words);
 
-/// Philox for 64 fleets whose counters differ in the fleet only. The parts of the first two rounds that do not depend on the
-/// fleet are computed once per event, and the first round's part of the fleets once for all events. Same bits as philox().
+/// Philox for 64 fleets whose counters differ in the fleet only. The parts of the first two rounds that do
+/// not depend on the fleet are computed once per event, and the first round's part of the fleets once for all
+/// events. Same bits as philox().
 class FleetPhilox {
 public:
     FleetPhilox() = default;

@@ -2,8 +2,9 @@
 
 /// Loops over lanes, compiled once for each width of vector registers and selected at program start.
 ///
-/// All widths give the same bits: the same operations in the same order, sums of products fused everywhere (IEEE 754's
-/// fusedMultiplyAdd, which machines without it compute more slowly), nothing else contracted or reassociated.
+/// All widths give the same bits: the same operations in the same order, sums of products fused
+/// everywhere (IEEE 754's fusedMultiplyAdd, which machines without it compute more slowly), nothing
+/// else contracted or reassociated.
 
 #include "model/base/random.hpp"
 
@@ -19,8 +20,8 @@
 
 namespace prismopt {
 
-/// Lanes of the registers in use: this machine's widest, 16 (AVX-512), 8 (AVX2 and FMA) or 4. PRISMOPT_LANES=8 or 4 in the
-/// environment selects fewer, to reproduce another machine.
+/// Lanes of the registers in use: this machine's widest, 16 (AVX-512), 8 (AVX2 and FMA) or 4.
+/// PRISMOPT_LANES=8 or 4 in the environment selects fewer, to reproduce another machine.
 extern const int register_lanes;
 
 /// Vector types of GCC and clang; their operators work lane by lane.
@@ -48,8 +49,8 @@ struct VectorTypes<4> {
     using Wide [[gnu::vector_size(16), gnu::may_alias]] = std::uint64_t;
 };
 
-/// Operations on `Width` draws side by side. Results are returned by reference: by value their calling convention would differ
-/// between machines of different widths.
+/// Operations on `Width` draws side by side. Results are returned by reference: by value their calling
+/// convention would differ between machines of different widths.
 template <int Width>
 struct Registers {
     using Float = typename VectorTypes<Width>::Float;
@@ -84,8 +85,8 @@ struct Registers {
         out = sum;
     }
 
-    /// Sets each lane to its entry of 32, a table that fits into a machine's registers; only the five low bits of the index
-    /// count.
+    /// Sets each lane to its entry of 32, a table that fits into a machine's registers; only the
+    /// five low bits of the index count.
     [[gnu::always_inline]] static void pick(const std::array<float, 32>& entries, const Int& index,
                                             Float& out)
     {
@@ -110,7 +111,8 @@ struct Registers {
         }
     }
 
-    // Fewer entries cost less on 8 lanes, where pick() needs four selections of 8 entries each. Other widths never ask for fewer.
+    // Fewer entries cost less on 8 lanes, where pick() needs four selections of 8 entries each.
+    // Other widths never ask for fewer.
 
     /// Whether all lanes pick from the last 8 entries, and whether this width has a faster pick for them.
     [[gnu::always_inline]] static bool all_pick_last([[maybe_unused]] const Int& index)
@@ -164,7 +166,8 @@ struct Registers {
     [[gnu::always_inline]] static void multiply_low(const Wide& a, const Wide& b, Wide& out)
     {
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
-        // One instruction without a GCC operator: from masks GCC makes whole 64-bit products, which take three times as long.
+        // One instruction without a GCC operator: from masks GCC makes whole 64-bit products,
+        // which take three times as long.
         if constexpr (Width > 4) {
             asm("vpmuludq %2, %1, %0" : "=v"(out) : "v"(a), "v"(b));
             return;
@@ -196,8 +199,8 @@ private:
     [[gnu::always_inline]] static float lane(const Float& x, int l) { return x[l]; }
 };
 
-/// Attribute of the lambdas passed to on_registers(): `[&](auto registers) PRISMOPT_INLINE { ... }`. They are compiled for each
-/// register width together with all that they call inline.
+/// Attribute of the lambdas passed to on_registers(): `[&](auto registers) PRISMOPT_INLINE { ... }`. They are
+/// compiled for each register width together with all that they call inline.
 #define PRISMOPT_INLINE __attribute__((always_inline))
 
 #if defined(__x86_64__)

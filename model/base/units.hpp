@@ -1,8 +1,8 @@
 #pragma once
 
-/// Physical quantities in the interfaces of the model. A Quantity is an SI number with a dimension: products and quotients
-/// combine dimensions, sums need equal ones. Tight loops use plain doubles whose names end in a unit (`finish_s`). All conversion
-/// factors are defined here.
+/// Physical quantities in the interfaces of the model. A Quantity is an SI number with a dimension: products
+/// and quotients combine dimensions, sums need equal ones. Tight loops use plain doubles whose names end in a
+/// unit (`finish_s`). All conversion factors are defined here.
 
 #include <compare>
 

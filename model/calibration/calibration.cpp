@@ -154,8 +154,8 @@ void add_distribution(Calibration& calibration, const CalibratedDistribution& di
         calibration.distributions.push_back(distribution);
         return;
     }
-    // A job's own kernels are the job's, however many others a microbenchmark timed, of other sizes and without the job beside
-    // them.
+    // A job's own kernels are the job's, however many others a microbenchmark timed, of other sizes
+    // and without the job beside them.
     const bool of_job = distribution.key.starts_with("residual.");
     const bool more = !of_job && distribution.fit.values > there->fit.values;
     const DistributionFit& other = more ? there->fit : distribution.fit;

@@ -80,7 +80,8 @@ struct FastNote {
     double less = 0.0;     // than the median of its peers, relative
     std::size_t more = 0;  // others
 };
-/// Remarks for the reader; a text is from who read the measurements. io/words/calibration_text.hpp has the sentences.
+/// Remarks for the reader; a text is from who read the measurements.
+/// io/words/calibration_text.hpp has the sentences.
 using CalibrationNote = std::variant<TrendNote, SlowShare, ThrottlingGpu, GrowthNote, FastNote, std::string>;
 
 /// Result of a calibration.
@@ -106,18 +107,19 @@ struct Calibration {
     DriftFit drift;
 };
 
-/// Returns whether too few of the recorded steps have the usual operations to decompose the variance of compute.
+/// Returns whether too few of the recorded steps have the usual operations to
+/// decompose the variance of compute.
 bool few_steps(const Calibration& calibration);
 
 /// Adds a distribution. Of two with the same key, keeps the one with more values; its source names the other.
 void add_distribution(Calibration& calibration, const CalibratedDistribution& distribution);
 
-/// Calibrates from a trace that is sorted by start and has no problems(). Very long traces are thinned, steps last
-/// (thin_trace()).
+/// Calibrates from a trace that is sorted by start and has no problems(). Very long traces are
+/// thinned, steps last (thin_trace()).
 Calibration calibrate(const Trace& trace);
 
-/// Ascending step times composed from the distributions and the dependencies of the steps that a calibration used:
-/// predicted_steps(). Empty without operations of microbatches.
+/// Ascending step times composed from the distributions and the dependencies of the steps that a calibration
+/// used: predicted_steps(). Empty without operations of microbatches.
 std::vector<double> composed_steps(const Trace& trace, const Calibration& calibration);
 
 }  // namespace prismopt

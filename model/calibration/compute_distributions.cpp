@@ -57,8 +57,8 @@ std::vector<FittedExponent> fitted_exponents(const std::vector<MicrobatchExponen
     return fitted;
 }
 
-/// Exponents of kinds that are forward or backward passes, from the first stage to the last; of several such kinds, or chunks of a
-/// stage, the mean.
+/// Exponents of kinds that are forward or backward passes, from the first stage to the last; of several such
+/// kinds, or chunks of a stage, the mean.
 MicrobatchExponents exponents_by_pass(const std::vector<FittedExponent>& fitted)
 {
     std::map<int, std::vector<double>> forward;  // by stage

@@ -27,7 +27,8 @@ void add_microbatch_distributions(const ComputeEffects& of_compute, const std::v
                                   double step_s, const WorkerComparison& workers,
                                   const std::vector<OpKind>& kinds, Calibration& result);
 
-/// Adds the distribution over GPUs of kernels without microbatches: what persists of each GPU, over the same kernels.
+/// Adds the distribution over GPUs of kernels without microbatches: what persists of
+/// each GPU, over the same kernels.
 void add_kernel_gpus(const GpuEffects& gpus, const WorkerComparison& workers, Calibration& result);
 
 /// Adds the distributions of what the kernels of one step share, and those of one GPU in it.

@@ -67,8 +67,8 @@ std::map<std::string, std::vector<Gpu>> gpus_by_benchmark(const std::vector<GpuR
 /// A node's GPUs, by index.
 using Nodes = std::map<std::string, std::vector<std::size_t>>;
 
-/// Probability that nodes without a spread of their own differ as much. Kruskal and Wallis, J. Am. Stat. Assoc. 47 (1952)
-/// 583-621: on ranks, so that one broken GPU does not hide nodes, nor pass for one.
+/// Probability that nodes without a spread of their own differ as much. Kruskal and Wallis, J. Am. Stat.
+/// Assoc. 47 (1952) 583-621: on ranks, so that one broken GPU does not hide nodes, nor pass for one.
 double probability_of_equal_nodes(const Nodes& nodes, const std::vector<double>& values)
 {
     std::vector<double> rising;
@@ -104,8 +104,8 @@ double probability_of_equal_nodes(const Nodes& nodes, const std::vector<double>&
     return chi_squared_beyond(static_cast<double>(nodes.size() - 1), std::max(0.0, h));
 }
 
-/// Probability, for the node for which it is least, that a node has as many of the slow GPUs if these are anywhere, times the number
-/// of nodes (Holm's first step).
+/// Probability, for the node for which it is least, that a node has as many of the slow GPUs if these are
+/// anywhere, times the number of nodes (Holm's first step).
 double slow_together(const Nodes& nodes, const std::vector<Outlier>& slow)
 {
     std::set<std::size_t> is_slow;
@@ -137,8 +137,8 @@ double slow_together(const Nodes& nodes, const std::vector<Outlier>& slow)
     return std::min(1.0, least * static_cast<double>(nodes.size()));
 }
 
-/// Standard deviation of the median of so many normal values over theirs: exact for one, two and many (the variance is
-/// pi / (2 n)), and within 2 % of simulated ones between.
+/// Standard deviation of the median of so many normal values over theirs: exact for one, two and many (the
+/// variance is pi / (2 n)), and within 2 % of simulated ones between.
 double median_deviation(std::size_t values)
 {
     constexpr double of_many = std::numbers::pi / 2.0;
@@ -235,8 +235,9 @@ public:
 private:
     void split()
     {
-        // A slow GPU is excluded from its node's mean, and is then taken relative to it. It is recognised by its difference from the
-        // median of the others, which is nearly normal; the median of few GPUs that it is one of is often its own value.
+        // A slow GPU is excluded from its node's mean, and is then taken relative to it. It is recognised by
+        // its difference from the median of the others, which is nearly normal; the median of few GPUs that
+        // it is one of is often its own value.
         std::vector<double> within = own_;
         for (const auto& [node, members] : nodes_) {
             for (const std::size_t i : members) {

@@ -224,7 +224,8 @@ Calibration calibrate_collectives(const std::vector<CollectiveRun>& times, const
         }
         result.signatures.push_back(signature);
     }
-    // Where iterations are independent a mean of n varies by 1 / sqrt(n) of what one does; what lasts through a run is in both.
+    // Where iterations are independent a mean of n varies by 1 / sqrt(n) of what one does; what
+    // lasts through a run is in both.
     char means[160] = "";
     if (iterations > 1) {
         std::snprintf(means, sizeof means,

@@ -242,7 +242,8 @@ double ChainDistributions::mean_of_kernels(const PassCost& cost, const BarrierWi
     return at->second;
 }
 
-/// Times of one repetition of a part between its widest barriers, which are taken as a circle that starts after a barrier.
+/// Times of one repetition of a part between its widest barriers, which are taken as a
+/// circle that starts after a barrier.
 std::vector<GridDistribution> ChainDistributions::between_barriers(const PassCost& cost,
                                                                    const BarrierWidths& widths) const
 {

@@ -15,24 +15,26 @@
 
 namespace prismopt {
 
-/// Largest cap of the distributions of kernels and operations (Distribution::cap). With a larger cap, one grid cell is at least
-/// half a mean wide, and draws become negative. Up to this cap, the mean of draws is that of the distribution (tested).
+/// Largest cap of the distributions of kernels and operations (Distribution::cap). With a larger cap, one
+/// grid cell is at least half a mean wide, and draws become negative. Up to this cap, the mean of draws is
+/// that of the distribution (tested).
 inline constexpr double farthest_cap_of_ops = 1000.0;
 
-/// Returns the typical coefficient of variation of the compute between two barriers of a part, over forward and backward pass,
-/// weighted by time. Barriers with one member do not count.
+/// Returns the typical coefficient of variation of the compute between two barriers of a part, over forward
+/// and backward pass, weighted by time. Barriers with one member do not count.
 double segment_cv(const LayerCost& layer_cost, const ResidualDistributions& residual,
                   const BarrierWidths& widths);
 
-/// Composed duration mean_s * (1 + cv Z). Z has the distribution `shape`, with mean 0 and deviation 1 (always 0 if cv is zero).
+/// Composed duration mean_s * (1 + cv Z). Z has the distribution `shape`, with mean 0 and
+/// deviation 1 (always 0 if cv is zero).
 struct ComposedDuration {
     double mean_s = 0.0;
     double cv = 0.0;
     std::shared_ptr<const StandardDistribution> shape;
 };
 
-/// Seconds of work on tokens beyond the mean load of an expert-parallel group, and their upper limit over their mean
-/// (infinity: no limit).
+/// Seconds of work on tokens beyond the mean load of an expert-parallel group, and their upper limit over
+/// their mean (infinity: no limit).
 struct SurplusTime {
     double seconds = 0.0;
     double most = 0.0;
@@ -46,19 +48,21 @@ struct ComposedPass {
 
 /// Composes the distributions of passes over chunks:
 ///
-///     compute       = sum over segments of max over members of (sum over the segment's kernels of seconds * R)
-///     communication = sum over collectives of seconds * R
+///     compute       = sum over segments of max over members of (sum over the segment's kernels of seconds *
+///     R) communication = sum over collectives of seconds * R
 ///
-/// All R are independent, with the distribution of their kernel's class; collectives exposed together share one draw. The factor
-/// of the whole op and the load of experts are added to compute. Persistent differences between members: group_distribution.hpp.
+/// All R are independent, with the distribution of their kernel's class; collectives exposed together share
+/// one draw. The factor of the whole op and the load of experts are added to compute. Persistent differences
+/// between members: group_distribution.hpp.
 ///
 /// p50 to p99.9 are within 0.02 % of exact transforms for lognormal and gamma kernels of cv 1 to 100 %
-/// (tests/model/distribution/chain_distribution_test.cpp). Limit: several percent at jumps, if few kernels whose distributions
-/// have atoms (a constant with a slow mode, a pool of few values) precede a barrier; mean and deviation are kept.
+/// (tests/model/distribution/chain_distribution_test.cpp). Limit: several percent at jumps, if few
+/// kernels whose distributions have atoms (a constant with a slow mode, a pool of few values) precede a
+/// barrier; mean and deviation are kept.
 class ChainDistributions {
 public:
-    /// `residual` must outlive this object. So must the costs that passes refer to, unless it forgets the passes before: costs
-    /// are identified by their addresses.
+    /// `residual` must outlive this object. So must the costs that passes refer to, unless it forgets the
+    /// passes before: costs are identified by their addresses.
     ChainDistributions(const ResidualDistributions& residual,
                        const StandardDistribution::NodeProbabilities& node_probability,
                        KernelDistribution operation = {}, ExpertImbalance imbalance = {})
@@ -74,7 +78,8 @@ public:
         return compose(pass, BarrierWidths{width});
     }
 
-    /// Returns the mean of the composed compute. Costs a fraction of the above if it varies by its kernels alone: means add up.
+    /// Returns the mean of the composed compute. Costs a fraction of the above if it varies by
+    /// its kernels alone: means add up.
     double mean_compute(const ChunkPass& pass, const BarrierWidths& widths);
 
     /// Forgets what is known of the passes so far, whose costs need not live any longer.

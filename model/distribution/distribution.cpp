@@ -27,9 +27,10 @@ FamilyFunctions with_slow_mode(const Distribution& distribution)
 }
 
 /// Central moments from the probabilities of a distribution on (0, end]: for c within it,
-///     E[(X - c)^k] = integral over x > c of k (x - c)^(k-1) P(X > x) + (-1)^k integral over x < c of k (c - x)^(k-1) P(X <= x),
-/// by parts. Gauss' rule between knots, where the probabilities are smooth; adaptive rules would chase the digits that are lost
-/// beside a bound.
+///     E[(X - c)^k] = integral over x > c of k (x - c)^(k-1) P(X > x) + (-1)^k integral over x <
+///     c of k (c - x)^(k-1) P(X <= x),
+/// by parts. Gauss' rule between knots, where the probabilities are smooth; adaptive rules would chase the
+/// digits that are lost beside a bound.
 template <class Probability>
 Moments integrate_moments(const std::vector<double>& rising, double end, double centre,
                           const Probability& probability)

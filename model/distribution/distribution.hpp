@@ -1,10 +1,12 @@
 #pragma once
 
-/// Distributions of duration factors. Each has mean one, is positive and truncated at a cap, and is given by its quantile
-/// function; the sampler sees only tables compiled from it (distribution/quantile_table.hpp). docs/methods/distributions.md.
+/// Distributions of duration factors. Each has mean one, is positive and truncated at a cap, and is given by
+/// its quantile function; the sampler sees only tables compiled from it (distribution/quantile_table.hpp).
+/// docs/methods/distributions.md.
 ///
-/// The unit of a family is its mean if it is given by a cv, and its median if it is given by a `scale` (families that may have
-/// neither variance nor mean). The families are implemented in model/distribution/families.cpp.
+/// The unit of a family is its mean if it is given by a cv, and its median if it is given by a `scale`
+/// (families that may have neither variance nor mean). The families are implemented in
+/// model/distribution/families.cpp.
 
 #include "model/distribution/quantile_table.hpp"
 
@@ -38,8 +40,8 @@ struct StudentT {
     double degrees_of_freedom = 0.0;
     double scale = 0.0;
 };
-/// Generalized extreme value distribution about its median. Shape > 0: power tail, P(X > x) ~ x^(-1/shape); 0: Gumbel; < 0:
-/// bounded above.
+/// Generalized extreme value distribution about its median. Shape > 0: power tail, P(X > x) ~ x^(-1/shape);
+/// 0: Gumbel; < 0: bounded above.
 struct GeneralizedExtremeValue {
     double shape = 0.0;
     double scale = 0.0;
@@ -54,8 +56,9 @@ struct MixtureComponent;
 struct Mixture {
     std::vector<MixtureComponent> components;
 };
-/// `core` up to its quantile with `probability` above it, and a generalized Pareto distribution from there on (peaks over
-/// threshold): shape as of extreme values, scale in the core's unit. A core of one part is that family.
+/// `core` up to its quantile with `probability` above it, and a generalized Pareto distribution
+/// from there on (peaks over threshold): shape as of extreme values, scale in the core's unit. A
+/// core of one part is that family.
 struct ParetoTail {
     Mixture core;
     double probability = 0.0;
@@ -83,8 +86,8 @@ struct FamilyFunctions {
 /// Returns the functions of a family. Throws std::domain_error if a parameter is outside its range.
 FamilyFunctions functions_of(const Family& family);
 
-/// Slow mode: with `probability` the factor is drawn around (1 + excess) instead of 1, as for a rare slow GPU or link. Equivalent
-/// to a mixture of the family with itself, stretched.
+/// Slow mode: with `probability` the factor is drawn around (1 + excess) instead of 1, as for a rare slow GPU
+/// or link. Equivalent to a mixture of the family with itself, stretched.
 struct SlowMode {
     double probability = 0.0;
     double excess = 0.0;
@@ -100,17 +103,17 @@ struct Distribution {
 
 /// Quantile function of a distribution, truncated and then normalised.
 ///
-/// X is drawn conditional on 0 < X <= cap, factors below 1e-3 are raised to 1e-3, and the result is divided by its mean.
-/// Truncation is conditional, not clamping, so no probability accumulates at the cap: an op that a watchdog ends counts as a
-/// failure, not as a duration.
+/// X is drawn conditional on 0 < X <= cap, factors below 1e-3 are raised to 1e-3, and the result is divided
+/// by its mean. Truncation is conditional, not clamping, so no probability accumulates at the cap: an op that
+/// a watchdog ends counts as a failure, not as a duration.
 class DistributionQuantile {
 public:
-    /// Throws std::domain_error if a parameter is outside its range, or if less than 1e-6 of the distribution lies within the
-    /// cap.
+    /// Throws std::domain_error if a parameter is outside its range, or if less than 1e-6 of the
+    /// distribution lies within the cap.
     explicit DistributionQuantile(const Distribution& distribution);
 
-    /// Returns the quantile at lower probability p, or at upper (survival) probability p when `upper`, so that tails keep their
-    /// digits. Its mean over p is one. Throws std::domain_error if p is outside (0, 1).
+    /// Returns the quantile at lower probability p, or at upper (survival) probability p when `upper`, so
+    /// that tails keep their digits. Its mean over p is one. Throws std::domain_error if p is outside (0, 1).
     double operator()(double p, bool upper) const;
     /// P(factor > x) when `upper`, P(factor <= x) otherwise.
     double probability(double x, bool upper) const;

@@ -101,8 +101,9 @@ FamilyFunctions of(const ShiftedGamma& distribution)
     }
     const double shape =
         (1.0 - distribution.shift) * (1.0 - distribution.shift) / (distribution.cv * distribution.cv);
-    // Quantiles differ from the normal's by (z^2 - 1) / 3 / shape of the mean (Cornish and Fisher): below a float's digits. The
-    // incomplete gamma function needs sqrt(shape) terms in the tails, and gives up at a million.
+    // Quantiles differ from the normal's by (z^2 - 1) / 3 / shape of the mean
+    // (Cornish and Fisher): below a float's digits. The incomplete gamma function needs
+    // sqrt(shape) terms in the tails, and gives up at a million.
     constexpr double as_good_as_normal = 1e9;
     if (shape > as_good_as_normal) {
         return of(Normal{distribution.cv});
@@ -144,7 +145,8 @@ FamilyFunctions of(const StudentT& distribution)
                     distribution.scale, 1.0);
 }
 
-/// ((e^(-y))^(-shape) - 1) / shape = expm1(shape * y) / shape, and its limit y for shape zero; and the inverse.
+/// ((e^(-y))^(-shape) - 1) / shape = expm1(shape * y) / shape, and its limit y
+/// for shape zero; and the inverse.
 double power_tail(double y, double shape) { return shape == 0.0 ? y : std::expm1(shape * y) / shape; }
 double power_tail_inverse(double g, double shape)
 {
@@ -158,8 +160,8 @@ double power_tail_inverse(double g, double shape)
 }
 
 /// F(x) = exp(-e^(-y)) with z = (x - location) / scale = (e^(shape y) - 1) / shape.
-/// Source: Jenkinson, Q. J. R. Meteorol. Soc. 81 (1955) 158-171, with the sign of the shape as in Coles, An Introduction to
-/// Statistical Modeling of Extreme Values (2001), equation 3.2.
+/// Source: Jenkinson, Q. J. R. Meteorol. Soc. 81 (1955) 158-171, with the sign of the shape as in Coles, An
+/// Introduction to Statistical Modeling of Extreme Values (2001), equation 3.2.
 FamilyFunctions of(const GeneralizedExtremeValue& distribution)
 {
     require(distribution.scale >= 0.0, "a scale of at least zero");
@@ -180,7 +182,8 @@ FamilyFunctions of(const GeneralizedExtremeValue& distribution)
         });
 }
 
-/// Linear between order statistics at (i + 1/2) / n, flat beyond the first and last, so that the mean is the pool's.
+/// Linear between order statistics at (i + 1/2) / n, flat beyond the first and last,
+/// so that the mean is the pool's.
 FamilyFunctions of(const Empirical& distribution)
 {
     require(!distribution.values.empty(), "at least one measured value");
@@ -212,7 +215,8 @@ FamilyFunctions of(const Empirical& distribution)
         *pool);
 }
 
-/// P(X <= x) is the weighted sum of the parts'; the quantile inverts it, between the least and the largest of the parts' own.
+/// P(X <= x) is the weighted sum of the parts'; the quantile inverts it, between the least and
+/// the largest of the parts' own.
 FamilyFunctions of(const Mixture& distribution)
 {
     struct Component {

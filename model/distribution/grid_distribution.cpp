@@ -12,7 +12,8 @@ namespace {
 // With 16 cells a deviation p50 to p99.9 of chains of any spread are within 0.002 % of 64 cells
 // (tests/model/distribution/chain_distribution_test.cpp holds them against closed forms and drawn chains).
 constexpr double cells_a_deviation = 16.0;
-// Keeps a distribution with a very long tail affordable (a sum takes cells^2 products); the default cap of 20 means needs 500.
+// Keeps a distribution with a very long tail affordable (a sum takes cells^2 products); the
+// default cap of 20 means needs 500.
 constexpr double most_cells = 2048.0;
 constexpr double negligible = KernelDistribution::beyond;
 constexpr std::ptrdiff_t margin = 2;  // cubic weights reach two nodes beyond a distribution's ends
@@ -107,7 +108,8 @@ void add_masses(const GridDistribution& other, GridDistribution& sum)
     trim(sum);
 }
 
-/// Probabilities below and above the edges between masses, each summed from its own tail: tails keep their digits.
+/// Probabilities below and above the edges between masses, each summed from its own
+/// tail: tails keep their digits.
 struct Cumulated {
     std::vector<double> below;  // [edge]: edge i lies half a step before mass i
     std::vector<double> above;
@@ -117,7 +119,8 @@ struct Cumulated {
         const std::size_t cells = mass.size();
         below.assign(cells + 1, 0.0);
         above.assign(cells + 1, 0.0);
-        // The integral of a smooth density over a cell is its mass plus a twenty-fourth of the second difference; summed:
+        // The integral of a smooth density over a cell is its mass plus a twenty-fourth of
+        // the second difference; summed:
         const auto bend = [&mass](std::size_t edge) { return (mass[edge] - mass[edge - 1]) * (1.0 / 24.0); };
         double sum = 0.0;
         for (std::size_t i = 1; i < cells; ++i) {
@@ -223,8 +226,8 @@ private:
         return std::lower_bound(first, last, p) - first;
     }
 
-    /// Place t in a cell that has this share of the cell behind it, if the density is 1 + slope (t - 1/2), its slope half the
-    /// difference of the neighbouring cells: share = t + slope (t^2 - t) / 2.
+    /// Place t in a cell that has this share of the cell behind it, if the density is 1 + slope (t - 1/2),
+    /// its slope half the difference of the neighbouring cells: share = t + slope (t^2 - t) / 2.
     static double place(double share, double difference)
     {
         const double slope = std::clamp(0.5 * difference, -2.0, 2.0);

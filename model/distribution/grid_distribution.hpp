@@ -2,10 +2,11 @@
 
 /// Distributions as masses on an even grid, for sums of kernels and for barriers.
 ///
-/// mass[i] stands for density * step at its place. Masses move to another grid by cubic (four-point Lagrange) weights, which keep
-/// mean, variance and third moment exactly. Masses beside an atom may be negative; cumulated probabilities are kept monotone.
-/// After the input tables only + - * / and square roots on doubles in a fixed order are used, so every machine composes the same
-/// bits. docs/methods/composition-of-distributions.md.
+/// mass[i] stands for density * step at its place. Masses move to another grid by cubic (four-point Lagrange)
+/// weights, which keep mean, variance and third moment exactly. Masses beside an atom may be negative;
+/// cumulated probabilities are kept monotone. After the input tables only + - * / and square roots on doubles
+/// in a fixed order are used, so every machine composes the same bits.
+/// docs/methods/composition-of-distributions.md.
 
 #include "model/distribution/kernel_distribution.hpp"
 
@@ -37,7 +38,8 @@ GridDistribution kernel_duration(const KernelDistribution& residual, double seco
 /// Returns the distribution of a sum of independent durations.
 GridDistribution sum_of(std::span<const GridDistribution* const> distributions);
 
-/// Returns the distribution of the product of a duration and an independent factor. Its grid has 8 to 16 cells per deviation.
+/// Returns the distribution of the product of a duration and an independent factor. Its grid
+/// has 8 to 16 cells per deviation.
 GridDistribution product_of(const GridDistribution& a, const GridDistribution& b);
 
 /// Returns the distribution shifted by `seconds`, which may be negative.
@@ -46,8 +48,8 @@ GridDistribution shifted(GridDistribution distribution, double seconds);
 /// Returns the distribution of the longest of n independent durations.
 GridDistribution longest_of(const GridDistribution& distribution, int n);
 
-/// Returns the quantile function of (duration - mean) / deviation; zero for a constant. Non-decreasing, with a density linear
-/// within a cell.
+/// Returns the quantile function of (duration - mean) / deviation; zero for a constant. Non-decreasing, with
+/// a density linear within a cell.
 Quantile standardised(const GridDistribution& distribution);
 
 }  // namespace prismopt

@@ -11,7 +11,8 @@ namespace prismopt {
 
 namespace {
 
-// Nodes in logit(p), symmetric, to 2^-40 on both sides: a table's last probability, 2^-33, shared by 128 members.
+// Nodes in logit(p), symmetric, to 2^-40 on both sides: a table's last
+// probability, 2^-33, shared by 128 members.
 constexpr int nodes = 113;
 constexpr double limit = 28.0;
 constexpr double spacing = 2.0 * limit / (nodes - 1);
@@ -25,8 +26,9 @@ constexpr double deviations = 8.0;
 
 double deviation_of(double cv) { return std::sqrt(std::log1p(cv * cv)); }
 
-/// Standard normal probability of at most z, for the millions that a set of distributions asks for: cubics through values and
-/// slopes at distances h, within h^4 / 384 of the largest fourth derivative (1.4): 1e-12. Beyond the ends it is 0 or 1 to 1e-18.
+/// Standard normal probability of at most z, for the millions that a set of distributions asks for: cubics
+/// through values and slopes at distances h, within h^4 / 384 of the largest fourth derivative (1.4): 1e-12.
+/// Beyond the ends it is 0 or 1 to 1e-18.
 class NormalProbability {
 public:
     static constexpr double end = 9.0;

@@ -1,6 +1,7 @@
 #pragma once
 
-/// Persistent factor of a group of unequal GPUs that synchronise at barriers. docs/methods/composition-of-distributions.md.
+/// Persistent factor of a group of unequal GPUs that synchronise at barriers.
+/// docs/methods/composition-of-distributions.md.
 
 #include "model/distribution/quantile_table.hpp"
 
@@ -11,7 +12,8 @@ namespace prismopt {
 /// Quantiles of one GPU's persistent factor at the nodes of group distributions, for all of which they serve.
 std::vector<double> group_nodes(const Quantile& member);
 
-/// Distribution of the factor g(x) = E[max_i S_i R_i | max_i S_i = x] / E[max_i R_i] of n members with persistent factors S_i.
+/// Distribution of the factor g(x) = E[max_i S_i R_i | max_i S_i = x] / E[max_i R_i] of n
+/// members with persistent factors S_i.
 class GroupDistribution {
 public:
     /// `nodes`: group_nodes() of a member; `segment_cv`: cv of the work between two barriers.
@@ -26,8 +28,8 @@ public:
 
 private:
     double given_largest(std::size_t node, int n) const;  // g(x) at x = x_[node]
-    /// Returns the mean of the largest of x times a residual and n - 1 others, each at most x * ratio(k) with probability
-    /// below[k].
+    /// Returns the mean of the largest of x times a residual and n - 1 others, each at most x *
+    /// ratio(k) with probability below[k].
     double mean_of_largest(double x, const std::vector<double>& below, int n) const;
 
     double segment_cv_;

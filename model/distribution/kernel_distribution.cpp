@@ -113,7 +113,8 @@ KernelDistribution KernelDistribution::limited(double most) const
     return distribution;
 }
 
-/// One piece, or more where the quantile function jumps: until a thousandth of the tail, or of 2^-20, is not resolved.
+/// One piece, or more where the quantile function jumps: until a thousandth of the
+/// tail, or of 2^-20, is not resolved.
 void KernelDistribution::add_pieces(const Quantile& quantile, double from, double to, bool upper, double jump,
                                     Sums& sums)
 {
@@ -146,7 +147,8 @@ void KernelDistribution::Sums::add_chord(double mass, double from, double to)
 
 double KernelDistribution::Sums::deviation() const { return std::sqrt(second - first * first); }
 
-/// Mean one and the distribution's variance: even pieces have a little more (chords of a quantile function lie outside it).
+/// Mean one and the distribution's variance: even pieces have a little more (chords of a
+/// quantile function lie outside it).
 void KernelDistribution::normalise(const Sums& distribution)
 {
     Sums chords;

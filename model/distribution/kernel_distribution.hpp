@@ -1,6 +1,7 @@
 #pragma once
 
-/// Residual distribution of one kernel class, compiled for composition (model/distribution/grid_distribution.hpp).
+/// Residual distribution of one kernel class, compiled for composition
+/// (model/distribution/grid_distribution.hpp).
 
 #include "model/distribution/quantile_table.hpp"
 #include "model/distribution/variability.hpp"
@@ -13,9 +14,10 @@
 
 namespace prismopt {
 
-/// Distribution of mean one in pieces of even density. Quantiles are at probabilities spaced by octave towards both tails, 16 per
-/// power of two, down to 2^-45 (deeper than a QuantileTable, because the op's tail is a kernel's much further out), and closer
-/// where the quantile function jumps. Mean and variance are exact. Plain numbers, so that it can be broadcast.
+/// Distribution of mean one in pieces of even density. Quantiles are at probabilities spaced by octave
+/// towards both tails, 16 per power of two, down to 2^-45 (deeper than a QuantileTable, because the op's tail
+/// is a kernel's much further out), and closer where the quantile function jumps. Mean and variance are
+/// exact. Plain numbers, so that it can be broadcast.
 class KernelDistribution {
 public:
     static constexpr double beyond = 0x1p-45;  // probability below the first knot, and above the last
@@ -29,7 +31,8 @@ public:
         double of_all;
         const KernelDistribution* distribution;
     };
-    /// Returns the sum of factors at one draw: its quantile is the sum of `of_all` times theirs. The shares must sum to one.
+    /// Returns the sum of factors at one draw: its quantile is the sum of `of_all` times
+    /// theirs. The shares must sum to one.
     static KernelDistribution of_one_draw(std::span<const Share> shares);
 
     /// Returns the distribution of min(factor, most), divided by its mean.
@@ -38,7 +41,8 @@ public:
     bool operator==(const KernelDistribution&) const = default;
 
     double cv() const { return cv_; }
-    /// Returns half the distance of the quantiles at 16 and 84 %, which a grid must resolve. Between cv / 4 and cv.
+    /// Returns half the distance of the quantiles at 16 and 84 %, which a grid must
+    /// resolve. Between cv / 4 and cv.
     double core() const { return core_; }
     std::size_t pieces() const { return mass_.size(); }
     double quantile(std::size_t knot) const { return quantile_[knot]; }  // knot 0 ... pieces(), ascending
@@ -81,7 +85,8 @@ private:
     std::vector<double> quantile_{1.0};  // [knot]
 };
 
-/// Random load of the most loaded member of an expert-parallel group beyond the mean, relative to its own mean.
+/// Random load of the most loaded member of an expert-parallel group beyond the
+/// mean, relative to its own mean.
 struct ExpertImbalance {
     KernelDistribution distribution;
     double correlation = 1.0;  // between layers

@@ -32,7 +32,8 @@ Quantile standard_distribution(double skewness)
         return normal_quantile;
     }
     const double shape = 4.0 / (skewness * skewness);
-    // Without promotion to long double, which takes thrice the time for digits that a table of floats does not hold.
+    // Without promotion to long double, which takes thrice the time for digits that a
+    // table of floats does not hold.
     using Plain = boost::math::policies::policy<boost::math::policies::promote_double<false>>;
     return [shape, distribution = boost::math::gamma_distribution<double, Plain>(
                        shape, 1.0 / std::sqrt(shape))](double p, bool upper) {
@@ -42,8 +43,8 @@ Quantile standard_distribution(double skewness)
     };
 }
 
-/// Whether the distribution by scores gives what the table gives, relative to the mean of one: at 16 places of each octave, both
-/// sides.
+/// Whether the distribution by scores gives what the table gives, relative to the mean of one: at 16
+/// places of each octave, both sides.
 bool follows(const StandardDistribution& distribution, const NormalScores& scores, const QuantileTable& table)
 {
     constexpr float tolerance = 2e-4F;

@@ -1,7 +1,7 @@
 #pragma once
 
-/// A scenario's variability, compiled to tables for the sampler. Computed once on rank 0 and broadcast, so that ranks with
-/// different mathematics libraries draw the same bits.
+/// A scenario's variability, compiled to tables for the sampler. Computed once on rank 0 and broadcast, so
+/// that ranks with different mathematics libraries draw the same bits.
 
 #include "model/distribution/kernel_distribution.hpp"
 #include "model/distribution/polynomial_pieces.hpp"
@@ -44,7 +44,8 @@ struct NoiseTables {
     /// The standard distributions have skewness index / per_unit_skewness.
     static constexpr int per_unit_skewness = 8;
     static constexpr int standard_distributions = 4 * per_unit_skewness + 1;
-    /// The group tables have segment cvs of zero, then from 0.1 % to 100 % by factors of sqrt(2) (index 1, 2, ...).
+    /// The group tables have segment cvs of zero, then from 0.1 % to 100 % by
+    /// factors of sqrt(2) (index 1, 2, ...).
     static constexpr int group_distributions = 22;
 
     ResidualDistributions residual;  // by kernel class, for composing chains of kernels
@@ -77,13 +78,14 @@ struct NoiseTables {
     StandardDistribution p2p_by_score;  // factor of mean one as a function of normal scores
     bool p2p_is_smooth = false;
 
-    /// Returns the probabilities of the nodes of `common_step`: from 2^-32 up, eight per octave to a half, and symmetric above.
-    /// Between nodes, quantile functions are linear; for a normal distribution, the error is 3e-4 of its deviation.
+    /// Returns the probabilities of the nodes of `common_step`: from 2^-32 up, eight per octave to a half,
+    /// and symmetric above. Between nodes, quantile functions are linear; for a normal distribution, the
+    /// error is 3e-4 of its deviation.
     static std::vector<TailProbability> step_node_probabilities();
     /// Returns the index of the standard distribution with the nearest skewness.
     static int standard_index(double skewness);
-    /// Returns the persistent factor of a tensor-parallel group whose segments have this cv, interpolated between the two nearest
-    /// tables. Throws std::out_of_range for a degree without tables.
+    /// Returns the persistent factor of a tensor-parallel group whose segments have this cv, interpolated
+    /// between the two nearest tables. Throws std::out_of_range for a degree without tables.
     QuantileTable group_factor(int tensor_parallel_degree, double segment_cv) const;
 
     std::vector<std::byte> encode() const;
@@ -100,14 +102,15 @@ inline constexpr std::array<ExchangeTable, 3> exchange_tables{
      {KernelClass::dp_reduce_scatter, &NoiseTables::dp_reduce_scatter},
      {KernelClass::dp_all_reduce, &NoiseTables::dp_all_reduce}}};
 
-/// Builds the tables for these tensor-parallel degrees. `tiers`: tiers of the network, whose per-step factors may vary
-/// (NetworkTier::regime).
+/// Builds the tables for these tensor-parallel degrees. `tiers`: tiers of the network, whose per-step factors
+/// may vary (NetworkTier::regime).
 ///
-/// The factor of a tensor-parallel group of n unequal GPUs with persistent factors S_i (distribution `gpu`) is
+/// The factor of a tensor-parallel group of n unequal GPUs with persistent
+/// factors S_i (distribution `gpu`) is
 ///     g(x) = E[max_i S_i R_i | max_i S_i = x] / E[max_i R_i]   at x = Q_S(u^(1/n)),
-/// with R_i the residual of a segment between two barriers, assumed lognormal. One draw for the group; exact in the tail where
-/// one slow GPU decides. Not modelled: the variation of E[max | S] at equal max S (second order).
-/// docs/methods/composition-of-distributions.md.
+/// with R_i the residual of a segment between two barriers, assumed lognormal. One draw for the group; exact
+/// in the tail where one slow GPU decides. Not modelled: the variation of E[max | S] at equal max S
+/// (second order). docs/methods/composition-of-distributions.md.
 NoiseTables build_noise_tables(const Variability& variability, std::span<const int> tensor_parallel_degrees);
 
 }  // namespace prismopt

@@ -53,7 +53,8 @@ using Cubic = PolynomialPieces<StandardDistribution::degree>;
 /// Where the k-th piece from the lowest is kept: by the low bits of its number from the middle one.
 int piece_of(int k) { return (k - StandardDistribution::used_pieces / 2 + Cubic::pieces) % Cubic::pieces; }
 
-/// Whether piece k rises all the way: its slope does at both ends, and at its turning point if that lies within.
+/// Whether piece k rises all the way: its slope does at both ends, and at its
+/// turning point if that lies within.
 bool rises(const Cubic& pieces, int k)
 {
     const auto c = [&](int power) { return static_cast<double>(pieces.coefficient[power][k]); };
@@ -125,8 +126,9 @@ double interpolated(const std::array<double, StandardDistribution::degree + 1>& 
 
 }  // namespace
 
-/// The integral of g over the normal distribution in a piece is, by parts, that of g' against its distribution function (or what
-/// lies above, in the upper half, where that keeps its digits), which is taken for a cubic: exact by Gauss's rule of five points.
+/// The integral of g over the normal distribution in a piece is, by parts, that of g' against its
+/// distribution function (or what lies above, in the upper half, where that keeps its digits), which is taken
+/// for a cubic: exact by Gauss's rule of five points.
 void StandardDistribution::standardise(const NodeProbabilities& probability)
 {
     using Gauss = boost::math::quadrature::gauss<double, 5>;

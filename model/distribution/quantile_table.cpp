@@ -16,12 +16,12 @@ double knot(int segment)
     return std::ldexp(0.5 * (1.0 + static_cast<double>(within) / QuantileTable::segments_per_octave), octave);
 }
 
-/// Where the middle of a segment is off the chord by more than this part of the rise, the function has a jump or a kink there.
-/// Smooth quantile functions stay below: 1/p bends by 0.008 of its rise, 1/p^2 by 0.012.
+/// Where the middle of a segment is off the chord by more than this part of the rise, the function has a jump
+/// or a kink there. Smooth quantile functions stay below: 1/p bends by 0.008 of its rise, 1/p^2 by 0.012.
 constexpr double smooth = 0.015;
 
-/// Mean between two places by Simpson's rule, halved (as often as `depth`) where it is not smooth. Most segments are, and there
-/// the first step is enough: for Q = 1/p its error is 1e-8.
+/// Mean between two places by Simpson's rule, halved (as often as `depth`) where it is not smooth. Most
+/// segments are, and there the first step is enough: for Q = 1/p its error is 1e-8.
 template <class Function>
 double mean_between(const Function& f, double low, double high, double at_low, double at_high, int depth)
 {
@@ -136,8 +136,8 @@ Quantile largest_of(const Quantile& quantile, double count)
         return quantile;
     }
     return [quantile, count](double p, bool upper) {
-        // Lower probability of the base distribution is p^(1/count); its complement without cancellation is -expm1(log p /
-        // count).
+        // Lower probability of the base distribution is p^(1/count); its complement without
+        // cancellation is -expm1(log p / count).
         const double log_p = upper ? std::log1p(-p) : std::log(p);
         const double base_upper = -std::expm1(log_p / count);
         return base_upper < 0.5 ? quantile(base_upper, true) : quantile(std::exp(log_p / count), false);

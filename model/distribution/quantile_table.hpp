@@ -1,6 +1,7 @@
 #pragma once
 
-/// Compiled distributions: quantile functions as tables of 32 random bits. The sampler sees nothing else of a family.
+/// Compiled distributions: quantile functions as tables of 32 random bits. The sampler
+/// sees nothing else of a family.
 
 #include "model/base/random.hpp"
 
@@ -11,16 +12,18 @@
 
 namespace prismopt {
 
-/// Quantile function: the quantile at probability p, counted from the lower end, or from the upper end when `upper`, so that
-/// tails keep their digits.
+/// Quantile function: the quantile at probability p, counted from the lower end, or from the upper end when
+/// `upper`, so that tails keep their digits.
 using Quantile = std::function<double(double p, bool upper)>;
 
-/// Quantile function in pieces linear in p, between knots spaced by octave towards both tails: 32 per power of two, down to p =
-/// 2^-33.
+/// Quantile function in pieces linear in p, between knots spaced by octave towards both tails: 32 per
+/// power of two, down to p = 2^-33.
 ///
-/// Each piece has the quantile function's mean over its segment, so means of draws and of sums are not biased, and the rise
-/// between its knots. Error: at most (1/32)^2/12 * p^2 |Q''(p)|, that is 3e-5 standard deviations for a normal distribution and
-/// 1.6e-4 of the value for a tail Q ~ 1/p. A jump of Q becomes a slope over its segment. docs/methods/distributions.md.
+/// Each piece has the quantile function's mean over its segment, so means of draws and of sums are not
+/// biased, and the rise between its knots. Error: at most (1/32)^2/12 * p^2 |Q''(p)|, that is 3e-5 standard
+/// deviations for a normal distribution and
+/// 1.6e-4 of the value for a tail Q ~ 1/p. A jump of Q becomes a slope over its segment.
+/// docs/methods/distributions.md.
 class QuantileTable {
 public:
     static constexpr int octave_bits = 5;
@@ -92,11 +95,12 @@ struct Moments {
     double skewness() const;
 };
 
-/// Returns the moments of a quantile function, by the trapezoidal rule in logit(p), which converges geometrically for smooth
-/// quantile functions with at most exponential tails in p.
+/// Returns the moments of a quantile function, by the trapezoidal rule in logit(p), which converges
+/// geometrically for smooth quantile functions with at most exponential tails in p.
 Moments moments(const Quantile& quantile);
 
-/// Returns the quantile function of the largest of `count` independent draws: Q(p^(1/count)), exact in both tails.
+/// Returns the quantile function of the largest of `count` independent draws:
+/// Q(p^(1/count)), exact in both tails.
 Quantile largest_of(const Quantile& quantile, double count);
 
 }  // namespace prismopt

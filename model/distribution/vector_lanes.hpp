@@ -7,7 +7,8 @@
 
 namespace prismopt {
 
-/// Pieces that all lanes need in most cases: the last ones (octaves near the median), or those on both sides of zero.
+/// Pieces that all lanes need in most cases: the last ones (octaves near the median),
+/// or those on both sides of zero.
 enum class Mostly { last_pieces, small_pieces };
 
 /// Horner's rule with coefficients from pick(coefficients of a power, coefficient of each lane).

@@ -17,8 +17,8 @@ struct Latency {
     Seconds distance{0.0};
 };
 
-/// On circuits all of it is distance. Elsewhere what exceeds a network's own: 100 us is 20 km of fibre, and more than any latency
-/// that was fitted to measured runs (catalog, links.toml).
+/// On circuits all of it is distance. Elsewhere what exceeds a network's own: 100 us is 20 km of fibre, and
+/// more than any latency that was fitted to measured runs (catalog, links.toml).
 Latency latency_of(const NetworkTier& tier)
 {
     const Seconds software = tier.circuit() ? Seconds{0.0} : std::min(tier.latency, Seconds{100e-6});
@@ -28,7 +28,8 @@ Latency latency_of(const NetworkTier& tier)
 /// Levels of a binary tree over so many.
 double depth_of(double members) { return std::bit_width(static_cast<unsigned>(std::max(1.0, members)) - 1); }
 
-/// Share of its bandwidth that a GPU has for `members` of its tier: of links to each of the others those to members.
+/// Share of its bandwidth that a GPU has for `members` of its tier: of links to each
+/// of the others those to members.
 double share_of_links(const NetworkTier& tier, int members)
 {
     const int links = tier.topology == Topology::full_mesh ? tier.group_gpus - 1 : 0;
@@ -69,8 +70,9 @@ BytesPerSecond bandwidth_of(const Level& level, double members)
     return tier.goodput(tier.circuit() ? std::min(own, shared) : own) * members;
 }
 
-/// Of a ring through the members in order of placement. It leaves a part once, and NCCL spreads it over the links of all its
-/// members inside: with c members in a unit, unit / c groups share the unit's links, so each gets c links' worth.
+/// Of a ring through the members in order of placement. It leaves a part once, and NCCL spreads it over
+/// the links of all its members inside: with c members in a unit, unit / c groups share the unit's
+/// links, so each gets c links' worth.
 BytesPerSecond ring_bandwidth(const Level& level) { return bandwidth_of(level, level.subunits.fewest); }
 
 /// Latencies by what a protocol makes of them.
@@ -104,8 +106,8 @@ struct Protocol {
     Seconds of(const Hops& hops) const { return hops.node * node + hops.network * network; }
 };
 
-/// Chunks of a message of x seconds that wait for l seconds each take x + 2 sqrt(l x) if there are as many as is best
-/// (docs/methods/collectives.md).
+/// Chunks of a message of x seconds that wait for l seconds each take x + 2 sqrt(l x) if there are as many as
+/// is best (docs/methods/collectives.md).
 Seconds time_by(const Protocol& protocol, const Course& course, const CollectiveLibrary& library)
 {
     const Seconds transfer = course.transfer / protocol.bandwidth;
@@ -138,7 +140,8 @@ Seconds ring_time(Collective kind, Bytes message, const Group& group, const Clus
     return fastest_protocol(course, cluster.library);
 }
 
-/// What trees of an all-reduce do between nodes: each part sends its sum up and the result down, but the root's.
+/// What trees of an all-reduce do between nodes: each part sends its sum up and
+/// the result down, but the root's.
 Seconds tree_transfer(Bytes message, const Level& level, const CollectiveLibrary& library)
 {
     const double faster =
@@ -147,8 +150,8 @@ Seconds tree_transfer(Bytes message, const Level& level, const CollectiveLibrary
     return message * (2.0 * (nodes - 1.0) / nodes) / (ring_bandwidth(level) * faster);
 }
 
-/// Trees over nodes, and inside them chains, or sums in their switches: levels at once, or one after the other; circuits always
-/// after the others.
+/// Trees over nodes, and inside them chains, or sums in their switches: levels at once, or one after the
+/// other; circuits always after the others.
 Course tree_course(Bytes message, const Group& group, const Cluster& cluster, bool in_network)
 {
     const int inside = group.tiers[cluster.node_tier()].fewest;
@@ -182,7 +185,8 @@ Course tree_course(Bytes message, const Group& group, const Cluster& cluster, bo
     return course;
 }
 
-/// Share of the copies of its tokens that a member sends out of its unit, for the unit with the fewest members.
+/// Share of the copies of its tokens that a member sends out of its unit, for
+/// the unit with the fewest members.
 double share_leaving(const TokenCopies& copies, const Group::OnTier& unit, double size)
 {
     const double leaving = (size - unit.fewest) / size;

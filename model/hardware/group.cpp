@@ -43,7 +43,8 @@ std::optional<OnTier> on_fitting_tier(std::span<const Spacing> dimensions, int f
         const int members = member_count(inside);
         return OnTier{members, size / members};
     }
-    // The last dimension inside crosses units: in whole ones, if it divides them into cells for the dimensions before.
+    // The last dimension inside crosses units: in whole ones, if it divides them into
+    // cells for the dimensions before.
     const Spacing& crossing = inside.back();
     const auto before = inside.first(inside.size() - 1);
     const int cells = unit / crossing.stride;

@@ -18,8 +18,8 @@ struct Spacing {
     auto operator<=>(const Spacing&) const = default;
 };
 
-/// Members of a process group by tier. The GPUs between the members belong to groups of the same kind that run at the same time
-/// and share the links.
+/// Members of a process group by tier. The GPUs between the members belong to groups of the same kind that
+/// run at the same time and share the links.
 struct Group {
     struct OnTier {
         int fewest = 1;  // members in the unit that holds the fewest of them
@@ -39,8 +39,8 @@ struct Group {
     auto operator<=>(const Group&) const = default;
 };
 
-/// Returns the group of the GPUs first + sum of i_d * stride_d, 0 <= i_d < count_d. `dimensions`: innermost first; a stride is at
-/// least the extent of the dimensions before it.
+/// Returns the group of the GPUs first + sum of i_d * stride_d, 0 <= i_d < count_d. `dimensions`: innermost
+/// first; a stride is at least the extent of the dimensions before it.
 Group group_of(std::span<const Spacing> dimensions, int first, const Cluster& cluster);
 /// The same for one dimension from the first GPU of the cluster on.
 Group group_of(const Spacing& dimension, const Cluster& cluster);
@@ -52,7 +52,8 @@ struct GroupLevels {
     Group local;
     Group across;
 };
-/// Splits an even group into parts of `inside` neighbours each. `inside` divides the members of each unit, or is a multiple of them.
+/// Splits an even group into parts of `inside` neighbours each. `inside` divides the members of each
+/// unit, or is a multiple of them.
 GroupLevels split(const Group& group, int inside);
 
 /// Returns the innermost tier that holds all of a group.

@@ -96,8 +96,9 @@ Cluster with_software(Cluster cluster, const PossibleSoftware& other)
     return cluster;
 }
 
-/// Go-back-N, as RDMA adapters do it: of a lost packet all that was sent since is sent again. With W packets under way in a round
-/// trip the share (1 - p) / (1 - p + W p) arrives. Bertsekas and Gallager, "Data Networks", 2nd ed., section 2.4.
+/// Go-back-N, as RDMA adapters do it: of a lost packet all that was sent since is sent again. With W packets
+/// under way in a round trip the share (1 - p) / (1 - p + W p) arrives. Bertsekas and Gallager, "Data
+/// Networks", 2nd ed., section 2.4.
 BytesPerSecond NetworkTier::goodput(BytesPerSecond rate) const
 {
     constexpr double packet = 4096.0;  // bytes: the largest transfer unit of InfiniBand and RoCE

@@ -14,10 +14,11 @@
 
 namespace prismopt {
 
-/// Precision of the products of linear layers. Attention, normalisation and the loss stay in 16 bits (32 with fp32 and tf32), as
-/// in NVIDIA's Transformer Engine. Kinds of 8 bits differ by what has a scale of its own: a tensor, from the largest values of
-/// earlier steps (delayed) or of this one (current); tiles of 1 x 128 and blocks of 128 x 128 numbers; or 32 numbers in a row
-/// (MXFP8). `fp8`: the kind that the software stack uses.
+/// Precision of the products of linear layers. Attention, normalisation and the loss stay in 16 bits
+/// (32 with fp32 and tf32), as in NVIDIA's Transformer Engine. Kinds of 8 bits differ by what has a
+/// scale of its own: a tensor, from the largest values of earlier steps (delayed) or of this one
+/// (current); tiles of 1 x 128 and blocks of 128 x 128 numbers; or 32 numbers in a row (MXFP8). `fp8`:
+/// the kind that the software stack uses.
 enum class Precision { fp32, tf32, bf16, fp8, fp8_delayed, fp8_current, fp8_blockwise, mxfp8, nvfp4 };
 template <>
 inline constexpr auto names_of<Precision> =
@@ -56,7 +57,8 @@ struct Efficiency {
     bool operator==(const Efficiency&) const = default;
 };
 
-/// Energy of an accelerator's work, beyond what its board draws while it waits; zero: not given. docs/methods/hardware-power.md.
+/// Energy of an accelerator's work, beyond what its board draws while it waits; zero: not given.
+/// docs/methods/hardware-power.md.
 struct WorkEnergy {
     JoulesPerFlop bf16{};  // 16-bit products
     JoulesPerFlop fp32{};
@@ -89,7 +91,8 @@ struct Accelerator {
     FlopsPerSecond peak_fp8{0.0};
     FlopsPerSecond peak_fp4{0.0};
 
-    // This accelerator's share of the host: of the link to it, per direction, and of its memory bandwidth; zero: no offloading.
+    // This accelerator's share of the host: of the link to it, per direction, and of its memory
+    // bandwidth; zero: no offloading.
     BytesPerSecond host_link{0.0};
     BytesPerSecond host_memory_bandwidth{0.0};
     Bytes host_memory{0.0};              // its share, too; zero: no limit is known
@@ -107,16 +110,17 @@ struct Accelerator {
     FlopsPerSecond peak(Precision precision) const;
     /// Returns the energy of an operation of dense products.
     JoulesPerFlop energy_of(Precision precision) const;
-    /// Whether its products take scales of blocks (and with them all orders of their operands), as those with units for 4 bits
-    /// do; others of 8 bits need a transposed copy for the backward pass (NVIDIA/TransformerEngine,
-    /// docs/features/low_precision_training).
+    /// Whether its products take scales of blocks (and with them all orders of their operands), as those with
+    /// units for 4 bits do; others of 8 bits need a transposed copy for the backward pass
+    /// (NVIDIA/TransformerEngine, docs/features/low_precision_training).
     bool takes_block_scales() const { return peak_fp4.si > 0.0; }
     /// Returns the rate of dense products at the clock that the accelerator holds under load.
     FlopsPerSecond sustained(FlopsPerSecond of_peak) const { return of_peak * sustained_clock; }
 };
 
-/// Software stack: a framework release's effect on kernel and network times. Its factors multiply the accelerator's fractions of
-/// the peak, so that both can be fitted on runs that have only one of them in common.
+/// Software stack: a framework release's effect on kernel and network times. Its factors
+/// multiply the accelerator's fractions of the peak, so that both can be fitted on runs that
+/// have only one of them in common.
 struct SoftwareStack {
     std::string name = "reference";
     double gemm = 1.0;
@@ -166,22 +170,23 @@ struct PossibleSoftware;
 /// Returns the cluster as it is with other software.
 Cluster with_software(Cluster cluster, const PossibleSoftware& other);
 
-/// How a tier joins its GPUs: by switches, by a link between each two, or by links to the neighbours in a grid whose axes may be
-/// closed to rings (model/hardware/torus.hpp).
+/// How a tier joins its GPUs: by switches, by a link between each two, or by links to the neighbours in a
+/// grid whose axes may be closed to rings (model/hardware/torus.hpp).
 enum class Topology { switched, full_mesh, torus };
 template <>
 inline constexpr auto names_of<Topology> = std::to_array<Named<Topology>>({{Topology::switched, "switched"},
                                                                            {Topology::full_mesh, "full_mesh"},
                                                                            {Topology::torus, "torus"}});
 
-/// What a tier joins: GPUs of a node (or of a rack that is one NVLink domain), which write to each other's memory, or nodes by
-/// their network adapters.
+/// What a tier joins: GPUs of a node (or of a rack that is one NVLink domain), which write to each other's
+/// memory, or nodes by their network adapters.
 enum class TierKind { by_position, node, network };
 template <>
 inline constexpr auto names_of<TierKind> = std::to_array<Named<TierKind>>(
     {{TierKind::by_position, "by-position"}, {TierKind::node, "node"}, {TierKind::network, "network"}});
 
-/// One tier of the network. It forms units of `group_gpus` GPUs; the first tier is the innermost (NVLink domain).
+/// One tier of the network. It forms units of `group_gpus` GPUs; the first tier is
+/// the innermost (NVLink domain).
 struct NetworkTier {
     std::string name;
     int group_gpus = 0;        // GPUs that this tier joins; the last tier joins the whole cluster
@@ -200,8 +205,8 @@ struct NetworkTier {
     JoulesPerByte energy{};
 
     // For a tier that joins buildings, campuses or regions:
-    BytesPerSecond aggregate{
-        0.0};  // total bandwidth out of one unit of the tier below, per direction; 0: limited by its GPUs' links
+    // Total bandwidth out of one unit of the tier below, per direction; 0: limited by its GPUs' links.
+    BytesPerSecond aggregate{0.0};
     double loss = 0.0;  // fraction of packets lost
 
     Topology topology = Topology::switched;
@@ -216,7 +221,8 @@ struct NetworkTier {
     BytesPerSecond goodput(BytesPerSecond rate) const;
 };
 
-/// A library of collectives: what a message costs beside its bytes. As declared here, nothing. docs/methods/collectives.md.
+/// A library of collectives: what a message costs beside its bytes. As declared here,
+/// nothing. docs/methods/collectives.md.
 struct CollectiveLibrary {
     std::string name;
     // A collective begins with the launch of its kernel and the first exchange of flags.
@@ -313,7 +319,8 @@ struct Cluster {
     /// The last node may hold fewer GPUs of the cluster than the others.
     int nodes() const { return (gpus + gpus_per_node() - 1) / gpus_per_node(); }
     bool whole_nodes() const { return gpus % gpus_per_node() == 0; }
-    /// Returns the GPUs per building, that is, joined by the tiers below the first circuit; 0 without circuits.
+    /// Returns the GPUs per building, that is, joined by the tiers below the
+    /// first circuit; 0 without circuits.
     int building_gpus() const;
 };
 

@@ -9,22 +9,25 @@ using namespace literals;
 
 namespace {
 
-/// Shares of the peaks at which a board draws its usual power in training. Assumptions: large trainings reach 38 to 43 % of the 16-bit
-/// peak (Llama 3, arXiv 2407.21783, table 4), good ones half of it, and move a fifth of what the memory could. That power follows operations
-/// more than time was measured on nodes of H100: 11 % error of a model by operations, 27 to 37 % of one by rated power (arXiv 2506.14551).
+/// Shares of the peaks at which a board draws its usual power in training. Assumptions: large trainings reach
+/// 38 to 43 % of the 16-bit peak (Llama 3, arXiv 2407.21783, table 4), good ones half of it, and move a fifth
+/// of what the memory could. That power follows operations more than time was measured on nodes of H100: 11 %
+/// error of a model by operations, 27 to 37 % of one by rated power (arXiv 2506.14551).
 constexpr double usual_share_of_peak = 0.5;
 constexpr double usual_share_of_bandwidth = 0.2;
 
-/// About 4 pJ per bit in a stack of HBM2 (O'Connor et al., Fine-Grained DRAM, MICRO 2017), and as an assumption 1 on the way through the
-/// accelerator. An H200 that decodes at the limit of its memory, 4.8 TB/s, draws at most 300 of its 700 W (arXiv 2605.11999).
+/// About 4 pJ per bit in a stack of HBM2 (O'Connor et al., Fine-Grained DRAM, MICRO 2017), and as an
+/// assumption 1 on the way through the accelerator. An H200 that decodes at the limit of its memory, 4.8
+/// TB/s, draws at most 300 of its 700 W (arXiv 2605.11999).
 constexpr JoulesPerByte usual_memory_energy = 5_pJ_per_bit;
 
-/// A transmitter and a receiver at 112 Gbit/s take 5.5 pJ per bit (Wei et al., NVLink-C2C, ISSCC 2023, comparison); a GPU has one to
-/// its switch and one from it.
+/// A transmitter and a receiver at 112 Gbit/s take 5.5 pJ per bit (Wei et al., NVLink-C2C, ISSCC 2023,
+/// comparison); a GPU has one to its switch and one from it.
 constexpr JoulesPerByte usual_node_energy = 2.0 * 5.5_pJ_per_bit;
 
-/// Pluggable transceivers take 30 W at 1.6 Tbit/s, and a GPU has six of them on the way through a large network (NVIDIA, Hot Chips
-/// 2025, co-packaged optics). Excludes switches and adapters, which the host's power includes.
+/// Pluggable transceivers take 30 W at 1.6 Tbit/s, and a GPU has six of them on the way through a
+/// large network (NVIDIA, Hot Chips 2025, co-packaged optics). Excludes switches and adapters,
+/// which the host's power includes.
 constexpr JoulesPerByte usual_network_energy = 6.0 * 18.75_pJ_per_bit;
 
 /// The least share of the power of work that products have, where memory would take it all.

@@ -1,6 +1,7 @@
 #pragma once
 
-/// Kernel classes: kernels and collectives that share a residual distribution and the speed of a what-if; and choices of kernels.
+/// Kernel classes: kernels and collectives that share a residual distribution and the speed of a
+/// what-if; and choices of kernels.
 
 #include "model/base/names.hpp"
 
@@ -21,19 +22,20 @@ inline constexpr auto names_of<Collective> =
                                       {Collective::all_reduce, "all_reduce"},
                                       {Collective::all_to_all, "all_to_all"}});
 
-/// Attention kernel. `plain` writes the s^2 score matrix to memory (Korthikanti et al. 2022); `flash` never does (Dao et al.
-/// 2022).
+/// Attention kernel. `plain` writes the s^2 score matrix to memory (Korthikanti et al. 2022);
+/// `flash` never does (Dao et al. 2022).
 enum class AttentionKernel { plain, flash };
 template <>
 inline constexpr auto names_of<AttentionKernel> = std::to_array<Named<AttentionKernel>>(
     {{AttentionKernel::plain, "plain"}, {AttentionKernel::flash, "flash"}});
 
-/// Process groups of collectives. `sharded`: gathers of parameters and reductions of gradients inside the passes of each layer
-/// (FSDP, ZeRO-2 and ZeRO-3); `data`: the same at the ends of a step.
+/// Process groups of collectives. `sharded`: gathers of parameters and reductions of gradients inside the
+/// passes of each layer (FSDP, ZeRO-2 and ZeRO-3); `data`: the same at the ends of a step.
 enum class ProcessGroup { tensor, context, expert, sharded, data };
 
-/// Kernel classes form a tree. A class without a distribution inherits its parent's; a what-if of a class applies to its subtree.
-/// Classes whose names end in "_collective" are inner nodes without kernels of their own.
+/// Kernel classes form a tree. A class without a distribution inherits its parent's; a
+/// what-if of a class applies to its subtree. Classes whose names end in "_collective" are
+/// inner nodes without kernels of their own.
 enum class KernelClass : std::uint8_t {
     gemm,
     grouped_gemm,
@@ -155,7 +157,8 @@ static_assert(std::all_of(kernel_class_rows.begin(), kernel_class_rows.end(), []
 
 constexpr std::string_view name(KernelClass kernel) { return row_of(kernel).name; }
 
-/// Returns the class from which a class without a distribution inherits one; the class itself: it must have its own.
+/// Returns the class from which a class without a distribution inherits one; the
+/// class itself: it must have its own.
 constexpr KernelClass inherits_from(const KernelClassRow& row) { return row.varies_as.value_or(row.within); }
 
 /// Calls visit(class) for the class, its parent, and so on up to the root.

@@ -10,7 +10,8 @@ namespace prismopt {
 namespace {
 
 /// A tile shape and the share of the best tile's rate that it reaches: smaller tiles read more per operation.
-/// That larger tiles run faster is in NVIDIA's matrix multiplication guide; the shares here are assumptions, not measured.
+/// That larger tiles run faster is in NVIDIA's matrix multiplication guide; the shares here
+/// are assumptions, not measured.
 struct Tile {
     double m;
     double n;
@@ -19,29 +20,33 @@ struct Tile {
 constexpr std::array<Tile, 5> tiles{
     {{256, 128, 1.0}, {128, 256, 1.0}, {128, 128, 0.95}, {128, 64, 0.8}, {64, 64, 0.6}}};
 
-/// Inner steps that fill and drain a tile's pipeline, in 16 bits and in fewer, whose steps of k are as many but two or four times
-/// shorter, and the part of a last wave that stays idle: kernels split k or keep their blocks. Chosen by a fit to
-/// products of A100, H100, B200, GB200 and B300 (ai-dynamo/aiconfigurator, commit 095f58a5); errors: results/components.md.
+/// Inner steps that fill and drain a tile's pipeline, in 16 bits and in fewer, whose steps of k are as many
+/// but two or four times shorter, and the part of a last wave that stays idle: kernels split k or keep their
+/// blocks. Chosen by a fit to products of A100, H100, B200, GB200 and B300 (ai-dynamo/aiconfigurator, commit
+/// 095f58a5); errors: results/components.md.
 constexpr double pipeline_k = 100.0;
 constexpr double pipeline_k_fp8 = 400.0;
 constexpr double pipeline_k_nvfp4 = 150.0;
 constexpr double idle_of_last_wave = 0.22;
 
-/// Fused attention works on blocks of queries, each of which costs as much as so many keys more, and the last of which keep so many
-/// multiprocessors waiting. Chosen by a fit to causal forward passes of at least 1,024 tokens on the same GPUs (same tables);
-/// backward passes walk the same blocks. Shares are those of heads of 128.
+/// Fused attention works on blocks of queries, each of which costs as much as so many keys more, and
+/// the last of which keep so many multiprocessors waiting. Chosen by a fit to causal forward passes
+/// of at least 1,024 tokens on the same GPUs (same tables); backward passes walk the same blocks.
+/// Shares are those of heads of 128.
 constexpr double block_queries = 128.0;
 constexpr double block_keys = 420.0;
 constexpr double block_keys_latent = 35.0;
 constexpr double last_blocks = 2.0;
 constexpr double usual_head = 128.0;
 
-/// Rate of products with scales of 32 numbers over those with one for each tensor, operands cast before: 6.812 over 7.161 ms for the
-/// products of a layer on B300 (NVIDIA/TransformerEngine, docs/examples/gemm_profiling).
+/// Rate of products with scales of 32 numbers over those with one for each tensor, operands cast before:
+/// 6.812 over 7.161 ms for the products of a layer on B300 (NVIDIA/TransformerEngine,
+/// docs/examples/gemm_profiling).
 constexpr double mxfp8_over_fp8 = 0.951;
 
-/// Rate of the products of scans, FLOP/s: on H100, B200, GB200, B300 and GB300 the fit finds 45 to 50e12, as their kernels (state-spaces/mamba,
-/// ops/triton) are bound by what is between the products and not by tensor cores.
+/// Rate of the products of scans, FLOP/s: on H100, B200, GB200, B300 and GB300 the fit finds 45 to
+/// 50e12, as their kernels (state-spaces/mamba, ops/triton) are bound by what is between the
+/// products and not by tensor cores.
 constexpr double scan_rate = 48e12;
 
 /// Inner steps that fill a batched product of short k; assumption.
@@ -66,9 +71,9 @@ double waves_of(double tiles_per_multiprocessor)
            idle_of_last_wave * (std::ceil(tiles_per_multiprocessor) - tiles_per_multiprocessor);
 }
 
-/// Share of the rate that products with misaligned rows reach on tensor cores: loads of 2 bytes in place of 16. From cuBLAS 11
-/// they run, "but efficiency is better" with aligned rows (the same section); the size is an assumption, within the factors of
-/// two to four of the guide's figure.
+/// Share of the rate that products with misaligned rows reach on tensor cores: loads of 2 bytes in place of
+/// 16. From cuBLAS 11 they run, "but efficiency is better" with aligned rows (the same section); the size is
+/// an assumption, within the factors of two to four of the guide's figure.
 constexpr double misaligned_rate = 0.5;
 
 /// Bandwidth at which products and fused attention read and write.
@@ -102,9 +107,9 @@ double softmax_of(double head, double columns)
     return columns > 0.0 ? (1.0 + columns / head) / (1.0 + columns / usual_head) : 1.0;
 }
 
-/// Time of an operation whose products take half of the time and whose softmax takes all, over that of the whole. Measured from 8,192
-/// tokens on, with heads of 128 and 64 (ai-dynamo/aiconfigurator, commit 095f58a5): 0.73 and 0.86 on H100, here 0.74 and 0.83; 0.81
-/// and 0.88 on B200, here 0.89 and 0.94.
+/// Time of an operation whose products take half of the time and whose softmax takes all, over that of the
+/// whole. Measured from 8,192 tokens on, with heads of 128 and 64 (ai-dynamo/aiconfigurator, commit
+/// 095f58a5): 0.73 and 0.86 on H100, here 0.74 and 0.83; 0.81 and 0.88 on B200, here 0.89 and 0.94.
 double with_half_products(double head, double columns) { return (0.5 * head + columns) / (head + columns); }
 
 bool aligned(double n) { return n - tensor_core_alignment * std::floor(n / tensor_core_alignment) == 0.0; }

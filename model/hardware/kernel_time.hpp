@@ -1,21 +1,23 @@
 #pragma once
 
-/// Mean, noise-free times of single kernels on one accelerator: a roofline whose compute roof depends on the shape.
-/// docs/methods/kernel-times.md.
+/// Mean, noise-free times of single kernels on one accelerator: a roofline whose compute roof depends on the
+/// shape. docs/methods/kernel-times.md.
 
 #include "model/base/units.hpp"
 #include "model/hardware/hardware.hpp"
 
 namespace prismopt {
 
-/// Returns the time of C[m, n] = A[m, k] B[k, n] with operands of `precision`, 32-bit sums and a result of at least 16 bits.
+/// Returns the time of C[m, n] = A[m, k] B[k, n] with operands of `precision`, 32-bit sums
+/// and a result of at least 16 bits.
 ///
-/// Counts tile and wave quantisation, the fill of the pipeline for short k, and misaligned rows (n or k not a multiple of 8).
-/// Not modelled: split-k and stream-k kernels, clocks that depend on the data.
+/// Counts tile and wave quantisation, the fill of the pipeline for short k, and misaligned rows (n or k not a
+/// multiple of 8). Not modelled: split-k and stream-k kernels, clocks that depend on the data.
 Seconds gemm_time(double m, double n, double k, const Accelerator& accelerator,
                   Precision precision = Precision::bf16);
 
-/// Returns the time of `groups` products of the same shape in one kernel (routed experts), whose tiles share the waves.
+/// Returns the time of `groups` products of the same shape in one kernel
+/// (routed experts), whose tiles share the waves.
 Seconds grouped_gemm_time(double groups, double m, double n, double k, const Accelerator& accelerator,
                           Precision precision = Precision::bf16);
 
@@ -28,8 +30,9 @@ Seconds cast_time(Bytes traffic, const Accelerator& accelerator);
 /// Returns the time of a kernel that streams `traffic` bytes once through memory.
 Seconds elementwise_time(Bytes traffic, const Accelerator& accelerator);
 
-/// Returns the time of batched products with `work` floating-point operations and a short inner dimension k (scores of plain
-/// attention). With k not a multiple of 8 they miss the tensor cores and run at the peak of 32-bit products.
+/// Returns the time of batched products with `work` floating-point operations and a short inner
+/// dimension k (scores of plain attention). With k not a multiple of 8 they miss the tensor cores and
+/// run at the peak of 32-bit products.
 Seconds batched_gemm_time(Flops work, double k, const Accelerator& accelerator);
 
 /// Fused attention by its blocks of queries.

@@ -1,7 +1,8 @@
 #pragma once
 
-/// Constants of accelerators, links, software stacks and libraries of collectives by their key in the catalog, for all that
-/// compares, scales or fits them. A new constant gets a row in machine_constants.cpp, and a key where the catalog is read.
+/// Constants of accelerators, links, software stacks and libraries of collectives by their key in the
+/// catalog, for all that compares, scales or fits them. A new constant gets a row in machine_constants.cpp,
+/// and a key where the catalog is read.
 
 #include "model/hardware/hardware.hpp"
 

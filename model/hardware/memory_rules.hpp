@@ -8,8 +8,8 @@
 
 namespace prismopt {
 
-/// Gradients that are whole on each GPU although the plan divides them: none; those of pipelines, until their last microbatch; or those
-/// of all accumulated microbatches.
+/// Gradients that are whole on each GPU although the plan divides them: none; those of pipelines, until their
+/// last microbatch; or those of all accumulated microbatches.
 enum class WholeGradients { never, pipelines, accumulation };
 template <>
 inline constexpr auto names_of<WholeGradients> =

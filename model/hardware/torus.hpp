@@ -1,7 +1,7 @@
 #pragma once
 
-/// Collectives and messages inside a torus or mesh, where each accelerator has links to its neighbours along each axis (TPU,
-/// Trainium). docs/methods/collectives.md.
+/// Collectives and messages inside a torus or mesh, where each accelerator has links to its neighbours along
+/// each axis (TPU, Trainium). docs/methods/collectives.md.
 
 #include "model/hardware/group.hpp"
 #include "model/hardware/hardware.hpp"
@@ -22,19 +22,20 @@ std::vector<AxisSpan> axis_spans(const Group& group, const NetworkTier& torus);
 
 /// Returns the time of a collective of a group inside one torus. `message` as in collective_time().
 ///
-/// With W_a = 2 links' bandwidth of axis a (half on an axis without wrap-around), shared by `spacing` groups, and N members:
+/// With W_a = 2 links' bandwidth of axis a (half on an axis without wrap-around), shared by
+/// `spacing` groups, and N members:
 ///
 ///     all-gather, reduce-scatter   (N-1)/N V / sum W_a, over the axes that the group spans
 ///     all-reduce                   twice that
 ///     all-to-all                   max over axes of m members / (4 W_a), m: message of one member
 ///
-/// but at least a latency per hop along each axis: members/2 on a ring, members - 1 on a line. Source: jax-ml/scaling-book,
-/// sharding.md, whose forms V / (k W), 2 V / (k W) and V / (4 W) are those of many members; the bisection of the longest axis
-/// limits an all-to-all.
+/// but at least a latency per hop along each axis: members/2 on a ring, members - 1 on a line. Source:
+/// jax-ml/scaling-book, sharding.md, whose forms V / (k W), 2 V / (k W) and V / (4 W) are those of many
+/// members; the bisection of the longest axis limits an all-to-all.
 Seconds torus_time(Collective kind, Bytes message, const Group& group, const NetworkTier& torus);
 
-/// Returns the time of a message between two positions, if their neighbours send at the same time over the same distance: over
-/// the shortest way, along all axes in which they differ at once.
+/// Returns the time of a message between two positions, if their neighbours send at the same time over the
+/// same distance: over the shortest way, along all axes in which they differ at once.
 Seconds torus_message_time(Bytes message, int from, int to, const NetworkTier& torus);
 
 }  // namespace prismopt

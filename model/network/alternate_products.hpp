@@ -1,8 +1,9 @@
 #pragma once
 
-/// Selective recompute by operators as torchtitan does it (distributed/activation_checkpoint.py, selective_ac_option = "op"): the results of
-/// attention, of all-to-alls and reduce-scatters of tokens, and of every second product outside routed experts are saved; all else runs
-/// again. Products count in the order in which they run, queries, keys and values as three and a gated MLP's first ones as two.
+/// Selective recompute by operators as torchtitan does it (distributed/activation_checkpoint.py,
+/// selective_ac_option = "op"): the results of attention, of all-to-alls and reduce-scatters of tokens, and
+/// of every second product outside routed experts are saved; all else runs again. Products count in the order
+/// in which they run, queries, keys and values as three and a gated MLP's first ones as two.
 
 #include "model/network/network.hpp"
 

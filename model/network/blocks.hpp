@@ -1,7 +1,8 @@
 #pragma once
 
-/// Blocks of layers. A block is a struct with the keys by which users describe it, and a function that returns its operators (in
-/// model/network/blocks/). Readers, schema and reference page follow from the keys. Formulas: docs/methods/README.md.
+/// Blocks of layers. A block is a struct with the keys by which users describe it, and a function that
+/// returns its operators (in model/network/blocks/). Readers, schema and reference page follow from the keys.
+/// Formulas: docs/methods/README.md.
 
 #include "model/network/operators.hpp"
 
@@ -93,9 +94,9 @@ inline std::optional<Obstacle> undivided_of(int degree, std::initializer_list<Ob
     }
     return std::nullopt;
 }
-/// Returns the obstacle to context parallelism in attention with so many heads: those that it divides among `ulysses` GPUs beside
-/// tensor parallelism. Key/value heads are replicated where there are fewer. No training framework exchanges keys for a kernel that
-/// writes its scores.
+/// Returns the obstacle to context parallelism in attention with so many heads: those that it divides among
+/// `ulysses` GPUs beside tensor parallelism. Key/value heads are replicated where there are fewer. No
+/// training framework exchanges keys for a kernel that writes its scores.
 inline std::optional<Obstacle> unshared_attention(AttentionKernel kernel, int heads, int key_heads,
                                                   const ParallelPlan& plan)
 {
@@ -265,7 +266,8 @@ struct MlpBlock {
 };
 Block operators_of(const MlpBlock& block, const ResidualStream& stream);
 
-/// Mixture of experts (Lepikhin et al., arXiv 2006.16668, section 2.2; groups and order of messages as in Megatron-Core).
+/// Mixture of experts (Lepikhin et al., arXiv 2006.16668, section 2.2; groups and order of
+/// messages as in Megatron-Core).
 struct ExpertsBlock {
     int count = 0;
     int active = 0;
@@ -406,7 +408,8 @@ struct GatedConvolutionBlock {
 };
 Block operators_of(const GatedConvolutionBlock& block, const ResidualStream& stream);
 
-/// Linear layer without norm and residual connection: patch embeddings, projectors, layers of recommendation networks.
+/// Linear layer without norm and residual connection: patch embeddings, projectors,
+/// layers of recommendation networks.
 struct LinearBlock {
     int from = 0;
     int to = 0;
@@ -431,7 +434,8 @@ struct LinearBlock {
 };
 Block operators_of(const LinearBlock& block, const ResidualStream& stream);
 
-/// Scales, shifts and gates of a layer's blocks from a vector of the sample (adaptive norms: Peebles and Xie, arXiv 2212.09748).
+/// Scales, shifts and gates of a layer's blocks from a vector of the sample (adaptive norms:
+/// Peebles and Xie, arXiv 2212.09748).
 struct ModulationBlock {
     int vectors = 6;
 
@@ -448,7 +452,8 @@ struct ModulationBlock {
 };
 Block operators_of(const ModulationBlock& block, const ResidualStream& stream);
 
-/// Residual block of a U-Net: norm, activation and convolution, twice (Ho et al., arXiv 2006.11239, appendix B).
+/// Residual block of a U-Net: norm, activation and convolution, twice (Ho et al.,
+/// arXiv 2006.11239, appendix B).
 struct ResidualConvolutionBlock {
     int from = 0;
     int to = 0;
@@ -526,8 +531,8 @@ struct TablesBlock {
 };
 Block operators_of(const TablesBlock& block, const ResidualStream& stream);
 
-/// Feature interaction of a recommendation network: dot products of all pairs (DLRM, arXiv 1906.00091), or low-rank cross layers
-/// (DCN-V2: Wang et al., arXiv 2008.13535).
+/// Feature interaction of a recommendation network: dot products of all pairs (DLRM, arXiv 1906.00091), or
+/// low-rank cross layers (DCN-V2: Wang et al., arXiv 2008.13535).
 struct InteractionBlock {
     int vectors = 0;
     int size = 0;
@@ -619,8 +624,8 @@ inline std::optional<Obstacle> unshared(const BlockDescription& block, const Par
 Block embedding_block(const ResidualStream& stream, double vocabulary, double positions);
 /// Returns final norm, logits and loss. `tied`: the head's matrix is the embedding's table.
 Block head_block(const ResidualStream& stream, double vocabulary, bool tied);
-/// Returns the operators before the layer of a multi-token prediction module (DeepSeek-AI, arXiv 2412.19437, section 2.2): the
-/// embedding of a later token, two norms, and their product. Its head is the network's.
+/// Returns the operators before the layer of a multi-token prediction module (DeepSeek-AI, arXiv 2412.19437,
+/// section 2.2): the embedding of a later token, two norms, and their product. Its head is the network's.
 Block prediction_block(const ResidualStream& stream, double vocabulary);
 
 }  // namespace prismopt

@@ -15,8 +15,8 @@ struct BlockOfLayers {
     std::vector<std::string> names;  // [kind of layer]: of the block; empty: the kind has fewer blocks
 };
 
-/// Returns a network for each place of a block in a layer, with the same kinds and layers as network_of(). Layers of a captured network
-/// are one block each, of the name of their kind.
+/// Returns a network for each place of a block in a layer, with the same kinds and layers as network_of().
+/// Layers of a captured network are one block each, of the name of their kind.
 std::vector<BlockOfLayers> blocks_of_layers(const Workload& workload);
 
 }  // namespace prismopt

@@ -9,10 +9,10 @@ namespace prismopt {
 
 namespace {
 
-/// Bytes to cast a number of an operand (NVIDIA/TransformerEngine, docs/features/low_precision_training). It is read once, and
-/// before that for the largest value, unless its scale is of earlier steps or of blocks that a kernel holds. It is written as it
-/// is, and once more for products that need another order: in other numbers where scales are of rows, transposed on accelerators
-/// that multiply in one order only.
+/// Bytes to cast a number of an operand (NVIDIA/TransformerEngine, docs/features/low_precision_training). It
+/// is read once, and before that for the largest value, unless its scale is of earlier steps or of blocks
+/// that a kernel holds. It is written as it is, and once more for products that need another order: in other
+/// numbers where scales are of rows, transposed on accelerators that multiply in one order only.
 double cast_traffic(Precision precision, const Accelerator& accelerator)
 {
     const bool finds_largest = precision == Precision::fp8_current || precision == Precision::nvfp4;
@@ -27,9 +27,10 @@ struct CastKernels {
     bool grouped = false;
 };
 
-/// NVIDIA/TransformerEngine, releases 2.7 to 2.16, pytorch/module/grouped_linear.py and csrc/extensions/cast.cpp: one for scales of
-/// blocks (both orders); maximum, scale and cast for a current scale of each tensor, of which one does all with a delayed one, for
-/// all experts together; of four bits maximum and cast, together (from 2.11).
+/// NVIDIA/TransformerEngine, releases 2.7 to 2.16, pytorch/module/grouped_linear.py and
+/// csrc/extensions/cast.cpp: one for scales of blocks (both orders); maximum, scale and cast for a current
+/// scale of each tensor, of which one does all with a delayed one, for all experts together; of four bits
+/// maximum and cast, together (from 2.11).
 CastKernels cast_kernels(Precision precision, const SoftwareStack& stack)
 {
     switch (precision) {
@@ -166,8 +167,8 @@ CallTimes::TokenCover CallTimes::beside_tokens(const std::vector<AnyCall>& list)
     return cover;
 }
 
-/// NVIDIA/TransformerEngine, releases from 2.14 on, NVTE_CUTEDSL_FUSED_GROUPED_MLP: the first product with gate and cast in one kernel,
-/// the second in one, and their mirror backward; of experts with MXFP8 alone.
+/// NVIDIA/TransformerEngine, releases from 2.14 on, NVTE_CUTEDSL_FUSED_GROUPED_MLP: the first product with
+/// gate and cast in one kernel, the second in one, and their mirror backward; of experts with MXFP8 alone.
 bool CallTimes::fuses_experts() const
 {
     return cluster_.stack.fused_experts && precision_ == Precision::mxfp8;
@@ -192,7 +193,8 @@ Launches CallTimes::launches_of(const KernelCall& call) const
     return {.python = call.launches, .native = products + call.casts * cast.kernels * each};
 }
 
-/// Products read their operands once and write 16 bits; what caches do beyond that is in the energy of the accelerator's operations.
+/// Products read their operands once and write 16 bits; what caches do beyond that is in the energy
+/// of the accelerator's operations.
 Bytes CallTimes::traffic_of(const KernelCall& call) const
 {
     const double bytes = (call.exact_bytes ? 1.0 : width_) * call.bytes;

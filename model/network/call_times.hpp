@@ -12,12 +12,13 @@ namespace prismopt {
 /// Returns the work of a call of fused attention.
 AttentionWork attention_work(const KernelCall& call);
 
-/// Returns the precision of a kernel's products where those of linear layers have `of_layers`. Attention, scans and layers that
-/// stay wide multiply in 16 bits.
+/// Returns the precision of a kernel's products where those of linear layers have `of_layers`. Attention,
+/// scans and layers that stay wide multiply in 16 bits.
 Precision precision_of(const KernelCall& call, Precision of_layers);
 
-/// Returns the rate of all products of training a network, each at the dense peak of its precision: the operations of
-/// model_flops_per_sequence() over the sum of operations / peak. The denominator of the model FLOP utilisation.
+/// Returns the rate of all products of training a network, each at the dense peak of its precision:
+/// the operations of model_flops_per_sequence() over the sum of operations / peak. The denominator
+/// of the model FLOP utilisation.
 FlopsPerSecond peak_of_products(const Network& network, int sequence, Precision precision,
                                 const Accelerator& accelerator);
 
@@ -35,15 +36,17 @@ public:
     Bytes cast_bytes(const Calls& calls) const;
     /// Returns how the host launches each kernel, and the casts for it: not at all in a CUDA graph.
     Launches launches_of(const KernelCall& call) const;
-    /// Returns the energy of the kernels of a pass beyond waiting, by their operations and their memory traffic.
+    /// Returns the energy of the kernels of a pass beyond waiting, by their
+    /// operations and their memory traffic.
     Joules energy(const Calls& calls) const;
     /// Adds the kernels and messages to a pass.
     void add(const Calls& calls, PassBuilder& pass) const;
 
 private:
-    /// Compute of shared experts beside exchanges of tokens: equal shares for the exchange before and the one after the routed experts
-    /// (Megatron-Core, shared_experts.py: the first product beside the first, the second beside the second; it turns the overlap of
-    /// these products with tensor-parallel collectives off).
+    /// Compute of shared experts beside exchanges of tokens: equal shares for the exchange before and
+    /// the one after the routed experts (Megatron-Core, shared_experts.py: the first product beside
+    /// the first, the second beside the second; it turns the overlap of these products with
+    /// tensor-parallel collectives off).
     struct TokenCover {
         int exchanges = 0;
         Seconds each{0.0};

@@ -27,8 +27,8 @@ enum class Roof {
     loss      // traffic of the loss, by the software stack's bytes per logit
 };
 
-/// One kernel, or several fused ones. A product is [m, k] times [k, n], `groups` times; fused attention multiplies m queries of all
-/// heads with n keys each, in the mean.
+/// One kernel, or several fused ones. A product is [m, k] times [k, n], `groups` times; fused attention
+/// multiplies m queries of all heads with n keys each, in the mean.
 struct KernelCall {
     KernelClass kind = KernelClass::gemm;
     Roof roof = Roof::product;
@@ -140,15 +140,15 @@ public:
             std::visit([](auto& call) { call.in_graph = true; }, list_[i]);
         }
     }
-    /// Adds the traffic of weights in few bits, which are read and written in 16 before a product reads them (bitsandbytes and GPTQ
-    /// kernels for training). `stored_bytes`: per weight; 0: they have 16 bits.
+    /// Adds the traffic of weights in few bits, which are read and written in 16 before a product reads them
+    /// (bitsandbytes and GPTQ kernels for training). `stored_bytes`: per weight; 0: they have 16 bits.
     Calls& unpack(double stored_bytes, double weights)
     {
         constexpr double unpacked_bytes = 2.0;
         return stored_bytes > 0.0 ? traffic((stored_bytes + unpacked_bytes) * weights) : *this;
     }
-    /// Adds elements of operands that are cast to fewer bits, in one kernel at the end of the pass. `in_experts`: of results of the
-    /// activation of gated experts, or of their gradients.
+    /// Adds elements of operands that are cast to fewer bits, in one kernel at the end of the pass.
+    /// `in_experts`: of results of the activation of gated experts, or of their gradients.
     Calls& cast(double numbers, bool in_experts = false)
     {
         (in_experts ? cast_in_experts_ : cast_numbers_) += numbers;

@@ -9,7 +9,8 @@
 
 namespace prismopt {
 
-/// Activation function. swiglu and geglu are gated: a second up-projection multiplies the first (Shazeer, arXiv 2002.05202).
+/// Activation function. swiglu and geglu are gated: a second up-projection multiplies the
+/// first (Shazeer, arXiv 2002.05202).
 enum class Activation { gelu, swiglu, squared_relu, relu, silu, geglu };
 template <>
 inline constexpr auto names_of<Activation> = std::to_array<Named<Activation>>({{Activation::gelu, "gelu"},
@@ -38,8 +39,9 @@ template <>
 inline constexpr auto names_of<NormPlace> = std::to_array<Named<NormPlace>>(
     {{NormPlace::pre, "pre"}, {NormPlace::post, "post"}, {NormPlace::sandwich, "sandwich"}});
 
-/// What routing weights multiply: the experts' results, which are then saved for the gradient of the weights, or the activations
-/// before their last product (Megatron-Core's memory-efficient permutation; NVIDIA/TransformerEngine, pull request 1468).
+/// What routing weights multiply: the experts' results, which are then saved for the gradient of the weights,
+/// or the activations before their last product (Megatron-Core's memory-efficient permutation;
+/// NVIDIA/TransformerEngine, pull request 1468).
 enum class RoutingWeights { results, activations };
 template <>
 inline constexpr auto names_of<RoutingWeights> = std::to_array<Named<RoutingWeights>>(
@@ -51,7 +53,8 @@ template <>
 inline constexpr auto names_of<Biases> =
     std::to_array<Named<Biases>>({{Biases::none, "none"}, {Biases::qkv, "qkv"}, {Biases::all, "all"}});
 
-/// Norms of queries and keys: none, per head with weights shared by the heads (Qwen3), or over all heads together (OLMo 2).
+/// Norms of queries and keys: none, per head with weights shared by the heads (Qwen3), or
+/// over all heads together (OLMo 2).
 enum class QueryKeyNorm { none, head, whole };
 template <>
 inline constexpr auto names_of<QueryKeyNorm> = std::to_array<Named<QueryKeyNorm>>(

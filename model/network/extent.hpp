@@ -13,13 +13,13 @@
 
 namespace prismopt {
 
-/// A plan and phase as the costs of a layer see them: what no layer's cost depends on has its default, so that plans which differ only in
-/// that share costs.
+/// A plan and phase as the costs of a layer see them: what no layer's cost depends on has its default, so
+/// that plans which differ only in that share costs.
 struct LayerShape : ParallelPlan {
     int sequence = 0;  // tokens
     int batch = 0;     // sequences of a step
-    /// Tokens of microbatches whose samples differ in length, for the time of passes: memory is that of full sequences. Null: all
-    /// fill their sequences. Must outlive the shape.
+    /// Tokens of microbatches whose samples differ in length, for the time of passes: memory is that of full
+    /// sequences. Null: all fill their sequences. Must outlive the shape.
     const LengthMix* lengths = nullptr;
 
     LayerShape with_full_sequences() const
@@ -33,8 +33,8 @@ struct LayerShape : ParallelPlan {
 /// Returns the shape for a plan, a sequence length and a global batch in sequences (layer_cost.cpp).
 LayerShape layer_shape(const ParallelPlan& plan, int sequence, int batch);
 
-/// Columns of a tensor under tensor parallelism. They are divided in groups that stay whole (heads), with at least one group per
-/// GPU.
+/// Columns of a tensor under tensor parallelism. They are divided in groups that stay whole (heads),
+/// with at least one group per GPU.
 class Width {
 public:
     Width() = default;
@@ -112,8 +112,8 @@ struct Routing {
     double kept() const { return capacity > 0.0 ? std::min(capacity, imbalance) : imbalance; }
 };
 
-/// Tokens of a layer that an operator works on. In a layer with two streams each has weights of its own, and attention joins them
-/// (Esser et al., arXiv 2403.03206, section 4).
+/// Tokens of a layer that an operator works on. In a layer with two streams each has weights of its own, and
+/// attention joins them (Esser et al., arXiv 2403.03206, section 4).
 struct LayerStream {
     enum class Of { both, first, second };
     Of of = Of::both;
@@ -176,7 +176,8 @@ struct Extent {
     /// Whether samples share a sequence.
     bool shares_sequences() const { return shape.lengths != nullptr && shape.lengths->shares_sequences; }
 
-    /// Returns the tokens of the most loaded GPU over the mean; a group of ep GPUs has at most ep times the mean on one of them.
+    /// Returns the tokens of the most loaded GPU over the mean; a group of ep GPUs has at most ep
+    /// times the mean on one of them.
     double load(const Routing& r) const
     {
         return std::min(r.kept(), std::max(1.0, static_cast<double>(shape.ep)));
@@ -189,8 +190,9 @@ struct Extent {
         return {1.0 - 1.0 / load(r), drops ? (r.capacity - 1.0) / (r.imbalance - 1.0) : Surplus::no_limit};
     }
 
-    /// Returns whether the host must know how many tokens go where: not with a capacity, to which experts are padded, nor with kernels
-    /// that send tokens by themselves (Megatron-Core, transformer/moe/token_dispatcher.py).
+    /// Returns whether the host must know how many tokens go where: not with a capacity, to which experts are
+    /// padded, nor with kernels that send tokens by themselves (Megatron-Core,
+    /// transformer/moe/token_dispatcher.py).
     bool host_reads_counts(const Routing& r) const
     {
         return r.capacity == 0.0 &&

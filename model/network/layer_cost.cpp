@@ -12,7 +12,8 @@ namespace prismopt {
 
 namespace {
 
-/// Bytes of a number saved in 8 bits, with its share of the 32-bit scale of 128 numbers (DeepSeek-V3, arXiv 2412.19437, section
+/// Bytes of a number saved in 8 bits, with its share of the 32-bit scale of 128 numbers
+/// (DeepSeek-V3, arXiv 2412.19437, section
 /// 3.3.2).
 constexpr double low_number = 1.0 + 4.0 / 128.0;
 
@@ -61,9 +62,9 @@ Sharded sharded_messages(const Parameters& own, bool backward, const LayerShape&
             time(Collective::all_reduce, gradient / shape.shard_gpus, GroupKind::between_shards), hidden};
 }
 
-/// Share of a plan's passes that have one of another microbatch beside them. Megatron-Core pairs a forward with a backward pass in its
-/// steady phase (combined_1f1b.py): not the forward passes of the warm-up, nor the backward passes of the cool-down. The first stage has
-/// most of these, and here all stages have as many.
+/// Share of a plan's passes that have one of another microbatch beside them. Megatron-Core pairs a forward
+/// with a backward pass in its steady phase (combined_1f1b.py): not the forward passes of the warm-up, nor
+/// the backward passes of the cool-down. The first stage has most of these, and here all stages have as many.
 double paired_passes(const LayerShape& shape)
 {
     const int microbatches = shape.microbatches(shape.batch);
@@ -81,15 +82,16 @@ struct LossBytes {
     bool of_stream = false;  // `peak` is per number of the head's input
 };
 
-/// Separate kernels on 32-bit logits: log-softmax, its gradient and that of the logits, 4 bytes each, and the freed 16-bit logits, into whose
-/// block none of these fits; where tensor parallelism divides the vocabulary also an exponential (PyTorch,
-/// distributed/tensor/parallel/loss.py, _nll_loss_and_log_softmax_backward).
+/// Separate kernels on 32-bit logits: log-softmax, its gradient and that of the logits, 4 bytes each, and the
+/// freed 16-bit logits, into whose block none of these fits; where tensor parallelism divides the vocabulary
+/// also an exponential (PyTorch, distributed/tensor/parallel/loss.py, _nll_loss_and_log_softmax_backward).
 LossBytes unfused_loss(bool divided) { return {.saved = 4.0, .peak = divided ? 16.0 : 12.0, .cached = 2.0}; }
 
-/// A fused kernel, or a compiler, reads 16-bit logits again for their gradient, which has 16 bits. Chunks: 16-bit logits of all tokens, and
-/// the unfused loss for an eighth of them (torchtune, modules/loss/ce_chunked_output_loss.py: 8 chunks). Fused with the head: chunks of
-/// about as many tokens as have one logit for each number of the head's input (Liger-Kernel, ops/fused_linear_cross_entropy.py), and the
-/// gradient of that input.
+/// A fused kernel, or a compiler, reads 16-bit logits again for their gradient, which has 16 bits. Chunks:
+/// 16-bit logits of all tokens, and the unfused loss for an eighth of them (torchtune,
+/// modules/loss/ce_chunked_output_loss.py: 8 chunks). Fused with the head: chunks of about as many tokens
+/// as have one logit for each number of the head's input (Liger-Kernel, ops/fused_linear_cross_entropy.py),
+/// and the gradient of that input.
 LossBytes loss_bytes(LossKernel kernel, const MemoryRules& rules, bool divided)
 {
     constexpr double logit = 2.0;
@@ -107,9 +109,10 @@ LossBytes loss_bytes(LossKernel kernel, const MemoryRules& rules, bool divided)
             .cached = rules.loss_cached};
 }
 
-/// Bytes by which a saved input of a product is smaller than in 16 bits. Transformer Engine saves it in the precision of the product; where
-/// products of 8 bits need both operands with the inner dimension first, in two orientations (NVIDIA/TransformerEngine,
-/// docs/features/low_precision_training: before the generation with products of 4 bits), so that nothing is gained.
+/// Bytes by which a saved input of a product is smaller than in 16 bits. Transformer Engine saves it in the
+/// precision of the product; where products of 8 bits need both operands with the inner dimension first, in
+/// two orientations (NVIDIA/TransformerEngine, docs/features/low_precision_training: before the generation
+/// with products of 4 bits), so that nothing is gained.
 double saved_less(ActivationStorage storage, Precision precision, const Cluster& cluster)
 {
     const double number = operand_bytes(precision) > element_bytes ? operand_bytes(precision) : element_bytes;
@@ -173,14 +176,15 @@ private:
         set_memory(kind, recompute, cost);
         Seconds move{0.0};
         if (offload) {
-            // A layer's tensors leave while the next ones are computed, and return before their backward pass: two layers' are
-            // there at a time.
+            // A layer's tensors leave while the next ones are computed, and return before their backward
+            // pass: two layers' are there at a time.
             move = host_time(cost.saved_bytes);
             cost.workspace_bytes += 2.0 * cost.saved_bytes;
             cost.saved_bytes = 0.0;
         }
         if (shape_.offload == Offload::parameters) {
-            // Its share comes before each pass, and its gradients leave after the backward pass, about as many bytes.
+            // Its share comes before each pass, and its gradients leave after the
+            // backward pass, about as many bytes.
             const double shards = shards_gradients(shape_.sharding) ? shape_.shard_gpus : 1.0;
             move = move + host_time(stored_bytes(cost.parameters, optimizer_) / shards);
         }
@@ -226,9 +230,10 @@ private:
         return cost;
     }
 
-    /// Of whole matrices r x c, r <= c: each iteration has products of r x c x r, r x r x r and r x r x c (arXiv 2502.16982,
-    /// section 2.1). Tensor parallel members each compute the whole matrix (Megatron-Core, emerging_optimizers.py, duplicated
-    /// mode). Omits the gathers of their parts, and the splitting of joint projections.
+    /// Of whole matrices r x c, r <= c: each iteration has products of r x c x r, r x r x r and r x r x c
+    /// (arXiv 2502.16982, section 2.1). Tensor parallel members each compute the whole matrix
+    /// (Megatron-Core, emerging_optimizers.py, duplicated mode). Omits the gathers of their parts, and the
+    /// splitting of joint projections.
     double orthogonal_s(const LayerKind& kind) const
     {
         const auto time = [&](double count, double in, double out) {
@@ -269,8 +274,8 @@ private:
                Extent(shape_).sequence_split;
     }
 
-    /// Transformer Engine keeps a 16-bit tensor of each shape of weights (pytorch/module/base.py, get_dummy_wgrad), which stands for gradients
-    /// that products add to buffers.
+    /// Transformer Engine keeps a 16-bit tensor of each shape of weights (pytorch/module/base.py,
+    /// get_dummy_wgrad), which stands for gradients that products add to buffers.
     double dummy_bytes(const LayerKind& kind) const
     {
         std::vector<std::pair<double, double>> shapes;
@@ -306,8 +311,8 @@ private:
 
     void set_memory(const LayerKind& kind, Recompute recompute, LayerCost& cost) const
     {
-        // With sequence parallelism each member sends its part; without, the tensor is split for the transfer and gathered again
-        // (Narayanan et al., SC21, section 4.1), so that the slow link carries it once.
+        // With sequence parallelism each member sends its part; without, the tensor is split for the transfer
+        // and gathered again (Narayanan et al., SC21, section 4.1), so that the slow link carries it once.
         cost.input_bytes =
             stream_bytes(kind) / shape_.tp * (shape_.lengths != nullptr ? shape_.lengths->tokens : 1.0);
         cost.needs_gradient = kind.backward;
@@ -316,7 +321,8 @@ private:
             return number * kept.numbers - saved_less_ * kept.products + kept.bytes +
                    loss_.saved * kept.logits;
         };
-        // Without a backward pass nothing is saved. While a layer runs its tensors are there; all at once is the most.
+        // Without a backward pass nothing is saved. While a layer runs its tensors are
+        // there; all at once is the most.
         LayerKind trained = kind;
         trained.backward = true;
         const Kept all = kept_of(trained, full_, Recompute::none);
@@ -399,7 +405,8 @@ Seconds update_time(double matrices, double others, const OptimizerSettings& opt
     if (offload == Offload::optimizer) {
         return moved + on_host;
     }
-    // Read and written once each, beside the update of the part before (ZeRO-Infinity, arXiv 2104.07857, section 5.2.2).
+    // Read and written once each, beside the update of the part before (ZeRO-Infinity,
+    // arXiv 2104.07857, section 5.2.2).
     const Bytes states{optimizer.state_bytes(true) * matrices + optimizer.state_bytes(false) * others};
     return moved + std::max(on_host, 2.0 * states / accelerator.nvme_bandwidth);
 }

@@ -1,7 +1,8 @@
 #pragma once
 
-/// Costs of one microbatch in the parts of a network: kernels, the collectives between them, and saved activations. All times are
-/// noise-free means; distributions are composed over the chains elsewhere (model/distribution/chain_distribution.hpp).
+/// Costs of one microbatch in the parts of a network: kernels, the collectives between them, and saved
+/// activations. All times are noise-free means; distributions are composed over the chains elsewhere
+/// (model/distribution/chain_distribution.hpp).
 
 #include "model/hardware/hardware.hpp"
 #include "model/network/network.hpp"
@@ -41,8 +42,8 @@ struct Exposed {
     double slowed_s = 0.0;
 };
 
-/// One pass (forward or backward) through a part on one tensor-parallel rank: segments with a barrier after each, at which the
-/// members wait for the slowest, and the exposed collectives at those barriers.
+/// One pass (forward or backward) through a part on one tensor-parallel rank: segments with a barrier after
+/// each, at which the members wait for the slowest, and the exposed collectives at those barriers.
 struct PassCost {
     std::vector<Segment> segments;
     // [segment]: group that synchronises at its end; tensor-parallel if the list is shorter
@@ -63,10 +64,11 @@ struct PassCost {
     double free_s() const { return std::max(0.0, compute_s - hiding_s); }
 };
 
-/// Passes of one part, and bytes saved per microbatch between them. The backward pass is whole, or split into the gradient of the
-/// input and that of the weights, each a GEMM of its own (Qi et al., arXiv 2401.10241, section 2.1; Korthikanti et al.). Paired:
-/// a forward and a backward pass side by side, each one's collectives hidden behind what the other's compute does not hide of its own
-/// (DeepSeek-AI, arXiv 2412.19437, section 3.2.1).
+/// Passes of one part, and bytes saved per microbatch between them. The backward pass is whole, or split
+/// into the gradient of the input and that of the weights, each a GEMM of its own (Qi et al., arXiv
+/// 2401.10241, section 2.1; Korthikanti et al.). Paired: a forward and a backward pass side by side,
+/// each one's collectives hidden behind what the other's compute does not hide of its own (DeepSeek-AI,
+/// arXiv 2412.19437, section 3.2.1).
 struct LayerCost {
     PassCost forward;
     PassCost backward;
@@ -131,14 +133,16 @@ struct LayerCosts {
     const LayerCost& typical() const;
 };
 
-/// Returns the costs of a network's parts. Sharded parameters are gathered beside the compute of the layer before (Zhao et al.,
-/// arXiv 2304.11277, section 3.3); the part that compute does not hide is exposed, and the hidden part slows the compute. A second of
-/// compute hides at most a second of collectives (docs/methods/collectives.md, "What hides what"). Not modelled: weight casts of fp8
-/// (once per step). `groups`: where those of a stage lie, whose sizes must be those of the shape.
+/// Returns the costs of a network's parts. Sharded parameters are gathered beside the compute of the layer
+/// before (Zhao et al., arXiv 2304.11277, section 3.3); the part that compute does not hide is exposed, and
+/// the hidden part slows the compute. A second of compute hides at most a second of collectives
+/// (docs/methods/collectives.md, "What hides what"). Not modelled: weight casts of fp8 (once per step).
+/// `groups`: where those of a stage lie, whose sizes must be those of the shape.
 LayerCosts layer_costs(const Network& network, Precision precision, const LayerShape& shape,
                        const LayerGroups& groups, const Cluster& cluster);
 
-/// Returns the time of updating the parameters that one GPU owns, in matrices and others, on the accelerator or on the host.
+/// Returns the time of updating the parameters that one GPU owns, in matrices and others, on
+/// the accelerator or on the host.
 Seconds update_time(double matrices, double others, const OptimizerSettings& optimizer, Offload offload,
                     const Accelerator& accelerator);
 

@@ -17,8 +17,8 @@ LayerShape whole(int sequence)
     return shape;
 }
 
-/// Blocks beside each other: the first has the norm and the gather of all, the last the sum. `leading`: number of blocks before them,
-/// which stay whole.
+/// Blocks beside each other: the first has the norm and the gather of all, the last the sum. `leading`:
+/// number of blocks before them, which stay whole.
 std::vector<Operator> side_by_side(const std::vector<Block>& blocks, std::size_t leading)
 {
     std::vector<Operator> operators;
@@ -41,8 +41,8 @@ std::vector<Operator> side_by_side(const std::vector<Block>& blocks, std::size_t
     return operators;
 }
 
-/// Operators of a layer with a second stream of so many tokens: attention joins the streams, everything else is there for each, with
-/// weights of its own.
+/// Operators of a layer with a second stream of so many tokens: attention joins the streams, everything else
+/// is there for each, with weights of its own.
 std::vector<Operator> with_second_stream(const std::vector<Operator>& operators, double second)
 {
     std::vector<Operator> result;
@@ -159,7 +159,8 @@ std::vector<Operator> with_adapters(const std::vector<Operator>& operators, doub
     return result;
 }
 
-/// Features of an input that is not the residual stream, which the first block of a layer names; 0: it reads the stream.
+/// Features of an input that is not the residual stream, which the first block of a layer
+/// names; 0: it reads the stream.
 double data_width(const LayerDescription& layer)
 {
     return std::visit(
@@ -219,7 +220,8 @@ void omit_backward(const Workload& w, Network& network)
     const bool adapted = w.adapter_rank > 0;
     const bool embeds = w.trains() && !w.frozen_ends && !network.embedding.operators.empty();
     network.embedding.backward = embeds;
-    // A tower reads data; the embedded tokens join it where all tokens are there, in the width of the network.
+    // A tower reads data; the embedded tokens join it where all tokens are
+    // there, in the width of the network.
     const bool tower = !w.sequence.empty() && data_width(w.kinds[w.sequence.front().kind]) > 0.0;
     bool trained = false;
     for (LayerKind& kind : network.kinds) {
@@ -254,9 +256,10 @@ void widen_ends(const WideLayers& wide, Network& network)
     }
 }
 
-/// Bytes that the kernels of a loss move per logit, forward and backward; 0: as much as those of the software stack. PyTorch's on 32-bit
-/// logits: cast (2 + 4), log-softmax (4 + 4 + 4), its gradient (4 + 4 + 4) after that of the chosen ones (4), cast back (4 + 2). Fused
-/// kernels have the default of stacks: 6 bytes, for 16-bit logits that are read twice and written once, leave 117 measured runs of MPT
+/// Bytes that the kernels of a loss move per logit, forward and backward; 0: as much as those of the software
+/// stack. PyTorch's on 32-bit logits: cast (2 + 4), log-softmax (4 + 4 + 4), its gradient (4 + 4 + 4) after
+/// that of the chosen ones (4), cast back (4 + 2). Fused kernels have the default of stacks: 6 bytes, for
+/// 16-bit logits that are read twice and written once, leave 117 measured runs of MPT
 /// 4.4 % off in the mean, 24 bytes 3.7 %.
 double loss_traffic(LossKernel kernel)
 {

@@ -49,7 +49,8 @@ Network network_of(const Workload& workload);
 inline constexpr std::string_view prediction_modules = "predictions";
 /// Returns all that WideLayers::blocks may name.
 std::vector<std::string> wide_block_names();
-/// Returns whether some product of the layers has the precision of the workload, which Workload::wide does not keep in 16 bits.
+/// Returns whether some product of the layers has the precision of the workload, which
+/// Workload::wide does not keep in 16 bits.
 bool has_narrow_products(const Network& network);
 /// Returns one kind of layer of a workload.
 LayerKind layer_kind(const LayerDescription& description, const Workload& workload);
@@ -58,15 +59,17 @@ LayerKind layer_kind(const LayerDescription& description, const Workload& worklo
 Parameters parameters_of(const LayerKind& kind, const LayerShape& shape);
 /// Returns the number of parameters of the whole network; a matrix shared by two operators counts once.
 double parameters_of(const Network& network);
-/// Returns the parameters that one token uses: all but the routed experts that it is not sent to and the rows of tables that it
-/// does not look up.
+/// Returns the parameters that one token uses: all but the routed experts that it is not sent to and the rows
+/// of tables that it does not look up.
 double active_parameters_of(const Network& network);
 /// Returns the parameters that training changes.
 double trained_parameters_of(const Network& network);
-/// Returns the floating-point operations needed mathematically for one sequence, forward and backward, without recompute and
-/// elementwise operators. `lengths`: of the samples whose tokens are trained on; null: one that fills the sequence.
+/// Returns the floating-point operations needed mathematically for one sequence, forward and backward,
+/// without recompute and elementwise operators. `lengths`: of the samples whose tokens are trained on;
+/// null: one that fills the sequence.
 double model_flops_per_sequence(const Network& network, int sequence, const LengthMix* lengths = nullptr);
-/// Returns the floating-point operations of attention kernels, forward and backward, for one sample of so many tokens.
+/// Returns the floating-point operations of attention kernels, forward and backward,
+/// for one sample of so many tokens.
 double attention_flops(const Network& network, int tokens);
 
 }  // namespace prismopt

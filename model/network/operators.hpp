@@ -1,11 +1,12 @@
 #pragma once
 
-/// Operators, the smallest parts of a network. Each defines, for a shape and degrees of parallelism, its kernels and messages,
-/// its adjoint, its parameters, and the tensors saved for the backward pass. All else is derived from lists of operators
-/// (model/network/passes.hpp). Formulas: docs/methods/network-model.md.
+/// Operators, the smallest parts of a network. Each defines, for a shape and degrees of parallelism, its
+/// kernels and messages, its adjoint, its parameters, and the tensors saved for the backward pass. All else
+/// is derived from lists of operators (model/network/passes.hpp). Formulas: docs/methods/network-model.md.
 ///
-/// Order of tensor-parallel collectives: Shoeybi et al., arXiv 1909.08053, section 3, and Korthikanti et al., arXiv 2205.05198,
-/// section 4.2.2. Widths are columns per token; bytes are those of 16-bit numbers unless stated otherwise.
+/// Order of tensor-parallel collectives: Shoeybi et al., arXiv 1909.08053, section 3, and Korthikanti
+/// et al., arXiv 2205.05198, section 4.2.2. Widths are columns per token; bytes are those of 16-bit
+/// numbers unless stated otherwise.
 
 #include "model/network/calls.hpp"
 #include "model/network/choices.hpp"
@@ -38,7 +39,8 @@ struct Parameters {
     double projected = 0.0;
 
     double dense() const { return all - expert - rows; }
-    /// Returns the parameters with gradient buffers that are reduced over replicas: neither frozen nor rows of sharded tables.
+    /// Returns the parameters with gradient buffers that are reduced over replicas: neither
+    /// frozen nor rows of sharded tables.
     Parameters trained() const
     {
         Parameters result{all - rows - frozen - frozen_expert, expert - frozen_expert,
@@ -70,8 +72,8 @@ struct Parameters {
     }
 };
 
-/// Saved activations of one microbatch on one GPU. Sums: Korthikanti et al., eqs. 1-4; held ones: Qi et al., arXiv 2401.10241,
-/// table 1.
+/// Saved activations of one microbatch on one GPU. Sums: Korthikanti et al., eqs. 1-4; held ones: Qi et
+/// al., arXiv 2401.10241, table 1.
 struct Kept {
     double numbers = 0.0;  // 16-bit elements saved from forward to backward pass
     // part of `numbers`: read by products and activations, which may be stored in fewer bits
@@ -87,8 +89,8 @@ struct Kept {
     Kept& operator+=(const Kept& other);
 };
 
-/// Linear layer y = x W. Tensor parallelism divides W by columns, after a gather of the sequence; by rows, before a sum; or not
-/// at all, with a share of the tokens per rank.
+/// Linear layer y = x W. Tensor parallelism divides W by columns, after a gather of the sequence; by rows,
+/// before a sum; or not at all, with a share of the tokens per rank.
 struct Linear {
     enum class Split { columns, rows, none };
     Width in;
@@ -199,9 +201,10 @@ private:
     double operands(const Extent& e) const;
 };
 
-/// Recurrence over the sequence with one state per head, computed chunk by chunk: state space duality (Dao and Gu, arXiv
-/// 2405.21060, section 6) or the delta rule in its WY form (Yang et al., arXiv 2412.06464, section 3.3). Heads are divided by
-/// tensor parallelism, and by context parallelism between two exchanges.
+/// Recurrence over the sequence with one state per head, computed chunk by chunk: state
+/// space duality (Dao and Gu, arXiv
+/// 2405.21060, section 6) or the delta rule in its WY form (Yang et al., arXiv 2412.06464, section 3.3).
+/// Heads are divided by tensor parallelism, and by context parallelism between two exchanges.
 struct Scan {
     enum class Rule { state_space, delta, delta_by_channel };
     Rule rule = Rule::state_space;
@@ -234,8 +237,9 @@ private:
     void exchange_heads(const Extent& e, Calls& calls) const;
 };
 
-/// Convolution over positions, as an implicit matrix product (NVIDIA, "Convolutional Layers User's Guide"); or depthwise, each
-/// column for itself, which streams through memory. Tensor parallelism divides only depthwise convolutions.
+/// Convolution over positions, as an implicit matrix product (NVIDIA, "Convolutional Layers User's
+/// Guide"); or depthwise, each column for itself, which streams through memory. Tensor parallelism
+/// divides only depthwise convolutions.
 struct Convolution {
     Width in;
     Width out;
@@ -304,8 +308,8 @@ struct Lookup {
     Kept kept(const Extent& e) const;
 };
 
-/// Sums of rows of many embedding tables, sharded over an expert-parallel group, which exchanges indices and sums (Naumov
-/// et al., arXiv 1906.00091; MAD-Max, arXiv 2310.02784).
+/// Sums of rows of many embedding tables, sharded over an expert-parallel group, which exchanges indices and
+/// sums (Naumov et al., arXiv 1906.00091; MAD-Max, arXiv 2310.02784).
 struct Tables {
     double tables = 0.0;
     double rows = 0.0;  // of all tables
@@ -376,8 +380,8 @@ struct RecordedWork {
         double forward = 0.0;
         double backward = 0.0;
     };
-    /// Product [m, k] times weights [k, n], `groups` times. A convolution is an implicit one: m positions of its result, k taps
-    /// by channels.
+    /// Product [m, k] times weights [k, n], `groups` times. A convolution is an implicit one: m positions of
+    /// its result, k taps by channels.
     struct Product {
         double groups = 1.0;
         double m = 0.0;
@@ -405,7 +409,8 @@ struct RecordedWork {
     };
 };
 
-/// Operator of a captured network (docs/captured-networks.md), not divided by tensor, context and expert parallelism.
+/// Operator of a captured network (docs/captured-networks.md), not divided by tensor,
+/// context and expert parallelism.
 struct Recorded {
     using Traffic = RecordedWork::Traffic;
     using Product = RecordedWork::Product;

@@ -9,11 +9,13 @@
 
 namespace prismopt {
 
-/// Kind of optimizer. AdamW has two moments per parameter; SGD a momentum, and so has Lion (Chen et al., arXiv 2302.06675, algorithm 2).
-/// Muon has a momentum for the matrices of layers, whose updates it orthogonalises (Liu et al., arXiv 2502.16982, section 2), and
-/// AdamW's moments for the rest. Adafactor without momentum keeps sums of rows and columns (Shazeer and Stern, arXiv 1804.04235, section
-/// 3), under a thousandth of the matrix. GaLore keeps AdamW's moments of gradients that are projected to a lower rank, and the
-/// projection, of the matrices of layers (Zhao et al., arXiv 2403.03507, section 4.2), and whole ones of the rest.
+/// Kind of optimizer. AdamW has two moments per parameter; SGD a momentum, and so has Lion (Chen et al.,
+/// arXiv 2302.06675, algorithm 2). Muon has a momentum for the matrices of layers, whose updates it
+/// orthogonalises (Liu et al., arXiv 2502.16982, section 2), and AdamW's moments for the rest. Adafactor
+/// without momentum keeps sums of rows and columns (Shazeer and Stern, arXiv 1804.04235, section 3),
+/// under a thousandth of the matrix. GaLore keeps AdamW's moments of gradients that are projected to a
+/// lower rank, and the projection, of the matrices of layers (Zhao et al., arXiv 2403.03507, section
+/// 4.2), and whole ones of the rest.
 enum class Optimizer { adamw, sgd, muon, lion, adafactor, galore };
 template <>
 inline constexpr auto names_of<Optimizer> = std::to_array<Named<Optimizer>>({{Optimizer::adamw, "adamw"},
@@ -47,7 +49,8 @@ constexpr double bytes_of(NumberType type)
     return 0.5 + scale_of_128;
 }
 
-/// Type of the copy of 16-bit parameters that is updated; none: these are updated themselves, as where all training is in 16 bits.
+/// Type of the copy of 16-bit parameters that is updated; none: these are updated themselves, as
+/// where all training is in 16 bits.
 enum class MasterCopy { fp32, bf16, int8, none };
 template <>
 inline constexpr auto names_of<MasterCopy> = std::to_array<Named<MasterCopy>>({{MasterCopy::fp32, "fp32"},
@@ -96,8 +99,8 @@ constexpr double bytes_of(FrozenStorage storage)
     return (4.0 + 8.0 / 32.0) * bits;  // OCP Microscaling Formats 1.0: 8 bits per 32
 }
 
-/// Optimizer with its number types, and that of the parameters. Default: mixed precision as in Megatron-LM, with 16-bit
-/// parameters, and 32-bit gradients, master copy and moments.
+/// Optimizer with its number types, and that of the parameters. Default: mixed precision as in Megatron-LM,
+/// with 16-bit parameters, and 32-bit gradients, master copy and moments.
 struct OptimizerSettings {
     Optimizer kind = Optimizer::adamw;
     NumberType states = NumberType::fp32;     // moments and momentum
@@ -129,8 +132,9 @@ struct OptimizerSettings {
     }
     /// Returns the bytes of projected moments and projections per Parameters::projected.
     double projected_bytes() const { return kind == Optimizer::galore ? rank * bytes_of(states) : 0.0; }
-    /// Returns the bytes per parameter of a copy of a moment that an update by several kernels makes (PyTorch, optim/adam.py,
-    /// _multi_tensor_adam: square roots of all second moments). Kernels for moments of few bits update them in place.
+    /// Returns the bytes per parameter of a copy of a moment that an update by several kernels makes
+    /// (PyTorch, optim/adam.py, _multi_tensor_adam: square roots of all second moments). Kernels for moments
+    /// of few bits update them in place.
     double temporary_bytes() const
     {
         const bool has_roots = kind == Optimizer::adamw || kind == Optimizer::muon;
@@ -138,24 +142,25 @@ struct OptimizerSettings {
             fused || in_backward || states == NumberType::int8 || states == NumberType::int4;
         return has_roots && !in_place ? bytes_of(states) : 0.0;
     }
-    /// Returns the bytes of the master copy per parameter. 32-bit parameters are updated in place, without a copy (Megatron-Core,
-    /// docs/user-guide/features/dist_optimizer.md: 16 bytes in all).
+    /// Returns the bytes of the master copy per parameter. 32-bit parameters are updated in place, without a
+    /// copy (Megatron-Core, docs/user-guide/features/dist_optimizer.md: 16 bytes in all).
     double master_bytes() const { return parameters == NumberType::fp32 ? 0.0 : bytes_of(master); }
     /// Returns the bytes of master copy and moments per parameter.
     double state_bytes(bool matrix) const { return master_bytes() + moments(matrix) * bytes_of(states); }
-    /// Returns the memory traffic per updated parameter, in bytes: its gradient and state read, its state and the parameter
-    /// written, which is read as well where it has no master copy; in addition the gradient is read once for its norm and written
-    /// once to clear it.
+    /// Returns the memory traffic per updated parameter, in bytes: its gradient and state read, its state and
+    /// the parameter written, which is read as well where it has no master copy; in addition the gradient is
+    /// read once for its norm and written once to clear it.
     double update_traffic(bool matrix) const
     {
         const double touched = master_bytes() > 0.0 ? 1.0 : 2.0;
         return 3.0 * gradient_bytes() + 2.0 * state_bytes(matrix) + touched * parameter_bytes();
     }
-    /// Returns the bytes per parameter sent to the host (gradients) and back (parameters) in an update there, one after the
-    /// other, both in the parameters' type (Ren et al., ZeRO-Offload, arXiv 2101.06840, section 4.1: 2 and 2 with 16-bit ones).
+    /// Returns the bytes per parameter sent to the host (gradients) and back (parameters) in an update there,
+    /// one after the other, both in the parameters' type (Ren et al., ZeRO-Offload, arXiv 2101.06840, section
+    /// 4.1: 2 and 2 with 16-bit ones).
     double offloaded_traffic() const { return 2.0 * parameter_bytes(); }
-    /// Returns the bytes per gradient element sent. `of_stack`: the software stack's default, for 16-bit parameters; gradients of
-    /// 32-bit ones are sent as they are.
+    /// Returns the bytes per gradient element sent. `of_stack`: the software stack's default, for 16-bit
+    /// parameters; gradients of 32-bit ones are sent as they are.
     double message_bytes(double of_stack) const
     {
         return reduction                        ? bytes_of(*reduction)
@@ -166,8 +171,8 @@ struct OptimizerSettings {
     bool operator==(const OptimizerSettings&) const = default;
 };
 
-/// Iterations of Muon's polynomial; each computes X X', its square, and a product with X (arXiv 2502.16982, section 2.1;
-/// Megatron-Core's default number).
+/// Iterations of Muon's polynomial; each computes X X', its square, and a product with X (arXiv 2502.16982,
+/// section 2.1; Megatron-Core's default number).
 inline constexpr int newton_schulz_steps = 5;
 
 }  // namespace prismopt

@@ -7,8 +7,9 @@ namespace prismopt {
 
 namespace {
 
-/// How sharply the longer of two streams of kernels decides: both host and accelerator run ahead for a while, and wait for the
-/// other now and then. Infinity: only the sums count; 1: each kernel waits for its launch. Assumption, chosen by the fit.
+/// How sharply the longer of two streams of kernels decides: both host and accelerator run ahead for a while,
+/// and wait for the other now and then. Infinity: only the sums count; 1: each kernel waits for its launch.
+/// Assumption, chosen by the fit.
 constexpr double run_ahead = 3.0;
 
 void add_hidden(double seconds, const Exposed::Shares& shares, PassCost& cost)

@@ -10,7 +10,8 @@
 
 namespace prismopt {
 
-/// Kernels by how the host launches them; nodes of a CUDA graph, which it launches together, are in neither number.
+/// Kernels by how the host launches them; nodes of a CUDA graph, which it launches
+/// together, are in neither number.
 struct Launches {
     double python = 0.0;  // each by an operator that Python calls
     double native = 0.0;  // from C++, back to back inside one operator
@@ -42,17 +43,18 @@ public:
     /// Adds kernels of one class. `launches`: those that `time` is the sum of.
     PassBuilder& kernel(KernelClass kind, Seconds time, const Launches& launches = {1.0},
                         const Surplus& surplus = {});
-    /// Adds a blocking collective, which ends a segment: all members wait for the slowest. A collective of zero time is ignored.
+    /// Adds a blocking collective, which ends a segment: all members wait for the slowest. A
+    /// collective of zero time is ignored.
     PassBuilder& collective(KernelClass kind, Seconds time, Meeting members = Meeting::tensor)
     {
         return hidden_collective(kind, time, Seconds{0.0}, members);
     }
-    /// Adds a collective beside kernels of `behind` seconds, which hide no other. Only its exposed part takes time, but its members wait
-    /// for each other.
+    /// Adds a collective beside kernels of `behind` seconds, which hide no other. Only its exposed part takes
+    /// time, but its members wait for each other.
     PassBuilder& hidden_collective(KernelClass kind, Seconds time, Seconds behind,
                                    Meeting members = Meeting::tensor, const Surplus& surplus = {});
-    /// Adds a collective in `rounds` beside the product that consumes or produces its data (asynchronous tensor parallelism, Wang
-    /// et al., ASPLOS 2023); the first or last round is exposed.
+    /// Adds a collective in `rounds` beside the product that consumes or produces its data (asynchronous
+    /// tensor parallelism, Wang et al., ASPLOS 2023); the first or last round is exposed.
     PassBuilder& pipelined_collective(KernelClass kind, Seconds time, Seconds beside, double rounds);
     /// Records the links that the collective added last uses.
     PassBuilder& on_links(Seconds time, bool between_nodes)
@@ -66,12 +68,14 @@ public:
         in_graph_ = true;
         return *this;
     }
-    /// Adds collectives of which a share `hidden` runs beside the compute that hides no other yet. `time`: of all `messages`.
+    /// Adds collectives of which a share `hidden` runs beside the compute that hides no other
+    /// yet. `time`: of all `messages`.
     PassBuilder& beside_all(Seconds time, std::initializer_list<Kernel> messages, double hidden);
-    /// Adds copies to or from the host beside the whole pass, on copy engines: what is longer than all that was added before.
+    /// Adds copies to or from the host beside the whole pass, on copy engines: what is longer
+    /// than all that was added before.
     PassBuilder& copied_beside(Seconds time);
-    /// Adds the time that the accelerator waits for a host that launches more slowly than kernels run. Collectives count as
-    /// launches from Python. `speed`: of the host, relative to the stack's constants.
+    /// Adds the time that the accelerator waits for a host that launches more slowly than kernels run.
+    /// Collectives count as launches from Python. `speed`: of the host, relative to the stack's constants.
     PassBuilder& wait_for_host(double speed = 1.0);
 
     PassCost done();
@@ -95,8 +99,9 @@ struct Beside {
     double passes = 1.0;
 };
 
-/// Returns a pass whose collectives run beside the compute of another pass that hides none of that pass's own, and that loses a share
-/// of its speed meanwhile: the mean over passes with and without another beside them.
+/// Returns a pass whose collectives run beside the compute of another pass that hides none of
+/// that pass's own, and that loses a share of its speed meanwhile: the mean over passes with
+/// and without another beside them.
 PassCost side_by_side(const PassCost& pass, const PassCost& other, const SoftwareStack& stack,
                       const Beside& beside = {});
 

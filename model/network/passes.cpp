@@ -68,8 +68,8 @@ void add_calls(const Op& op, const LayerShape& shape, Calls& calls, Add&& add)
     }
 }
 
-/// GaLore keeps two moments of the gradient in n x 1 and a projection of m x 1 per rank (Zhao et al., arXiv 2403.03507, table 1). Each
-/// member of a tensor-parallel group projects its part of a matrix.
+/// GaLore keeps two moments of the gradient in n x 1 and a projection of m x 1 per rank (Zhao et al., arXiv
+/// 2403.03507, table 1). Each member of a tensor-parallel group projects its part of a matrix.
 double projected_numbers(double in, double out) { return std::min(in, out) + 2.0 * std::max(in, out); }
 
 template <class Op>
@@ -239,8 +239,8 @@ std::vector<bool> recomputed_operators(const LayerKind& kind, const ModuleSet& m
     return again;
 }
 
-/// What an operator saves is the result of the one before it: it is dropped where that one runs again, unless that one ends a
-/// checkpoint, whose result stays.
+/// What an operator saves is the result of the one before it: it is dropped where that one runs again, unless
+/// that one ends a checkpoint, whose result stays.
 Kept kept_of(const LayerKind& kind, const LayerShape& shape, Recompute recompute)
 {
     const Extent extent(shape, kind.tokens);

@@ -11,12 +11,12 @@ Calls forward_calls(const LayerKind& kind, const LayerShape& shape);
 Calls backward_calls(const LayerKind& kind, const LayerShape& shape, Gradients gradients);
 /// Returns the part of the backward pass that Gradients::input omits.
 Calls weight_gradient_calls(const LayerKind& kind, const LayerShape& shape);
-/// Returns the calls of what recompute runs again before the backward pass: all operators, or with selective recompute those of
-/// recomputed_operators().
+/// Returns the calls of what recompute runs again before the backward pass: all operators, or with selective
+/// recompute those of recomputed_operators().
 Calls recompute_calls(const LayerKind& kind, const LayerShape& shape, Recompute recompute);
 
-/// Returns the modules that selective recompute covers: an empty set stands for the scores of plain attention, if the layer has some,
-/// else for `elementwise`.
+/// Returns the modules that selective recompute covers: an empty set stands for the scores of plain
+/// attention, if the layer has some, else for `elementwise`.
 ModuleSet modules_run_again(const LayerKind& kind, const ModuleSet& modules);
 /// Returns which operators run again if selective recompute covers `modules` [operator].
 std::vector<bool> recomputed_operators(const LayerKind& kind, const ModuleSet& modules);

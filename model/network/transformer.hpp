@@ -25,8 +25,8 @@ struct Experts {
     RoutingWeights weights = RoutingWeights::results;
 };
 
-/// Multi-head latent attention (DeepSeek-V2, arXiv 2405.04434, section 2.1): ranks of the compressed query and key-value, and
-/// sizes of a head's parts.
+/// Multi-head latent attention (DeepSeek-V2, arXiv 2405.04434, section 2.1): ranks of the compressed query
+/// and key-value, and sizes of a head's parts.
 struct LatentAttention {
     int query_rank = 0;      // 0: queries are not compressed
     int key_value_rank = 0;  // 0: plain multi-head or grouped-query attention
@@ -35,7 +35,8 @@ struct LatentAttention {
     int value = 0;
 };
 
-/// A decoder. Symbols of the literature: L layers, h hidden, a heads, g kv_heads, f feed_forward, V vocabulary.
+/// A decoder. Symbols of the literature: L layers, h hidden, a heads, g
+/// kv_heads, f feed_forward, V vocabulary.
 struct Transformer {
     std::string name;
     int layers = 0;
@@ -63,7 +64,8 @@ struct Transformer {
     }
 };
 
-/// Blocks of a decoder whose layers are attention followed by an MLP or experts; nullptr if there is no such block.
+/// Blocks of a decoder whose layers are attention followed by an MLP or experts;
+/// nullptr if there is no such block.
 struct Decoder {
     const AttentionBlock* attention = nullptr;
     const LatentAttentionBlock* latent = nullptr;
@@ -93,11 +95,11 @@ void copy_common_keys(const From& from, To& to)
     to.precision = from.precision;
 }
 
-/// Returns the same network described by blocks. GELU networks of the GPT family have biases and no rotary positions; the others
-/// have rotary positions and no biases.
+/// Returns the same network described by blocks. GELU networks of the GPT family have biases and no rotary
+/// positions; the others have rotary positions and no biases.
 Workload workload_of(const Transformer& transformer);
-/// Returns the decoder with these keys, or nothing if they cannot describe the workload. Ignores multi-token prediction
-/// modules.
+/// Returns the decoder with these keys, or nothing if they cannot describe the workload. Ignores
+/// multi-token prediction modules.
 std::optional<Transformer> transformer_of(const Workload& workload);
 
 }  // namespace prismopt

@@ -1,6 +1,7 @@
 #pragma once
 
-/// Workload as described by users: kinds of layers made of blocks, in a sequence, between an embedding and a head.
+/// Workload as described by users: kinds of layers made of blocks, in a sequence,
+/// between an embedding and a head.
 
 #include "model/hardware/hardware.hpp"
 #include "model/network/blocks.hpp"
@@ -37,16 +38,17 @@ constexpr bool trains(WorkloadTask task)
         ->trains;
 }
 
-/// Type in which the inputs of linear layers and of activations between them are saved: 16 bits, or 8 bits with a scale for each
-/// 128 numbers (DeepSeek-V3, arXiv 2412.19437, section 3.3.3).
+/// Type in which the inputs of linear layers and of activations between them are saved: 16 bits, or 8 bits
+/// with a scale for each 128 numbers (DeepSeek-V3, arXiv 2412.19437, section 3.3.3).
 enum class ActivationStorage { bf16, fp8 };
 template <>
 inline constexpr auto names_of<ActivationStorage> = std::to_array<Named<ActivationStorage>>(
     {{ActivationStorage::bf16, "bf16"}, {ActivationStorage::fp8, "fp8"}});
 
-/// How the loss over a vocabulary is computed: as the software stack does; by separate kernels on 32-bit logits, as PyTorch's
-/// cross_entropy; by one fused kernel, or compiled to some; in chunks of tokens after the head; or in chunks together with the head, so
-/// that no logits remain (Liger-Kernel, fused_linear_cross_entropy.py).
+/// How the loss over a vocabulary is computed: as the software stack does; by separate kernels on 32-bit
+/// logits, as PyTorch's cross_entropy; by one fused kernel, or compiled to some; in chunks of tokens after
+/// the head; or in chunks together with the head, so that no logits remain (Liger-Kernel,
+/// fused_linear_cross_entropy.py).
 enum class LossKernel { of_stack, unfused, fused, chunked, fused_linear };
 template <>
 inline constexpr auto names_of<LossKernel> =
@@ -91,7 +93,8 @@ struct LayerRun {
     bool operator==(const LayerRun&) const = default;
 };
 
-/// What is trained: all that is not frozen by its own key, or adapters beside frozen layers and ends (LoRA, arXiv 2106.09685).
+/// What is trained: all that is not frozen by its own key, or adapters beside frozen layers and
+/// ends (LoRA, arXiv 2106.09685).
 enum class Method { full, lora };
 template <>
 inline constexpr auto names_of<Method> = std::to_array<Named<Method>>({{Method::full, "full"},
@@ -229,9 +232,11 @@ struct Workload {
         });
         return divide;
     }
-    /// Returns whether tensor parallelism of this degree can divide all blocks. Captured networks cannot be divided.
+    /// Returns whether tensor parallelism of this degree can divide all blocks.
+    /// Captured networks cannot be divided.
     bool splits_by(int tp) const;
-    /// Return the first block, with its layer, that a degree of parallelism does not divide. Captured networks have no blocks.
+    /// Return the first block, with its layer, that a degree of parallelism does not divide.
+    /// Captured networks have no blocks.
     std::optional<BlockObstacle> undivided(int tp) const;
     std::optional<BlockObstacle> unshared(const ParallelPlan& plan) const;
     std::optional<BlockObstacle> undivided_experts(int ep) const;

@@ -13,9 +13,10 @@
 
 namespace prismopt {
 
-/// How a product sums: `terms_at_once` products are added to the sum, which is then rounded to a format; every `promoted_after`
-/// terms it is added to an FP32 total and begins again at 0 (DeepSeek-V3, arXiv 2412.19437, section 3.3.2); 0: never. FP8
-/// instructions of Hopper sum 32 products (wgmma m64nNk32: NVIDIA, PTX ISA, "Asynchronous Warpgroup Level Matrix Instructions").
+/// How a product sums: `terms_at_once` products are added to the sum, which is then rounded to a format;
+/// every `promoted_after` terms it is added to an FP32 total and begins again at 0 (DeepSeek-V3, arXiv
+/// 2412.19437, section 3.3.2); 0: never. FP8 instructions of Hopper sum 32 products (wgmma m64nNk32: NVIDIA,
+/// PTX ISA, "Asynchronous Warpgroup Level Matrix Instructions").
 struct Accumulator {
     std::string_view name;
     ElementFormat format;
@@ -41,8 +42,8 @@ struct ChainShape {
     std::size_t products = 8;
 };
 
-/// Deviation after each product of a chain X W1^T W2^T ...: operands rounded to `format`, results stored in bf16. The exact chain
-/// has the same rounded X and W.
+/// Deviation after each product of a chain X W1^T W2^T ...: operands rounded to `format`, results stored in
+/// bf16. The exact chain has the same rounded X and W.
 std::vector<Deviation> chain_deviations(const NumberFormat& format, const Accumulator& accumulator,
                                         const ChainShape& shape, std::uint64_t seed);
 

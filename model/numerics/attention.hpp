@@ -15,7 +15,8 @@ namespace prismopt {
 
 enum class AttentionMethod {
     plain,  // scores and probabilities of the whole sequence are tensors in memory
-    flash  // tiles with a running maximum and sum (Dao, FlashAttention-2, arXiv 2307.08691, algorithms 1 and 2)
+    // tiles with a running maximum and sum (Dao, FlashAttention-2, arXiv 2307.08691, algorithms 1 and 2)
+    flash
 };
 template <>
 inline constexpr auto names_of<AttentionMethod> = std::to_array<Named<AttentionMethod>>(

@@ -10,8 +10,8 @@
 
 namespace prismopt {
 
-/// |result - exact| divided by the root mean square of the exact result, over the elements of a tensor. Infinite where a result
-/// is not a finite number.
+/// |result - exact| divided by the root mean square of the exact result, over the elements of a tensor.
+/// Infinite where a result is not a finite number.
 struct Deviation {
     double largest = 0.0;
     double rms = 0.0;
@@ -31,7 +31,8 @@ private:
 
 Deviation deviation(const Matrix<float>& result, const Matrix<double>& exact);
 
-/// Wasserstein-1 distance between the distributions of two samples of one size: the mean distance of their order statistics.
+/// Wasserstein-1 distance between the distributions of two samples of one size: the mean
+/// distance of their order statistics.
 double wasserstein_distance(std::span<const float> a, std::span<const float> b);
 
 }  // namespace prismopt

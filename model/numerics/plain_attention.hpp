@@ -1,7 +1,8 @@
 #pragma once
 
-/// Attention whose scores and probabilities are tensors: S = Q K^T / sqrt(d), P = softmax(S), O = P V, and its adjoint
-/// dV = P^T dO, dP = dO V^T, dS = P * (dP - sum(P * dP)), dQ = dS K / sqrt(d), dK = dS^T Q / sqrt(d).
+/// Attention whose scores and probabilities are tensors: S = Q K^T / sqrt(d), P = softmax(S), O =
+/// P V, and its adjoint dV = P^T dO, dP = dO V^T, dS = P * (dP - sum(P * dP)), dQ = dS K /
+/// sqrt(d), dK = dS^T Q / sqrt(d).
 
 #include "model/numerics/attention_tensors.hpp"
 

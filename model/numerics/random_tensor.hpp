@@ -14,7 +14,9 @@ namespace prismopt {
 enum class Elements {
     normal,   // mean 0, standard deviation 1
     uniform,  // between 0 and 1
-    outliers  // normal, plus a normal number of standard deviation 10 in 1 of 1,000 elements (FlashAttention-3, arXiv 2407.08608)
+    // normal, plus a normal number of standard deviation 10 in 1 of 1,000 elements
+    // (FlashAttention-3, arXiv 2407.08608)
+    outliers
 };
 template <>
 inline constexpr auto names_of<Elements> = std::to_array<Named<Elements>>({{Elements::normal, "normal"},

@@ -94,7 +94,8 @@ public:
             gradient = backward(layers_[i], std::move(gradient));
         }
         differentiate_embedding(gradient, data);
-        // The pass differentiates the sum over tokens, which keeps small gradients within fp16, as a loss scale does.
+        // The pass differentiates the sum over tokens, which keeps small gradients
+        // within fp16, as a loss scale does.
         remains_.first *= first_decay;
         remains_.second *= second_decay;
         for (Parameter* of : parameters()) {

@@ -2,8 +2,9 @@
 
 /// A small attention network, trained in an emulated format.
 ///
-/// Two layers of causal attention with one head and residual connections, an embedding of tokens and positions, and a head; no
-/// norms. The task: the second half of a sequence repeats the first, which is random. Adam's moments are FP32.
+/// Two layers of causal attention with one head and residual connections, an embedding of tokens and
+/// positions, and a head; no norms. The task: the second half of a sequence repeats the first, which is
+/// random. Adam's moments are FP32.
 
 #include "model/numerics/attention.hpp"
 #include "model/numerics/formats/arithmetic.hpp"
@@ -23,8 +24,9 @@ struct TrainingShape {
 
 /// What the optimizer updates.
 enum class MasterWeights {
-    fp32,      // weights in FP32, which products round
-    as_stored  // weights in the format of stored results: an update below half a unit in the last place is lost
+    fp32,  // weights in FP32, which products round
+    // weights in the format of stored results: an update below half a unit in the last place is lost
+    as_stored
 };
 
 struct TrainingChoice {

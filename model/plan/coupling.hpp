@@ -2,7 +2,8 @@
 
 /// Groups of GPUs that wait for each other inside the ops of a plan.
 ///
-/// Replicas of a stage synchronise once per step in the collectives of gradients (model/step/sample/sampler.hpp). In addition:
+/// Replicas of a stage synchronise once per step in the collectives of gradients
+/// (model/step/sample/sampler.hpp). In addition:
 ///
 ///     plan                                     synchronised GPUs, and when              sets per stage
 ///     tp, cp                                   GPUs of a replica, at each collective    dp
@@ -12,11 +13,13 @@
 ///     zero2, zero3 with dp_overlap             all replicas, after each backward pass   1
 ///     zero2, zero3 without                     all replicas, at the end of each layer   1
 ///
-/// Replicas that synchronise inside ops form one set (Placement::coupled, model/step/graph/coupled_distribution.hpp). A
-/// microbatch's factor is shared by the GPUs of a replica, context-parallel ones included, and differs between replicas.
+/// Replicas that synchronise inside ops form one set (Placement::coupled,
+/// model/step/graph/coupled_distribution.hpp). A microbatch's factor is shared by the GPUs of a replica,
+/// context-parallel ones included, and differs between replicas.
 ///
-/// Limits: sharded pipelines are predicted 0.5 to 0.8 % too long; the members of a set share the draws of their own collectives.
-/// Rules of FSDP, comparison with brute force and further limits: docs/methods/coupling.md.
+/// Limits: sharded pipelines are predicted 0.5 to 0.8 % too long; the members of a set share the
+/// draws of their own collectives. Rules of FSDP, comparison with brute force and further
+/// limits: docs/methods/coupling.md.
 
 #include "model/plan/plan.hpp"
 
@@ -25,7 +28,8 @@
 
 namespace prismopt {
 
-/// Kinds of barriers inside a layer, by the widest group that synchronises there; each kind contains the ones before it.
+/// Kinds of barriers inside a layer, by the widest group that synchronises there; each
+/// kind contains the ones before it.
 enum class Meeting : std::uint8_t { tensor, context, experts };
 
 /// Number of members at each kind of barrier, in units of whole groups of the kind before.

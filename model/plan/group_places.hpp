@@ -26,7 +26,8 @@ private:
     std::array<Groups, kinds> groups_{};
 };
 
-/// Groups of one stage at the ends of a step: of each kind the distinct ones, all of which the stage waits for.
+/// Groups of one stage at the ends of a step: of each kind the distinct ones,
+/// all of which the stage waits for.
 struct ExchangeGroups {
     Groups data;
     Groups sharded;
@@ -57,7 +58,8 @@ struct GroupPlaces {
     const ExchangeGroups& exchange(int stage) const { return exchanges[exchanges.size() > 1 ? stage : 0]; }
 };
 
-/// What the places of a plan's groups depend on: all of it, as groups are kept by this key. group_key() fills it.
+/// What the places of a plan's groups depend on: all of it, as groups are kept by
+/// this key. group_key() fills it.
 struct GroupKey {
     std::array<int, 14> numbers{};
 
@@ -65,7 +67,8 @@ struct GroupKey {
 };
 GroupKey group_key(const ParallelPlan& plan);
 
-/// Returns the places of all groups of a plan that has no placement_problem() and whose expert groups divide its GPUs.
+/// Returns the places of all groups of a plan that has no placement_problem() and whose
+/// expert groups divide its GPUs.
 GroupPlaces place_groups(const ParallelPlan& plan, const Placement& placement, const Cluster& cluster);
 
 }  // namespace prismopt

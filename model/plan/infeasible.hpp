@@ -1,7 +1,7 @@
 #pragma once
 
-/// Why a plan is infeasible, or a variant of the hardware or the numerics is excluded, as facts: a reason, what contradicts what, and the
-/// numbers. io/words has the sentences.
+/// Why a plan is infeasible, or a variant of the hardware or the numerics is excluded, as facts: a reason,
+/// what contradicts what, and the numbers. io/words has the sentences.
 
 #include "model/base/names.hpp"
 
@@ -15,7 +15,8 @@
 
 namespace prismopt {
 
-/// Reasons why plans are infeasible, and from `hardware` on those why variants are excluded; a search counts its rejections by reason.
+/// Reasons why plans are infeasible, and from `hardware` on those why variants are excluded; a search
+/// counts its rejections by reason.
 enum class Reason {
     tp_and_blocks,
     tp_and_nodes,
@@ -498,7 +499,8 @@ inline constexpr auto names_of<FactKey> =
                                    {FactKey::deviation, "deviation"},
                                    {FactKey::most_deviation, "most_deviation"}});
 
-/// A number, or a name that users write: a value of an axis, a block, a layer, an accelerator, a task of an order.
+/// A number, or a name that users write: a value of an axis, a block, a layer, an
+/// accelerator, a task of an order.
 using FactValue = std::variant<std::int64_t, double, std::string>;
 
 struct Fact {
@@ -535,8 +537,8 @@ std::string category(Reason reason, int phase);
 int phase_of(std::string_view category);
 /// Returns whether a category is of this reason, in any phase.
 bool is_of(std::string_view category, Reason reason);
-/// Returns whether combinations rejected for this category do not count as plans: other names of plans, or undefined schedules
-/// (in a later phase these count as infeasible).
+/// Returns whether combinations rejected for this category do not count as plans: other names of plans, or
+/// undefined schedules (in a later phase these count as infeasible).
 bool names_no_plan(std::string_view category);
 
 }  // namespace prismopt

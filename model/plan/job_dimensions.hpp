@@ -1,7 +1,8 @@
 #pragma once
 
-/// The GPUs of a job as nested dimensions of equal steps: those of a process group, and those of its neighbours of the same kind.
-/// Where they fit the units of the network, all groups of a kind lie equal, and one describes them all.
+/// The GPUs of a job as nested dimensions of equal steps: those of a process group, and those of its
+/// neighbours of the same kind. Where they fit the units of the network, all groups of a kind lie
+/// equal, and one describes them all.
 
 #include "model/hardware/group.hpp"
 #include "model/plan/process_groups.hpp"
@@ -18,14 +19,16 @@ struct JobDimension {
 };
 using JobDimensions = std::vector<JobDimension>;
 
-/// Returns the dimensions, innermost first; nothing where the groups do not fit replicas or buildings, or extend over several stages.
+/// Returns the dimensions, innermost first; nothing where the groups do not fit replicas or buildings,
+/// or extend over several stages.
 std::optional<JobDimensions> job_dimensions(const GroupShape& shape, const ParallelPlan& plan,
                                             const Placement& placement);
 
 /// Returns those of a group's members.
 std::vector<Spacing> members_in(const JobDimensions& dimensions);
 
-/// Whether the units of all tiers that do not hold the whole job cut the dimensions into equal parts, so that all groups have equivalent places.
+/// Whether the units of all tiers that do not hold the whole job cut the dimensions into equal parts, so that
+/// all groups have equivalent places.
 bool fit_units(const JobDimensions& dimensions, const ParallelPlan& plan, const Placement& placement,
                const Cluster& cluster);
 

@@ -21,11 +21,12 @@ struct Chunk {
     bool operator==(const Chunk&) const = default;
 };
 
-/// Returns all chunks in network order, for every split except `balanced`, which depends on costs (balanced_layout.hpp).
-/// network_chunk_of() maps a stage's chunk to them.
+/// Returns all chunks in network order, for every split except `balanced`, which depends on costs
+/// (balanced_layout.hpp). network_chunk_of() maps a stage's chunk to them.
 ///
-/// The remainder of an uneven division goes to the chunks in the middle, so that those with embedding and loss head are not the
-/// longest. Infeasible if a chunk would be empty, or if none of the `given` layouts has as many chunks.
+/// The remainder of an uneven division goes to the chunks in the middle, so that those with
+/// embedding and loss head are not the longest. Infeasible if a chunk would be empty, or if none of
+/// the `given` layouts has as many chunks.
 std::variant<std::vector<Chunk>, Infeasible> layout(int layers, const ParallelPlan& plan,
                                                     std::span<const std::vector<Chunk>> given = {});
 

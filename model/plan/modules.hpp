@@ -1,6 +1,7 @@
 #pragma once
 
-/// Modules of a layer that a plan names, to recompute them or to launch them as CUDA graphs. Each operator belongs to some.
+/// Modules of a layer that a plan names, to recompute them or to launch them as CUDA graphs.
+/// Each operator belongs to some.
 
 #include "model/base/names.hpp"
 
@@ -15,9 +16,10 @@
 
 namespace prismopt {
 
-/// Names of Megatron-Core's --recompute-modules and --cuda-graph-scope (transformer_config.py), and `elementwise`: the results of
-/// norms, activations and gates, which other trainers recompute. `alternate_products`: all but the results of attention, of exchanges of
-/// tokens and of every second product, which alone are saved (torchtitan, selective_ac_option = "op").
+/// Names of Megatron-Core's --recompute-modules and --cuda-graph-scope (transformer_config.py), and
+/// `elementwise`: the results of norms, activations and gates, which other trainers recompute.
+/// `alternate_products`: all but the results of attention, of exchanges of tokens and of every second
+/// product, which alone are saved (torchtitan, selective_ac_option = "op").
 enum class Module {
     core_attn,
     layernorm,
@@ -93,8 +95,8 @@ inline constexpr auto graph_modules =
     std::to_array<Module>({Module::attn, Module::mlp, Module::moe_router, Module::moe_preprocess,
                            Module::mamba, Module::full_iteration});
 
-/// Modules whose whole forward pass runs again with their result kept; of the others the result is dropped and made again before
-/// it is read (Megatron-Core, CheckpointWithoutOutput in tensor_parallel/random.py).
+/// Modules whose whole forward pass runs again with their result kept; of the others the result is dropped
+/// and made again before it is read (Megatron-Core, CheckpointWithoutOutput in tensor_parallel/random.py).
 inline constexpr ModuleSet checkpointed_modules{Module::core_attn, Module::mlp, Module::moe,
                                                 Module::shared_experts};
 

@@ -48,9 +48,9 @@ double steps_of(const std::vector<Phase>& phases);
 /// Returns the phase with so many times the tokens, in whole steps; as it is if the factor is one.
 Phase longer(Phase phase, double factor);
 
-/// Returns the plan in this phase, with dp = 0 if a replica does not divide its GPUs. If the phase gives only a schedule, it
-/// determines the chunks (interleaved: 2, or those of the plan); if it gives only chunks, they determine the schedule (1f1b or
-/// interleaved). With one stage there is no pipeline to schedule.
+/// Returns the plan in this phase, with dp = 0 if a replica does not divide its GPUs. If the phase gives only
+/// a schedule, it determines the chunks (interleaved: 2, or those of the plan); if it gives only chunks, they
+/// determine the schedule (1f1b or interleaved). With one stage there is no pipeline to schedule.
 ParallelPlan plan_in_phase(ParallelPlan plan, const Phase& phase);
 
 /// Returns whether `rule(plan in the phase, phase)` holds in every phase.

@@ -1,6 +1,7 @@
 #pragma once
 
-/// Placement of stages and replicas on GPUs: the order of the dimensions, and the dimension that crosses buildings.
+/// Placement of stages and replicas on GPUs: the order of the dimensions, and the
+/// dimension that crosses buildings.
 
 #include "model/hardware/hardware.hpp"
 #include "model/plan/infeasible.hpp"
@@ -10,8 +11,9 @@
 
 namespace prismopt {
 
-/// Placement of a job's tensor-parallel groups. Groups are numbered building by building; within a building the group of
-/// (replica, stage) is replica * replica_stride + stage * stage_stride, counting the building's replicas and stages.
+/// Placement of a job's tensor-parallel groups. Groups are numbered building by building; within a building
+/// the group of (replica, stage) is replica * replica_stride + stage * stage_stride, counting the
+/// building's replicas and stages.
 struct Placement {
     int tp = 1;
     int stages = 1;
@@ -40,8 +42,8 @@ struct Placement {
     int stages_inside() const { return stages_cross() ? stages / buildings : stages; }
     int replicas_inside() const { return crossing == Crossing::dp ? replicas / buildings : replicas; }
     int groups_inside() const { return stages_inside() * replicas_inside(); }
-    /// Returns the number of GPUs that send at the same time when a stage's messages go to another: its neighbours, or all that
-    /// use its building's circuit.
+    /// Returns the number of GPUs that send at the same time when a stage's messages go to another: its
+    /// neighbours, or all that use its building's circuit.
     int senders(int from_stage, int to_stage) const;
 };
 
@@ -51,8 +53,8 @@ Placement place(const ParallelPlan& plan, const Cluster& cluster);
 /// Returns the number of buildings that the plan uses; one if no dimension crosses.
 int buildings_of(const ParallelPlan& plan, const Cluster& cluster);
 
-/// Returns the plan of one building, with its share of the replicas, if replicas in different buildings train locally between two
-/// exchanges (local_steps); else the plan.
+/// Returns the plan of one building, with its share of the replicas, if replicas in different buildings train
+/// locally between two exchanges (local_steps); else the plan.
 ParallelPlan plan_of_building(ParallelPlan plan, const Cluster& cluster);
 
 /// Returns the reason why the plan has no replicas that could use local updates, or nothing.

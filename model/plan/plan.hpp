@@ -76,9 +76,10 @@ template <>
 inline constexpr auto names_of<Recompute> = std::to_array<Named<Recompute>>(
     {{Recompute::none, "none"}, {Recompute::selective, "selective"}, {Recompute::full, "full"}});
 
-/// Sharding level over data-parallel replicas: none; the optimizer states (ZeRO-1, Megatron's distributed optimizer); gradients
-/// as well (ZeRO-2, FSDP's SHARD_GRAD_OP); parameters as well (ZeRO-3, FSDP), gathered for each layer and pass, one layer ahead.
-/// With zero2 and zero3 gradients are reduced layer by layer in each microbatch.
+/// Sharding level over data-parallel replicas: none; the optimizer states (ZeRO-1, Megatron's
+/// distributed optimizer); gradients as well (ZeRO-2, FSDP's SHARD_GRAD_OP); parameters as well
+/// (ZeRO-3, FSDP), gathered for each layer and pass, one layer ahead. With zero2 and zero3 gradients are
+/// reduced layer by layer in each microbatch.
 enum class Sharding { none, zero1, zero2, zero3 };
 template <>
 inline constexpr auto names_of<Sharding> = std::to_array<Named<Sharding>>({{Sharding::none, "none"},
@@ -90,8 +91,9 @@ constexpr bool shards_gradients(Sharding sharding)
     return sharding == Sharding::zero2 || sharding == Sharding::zero3;
 }
 
-/// Exchange of keys and values among the members of a context-parallel group that have the same heads: gathered before attention
-/// (Llama 3), or passed around a ring beside it (Liu et al., arXiv 2310.01889, as in Transformer Engine).
+/// Exchange of keys and values among the members of a context-parallel group that have the same heads:
+/// gathered before attention (Llama 3), or passed around a ring beside it (Liu et al., arXiv
+/// 2310.01889, as in Transformer Engine).
 enum class ContextExchange { all_gather, ring };
 template <>
 inline constexpr auto names_of<ContextExchange> = std::to_array<Named<ContextExchange>>(
@@ -99,7 +101,8 @@ inline constexpr auto names_of<ContextExchange> = std::to_array<Named<ContextExc
 
 /// Division of layers over chunks. docs/methods/step-graph.md.
 ///
-/// - `layers`: the L layers are divided evenly; embedding and loss head are added to the first and last chunk.
+/// - `layers`: the L layers are divided evenly; embedding and loss head are
+///   added to the first and last chunk.
 /// - `slots`: embedding and loss head count as one layer each (Llama 3 405B: 126 + 2 slots over 16 stages).
 /// - `balanced`: minimises the time of the busiest stage (balanced_layout.hpp).
 /// - `given`: as in one of the workload's layouts.
@@ -111,16 +114,17 @@ inline constexpr auto names_of<LayerSplit> = std::to_array<Named<LayerSplit>>({{
                                                                                 "balanced"},
                                                                                {LayerSplit::given, "given"}});
 
-/// Whether gradient reduce-scatter and parameter all-gather overlap with compute: in buckets of layers, during the last backward
-/// pass of a chunk; the first forward pass waits only for the bucket that it needs next.
+/// Whether gradient reduce-scatter and parameter all-gather overlap with compute: in buckets
+/// of layers, during the last backward pass of a chunk; the first forward pass waits only for
+/// the bucket that it needs next.
 enum class DataParallelOverlap { off, on };
 template <>
 inline constexpr auto names_of<DataParallelOverlap> = std::to_array<Named<DataParallelOverlap>>(
     {{DataParallelOverlap::off, "off"}, {DataParallelOverlap::on, "on"}});
 
-/// Whether stages skip waiting for each other at the optimizer step for the norm of all gradients. With post-validation each
-/// stage steps when it is ready, validates afterwards, and begins its next step at once (Qi et al., arXiv 2401.10241, section 4),
-/// as zero-bubble schedules need.
+/// Whether stages skip waiting for each other at the optimizer step for the norm of all gradients. With
+/// post-validation each stage steps when it is ready, validates afterwards, and begins its next step at once
+/// (Qi et al., arXiv 2401.10241, section 4), as zero-bubble schedules need.
 enum class PostValidation { off, on };
 template <>
 inline constexpr auto names_of<PostValidation> =
@@ -132,16 +136,16 @@ template <>
 inline constexpr auto names_of<TensorParallelOverlap> = std::to_array<Named<TensorParallelOverlap>>(
     {{TensorParallelOverlap::off, "off"}, {TensorParallelOverlap::on, "on"}});
 
-/// Whether a tensor-parallel group also shares the tokens of what it does not divide by columns: norms, residual sums (Korthikanti et
-/// al., arXiv 2205.05198, section 4.2.2).
+/// Whether a tensor-parallel group also shares the tokens of what it does not divide by columns: norms,
+/// residual sums (Korthikanti et al., arXiv 2205.05198, section 4.2.2).
 enum class SequenceParallel { on, off };
 template <>
 inline constexpr auto names_of<SequenceParallel> =
     std::to_array<Named<SequenceParallel>>({{SequenceParallel::on, "on"}, {SequenceParallel::off, "off"}});
 
 /// Compute that hides the exchanges of tokens with their experts: nothing; the shared experts (Megatron-Core,
-/// moe-shared-expert-overlap); or the backward pass of another microbatch beside a forward pass and the reverse
-/// (overlap-moe-expert-parallel-comm).
+/// moe-shared-expert-overlap); or the backward pass of another microbatch beside a forward pass and the
+/// reverse (overlap-moe-expert-parallel-comm).
 enum class ExpertOverlap { off, shared_experts, microbatches };
 template <>
 inline constexpr auto names_of<ExpertOverlap> =
@@ -149,10 +153,11 @@ inline constexpr auto names_of<ExpertOverlap> =
                                          {ExpertOverlap::shared_experts, "shared-experts"},
                                          {ExpertOverlap::microbatches, "microbatches"}});
 
-/// Exchange of tokens with experts: that of the software stack; an all-to-all of each copy; an all-gather of all tokens of the
-/// expert-parallel group and a reduce-scatter back (Megatron-Core, token_dispatcher.py); or kernels that send a token once to
-/// each node, and there once to each GPU: DeepEP, whose nodes are of up to 8 GPUs, and HybridEP, whose nodes are NVLink domains
-/// of any size (deepseek-ai/DeepEP, README.md and its branch hybrid-ep).
+/// Exchange of tokens with experts: that of the software stack; an all-to-all of each copy; an all-gather
+/// of all tokens of the expert-parallel group and a reduce-scatter back (Megatron-Core,
+/// token_dispatcher.py); or kernels that send a token once to each node, and there once to each GPU:
+/// DeepEP, whose nodes are of up to 8 GPUs, and HybridEP, whose nodes are NVLink domains of any size
+/// (deepseek-ai/DeepEP, README.md and its branch hybrid-ep).
 enum class Dispatch { of_stack, all_to_all, all_gather, deepep, hybridep };
 template <>
 inline constexpr auto names_of<Dispatch> =
@@ -162,10 +167,11 @@ inline constexpr auto names_of<Dispatch> =
                                     {Dispatch::deepep, "deepep"},
                                     {Dispatch::hybridep, "hybridep"}});
 
-/// Tensors kept in host memory: the optimizer states, with the update done there (Ren et al., ZeRO-Offload, arXiv 2101.06840,
-/// section 4); the saved activations of the layers, moved beside their compute; or parameters, gradients and optimizer states, of which
-/// the accelerator has those of the layers in work (Rajbhandari et al., ZeRO-Infinity, arXiv 2104.07857, section 5). `nvme`: the
-/// optimizer states, on drives of the node.
+/// Tensors kept in host memory: the optimizer states, with the update done there (Ren et al.,
+/// ZeRO-Offload, arXiv 2101.06840, section 4); the saved activations of the layers, moved beside their
+/// compute; or parameters, gradients and optimizer states, of which the accelerator has those of the
+/// layers in work (Rajbhandari et al., ZeRO-Infinity, arXiv 2104.07857, section 5). `nvme`: the optimizer
+/// states, on drives of the node.
 enum class Offload { none, optimizer, activations, parameters, nvme };
 template <>
 inline constexpr auto names_of<Offload> = std::to_array<Named<Offload>>({{Offload::none, "none"},
@@ -189,8 +195,8 @@ inline constexpr auto names_of<PlacementOrder> = std::to_array<Named<PlacementOr
 /// Value of plan choices that the scenario's reliability determines.
 inline constexpr int as_configured = -1;
 
-/// Parallel dimension that crosses buildings (Cluster::building_gpus()): the one that `order` puts there; replicas; stages, in
-/// contiguous blocks or one by one in turn; or none, with the job in one building.
+/// Parallel dimension that crosses buildings (Cluster::building_gpus()): the one that `order` puts there;
+/// replicas; stages, in contiguous blocks or one by one in turn; or none, with the job in one building.
 enum class Crossing { by_order, dp, pp, pp_interleaved, none };
 template <>
 inline constexpr auto names_of<Crossing> = std::to_array<Named<Crossing>>({{Crossing::by_order, "by-order"},
@@ -200,8 +206,9 @@ inline constexpr auto names_of<Crossing> = std::to_array<Named<Crossing>>({{Cros
                                                                             "pp-interleaved"},
                                                                            {Crossing::none, "none"}});
 
-/// Node assignment if the factors of nodes are known: as listed; or the slowest first packed into the first replica, spread one
-/// per replica in turn (each on another stage), in the first stage of all replicas, or in the last stage.
+/// Node assignment if the factors of nodes are known: as listed; or the slowest first packed into the
+/// first replica, spread one per replica in turn (each on another stage), in the first stage of all
+/// replicas, or in the last stage.
 enum class NodeOrder { as_listed, packed, spread, first_stage, last_stage };
 template <>
 inline constexpr auto names_of<NodeOrder> =
@@ -253,13 +260,16 @@ struct ParallelPlan {
 
     /// Whether tokens are exchanged between GPUs on their way to experts.
     bool exchanges_tokens() const { return ep > 1; }
-    /// Whether forward passes run beside backward passes of another microbatch, to hide their exchanges of tokens.
+    /// Whether forward passes run beside backward passes of another microbatch, to
+    /// hide their exchanges of tokens.
     bool pairs_microbatches() const
     {
         return exchanges_tokens() && expert_overlap == ExpertOverlap::microbatches;
     }
-    /// Members of a context-parallel group that have other heads of the same tokens in attention (DeepSpeed-Ulysses, arXiv
-    /// 2309.14509), and those with the same heads of other tokens, which exchange keys and values (USP, arXiv 2405.07719).
+    /// Members of a context-parallel group that have other heads of the same tokens in
+    /// attention (DeepSpeed-Ulysses, arXiv
+    /// 2309.14509), and those with the same heads of other tokens, which exchange keys and
+    /// values (USP, arXiv 2405.07719).
     int head_gpus() const { return cp == 1 ? 1 : ulysses > 0 ? ulysses : cp; }
     int ring_gpus() const { return cp / head_gpus(); }
     int table_gpus() const { return table_shards > 0 ? table_shards : ep * etp; }

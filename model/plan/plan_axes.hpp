@@ -1,7 +1,7 @@
 #pragma once
 
-/// Axes of a design space, one row each. The readers of scenarios, their schema, `--design`, the space of a search and the
-/// columns of its results are generated from this list.
+/// Axes of a design space, one row each. The readers of scenarios, their schema, `--design`, the space of a
+/// search and the columns of its results are generated from this list.
 
 #include "model/base/units.hpp"
 #include "model/hardware/hardware.hpp"
@@ -19,7 +19,8 @@
 
 namespace prismopt {
 
-/// Values of each axis of the design space. A design on the command line uses the same names (`tp=8 pp=16 v=2 ...`).
+/// Values of each axis of the design space. A design on the command line uses the
+/// same names (`tp=8 pp=16 v=2 ...`).
 struct SpaceSettings {
     std::vector<int> gpus;
     std::vector<int> tp{1};
@@ -61,9 +62,9 @@ struct SpaceSettings {
     std::vector<Recovery> recovery{};                 // empty: as in [reliability]
 };
 
-/// What the value of an axis can change. Bounds of sub-spaces (optimizer/space/stand_ins.hpp) leave axes out that change nothing of
-/// what they bound: an axis that says too little makes searches exclude the best plan. Values that change nothing at all are other
-/// names of one plan.
+/// What the value of an axis can change. Bounds of sub-spaces (optimizer/space/stand_ins.hpp) leave axes out
+/// that change nothing of what they bound: an axis that says too little makes searches exclude the best plan.
+/// Values that change nothing at all are other names of one plan.
 struct Changes {
     bool stages = true;      // the work of the busiest stage
     bool memory = true;      // the least memory
@@ -93,7 +94,8 @@ constexpr Changes only_where(bool (*anything)(const ParallelPlan&), Changes chan
     return changes;
 }
 
-/// One axis. Its values are integers from `low` to `high`, names of an enumeration, sets of modules, or times.
+/// One axis. Its values are integers from `low` to `high`, names of an
+/// enumeration, sets of modules, or times.
 template <class T>
 struct PlanAxis {
     std::string_view name;  // in [space], in --design and in results
@@ -107,7 +109,8 @@ struct PlanAxis {
     std::span<const Module> modules{};  // that sets choose from
 };
 
-/// All axes after the number of GPUs, in the order in which a space sets them: those that exclude most plans come first.
+/// All axes after the number of GPUs, in the order in which a space sets them: those that
+/// exclude most plans come first.
 inline constexpr std::tuple plan_axes{
     PlanAxis<int>{"tp", &ParallelPlan::tp, &SpaceSettings::tp, "tensor-parallel degree: GPUs per group", "8",
                   stages_and_memory},

@@ -19,8 +19,8 @@ struct WideLayers {
     bool operator==(const WideLayers&) const = default;
 };
 
-/// Of the two products of fused attention, beside linear layers in fewer than 16 bits (Transformer Engine, docs/envvars.rst, FP8
-/// attention).
+/// Of the two products of fused attention, beside linear layers in fewer than 16 bits (Transformer Engine,
+/// docs/envvars.rst, FP8 attention).
 enum class AttentionPrecision { bf16, fp8 };
 template <>
 inline constexpr auto names_of<AttentionPrecision> = std::to_array<Named<AttentionPrecision>>(

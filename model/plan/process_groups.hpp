@@ -2,8 +2,9 @@
 
 /// Process groups of a plan and their members. docs/methods/placement.md.
 ///
-/// One rule for all of them. The GPUs of a stage are numbered from 0 to tp*cp*dp - 1: tensor-parallel rank, context-parallel rank,
-/// replica. A group has members at equal steps in these numbers; groups of one kind occupy consecutive blocks:
+/// One rule for all of them. The GPUs of a stage are numbered from 0 to tp*cp*dp - 1: tensor-parallel
+/// rank, context-parallel rank, replica. A group has members at equal steps in these numbers; groups of
+/// one kind occupy consecutive blocks:
 ///
 ///     group             step        members
 ///     tensor            1           tp
@@ -18,9 +19,10 @@
 ///     data              tp          cp*dp
 ///     expert_data       ep*etp      tp*cp*dp / (ep*etp)
 ///
-/// This is how Megatron-Core numbers them (megatron/core/parallel_state.py, RankGenerator: experts are numbered on the same GPUs
-/// without context parallelism) and how torch.distributed.device_mesh does (row-major). The placement says where the GPUs of a
-/// stage are: with order tp-dp-pp next to each other, with tp-pp-dp those of a replica pp*tp*cp after those of the one before.
+/// This is how Megatron-Core numbers them (megatron/core/parallel_state.py, RankGenerator: experts are
+/// numbered on the same GPUs without context parallelism) and how torch.distributed.device_mesh does
+/// (row-major). The placement says where the GPUs of a stage are: with order tp-dp-pp next to each other,
+/// with tp-pp-dp those of a replica pp*tp*cp after those of the one before.
 
 #include "model/hardware/kernel_class.hpp"
 #include "model/plan/placement.hpp"

@@ -33,7 +33,8 @@ bool fills_sequences(Batching batching)
     return batching == Batching::packed || batching == Batching::tokens;
 }
 
-/// Random numbers of the order of samples do not depend on the study's seed: the lengths of a data set are its property.
+/// Random numbers of the order of samples do not depend on the study's seed: the lengths
+/// of a data set are its property.
 constexpr std::uint64_t order_seed = 1;
 
 std::uint32_t below(std::uint32_t limit, std::uint32_t epoch, std::uint32_t place)
@@ -95,7 +96,8 @@ struct Filled {
     double attention = 0.0;
 };
 
-/// Puts samples into sequences, the longest first, each where least room is left after it (best fit, decreasing).
+/// Puts samples into sequences, the longest first, each where least room is left
+/// after it (best fit, decreasing).
 template <class Attention>
 void pack(std::vector<int>& samples, int sequence, const Attention& attention, std::vector<Filled>& sequences)
 {
@@ -172,7 +174,8 @@ std::vector<Filled> microbatches_of(const std::vector<Filled>& sequences, int mi
     return microbatches;
 }
 
-/// Whole samples in random order, each in the microbatch in whose tokens its middle lies: in the mean, a microbatch is filled.
+/// Whole samples in random order, each in the microbatch in whose tokens its middle lies: in
+/// the mean, a microbatch is filled.
 template <class Attention>
 std::vector<Filled> filled_microbatches(const SampleLengths& lengths, int sequence, int microbatch,
                                         const Attention& attention)

@@ -1,6 +1,7 @@
 #pragma once
 
-/// Lengths of the samples of a data set, and what microbatches made of them have to compute. docs/methods/lengths.md.
+/// Lengths of the samples of a data set, and what microbatches made of them have to
+/// compute. docs/methods/lengths.md.
 
 #include "model/base/names.hpp"
 
@@ -11,10 +12,10 @@
 
 namespace prismopt {
 
-/// How samples become microbatches. `padded`: each sample is padded to the longest of its microbatch. `flattened`: the samples of
-/// a microbatch follow each other without padding. `packed`: samples share sequences of full length, which the data set is packed
-/// into beforehand. `tokens`: a microbatch has as many samples as fill its tokens, without padding. In all but the first, attention
-/// is masked between samples.
+/// How samples become microbatches. `padded`: each sample is padded to the longest of its microbatch.
+/// `flattened`: the samples of a microbatch follow each other without padding. `packed`: samples share
+/// sequences of full length, which the data set is packed into beforehand. `tokens`: a microbatch has as many
+/// samples as fill its tokens, without padding. In all but the first, attention is masked between samples.
 enum class Batching { padded, flattened, packed, tokens };
 template <>
 inline constexpr auto names_of<Batching> = std::to_array<Named<Batching>>({{Batching::padded, "padded"},
@@ -30,7 +31,8 @@ struct LengthQuantile {
     bool operator==(const LengthQuantile&) const = default;
 };
 
-/// A distribution of lengths, in tokens: its quantile function, linear between its points, from share 0 to share 1.
+/// A distribution of lengths, in tokens: its quantile function, linear between its
+/// points, from share 0 to share 1.
 struct SampleLengths {
     std::vector<LengthQuantile> quantiles;  // neither number decreases
     Batching batching = Batching::padded;
@@ -43,7 +45,8 @@ std::vector<LengthQuantile> lognormal_lengths(double median, double sigma);
 
 /// Returns the mean tokens of a sample. Samples longer than a sequence are cut.
 double mean_tokens(const SampleLengths& lengths, int sequence);
-/// Returns the share of a sequence's tokens that are trained on: the rest is padding, or space that no sample fills.
+/// Returns the share of a sequence's tokens that are trained on: the rest is padding,
+/// or space that no sample fills.
 double filled_share(const SampleLengths& lengths, int sequence);
 
 /// Share of all tokens that are in samples of this length.
@@ -58,7 +61,8 @@ struct LengthMix {
     bool shares_sequences = false;     // samples share a sequence: attention is masked between them
     std::vector<LengthShare> lengths;  // their shares sum to one; padded lengths
 };
-/// Returns the mean of microbatches of `microbatch` sequences (padded and flattened: samples). `filled`: filled_share().
+/// Returns the mean of microbatches of `microbatch` sequences (padded and flattened:
+/// samples). `filled`: filled_share().
 LengthMix length_mix(const SampleLengths& lengths, int sequence, int microbatch, double filled);
 /// Returns the same for the tokens that are trained on, without padding.
 LengthMix trained_mix(const SampleLengths& lengths, int sequence, double filled);

@@ -80,7 +80,8 @@ int fitting_unit(const ParallelPlan& plan, const Cluster& cluster, std::size_t t
     return 0;
 }
 
-/// Whether the groups of a kind are those of an earlier one, such as rings of keys without an exchange of heads.
+/// Whether the groups of a kind are those of an earlier one, such as rings of
+/// keys without an exchange of heads.
 bool same_as_earlier(std::size_t kind, const ParallelPlan& plan)
 {
     const GroupShape own = group_shape(static_cast<GroupKind>(kind), plan);

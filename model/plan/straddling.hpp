@@ -9,7 +9,8 @@
 
 namespace prismopt {
 
-/// Groups of one kind that do not have equivalent places in the units of a tier: some are in more units than others, or unevenly.
+/// Groups of one kind that do not have equivalent places in the units of a tier: some are in more
+/// units than others, or unevenly.
 struct Straddling {
     GroupKind kind = GroupKind::tensor;
     std::size_t tier = 0;
@@ -22,7 +23,8 @@ struct Straddling {
     int fitting_unit = 0;
     int fitting_gpus = 0;  // of the cluster then; the job may have more
 };
-/// Returns the innermost tier of each kind of groups inside layers that straddles units. The plan has no placement_problem().
+/// Returns the innermost tier of each kind of groups inside layers that straddles units. The
+/// plan has no placement_problem().
 std::vector<Straddling> straddling_groups(const ParallelPlan& plan, const Cluster& cluster);
 
 }  // namespace prismopt

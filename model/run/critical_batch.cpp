@@ -18,10 +18,10 @@ double of_loss(double loss) { return 2e8 / std::pow(loss, 4.762); }
 /// Of their largest network, 1.5e9 parameters, by their L(N) = (8.8e13 / N)^0.076 (equation 1.1).
 constexpr double kaplan_least_loss = 2.3;
 
-/// The largest batch that needs at most 20 % more steps than linear scaling, 22.91 D^0.47 sequences of 512 tokens: Zhang et al.,
-/// arXiv 2410.21676. Two assumptions: D is in millions of tokens, for which this agrees with their formula in parameters at 20
-/// tokens each (93.2 N^0.47 with N in millions); and linear scaling is that of small batches, so S = S_min (1 + B_crit/B) is 1.2
-/// times S_min B_crit/B at B = B_crit/5.
+/// The largest batch that needs at most 20 % more steps than linear scaling, 22.91 D^0.47 sequences of 512
+/// tokens: Zhang et al., arXiv 2410.21676. Two assumptions: D is in millions of tokens, for which this agrees
+/// with their formula in parameters at 20 tokens each (93.2 N^0.47 with N in millions); and linear scaling is
+/// that of small batches, so S = S_min (1 + B_crit/B) is 1.2 times S_min B_crit/B at B = B_crit/5.
 double of_tokens(double tokens)
 {
     constexpr double sequence = 512.0;
@@ -62,10 +62,12 @@ double critical_batch_after(const Learning& learning, double tokens)
            (after->batch - before.batch) * (tokens - before.tokens) / (after->tokens - before.tokens);
 }
 
-/// Tokens in batches of `batch` that advance a run from one point to another, both in tokens at the reference batch.
+/// Tokens in batches of `batch` that advance a run from one point to another, both in
+/// tokens at the reference batch.
 double tokens_between(const Learning& learning, double from, double to, double batch)
 {
-    // The integral of (C + B) / (C + B0) = 1 + (B - B0) / (C + B0) over a part in which C + B0 goes linearly from `a` to `b`.
+    // The integral of (C + B) / (C + B0) = 1 + (B - B0) / (C + B0) over a part in which C + B0
+    // goes linearly from `a` to `b`.
     const auto of_range = [&](double begin, double end) {
         const double a = critical_batch_after(learning, begin) + learning.reference_batch;
         const double b = critical_batch_after(learning, end) + learning.reference_batch;

@@ -2,13 +2,13 @@
 
 /// What the global batch costs: tokens and steps to the same loss.
 ///
-/// Steps S and tokens E to a fixed loss follow (S/S_min - 1)(E/E_min - 1) = 1 with the critical batch B_crit = E_min/S_min
-/// (McCandlish et al., arXiv 1812.06162), so at a batch of B tokens
+/// Steps S and tokens E to a fixed loss follow (S/S_min - 1)(E/E_min - 1) = 1 with the critical batch B_crit
+/// = E_min/S_min (McCandlish et al., arXiv 1812.06162), so at a batch of B tokens
 ///
 ///     E(B) = E_min (1 + B/B_crit),    S(B) = S_min (1 + B_crit/B).
 ///
-/// E_min follows from the tokens that a run needs at its reference batch. If the critical batch changes during a run, these hold
-/// for each part of it.
+/// E_min follows from the tokens that a run needs at its reference batch. If the critical batch changes
+/// during a run, these hold for each part of it.
 
 #include "model/plan/phase.hpp"
 
@@ -80,12 +80,12 @@ struct Learning {
 /// Returns what is known if all critical batches are larger by this factor.
 Learning with_larger_critical_batches(Learning learning, double factor);
 
-/// Returns the phases, in order, that reach the loss of the given phase: those of the ramp, then one with a global batch of
-/// `global_batch` sequences. Each has whole steps, unless there is no ramp and the batch is the reference batch: then the phase
-/// is as given. A ramp that is longer than the run is cut at its end.
+/// Returns the phases, in order, that reach the loss of the given phase: those of the ramp, then one with a
+/// global batch of `global_batch` sequences. Each has whole steps, unless there is no ramp and the batch is
+/// the reference batch: then the phase is as given. A ramp that is longer than the run is cut at its end.
 ///
-/// With a critical batch B_crit(t) after t tokens at the reference batch B0, a run in batches of B advances by dt in
-/// dE = (B_crit(t) + B) / (B_crit(t) + B0) dt tokens: both need dE_min (1 + B/B_crit).
+/// With a critical batch B_crit(t) after t tokens at the reference batch B0, a run in batches of B advances
+/// by dt in dE = (B_crit(t) + B) / (B_crit(t) + B0) dt tokens: both need dE_min (1 + B/B_crit).
 std::vector<Phase> phases_of(const Learning& learning, int global_batch);
 
 }  // namespace prismopt

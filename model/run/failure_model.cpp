@@ -11,8 +11,8 @@ namespace prismopt {
 
 namespace {
 
-/// e^x - 1 by its series, for 0 <= x <= 20: the same bits with every mathematics library. Terms fall once n exceeds x, so after
-/// one that changes nothing none does.
+/// e^x - 1 by its series, for 0 <= x <= 20: the same bits with every mathematics library. Terms fall once n
+/// exceeds x, so after one that changes nothing none does.
 double exponential_minus_one(double x)
 {
     double term = 1.0;
@@ -33,7 +33,8 @@ constexpr double shortest_interval_s = 1.0;
 
 constexpr double most_failures_per_interval = 2.0;  // e^2 - 1: more than six failures before each checkpoint
 
-/// Deviations by which the sum of the nodes' rates may exceed its mean and a run still end: beyond what 2^32 draws show.
+/// Deviations by which the sum of the nodes' rates may exceed its mean and a run still
+/// end: beyond what 2^32 draws show.
 constexpr double most_deviations = 7.0;
 
 /// A job fills units one after the other; the last may be used in part.
@@ -51,7 +52,8 @@ void set_units(FailureModel::Source& source, const Cause& cause, const JobSize& 
     }
 }
 
-/// A failure of the job as a whole leaves no node for a spare to replace. With spares that are always ready no failure restarts.
+/// A failure of the job as a whole leaves no node for a spare to replace. With spares that are
+/// always ready no failure restarts.
 void set_recovery(FailureModel& model, const Reliability& reliability, const std::vector<Cause>& causes)
 {
     if (reliability.recovery == Recovery::restart) {
@@ -84,9 +86,10 @@ double size_factor(const Cause& cause, const JobSize& job)
     return 1.0;
 }
 
-/// A job on a part p of the nodes sees each of their failures with probability p. A gap of its own is a geometric number of
-/// theirs: mean m / p, variance m^2 (cv^2 / p + (1 - p) / p^2), so cv_p^2 = 1 + p (cv^2 - 1). On more nodes than were watched the
-/// distribution is kept: whether clusters spread with the job is not known.
+/// A job on a part p of the nodes sees each of their failures with probability p. A gap of its own
+/// is a geometric number of theirs: mean m / p, variance m^2 (cv^2 / p + (1 - p) / p^2), so cv_p^2 =
+/// 1 + p (cv^2 - 1). On more nodes than were watched the distribution is kept: whether clusters
+/// spread with the job is not known.
 GapDistribution gaps_of_job(const Cause& cause, const JobSize& job)
 {
     GapDistribution gaps = cause.gaps;
@@ -130,9 +133,10 @@ double down_of(const FailureModel::Source& source) { return source.detection_s +
 double restart_of(const FailureModel::Source& source) { return source.restart_s; }
 double least_restart_of(const FailureModel::Source& source) { return source.least_restart_s(); }
 
-/// Probability that the failures of a cause are at least as many as on average in this time: of a Poisson distribution, or a
-/// negative binomial one where nodes have rates of their own, or the rate is uncertain. Zero if not known: other renewal processes
-/// may come in clusters, and both kinds of rates have no common gamma distribution.
+/// Probability that the failures of a cause are at least as many as on average in this time: of a Poisson
+/// distribution, or a negative binomial one where nodes have rates of their own, or the rate is
+/// uncertain. Zero if not known: other renewal processes may come in clusters, and both kinds of rates
+/// have no common gamma distribution.
 double reaches_mean(const FailureModel::Source& source, double clock_s, double node_cv)
 {
     using Plain = boost::math::policies::policy<boost::math::policies::promote_double<false>>;
@@ -299,8 +303,8 @@ double least_mean_training_time(double productive_s, const FailureModel& model)
     if (model.memoryless()) {
         return expected_training_time(productive_s, model);
     }
-    // After a planned stop, which has a stall of its own, or a return to a copy in memory the next checkpoint is a whole interval
-    // away: with planned stops there are no fewer stalls, with copies there may be.
+    // After a planned stop, which has a stall of its own, or a return to a copy in memory the next checkpoint
+    // is a whole interval away: with planned stops there are no fewer stalls, with copies there may be.
     const bool regular = model.memory_interval_s == 0.0 && std::isfinite(model.interval_s);
     const double stalls =
         regular ? std::max(0.0, productive_s / model.interval_s - 1.0) * model.stall_s : 0.0;

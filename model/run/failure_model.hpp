@@ -1,7 +1,7 @@
 #pragma once
 
-/// Failures and checkpoints of one job: a scenario's reliability at the job's size, in seconds and per second.
-/// docs/methods/failures.md.
+/// Failures and checkpoints of one job: a scenario's reliability at the job's size, in seconds and per
+/// second. docs/methods/failures.md.
 
 #include "model/plan/plan.hpp"
 #include "model/run/reliability.hpp"
@@ -21,8 +21,9 @@ struct JobSize {
     bool state_in_each = false;     // each of them can continue without the others
 };
 
-/// Returns the size of a plan's job on so many nodes. A replica of the network is `dp`'s, or several of those that share experts or
-/// embedding tables. Each holds the optimizer's state unless it is sharded beyond the replica.
+/// Returns the size of a plan's job on so many nodes. A replica of the network is `dp`'s, or
+/// several of those that share experts or embedding tables. Each holds the optimizer's state unless
+/// it is sharded beyond the replica.
 JobSize job_size(const ParallelPlan& plan, int nodes);
 
 /// Reliability at a job's size.
@@ -64,43 +65,49 @@ struct FailureModel {
     double rate() const;
     /// Returns the rate of unplanned failures that restore from a checkpoint in storage, per second.
     double storage_rate() const;
-    /// Returns whether the job practically never ends: failures occur much faster than checkpoints and restarts.
+    /// Returns whether the job practically never ends: failures occur much faster
+    /// than checkpoints and restarts.
     bool hopeless() const;
-    /// Returns whether expected_training_time() is exact: Poisson processes, blocking writes, no waiting for nodes.
+    /// Returns whether expected_training_time() is exact: Poisson processes,
+    /// blocking writes, no waiting for nodes.
     bool memoryless() const;
 };
 
 /// Returns the failure model of a job.
 FailureModel failure_model(const Reliability& reliability, const JobSize& job);
 
-/// Returns the rule's interval for failures that restore from storage, at least the time of a write, so that a write ends before
-/// the next begins. Infinite if no failure restores from storage.
+/// Returns the rule's interval for failures that restore from storage, at least the time of a write, so that
+/// a write ends before the next begins. Infinite if no failure restores from storage.
 double interval_by(IntervalRule rule, const FailureModel& model);
 
-/// Checkpoint interval for a rate of failures and a stall, by Young: sqrt(2 stall / rate) (Commun. ACM 17 (1974) 530-531).
+/// Checkpoint interval for a rate of failures and a stall, by Young: sqrt(2 stall / rate)
+/// (Commun. ACM 17 (1974) 530-531).
 double young_interval(double rate, double stall_s);
 /// ... by Daly, in the higher-order form (Future Gener. Comput. Syst. 22 (2006) 303-312, eq. 37).
 double daly_interval(double rate, double stall_s);
-/// ... at the exact minimum of (e^(rate (interval + stall)) - 1) / interval: (1 + W(-e^(-1 - rate stall))) / rate with Lambert's
-/// W (Daly 2006, section 4).
+/// ... at the exact minimum of (e^(rate (interval + stall)) - 1) / interval: (1 + W(-e^(-1 - rate stall))) /
+/// rate with Lambert's W (Daly 2006, section 4).
 double optimal_interval(double rate, double stall_s);
 
-/// Returns the mean training time of a memoryless() model, by exact renewal: each whole checkpoint interval takes (e^(rate
-/// (interval + stall)) - 1) e^(rate restart) (1 / rate + detection), with means over causes; the incomplete last interval counts
-/// with its actual length. Source: Daly 2006, eq. 13. docs/methods/failures.md.
+/// Returns the mean training time of a memoryless() model, by exact renewal: each whole checkpoint
+/// interval takes (e^(rate (interval + stall)) - 1) e^(rate restart) (1 / rate + detection), with
+/// means over causes; the incomplete last interval counts with its actual length. Source: Daly 2006,
+/// eq. 13. docs/methods/failures.md.
 double expected_training_time(double productive_s, const FailureModel& model);
 
-/// Returns a lower bound of the mean training time of any model: the above if it is exact; otherwise work, stalls, and the
-/// detection of the expected number of failures (one less for timetables), with the restarts of Poisson processes. Ignores lost
-/// work and waiting. The bounds of the parts of a run add up. docs/methods/failures.md.
+/// Returns a lower bound of the mean training time of any model: the above if it is exact; otherwise
+/// work, stalls, and the detection of the expected number of failures (one less for timetables), with
+/// the restarts of Poisson processes. Ignores lost work and waiting. The bounds of the parts of a run
+/// add up. docs/methods/failures.md.
 double least_mean_training_time(double productive_s, const FailureModel& model);
 
-/// Returns a lower bound of a quantile of the training time over histories: the above without the causes whose failures reach
-/// their mean number so seldom that the mean may exceed this quantile. docs/methods/failures.md.
+/// Returns a lower bound of a quantile of the training time over histories: the above without the
+/// causes whose failures reach their mean number so seldom that the mean may exceed this
+/// quantile. docs/methods/failures.md.
 double least_training_time_quantile(double productive_s, const FailureModel& model, double probability);
 
-/// Returns the effective training time ratio to first order in the rate: (1 - rate (down + interval / 2)) / (1 + stall /
-/// interval). Source: Kokolis et al., arXiv 2410.21680.
+/// Returns the effective training time ratio to first order in the rate: (1 - rate (down + interval / 2)) /
+/// (1 + stall / interval). Source: Kokolis et al., arXiv 2410.21680.
 double first_order_ettr(const FailureModel& model);
 
 }  // namespace prismopt

@@ -18,10 +18,12 @@ QuantileTable table_of(const Family& family) { return QuantileTable(functions_of
 using Plain = boost::math::policies::policy<
     boost::math::policies::promote_double<false>>;  // as in model/distribution/families.cpp
 
-/// What is left of a gap X of mean one, seen at any time, is less than x with probability E[min(X, x)]: density P(X > x), a
-/// length-biased gap times a uniform number. Source: Cox, Renewal Theory (1962), section 5.
+/// What is left of a gap X of mean one, seen at any time, is less than x with probability
+/// E[min(X, x)]: density P(X > x), a length-biased gap times a uniform number. Source: Cox,
+/// Renewal Theory (1962), section 5.
 ///
-/// Gamma gaps of shape k, scale 1/k: the length-biased one has shape k + 1, so E[min(X, x)] = P(k + 1, k x) + x Q(k, k x).
+/// Gamma gaps of shape k, scale 1/k: the length-biased one has shape k + 1, so E[min(X, x)]
+/// = P(k + 1, k x) + x Q(k, k x).
 double rest_of_gamma(double shape, double x, bool upper)
 {
     const double z = shape * x;
@@ -56,7 +58,8 @@ Quantile rest_of_gamma(double cv)
     };
 }
 
-/// Weibull gaps of shape k: E[min(X, x)] = P(1/k, (x / scale)^k), the integral of e^(-(t / scale)^k) from 0 to x.
+/// Weibull gaps of shape k: E[min(X, x)] = P(1/k, (x / scale)^k), the integral of
+/// e^(-(t / scale)^k) from 0 to x.
 Quantile rest_of_weibull(double cv)
 {
     // X = scale (-log p)^(1/k) at upper probability p.

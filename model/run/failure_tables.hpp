@@ -18,8 +18,8 @@ public:
 
     /// Gaps between failures.
     const QuantileTable& gaps(const GapDistribution& distribution);
-    /// Time from the start of a run to a cause's first failure, in mean gaps: the residual gap of a stationary process.
-    /// Timetables begin with the run.
+    /// Time from the start of a run to a cause's first failure, in mean gaps: the residual gap of a
+    /// stationary process. Timetables begin with the run.
     const QuantileTable& first_gaps(const GapDistribution& distribution);
     const QuantileTable& repair(double cv);  // lognormal
     const QuantileTable& rate(

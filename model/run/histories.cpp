@@ -122,7 +122,8 @@ private:
         clocks_.begin(segment.tables, rates_, draws_, number == 0);
     }
 
-    /// Runs a lane by itself: the moments at which nodes come back differ. A segment begins with all of its nodes.
+    /// Runs a lane by itself: the moments at which nodes come back differ. A
+    /// segment begins with all of its nodes.
     void continue_with_fewer(const TabledSegment& segment, int lane)
     {
         std::vector<Doubles>& due = clocks_.due();

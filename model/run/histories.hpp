@@ -37,13 +37,15 @@ struct Histories {
 
 /// Draws one history per fleet 0 ... of the parts, on all threads.
 ///
-/// Clocks of causes run while the job trains or restarts, and stop while a failure is not yet detected or no node is available. A
-/// failure during a restart starts its own restart, and training continues when both are complete. The residual gap continues in
-/// the next part, in proportion to the rates; parts end with a checkpoint without cost. A failed node under repair is replaced
-/// by the spare that is ready first; if none is ready, the job waits. All spares are ready at the start.
+/// Clocks of causes run while the job trains or restarts, and stop while a failure is not yet detected or no
+/// node is available. A failure during a restart starts its own restart, and training continues when both are
+/// complete. The residual gap continues in the next part, in proportion to the rates; parts end with a
+/// checkpoint without cost. A failed node under repair is replaced by the spare that is ready first; if none
+/// is ready, the job waits. All spares are ready at the start.
 ///
-/// Draws are keyed by (history, part, number of the failure), so designs share them and the order of work does not matter. Not
-/// modelled: failing spares; the loss of a copy in memory that training was restored from before it is in storage.
+/// Draws are keyed by (history, part, number of the failure), so designs share them and the order of
+/// work does not matter. Not modelled: failing spares; the loss of a copy in memory that training was
+/// restored from before it is in storage.
 Histories sample_histories(std::span<const RunSegment> segments, std::size_t causes, FailureTables& tables,
                            std::uint64_t seed, Purpose purpose);
 

@@ -29,7 +29,8 @@ struct HistoryState {
     Ints running;        // 1, or 0 if the part is done
 };
 
-/// One attempt of each lane: a restart, if any, then training until the next failure or the end. Lanes that are done have zeros.
+/// One attempt of each lane: a restart, if any, then training until the next failure or the end.
+/// Lanes that are done have zeros.
 struct HistoryRound {
     Doubles ran;        // seconds
     Doubles restarted;  // of those
@@ -42,8 +43,8 @@ struct HistoryRound {
     int failing = 0;    // number of lanes that fail
 };
 
-/// Runs each lane until the first clock expires (`due[source]`: seconds of running) or to its end. Updates wall and running of
-/// lanes that end, and all clocks.
+/// Runs each lane until the first clock expires (`due[source]`: seconds of running) or to its end. Updates
+/// wall and running of lanes that end, and all clocks.
 void run_to_failures(const HistoryPace& pace, std::vector<Doubles>& due, HistoryState& state,
                      HistoryRound& round);
 

@@ -68,8 +68,8 @@ class CauseClocks {
 public:
     explicit CauseClocks(std::size_t causes) : due_(causes), last_rate_(causes), has_due_(causes, false) {}
 
-    /// Begins a segment: the remainder of gaps goes on at its rates. A cause that begins here draws its first gap; that of the first
-    /// clock in the first segment is set afterwards.
+    /// Begins a segment: the remainder of gaps goes on at its rates. A cause that begins here draws its first
+    /// gap; that of the first clock in the first segment is set afterwards.
     void begin(const SegmentTables& tables, const RateFactors& rates, const HistoryDraws& draws,
                bool first_segment);
     void set_first_gap(const CauseClock& clock, std::size_t c, const RateFactors& rates, const Words& bits);
@@ -92,8 +92,8 @@ public:
     /// Prepares wait(): finds the spare that is ready first.
     void find_first() { earliest(ready_, first_, first_ready_); }
     int ready_at(int lane, double when) const;
-    /// Seconds after `known` until so many nodes are there; the failed ones come back at `repaired`, and if the spares are `hot`, none
-    /// of them is waited for.
+    /// Seconds after `known` until so many nodes are there; the failed ones come back at `repaired`, and if
+    /// the spares are `hot`, none of them is waited for.
     double wait(int lane, int nodes, bool hot, double known, double repaired);
 
     /// Times at which a lane's spares are ready.

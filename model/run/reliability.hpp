@@ -11,8 +11,8 @@
 
 namespace prismopt {
 
-/// Family of the gaps between failures of one cause. Exponential gaps (cv 1) are a Poisson process; a cv above one means
-/// clusters; constant gaps (cv 0) a timetable.
+/// Family of the gaps between failures of one cause. Exponential gaps (cv 1) are a Poisson process; a cv
+/// above one means clusters; constant gaps (cv 0) a timetable.
 enum class GapFamily { exponential, gamma, weibull, constant };
 template <>
 inline constexpr auto names_of<GapFamily> =
@@ -20,14 +20,16 @@ inline constexpr auto names_of<GapFamily> =
                                      {GapFamily::gamma, "gamma"},
                                      {GapFamily::weibull, "weibull"},
                                      {GapFamily::constant, "constant"}});
-/// Distribution of the gaps between the failures of one cause on `nodes` nodes, or, if that is zero, of a job of any size.
+/// Distribution of the gaps between the failures of one cause on `nodes` nodes, or, if that
+/// is zero, of a job of any size.
 struct GapDistribution {
     GapFamily family = GapFamily::exponential;
     double cv = 1.0;
     int nodes = 0;
 };
 
-/// Unit of a failure rate: per node in use, per GPU in use, per unit of a tier in use (a rack, a domain, a pod), or per job.
+/// Unit of a failure rate: per node in use, per GPU in use, per unit of a tier in use
+/// (a rack, a domain, a pod), or per job.
 enum class RateOf { node, gpu, unit, job };
 
 /// One cause of failures.
@@ -48,8 +50,8 @@ struct Cause {
     bool planned = false;      // a checkpoint is written first, so no work is lost
 };
 
-/// Way of writing checkpoints to storage. Blocking: training stops during the write. Asynchronous: it stops for a snapshot only,
-/// and the checkpoint counts when it has been written.
+/// Way of writing checkpoints to storage. Blocking: training stops during the write. Asynchronous: it stops
+/// for a snapshot only, and the checkpoint counts when it has been written.
 enum class CheckpointWrite { blocking, asynchronous };
 template <>
 inline constexpr auto names_of<CheckpointWrite> = std::to_array<Named<CheckpointWrite>>(
@@ -61,8 +63,8 @@ template <>
 inline constexpr auto names_of<IntervalRule> = std::to_array<Named<IntervalRule>>(
     {{IntervalRule::young, "young"}, {IntervalRule::daly, "daly"}, {IntervalRule::optimal, "optimal"}});
 
-/// Checkpoint copies in the memory of other nodes, in addition to storage (Wang et al., GEMINI, SOSP 2023). Cause::memory_kept is
-/// the probability that they survive a failure.
+/// Checkpoint copies in the memory of other nodes, in addition to storage (Wang et al., GEMINI, SOSP 2023).
+/// Cause::memory_kept is the probability that they survive a failure.
 struct MemoryCheckpoints {
     Seconds interval;  // zero: none
     Seconds stall;     // stop of training per copy

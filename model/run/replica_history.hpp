@@ -1,6 +1,7 @@
 #pragma once
 
-/// Histories of jobs that continue with fewer data-parallel replicas while nodes are missing. docs/methods/failures.md.
+/// Histories of jobs that continue with fewer data-parallel replicas while nodes are
+/// missing. docs/methods/failures.md.
 
 #include "model/run/failure_model.hpp"
 
@@ -39,8 +40,9 @@ struct ReplicaHistory {
 
 /// Runs a part of a job with `model.replicas` replicas to its end, event by event.
 ///
-/// Nodes in repair beyond the spares are missing. The others form as many whole replicas as they suffice for, which share the
-/// global batch: the speed is in proportion to their number. If none is whole, the job waits for one, and restarts.
+/// Nodes in repair beyond the spares are missing. The others form as many whole replicas as they suffice
+/// for, which share the global batch: the speed is in proportion to their number. If none is whole, the
+/// job waits for one, and restarts.
 void run_with_fewer_replicas(const FailureModel& model, double productive_s, const DrawFailure& draw,
                              ReplicaHistory& history);
 

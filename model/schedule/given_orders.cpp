@@ -8,7 +8,8 @@ namespace prismopt {
 
 namespace {
 
-/// What tasks make: the activations of a part's forward, the gradient of its input, the gradient of its weights.
+/// What tasks make: the activations of a part's forward, the gradient of its
+/// input, the gradient of its weights.
 enum class Result { activations, input_gradient, weight_gradient };
 constexpr std::array results{Result::activations, Result::input_gradient, Result::weight_gradient};
 

@@ -104,8 +104,9 @@ public:
         passes_ = static_cast<std::uint32_t>(program->passes);
         program->ops.reserve(left);
         program->fed_by.reserve(left);
-        // Rounds over the stages, each taking the ops whose inputs were there before the round: near to the order in time, so
-        // slots stay few; and neighbours in the program do not wait for each other, so a processor overlaps them.
+        // Rounds over the stages, each taking the ops whose inputs were there before the round: near to
+        // the order in time, so slots stay few; and neighbours in the program do not wait for each
+        // other, so a processor overlaps them.
         std::vector<Able> able(stages.size());
         std::size_t count = 0;
         do {
@@ -162,8 +163,8 @@ private:
                         microbatch];
     }
 
-    /// Whether what the task needs on its own chunk, and from the neighbouring one, is there: none from beyond the ends of the
-    /// network, and none for weight gradients.
+    /// Whether what the task needs on its own chunk, and from the neighbouring one, is there: none from
+    /// beyond the ends of the network, and none for weight gradients.
     bool ready(const Task& t, Able& able)
     {
         const bool forward = is_forward(t.pass);
@@ -208,8 +209,8 @@ private:
         return distance;
     }
 
-    /// What the stage does next reads an op's end, or the step's end does; and so do neighbours. Both ends of a pair are its
-    /// backward's end.
+    /// What the stage does next reads an op's end, or the step's end does; and so do neighbours. Both ends of
+    /// a pair are its backward's end.
     void hand_on(const Able& able, const Task& t, ProgramOp& op)
     {
         if (t.pass == Pass::paired_forward) {
@@ -262,7 +263,8 @@ CompiledProgram compile_program(const ScheduleShape& shape, const TaskOrders& or
 
 namespace {
 
-/// Programs by shape; forgets all before they have more than `most_ops` ops, of 36 bytes each, but for the last one.
+/// Programs by shape; forgets all before they have more than `most_ops` ops, of 36
+/// bytes each, but for the last one.
 class ProgramCache {
 public:
     explicit ProgramCache(std::size_t most_ops) : most_ops_(most_ops) {}

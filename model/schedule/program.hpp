@@ -35,8 +35,9 @@ struct HeldPasses {
     int held = 0;   // from there to the gradient of the weights, if that comes later
 };
 
-/// Consecutive ops that do the same again and again, once the pipeline is full: ops[i] and ops[i + period] are of the same part and
-/// pass and wait for ops as far before them, for first <= i < end - period. Each stage has an op in a period.
+/// Consecutive ops that do the same again and again, once the pipeline is full: ops[i] and
+/// ops[i + period] are of the same part and pass and wait for ops as far before them, for first <= i <
+/// end - period. Each stage has an op in a period.
 struct Repeats {
     std::size_t first = 0;
     std::size_t end = 0;
@@ -52,7 +53,8 @@ struct Program {
     static constexpr std::int32_t start = 0;
 
     ScheduleShape shape;
-    // Every op follows all ops that it waits for. In a pair, the forward pass takes no time and the backward pass that of both.
+    // Every op follows all ops that it waits for. In a pair, the forward pass takes no time and
+    // the backward pass that of both.
     std::vector<ProgramOp> ops;
     int passes = 2;                       // passes of ops are below this number
     std::vector<std::uint32_t> fed_by;    // [op]: the op that feeds it is so many ops before it; 0: none
@@ -67,19 +69,20 @@ struct Program {
     /// Returns the number of ops of one microbatch per stage, which fill the pipeline.
     std::size_t ops_of_pipeline() const { return (ops.size() + omitted) / shape.microbatches * shape.stages; }
 
-    /// Returns the number of repetitions that a shortened program lacks: as many others stay as fill the pipeline four times, and all
-    /// that an op behind them may wait for.
+    /// Returns the number of repetitions that a shortened program lacks: as many others stay as fill the
+    /// pipeline four times, and all that an op behind them may wait for.
     std::size_t spare(const Repeats& repeated) const;
 };
 
 /// A compiled schedule, or the reason why there is none.
 using CompiledProgram = std::variant<std::shared_ptr<const Program>, Infeasible>;
-/// Returns the compiled schedule, from a cache of this thread. A schedule that deadlocks is infeasible ("schedule deadlocks").
+/// Returns the compiled schedule, from a cache of this thread. A schedule that deadlocks is
+/// infeasible ("schedule deadlocks").
 CompiledProgram compiled_program(const ScheduleShape& shape);
 
-/// Returns the same program, from another cache, without its spare repetitions, and without slots of ends: for the noise-free
-/// step, paths and memory, which are those of the whole program to the last bit. It takes little memory however many microbatches
-/// there are.
+/// Returns the same program, from another cache, without its spare repetitions, and without slots of ends:
+/// for the noise-free step, paths and memory, which are those of the whole program to the last bit. It takes
+/// little memory however many microbatches there are.
 CompiledProgram shortened_program(const ScheduleShape& shape);
 
 /// Compiles a schedule without the cache.

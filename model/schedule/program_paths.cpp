@@ -16,8 +16,8 @@ namespace {
 constexpr std::uint32_t none = std::numeric_limits<std::uint32_t>::max();
 constexpr float never = -std::numeric_limits<float>::infinity();
 
-/// The ops of a program without most of what repeats. A path through them becomes one through the program if a repetition of it takes
-/// the place of each that was omitted (docs/methods/step-graph.md).
+/// The ops of a program without most of what repeats. A path through them becomes one through the program if
+/// a repetition of it takes the place of each that was omitted (docs/methods/step-graph.md).
 struct Excerpt {
     struct Cut {
         Repeats repeats;            // their remainder
@@ -62,7 +62,8 @@ Excerpt excerpt_of(const Program& program, std::span<const Repeats> shortened)
     return result;
 }
 
-/// Of each op: its start with the op that decides it, and the longest path from its end with the op that comes next on it.
+/// Of each op: its start with the op that decides it, and the longest path from its end
+/// with the op that comes next on it.
 struct Neighbours {
     std::vector<float> start;
     std::vector<std::uint32_t> before;
@@ -128,8 +129,8 @@ std::size_t farthest_wait(const Neighbours& at)
     return most;
 }
 
-/// The paths of some stages: each stays in its stage but where an op waits for others, and follows what that op waits for back to the stage
-/// or to the beginning of the step.
+/// The paths of some stages: each stays in its stage but where an op waits for others, and follows what that
+/// op waits for back to the stage or to the beginning of the step.
 struct Stays {
     std::vector<std::uint32_t> own;    // [op]: the op of its stage before it
     std::vector<std::uint32_t> entry;  // [op]: the first op of the stay that it belongs to
@@ -144,8 +145,8 @@ Stays longest_stays(const Excerpt& program, const PathTimes& times, const Neighb
     const std::vector<ProgramOp>& ops = program.ops;
     const std::vector<std::uint32_t> no_ops(ops.size(), none);
     Stays stays{no_ops, no_ops, no_ops, std::vector<std::uint32_t>(program.stages, none)};
-    std::vector<float> entered(
-        ops.size());  // [op]: slowed time of the path before the stay, less all slowed ops of the stage before
+    // [op]: slowed time of the path before the stay, less all slowed ops of the stage before
+    std::vector<float> entered(ops.size());
     std::vector<float> slowed(ops.size());  // [op]: all ops of the stage up to this one
     std::vector<std::uint32_t> latest(program.stages, none);
     std::vector<float> longest(program.stages, never);
@@ -154,7 +155,8 @@ Stays longest_stays(const Excerpt& program, const PathTimes& times, const Neighb
     for (std::size_t k = 0; k < width; ++k) {
         column[stages[k]] = k;
     }
-    // Of the last ops, as far back as one waits: [op][column]: it or, before it on the way, the last op there.
+    // Of the last ops, as far back as one waits: [op][column]: it or, before it
+    // on the way, the last op there.
     const std::size_t rows = std::bit_ceil(farthest_wait(at) + 1);
     std::vector<std::uint32_t> nearest(rows * width, none);
     const auto row_of = [&](std::uint32_t op) {
@@ -220,8 +222,8 @@ std::vector<std::uint32_t> path_over(std::uint32_t last, const Neighbours& at, c
     return path;
 }
 
-/// How often the program's path takes each op of the path through the excerpt. Empty if that has no two ops that are one repetition
-/// apart in each cut.
+/// How often the program's path takes each op of the path through the excerpt. Empty if that has no two ops
+/// that are one repetition apart in each cut.
 std::vector<std::uint32_t> multiplicities(const std::vector<std::uint32_t>& path, const Excerpt& excerpt)
 {
     std::vector<std::uint32_t> times(path.size(), 1);

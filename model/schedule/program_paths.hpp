@@ -9,8 +9,8 @@
 
 namespace prismopt {
 
-/// A path through the ops of a program, from the begin of the step to the last op of a stage. Its length is the sum of the
-/// durations on it and of the transfers between stages.
+/// A path through the ops of a program, from the begin of the step to the last op of a stage. Its length is
+/// the sum of the durations on it and of the transfers between stages.
 struct ProgramPath {
     /// Ops with the same duration, and how many of them wait for a transfer on the path.
     struct Count {
@@ -38,11 +38,11 @@ struct PathTimes {
     std::vector<float> after;     // [part]: after the last op of a stage
 };
 
-/// Returns long paths of up to `most` stages, spread evenly over the pipeline with its first and last stage, if that stage is
-/// slowed. Any path is a lower bound of the step, whatever the durations are.
+/// Returns long paths of up to `most` stages, spread evenly over the pipeline with its first and last stage,
+/// if that stage is slowed. Any path is a lower bound of the step, whatever the durations are.
 ProgramPaths program_paths(const Program& program, const PathTimes& times, int most);
-/// The same where a stage is slowed by a tenth, a whole backward pass takes twice as long as a forward pass or each part of a
-/// split one, and transfers take no time.
+/// The same where a stage is slowed by a tenth, a whole backward pass takes twice as long as a forward pass
+/// or each part of a split one, and transfers take no time.
 ProgramPaths program_paths(const Program& program, int most = 16);
 
 }  // namespace prismopt

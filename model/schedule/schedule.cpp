@@ -36,7 +36,8 @@ std::optional<Conflict> wrong_chunks(const ScheduleShape& shape)
     }
 }
 
-/// Tasks and random keys number microbatches, stages and chunks in 16 bits; a program of 2^25 tasks takes 1.6 GB.
+/// Tasks and random keys number microbatches, stages and chunks in 16 bits; a
+/// program of 2^25 tasks takes 1.6 GB.
 constexpr int longest_index = 65535;
 constexpr std::int64_t most_tasks = std::int64_t{1} << 25;
 

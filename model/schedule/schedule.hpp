@@ -1,9 +1,10 @@
 #pragma once
 
-/// Pipeline schedules: the order in which each stage works on microbatches and chunks. docs/methods/step-graph.md.
+/// Pipeline schedules: the order in which each stage works on microbatches and
+/// chunks. docs/methods/step-graph.md.
 ///
-/// A schedule is a row in a table of model/schedule/orders/: a function that orders the tasks of one stage, the placement of its
-/// chunks in the network, and the bubble and memory that its paper states.
+/// A schedule is a row in a table of model/schedule/orders/: a function that orders the tasks of one stage,
+/// the placement of its chunks in the network, and the bubble and memory that its paper states.
 
 #include "model/plan/infeasible.hpp"
 #include "model/plan/plan.hpp"
@@ -42,7 +43,8 @@ ChunkMap chunk_map(Schedule schedule);
 
 /// Returns the part of the network at a place.
 int network_chunk_of(const ScheduleShape& shape, StageChunk position);
-/// Returns the place of the part before (`step` -1) or after (1) on the way of the same microbatches; nothing beyond the ends.
+/// Returns the place of the part before (`step` -1) or after (1) on the way of the same
+/// microbatches; nothing beyond the ends.
 std::optional<StageChunk> neighbour(const ScheduleShape& shape, StageChunk position, int step);
 /// Range of microbatches, [first, first + count).
 struct MicrobatchRange {
@@ -52,16 +54,17 @@ struct MicrobatchRange {
 /// Returns the microbatches that go through a chunk.
 MicrobatchRange microbatches_of(const ScheduleShape& shape, int chunk);
 
-/// Returns the bubble of equal stages without transfers by the formula of the schedule's paper: the time of the longest stage
-/// from its first forward pass to its last weight gradient, less its work. Nothing if the paper has no formula for the shape.
+/// Returns the bubble of equal stages without transfers by the formula of the schedule's paper: the time of
+/// the longest stage from its first forward pass to its last weight gradient, less its work. Nothing if the
+/// paper has no formula for the shape.
 std::optional<double> known_bubble(const ScheduleShape& shape, const StageTimes& times);
 
-/// Returns the largest number of (chunk, microbatch) that a stage holds between forward pass and weight gradient, as stated by
-/// the schedule's paper.
+/// Returns the largest number of (chunk, microbatch) that a stage holds between forward pass and weight
+/// gradient, as stated by the schedule's paper.
 int most_held(const ScheduleShape& shape, int stage);
-/// Returns a lower bound of the number of microbatches that a stage holds in all of its chunks at one time: exact for GPipe and
-/// 1F1B. It is one at least: before its first backward pass, a stage holds the first microbatch in each of its chunks (in one of
-/// them if a pipeline has two copies of the network).
+/// Returns a lower bound of the number of microbatches that a stage holds in all of its chunks at one time:
+/// exact for GPipe and 1F1B. It is one at least: before its first backward pass, a stage holds the first
+/// microbatch in each of its chunks (in one of them if a pipeline has two copies of the network).
 int least_held(const ScheduleShape& shape, int stage);
 
 }  // namespace prismopt

@@ -1,6 +1,7 @@
 #pragma once
 
-/// The components by which a step is explained and compared: coarser than a breakdown by blocks, and the same for all plans.
+/// The components by which a step is explained and compared: coarser than a breakdown by
+/// blocks, and the same for all plans.
 
 #include "model/base/names.hpp"
 #include "model/step/compile/breakdown.hpp"

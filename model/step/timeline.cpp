@@ -100,8 +100,8 @@ private:
              stage_chunk % graph_.chunks(), -1, start, end});
     }
 
-    /// Steps follow each other while stages are still at work: what a stage does after the step's length is shown at its
-    /// beginning, where the stage waits, as that of the step before.
+    /// Steps follow each other while stages are still at work: what a stage does after the step's length is
+    /// shown at its beginning, where the stage waits, as that of the step before.
     void repeat_after(double step_s)
     {
         std::vector<double> before(graph_.stages(), 0.0);

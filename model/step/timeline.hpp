@@ -37,13 +37,14 @@ struct TimelineEvent {
     double end_s = 0.0;
 };
 
-/// Returns the events of the noise-free step, by stage, and in time on each stream; events that take no time are omitted. A pair
-/// shows the microbatch of its backward pass. Overlapping transfers are shown as if each had its own link. With post-validation,
-/// events of a stage after the end of the step are shown at its beginning, as of the previous step; one may be split in two.
+/// Returns the events of the noise-free step, by stage, and in time on each stream; events that take no time
+/// are omitted. A pair shows the microbatch of its backward pass. Overlapping transfers are shown as if each
+/// had its own link. With post-validation, events of a stage after the end of the step are shown at its
+/// beginning, as of the previous step; one may be split in two.
 std::vector<TimelineEvent> mean_timeline(const ExecutionGraph& graph);
 
-/// Returns the events of one draw of sample_steps(), with its random numbers, for the last simulated replica. They end with that
-/// draw's step time. The optimizer starts when all replicas are done.
+/// Returns the events of one draw of sample_steps(), with its random numbers, for the last simulated replica.
+/// They end with that draw's step time. The optimizer starts when all replicas are done.
 std::vector<TimelineEvent> draw_timeline(const ExecutionGraph& graph, const NoiseTables& noise,
                                          const SamplerOptions& options, int fleet, int step_of_fleet);
 

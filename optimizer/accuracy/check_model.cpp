@@ -25,7 +25,8 @@ namespace prismopt {
 
 namespace {
 
-/// Op-draws spent on a run. The mean of 256 steps is good to some 0.1 %, of 16 to 0.5 %: long pipelines get fewer.
+/// Op-draws spent on a run. The mean of 256 steps is good to some 0.1 %, of 16 to
+/// 0.5 %: long pipelines get fewer.
 constexpr double most_op_draws = 2e7;
 constexpr int most_fleets = 128;
 constexpr int steps_per_fleet = 2;
@@ -83,7 +84,8 @@ std::string missing_figure(const MeasuredRun& run)
     return tier == run.cluster.tiers.end() ? "" : fmt::format("tier {} has no bandwidth", tier->name);
 }
 
-/// The part of the predicted memory that the measured peak counts. An allocator keeps freed blocks until the accelerator is full.
+/// The part of the predicted memory that the measured peak counts. An allocator keeps freed blocks
+/// until the accelerator is full.
 Bytes memory_of(const MemoryUse& predicted, const MeasuredRun& run)
 {
     if (run.memory_basis == MemoryBasis::allocated) {

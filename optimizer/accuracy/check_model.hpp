@@ -13,8 +13,8 @@
 
 namespace prismopt {
 
-/// A measured run and its prediction. The comparison uses the mean of the step-time distribution, because a measured run includes
-/// noise.
+/// A measured run and its prediction. The comparison uses the mean of the step-time distribution, because
+/// a measured run includes noise.
 struct CheckedRun {
     MeasuredRun run;
     double predicted_s = 0.0;   // mean step time
@@ -57,8 +57,8 @@ MeasuredRuns with_folder(MeasuredRuns shipped, const std::string& folder);
 /// Compares the measured collectives of the folder with the network model, and adds them to `checked`.
 void check_collectives(const std::string& folder, CheckedModel& checked);
 
-/// The runs as if nobody knew their software, nor had measured it: with what else is plausible. Those for which nothing else is are left
-/// out.
+/// The runs as if nobody knew their software, nor had measured it: with what else is plausible. Those for
+/// which nothing else is are left out.
 MeasuredRuns without_software(MeasuredRuns runs);
 
 /// Predicts every run under its variability profile, without a memory limit (the runs fitted into memory).
@@ -73,8 +73,8 @@ struct FitAccuracy {
     std::size_t stated_refused = 0;  // same
     std::size_t failed = 0;          // out of memory
     std::size_t failed_likely = 0;   // with a probability of one half or more
-    /// Mean of (probability - outcome)^2 (Brier, "Verification of forecasts expressed in terms of probability", Monthly Weather
-    /// Review 78 (1950) 1-3): 0 is perfect, 0.25 that of a coin.
+    /// Mean of (probability - outcome)^2 (Brier, "Verification of forecasts expressed in terms of
+    /// probability", Monthly Weather Review 78 (1950) 1-3): 0 is perfect, 0.25 that of a coin.
     double brier = 0.0;
 };
 FitAccuracy accuracy_of_fits(const CheckedModel& checked);

@@ -19,8 +19,8 @@ struct RegionErrors {
     double bias = 0.0;
 };
 
-/// By kind, then by size: below 64 KiB, to 1 MiB, to 64 MiB, and from there on. `predicted_s`: [row]. Doubtful rows
-/// do not count; kinds and regions without rows are omitted.
+/// By kind, then by size: below 64 KiB, to 1 MiB, to 64 MiB, and from there on. `predicted_s`: [row].
+/// Doubtful rows do not count; kinds and regions without rows are omitted.
 std::vector<RegionErrors> errors_by_region(const std::vector<MeasuredCollective>& rows,
                                            const std::vector<double>& predicted_s);
 

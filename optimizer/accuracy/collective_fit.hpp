@@ -19,9 +19,9 @@ struct CollectiveConstant {
     std::function<void(Cluster&, double)> set;
 };
 
-/// Returns the constants at their fitted values. Minimises a robust loss of log(predicted / measured), in which a system counts as
-/// one row however many it has, and of prior terms about the values given; rows of systems that stand apart do not count.
-/// Levenberg-Marquardt (Eigen, after MINPACK).
+/// Returns the constants at their fitted values. Minimises a robust loss of log(predicted / measured), in
+/// which a system counts as one row however many it has, and of prior terms about the values given; rows of
+/// systems that stand apart do not count. Levenberg-Marquardt (Eigen, after MINPACK).
 std::vector<CollectiveConstant> fit_collectives(const std::vector<MeasuredCollective>& rows,
                                                 std::vector<CollectiveConstant> constants);
 

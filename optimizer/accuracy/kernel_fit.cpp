@@ -18,7 +18,8 @@ namespace {
 
 /// Beginning of a kernel inside a CUDA graph; assumption, within the 2 to 4 us that fit the same tables.
 constexpr Seconds start{3e-6};
-/// Share of the memory bandwidth that passes for the largest value reach: 0.36 to 0.38 on all accelerators of the table.
+/// Share of the memory bandwidth that passes for the largest value reach: 0.36 to 0.38 on
+/// all accelerators of the table.
 constexpr double largest_value_share = 0.37;
 /// Of the kernels of a layer of experts beside its products; fitted to balanced layers of the same table.
 constexpr Seconds expert_kernels{20e-6};

@@ -19,8 +19,8 @@ struct KernelShare {
     int rows = 0;
 };
 
-/// Fits the shares of the accelerators of the rows, each by the robust loss of log(predicted / measured) over its rows. Casts come
-/// before the products that hold them.
+/// Fits the shares of the accelerators of the rows, each by the robust loss of log(predicted / measured) over
+/// its rows. Casts come before the products that hold them.
 std::vector<KernelShare> fit_kernels(const std::vector<MeasuredKernel>& rows);
 
 /// Predicted times [row] in seconds, with these shares; other constants are those of the catalog.

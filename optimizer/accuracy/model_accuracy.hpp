@@ -9,19 +9,20 @@
 
 namespace prismopt {
 
-/// The job of a run: model, GPUs, precision, batch and software. Runs of one job differ in their plans only; rows that differ in
-/// the software, or in the number of heads, are different jobs.
+/// The job of a run: model, GPUs, precision, batch and software. Runs of one job differ in their plans only;
+/// rows that differ in the software, or in the number of heads, are different jobs.
 std::string job_of(const MeasuredRun& run);
 
-/// Regret of a group of plans with the same model, GPUs and batch: measured time of the plan that the model ranks first over the
-/// best measured time.
+/// Regret of a group of plans with the same model, GPUs and batch: measured time of the plan that the model
+/// ranks first over the best measured time.
 struct Regret {
     std::string group;
     std::size_t rows = 0;
     double excess = 0.0;  // relative: 0 where the model picks the best
 };
 
-/// Repeats of one configuration differ by 2 to 8 % (rows of NVIDIA Megatron-Bridge and BigScience that repeat one).
+/// Repeats of one configuration differ by 2 to 8 % (rows of NVIDIA Megatron-Bridge
+/// and BigScience that repeat one).
 inline constexpr double repeats_differ = 0.08;
 
 /// Relative errors, signed unless absolute; NaN if there is nothing to compare.
@@ -50,7 +51,8 @@ struct SourceAccuracy {
     std::size_t groups_within(double regret) const;
 };
 
-/// What may be wrong with a row's prediction: the parts of it that are hardest to predict, or else what its table assumes.
+/// What may be wrong with a row's prediction: the parts of it that are hardest to predict,
+/// or else what its table assumes.
 std::string likely_cause(const CheckedRun& checked);
 
 /// Accuracy over rows that share a name.
@@ -63,12 +65,13 @@ std::vector<SourceAccuracy> accuracy_of_collectives(const CheckedModel& checked)
 /// Accuracy by source, sorted by name, with the total last.
 std::vector<SourceAccuracy> accuracy_by_source(const CheckedModel& checked);
 
-/// Whether a row is a test of the model: its step time does not rest on an assumed number of operations, and its network has more
-/// than a billion parameters or runs at more than a tenth of the peak in 16 bits; else overheads of small runs decide.
+/// Whether a row is a test of the model: its step time does not rest on an assumed number of operations, and
+/// its network has more than a billion parameters or runs at more than a tenth of the peak in 16 bits; else
+/// overheads of small runs decide.
 bool judged(const MeasuredRun& run);
 
-/// Accuracy by kind of run: dense models in 16 bits or more, mixtures of experts, fewer than 16 bits (dense or not). First for
-/// sources with several kinds, named "source: kind", then for all rows.
+/// Accuracy by kind of run: dense models in 16 bits or more, mixtures of experts, fewer than 16 bits
+/// (dense or not). First for sources with several kinds, named "source: kind", then for all rows.
 std::vector<SourceAccuracy> accuracy_by_kind(const CheckedModel& checked);
 
 /// Families of one kind that were left out of the fit, beside the fit of all rows.

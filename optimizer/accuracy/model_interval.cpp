@@ -31,7 +31,8 @@ bool tiers_differ(const Cluster& cluster)
     return false;
 }
 
-/// The largest standard deviation of a logarithm that such tiers can cause: no step is slower by more than a tier is.
+/// The largest standard deviation of a logarithm that such tiers can cause: no step is
+/// slower by more than a tier is.
 double most_of_tiers(const Cluster& cluster)
 {
     const Cluster catalog = as_in_catalog(cluster);
@@ -50,7 +51,8 @@ Workload in_16_bits(Workload workload)
     return workload;
 }
 
-/// Calls widen() for the cluster with each software stack of the program, and its usual library: a user's are no better known.
+/// Calls widen() for the cluster with each software stack of the program, and its usual
+/// library: a user's are no better known.
 template <class Widen>
 void widen_by_known_software(const Cluster& cluster, Widen&& widen)
 {
@@ -62,8 +64,8 @@ void widen_by_known_software(const Cluster& cluster, Widen&& widen)
     }
 }
 
-/// Calls widen() for the cluster with each accelerator that the fit knows: what was not measured is no better known than they
-/// are.
+/// Calls widen() for the cluster with each accelerator that the fit knows: what was not measured is
+/// no better known than they are.
 template <class Widen>
 void widen_by_measured(const Cluster& cluster, Precision precision, const FittedModel& model, Widen&& widen)
 {
@@ -127,8 +129,8 @@ std::optional<CompiledPlan> FittedSteps::compiled(const ParallelPlan& plan)
     return found == nullptr ? std::nullopt : std::optional(std::move(*found));
 }
 
-/// What tiers that have other numbers than their link, or no link, add to the variance: by its own share each, the effect on the
-/// step of a tier that is twice as slow.
+/// What tiers that have other numbers than their link, or no link, add to the variance: by its own share
+/// each, the effect on the step of a tier that is twice as slow.
 double FittedSteps::variance_of_tiers(const ParallelPlan& plan, const CompiledPlan& compiled) const
 {
     const Cluster catalog = as_in_catalog(cluster_);

@@ -69,7 +69,8 @@ private:
 /// What is known of the errors of all plans of a setting.
 LeastModelError least_error(const Setting& setting, const FittedModel& model);
 
-/// Model intervals of the plans of one setting. Plans share what they have in common, as in PlanCompiler; use one per thread.
+/// Model intervals of the plans of one setting. Plans share what they have in common, as in
+/// PlanCompiler; use one per thread.
 class ModelIntervals {
 public:
     /// The members that `setting` refers to, and the model, must outlive it.
@@ -78,8 +79,8 @@ public:
     ModelInterval of(const ParallelPlan& plan);
     /// `compiled`: for this setting, or null for an infeasible plan.
     ModelInterval of(const ParallelPlan& plan, const CompiledPlan* compiled);
-    /// What the steps of a feasible plan with each software say of its error; without gradients by constants, which take most of the
-    /// time of an interval.
+    /// What the steps of a feasible plan with each software say of its error; without gradients by constants,
+    /// which take most of the time of an interval.
     LeastModelError least(const ParallelPlan& plan);
 
 private:

@@ -134,7 +134,8 @@ PlanOfPosterior widened(const StepError& of, const FittedModel& model)
     return result;
 }
 
-/// Differences of log(step) by software that was not given: one program runs both plans where both may have it.
+/// Differences of log(step) by software that was not given: one program runs
+/// both plans where both may have it.
 std::vector<NormalComponent> software_components(const StepError& first, const StepError& second)
 {
     using All = std::vector<StepError::WithSoftware>;

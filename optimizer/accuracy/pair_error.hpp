@@ -42,7 +42,8 @@ struct StepError {
 /// Of a plan in a phase; without a memory limit. Gradients are zero for infeasible plans.
 StepError step_error(const Setting& setting, const ParallelPlan& plan, const FittedModel& model);
 
-/// log(actual / predicted) of the ratio of the second plan's time to the first's, in expectation: without the noise of runs.
+/// log(actual / predicted) of the ratio of the second plan's time to the first's, in
+/// expectation: without the noise of runs.
 struct PairError {
     MachinesDiffer differ;
     bool same_design = false;  // both plans are one plan of one network, on any machine
@@ -57,20 +58,22 @@ struct PairError {
     double high() const { return quantile(0.975); }
 };
 
-/// On one machine, the constants and the source effect are common, and each plan's own deviation stays (StepPosterior). Numbers that
-/// differ from those of the same catalog entries add FittedModel::unmeasured times their distance (unlike()), and for tiers the effect of
-/// a tier of slower_tier times theirs. With other accelerators, software or numbers of GPUs, errors beyond those of the constants have
-/// the fitted correlation, and the covariance of the constants is that of the fit, not widened, as in the fit of these correlations.
-/// Nothing that the scenarios have learned narrows it.
+/// On one machine, the constants and the source effect are common, and each plan's own deviation stays
+/// (StepPosterior). Numbers that differ from those of the same catalog entries add FittedModel::unmeasured
+/// times their distance (unlike()), and for tiers the effect of a tier of slower_tier times theirs. With
+/// other accelerators, software or numbers of GPUs, errors beyond those of the constants have the fitted
+/// correlation, and the covariance of the constants is that of the fit, not widened, as in the fit of these
+/// correlations. Nothing that the scenarios have learned narrows it.
 PairError pair_error(const StepError& first, const StepError& second, const FittedModel& model,
                      const Discrepancy& discrepancy, const MachineCorrelations& correlations);
 
-/// What a single run takes over its expectation, as equally likely logarithms: from the quantiles of the predicted distribution; {0} if there
-/// are none.
+/// What a single run takes over its expectation, as equally likely logarithms: from the quantiles of the
+/// predicted distribution; {0} if there are none.
 std::vector<double> run_scatter(const TimeDistribution& times);
 
-/// Probability that one run of the second plan takes less time than one of the first. `log_ratio`: of the predicted expectations, the second
-/// over the first; `repeat`: deviation of repeated runs, of each. Runs are independent of each other; one plan with itself: one half.
+/// Probability that one run of the second plan takes less time than one of the first. `log_ratio`: of the
+/// predicted expectations, the second over the first; `repeat`: deviation of repeated runs, of each. Runs are
+/// independent of each other; one plan with itself: one half.
 double chance_less(const PairError& error, double log_ratio, std::span<const double> first_run,
                    std::span<const double> second_run, double repeat);
 

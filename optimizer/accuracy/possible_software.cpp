@@ -38,7 +38,8 @@ std::vector<std::optional<double>> StepsBySoftware::log_ratios(const ParallelPla
 
 std::size_t drawn_software(std::span<const PossibleSoftware> possible, std::size_t draw)
 {
-    // Multiples of the golden ratio fill the unit interval evenly (Knuth, "The Art of Computer Programming", volume 3, section 6.4).
+    // Multiples of the golden ratio fill the unit interval evenly (Knuth, "The Art of Computer
+    // Programming", volume 3, section 6.4).
     double left = std::fmod((static_cast<double>(draw) + 0.5) * std::numbers::phi, 1.0);
     for (std::size_t k = 0; k + 1 < possible.size(); ++k) {
         left -= possible[k].weight;

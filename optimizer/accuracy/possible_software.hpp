@@ -14,14 +14,16 @@
 
 namespace prismopt {
 
-/// Noise-free step times of plans with each software of Cluster::possible, without a memory limit. Use one per thread.
+/// Noise-free step times of plans with each software of Cluster::possible, without a
+/// memory limit. Use one per thread.
 class StepsBySoftware {
 public:
-    /// The members that `setting` refers to must outlive it. The cluster has the first of the possible software.
+    /// The members that `setting` refers to must outlive it. The cluster has the
+    /// first of the possible software.
     explicit StepsBySoftware(const Setting& setting);
 
-    /// Logarithm of the plan's step time with each software over that with the first. Nothing where its trainer does not run the plan
-    /// (io/trainers/), or the plan is infeasible with it.
+    /// Logarithm of the plan's step time with each software over that with the first. Nothing where its
+    /// trainer does not run the plan (io/trainers/), or the plan is infeasible with it.
     std::vector<std::optional<double>> log_ratios(const ParallelPlan& plan);
 
 private:

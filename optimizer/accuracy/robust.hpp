@@ -6,8 +6,8 @@
 
 namespace prismopt {
 
-/// Returns a residual whose square is the loss of Cauchy's weights (Holland and Welsch, Communications in Statistics A 6 (1977)
-/// 813-827) with a scale of 10 %.
+/// Returns a residual whose square is the loss of Cauchy's weights (Holland and Welsch, Communications in
+/// Statistics A 6 (1977) 813-827) with a scale of 10 %.
 inline double robust(double residual)
 {
     constexpr double scale = 0.1;

@@ -20,12 +20,13 @@ std::optional<double> log_noise_free_step(const Setting& setting, const Parallel
 /// By a compiler of one's own, whose setting has no memory limit.
 std::optional<double> log_noise_free_step(PlanCompiler& compiler, const ParallelPlan& plan);
 
-/// Logarithm of the noise-free step time in seconds of a compiled plan on another cluster, which differs in constants only.
+/// Logarithm of the noise-free step time in seconds of a compiled plan on another cluster,
+/// which differs in constants only.
 double log_step_on(const Cluster& cluster, const Setting& setting, const CompiledPlan& compiled,
                    const ParallelPlan& plan);
 
-/// Noise-free step times of plans on one cluster and on clusters with moved constants, without a memory limit. Plans share what
-/// they have in common, as in PlanCompiler; use one per thread.
+/// Noise-free step times of plans on one cluster and on clusters with moved constants, without a memory
+/// limit. Plans share what they have in common, as in PlanCompiler; use one per thread.
 class StepGradients {
 public:
     /// The members that `setting` refers to, and the model, must outlive it.

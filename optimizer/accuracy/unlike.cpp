@@ -15,8 +15,8 @@ namespace prismopt {
 
 namespace {
 
-/// Distance of two values of a constant, 0 to 1, as unlike_catalog() says. Values are equal to the rounding of their units:
-/// "20300 ns" is "20.3 us".
+/// Distance of two values of a constant, 0 to 1, as unlike_catalog() says. Values are equal to the rounding
+/// of their units: "20300 ns" is "20.3 us".
 double unlikeness(double now, double before)
 {
     constexpr double rounding = 1e-9;

@@ -11,7 +11,8 @@ struct FittedModel;
 /// The cluster as the catalog has its accelerator and links, with what was learned of them.
 Cluster as_in_catalog(const Cluster& cluster);
 
-/// Distance of the numbers that determine kernel times, 0 to 1, as unlike_catalog() (model_interval.hpp) says.
+/// Distance of the numbers that determine kernel times, 0 to 1, as
+/// unlike_catalog() (model_interval.hpp) says.
 double unlike(const Accelerator& a, const Accelerator& b);
 
 /// Constants of links whose distances count together.

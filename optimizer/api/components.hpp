@@ -1,6 +1,7 @@
 #pragma once
 
-/// Times of what steps consist of: collectives of a cluster, kernels of a network; and collectives as measured on a cluster.
+/// Times of what steps consist of: collectives of a cluster, kernels of a network; and
+/// collectives as measured on a cluster.
 
 #include "io/scenario/scenario.hpp"
 #include "optimizer/api/kernel_table.hpp"
@@ -33,8 +34,8 @@ struct CollectiveTimes {
     std::vector<CollectiveRow> rows;  // by size
 };
 
-/// Returns the times of collectives in a node, two nodes, all nodes, and with one GPU of each node, from 1 KiB to 4 GiB. `factor`:
-/// between sizes.
+/// Returns the times of collectives in a node, two nodes, all nodes, and with one GPU of each node, from 1
+/// KiB to 4 GiB. `factor`: between sizes.
 std::vector<CollectiveTimes> collective_times(const Cluster& cluster, double factor = 4.0);
 
 /// Kernels of a network for a microbatch on one GPU.
@@ -86,8 +87,8 @@ struct CollectiveComparison {
     double bus_factor = 0.0;  // bus bandwidth over bytes per second
 };
 
-/// Compares collectives of a cluster with what a program of nccl-tests or of the OSU benchmarks printed. `collective` and `members`: if
-/// the file does not name them. Throws InputError.
+/// Compares collectives of a cluster with what a program of nccl-tests or of the OSU benchmarks printed.
+/// `collective` and `members`: if the file does not name them. Throws InputError.
 std::vector<CollectiveComparison> compare_collectives(const Cluster& cluster, const std::string& path,
                                                       const std::string& collective = "",
                                                       std::optional<int> members = {});

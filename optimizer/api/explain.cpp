@@ -124,7 +124,8 @@ std::optional<ExplainedChange> tried(const Candidate& candidate, const Today& to
     return change;
 }
 
-/// Whether it takes as long and as much memory as one with as many changes: a value without effect is not worth a line.
+/// Whether it takes as long and as much memory as one with as many changes: a value
+/// without effect is not worth a line.
 bool is_known(const ExplainedChange& change, const std::vector<ExplainedChange>& known)
 {
     return std::any_of(known.begin(), known.end(), [&change](const ExplainedChange& other) {

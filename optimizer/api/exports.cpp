@@ -49,7 +49,8 @@ struct PlanToLaunch {
     LaunchOptions options;
 };
 
-/// The plan under the limit of the memory, which its layout depends on; a plan that may fit, under the least one.
+/// The plan under the limit of the memory, which its layout depends on; a plan
+/// that may fit, under the least one.
 std::variant<CompiledPlan, Infeasible> compiled_plan(const ParallelPlan& plan, Setting setting,
                                                      bool needs_memory)
 {

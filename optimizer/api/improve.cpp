@@ -205,8 +205,8 @@ double median(std::vector<double> values)
 
 bool gains_more(const ImprovedPlan& a, const ImprovedPlan& b) { return a.gain > b.gain; }
 
-/// What a reader is shown: of each number of changes the plans that gain most, and of the search of all plans the best one, if it is
-/// better than these.
+/// What a reader is shown: of each number of changes the plans that gain most, and of the search of all plans
+/// the best one, if it is better than these.
 std::vector<ImprovedPlan> shown(const std::vector<ImprovedPlan>& all, const ImproveRequest& request)
 {
     std::vector<ImprovedPlan> result;

@@ -23,7 +23,8 @@ struct ImproveRequest {
 /// Throws InputError for what nothing can be found for; improve() does, too.
 void refuse_wrong(const ImproveRequest& request);
 
-/// A plan beside today's. Shares and probabilities are from 0 to 1; intervals hold 90 % and include the error of the model.
+/// A plan beside today's. Shares and probabilities are from 0 to 1; intervals hold 90 % and
+/// include the error of the model.
 struct ImprovedPlan {
     ParallelPlan plan;
     std::string design;        // as --design reads it
@@ -56,16 +57,17 @@ struct Improvement {
     double precision = 0.0;
 };
 
-/// Plans on the same number of GPUs, with the same global batch. Those with the least lower bounds are drawn, with the same random numbers
-/// as today's plan. Today's plan need not fit into memory. Throws InfeasiblePlan if its structure is infeasible, and InputError for
-/// measurements that can only be mistakes.
+/// Plans on the same number of GPUs, with the same global batch. Those with the least lower bounds are drawn,
+/// with the same random numbers as today's plan. Today's plan need not fit into memory. Throws InfeasiblePlan
+/// if its structure is infeasible, and InputError for measurements that can only be mistakes.
 Improvement improve(const ChosenPlan& today, const ImproveRequest& request = {});
 
 /// The best plan of `improvement` that changes at most so many axes; nothing: none.
 const ImprovedPlan* best_within(const Improvement& improvement, int axes);
 
 std::string improvement_text(const Improvement& of);
-/// The changes of a job's files by the best plans of each number of changes, and by the best of all. `changes`: of each plan.
+/// The changes of a job's files by the best plans of each number of changes, and by the best
+/// of all. `changes`: of each plan.
 std::string job_changes_text(const Improvement& of, const std::vector<JobChange>& changes);
 /// One JSON object; results/README.md lists the keys. `changes`: of each plan, or empty.
 std::string improvement_json(const Improvement& of, const std::vector<JobChange>& changes = {});

@@ -125,8 +125,8 @@ std::vector<WantedSetting> settings_in(const std::string& text, const TrainerSet
     return settings;
 }
 
-/// Whether an imported plan is the one that was wanted: the same degrees, and the same time and memory, whatever it is called where
-/// values change nothing.
+/// Whether an imported plan is the one that was wanted: the same degrees, and the same time and memory,
+/// whatever it is called where values change nothing.
 bool is_plan(const JobImport& got, const JobImport& job, const ParallelPlan& wanted, const ChosenPlan& today)
 {
     const ParallelPlan& plan = got.job.plan;
@@ -236,8 +236,9 @@ bool is_count(const std::string& text)
     return !text.empty() && text.size() < 9 && text.find_first_not_of("0123456789") == std::string::npos;
 }
 
-/// Settings that the job's own files state, with the values of another plan: numbers of axes, recompute switched off, and passes whose
-/// gradients are added up for the same batch. What else gives a changed axis is removed.
+/// Settings that the job's own files state, with the values of another plan: numbers of axes,
+/// recompute switched off, and passes whose gradients are added up for the same batch. What else
+/// gives a changed axis is removed.
 std::vector<WantedSetting> own_settings(const JobImport& job, const ParallelPlan& from,
                                         const ParallelPlan& to)
 {

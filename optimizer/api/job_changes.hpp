@@ -10,8 +10,8 @@
 
 namespace prismopt {
 
-/// The files of a job with another plan. Importing `files` gives that plan, which was checked; where no such files were found, they are
-/// empty and `settings` says what to change.
+/// The files of a job with another plan. Importing `files` gives that plan, which was checked; where no such
+/// files were found, they are empty and `settings` says what to change.
 struct JobChange {
     std::vector<JobFile> files;
     std::string diff;  // of all files, as `patch -p0` reads it

@@ -79,7 +79,8 @@ struct Side {
     const StepError* error = nullptr;
 };
 
-/// Standard deviation of the logarithm of an estimate, by its 95 % confidence interval; zero: exact, or no interval.
+/// Standard deviation of the logarithm of an estimate, by its 95 % confidence
+/// interval; zero: exact, or no interval.
 double deviation_of_draws(const Estimate& estimate)
 {
     const bool has_limits =

@@ -13,15 +13,16 @@
 
 namespace prismopt {
 
-/// Distribution of log(actual / predicted) of the ratio of the second plan's step time to the first's, on the same or on another machine.
-/// Nothing that the scenarios have learned narrows it. Throws InfeasiblePlan.
+/// Distribution of log(actual / predicted) of the ratio of the second plan's step time to the first's, on the
+/// same or on another machine. Nothing that the scenarios have learned narrows it. Throws InfeasiblePlan.
 PairError pair_error(const ChosenPlan& first, const ChosenPlan& second);
 
 /// Their mean training times, from predictions of these plans.
 ComparedPair compared_plans(const ChosenPlan& first, const PlanPrediction& of_first, const ChosenPlan& second,
                             const PlanPrediction& of_second);
 
-/// The same for many plans: what errors of pairs come from is read once, and predictors have their plans compiled.
+/// The same for many plans: what errors of pairs come from is read once, and
+/// predictors have their plans compiled.
 class PlanPairs {
 public:
     PlanPairs();
@@ -38,9 +39,10 @@ private:
 /// Whether the study chooses from several [[cluster]]s.
 bool pairs_machines(const Results& results);
 
-/// The best plan of each study against that of the first, in each objective that is proportional to the step time, and the answers to
-/// their questions; then those of the machines of studies with several [[cluster]]s, against the best machine. Studies of other jobs
-/// than the first's, and those that this version cannot read, are omitted.
+/// The best plan of each study against that of the first, in each objective that is proportional to the step
+/// time, and the answers to their questions; then those of the machines of studies with several
+/// [[cluster]]s, against the best machine. Studies of other jobs than the first's, and those that this
+/// version cannot read, are omitted.
 std::vector<ComparedPair> compared_pairs(const std::vector<NamedResults>& studies);
 
 }  // namespace prismopt

@@ -41,8 +41,9 @@ std::string word_as_written(const StudyChoice& choice, const Scenario& scenario)
     return value_text(choice, HardwareLevel{value});
 }
 
-/// Takes the words that name choices out of a design, in the order of the choices: "variant node.bandwidth=900GB/s". With some of them,
-/// hardware parameters that are not named have the values of the scenario.
+/// Takes the words that name choices out of a design, in the order of the choices:
+/// "variant node.bandwidth=900GB/s". With some of them, hardware parameters that are not
+/// named have the values of the scenario.
 std::string extract_variant_words(std::string& design, const Scenario& scenario)
 {
     std::vector<std::string> chosen_words(scenario.choices.size());
@@ -205,7 +206,8 @@ PlanCount count_plans(const Scenario& scenario, const Pause& pause)
     if (count.whole()) {
         refuse_infeasible(scenario, archive);
     }
-    // Combinations spread over a large space may miss all feasible plans; random branches that the rules allow find more of them.
+    // Combinations spread over a large space may miss all feasible plans; random branches that the
+    // rules allow find more of them.
     const SpaceEstimate estimate = estimate_space(model, pause);
     const bool found = !estimate.plans.empty();
     count.sample = {.feasible = estimate.feasible.value,

@@ -16,7 +16,8 @@
 
 namespace prismopt {
 
-/// Thrown where only a feasible plan will do. Functions that may find a plan infeasible return that as a value.
+/// Thrown where only a feasible plan will do. Functions that may find a plan
+/// infeasible return that as a value.
 class InfeasiblePlan : public std::runtime_error {
 public:
     InfeasiblePlan(Infeasible why, const std::string& message)
@@ -42,13 +43,14 @@ struct ChosenPlan {
     double longer = 1.0;  // the run, by its precision
 };
 
-/// Returns the plan with these values (parse_design()), those of choices and [[knob]]s included: "node.bandwidth=900GB/s tp=8 pp=2".
-/// Throws InputError.
+/// Returns the plan with these values (parse_design()), those of choices and [[knob]]s included:
+/// "node.bandwidth=900GB/s tp=8 pp=2". Throws InputError.
 ChosenPlan plan_with(const Scenario& as_written, const std::string& words);
-/// Returns the plan alone, of a scenario that chooses nothing but plans, or of one of its variants. Throws InputError.
+/// Returns the plan alone, of a scenario that chooses nothing but plans, or of one of
+/// its variants. Throws InputError.
 ParallelPlan parsed_plan(const std::string& words, const Scenario& scenario);
-/// Returns the plan of this number in results; nothing: the first plan of the front. Throws InputError for numbers that the space
-/// does not have, and for those of infeasible plans.
+/// Returns the plan of this number in results; nothing: the first plan of the front. Throws InputError for
+/// numbers that the space does not have, and for those of infeasible plans.
 ChosenPlan plan_at(const Results& results, std::optional<std::int64_t> number);
 
 /// A feasible plan of a space.

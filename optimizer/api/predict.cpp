@@ -209,7 +209,8 @@ struct PlanPredictor::State {
         }
     }
 
-    /// Of a plan that does not fit with the probability of the limit: whether it may, or what it would take with more memory.
+    /// Of a plan that does not fit with the probability of the limit: whether it may, or what
+    /// it would take with more memory.
     void try_again()
     {
         usable_bytes = Predictor(model.problem).capacity_bytes();

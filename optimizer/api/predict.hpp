@@ -83,7 +83,8 @@ struct PlanPrediction {
     bool host_memory_known = false;      // and a limit
     // of a plan that fits with less than the probability of the limit
     std::optional<Infeasible> may_not_fit{};
-    // Of an infeasible plan, whose prediction is what it would take with enough memory, if that is what it lacks:
+    // Of an infeasible plan, whose prediction is what it would take with enough
+    // memory, if that is what it lacks:
     double usable_bytes = 0.0;
     std::vector<SingleChange> changes = {};
 };
@@ -95,7 +96,8 @@ struct TaskOrder {
     std::optional<int> most_held{};
 };
 
-/// One plan of a scenario, compiled once. Use it from one thread at a time; its draws use OMP_NUM_THREADS threads.
+/// One plan of a scenario, compiled once. Use it from one thread at a time; its
+/// draws use OMP_NUM_THREADS threads.
 class PlanPredictor {
 public:
     /// Throws InputError for a task order that the plan cannot have.
@@ -104,27 +106,28 @@ public:
     PlanPredictor& operator=(PlanPredictor&&) noexcept;
     ~PlanPredictor();
 
-    /// Why the plan is infeasible; nothing: it is not, but it may not fit into memory (PlanPrediction::may_not_fit).
+    /// Why the plan is infeasible; nothing: it is not, but it may not fit into memory
+    /// (PlanPrediction::may_not_fit).
     const std::optional<Infeasible>& infeasible() const;
     const std::optional<Infeasible>& may_not_fit() const;
-    /// Assigns the nodes of the cluster for the lowest p99 step time. What is predicted afterwards is on these nodes. Throws
-    /// InputError if a slowdown factor is unknown, and InfeasiblePlan.
+    /// Assigns the nodes of the cluster for the lowest p99 step time. What is predicted afterwards is on
+    /// these nodes. Throws InputError if a slowdown factor is unknown, and InfeasiblePlan.
     const AssignedNodes& assign_nodes(const Rung& rung);
-    /// Predicts the plan. Of an infeasible one: values that change that, and if it only lacks memory, what it takes with enough.
-    /// `pause` is called between draws, several times per second.
+    /// Predicts the plan. Of an infeasible one: values that change that, and if it only lacks memory, what it
+    /// takes with enough. `pause` is called between draws, several times per second.
     PlanPrediction predict(
         const Rung& rung, const Pause& pause = [] {});
-    /// Step times of the last predict() in seconds, [phase][draw], without the factor common_step. Draws with the same number use
-    /// the same random numbers for all plans.
+    /// Step times of the last predict() in seconds, [phase][draw], without the factor common_step. Draws with
+    /// the same number use the same random numbers for all plans.
     const std::vector<std::vector<double>>& draws() const&;
     std::vector<std::vector<double>> draws() &&;
     /// The first phase's step at mean times, or draw number `draw` of a rung. Throws InfeasiblePlan.
     std::vector<TimelineEvent> timeline(std::optional<int> draw, const Rung& rung) const;
-    /// Where the step of the first phase at mean times and the memory go, [stage]; nothing of a plan that is infeasible, unless memory
-    /// is all that it lacks.
+    /// Where the step of the first phase at mean times and the memory go, [stage]; nothing of a plan that is
+    /// infeasible, unless memory is all that it lacks.
     std::vector<StageBreakdown> breakdown() const;
-    /// How the error of the step of the first phase goes together with those of other plans. Throws InfeasiblePlan, unless memory is all
-    /// that the plan lacks.
+    /// How the error of the step of the first phase goes together with those of other plans. Throws
+    /// InfeasiblePlan, unless memory is all that the plan lacks.
     StepError step_error(const FittedModel& model) const;
     const ChosenPlan& chosen() const;
     /// The task order in the first phase, as PyTorch's table. Throws InfeasiblePlan.
@@ -138,12 +141,13 @@ private:
     std::unique_ptr<State> state_;
 };
 
-/// For users who name no plan, whose default plan this is: the plan of [space] with the best noise-free first objective, if the default is
-/// infeasible or may not fit; nothing: it will do, or the space has no feasible plan.
+/// For users who name no plan, whose default plan this is: the plan of [space] with the best
+/// noise-free first objective, if the default is infeasible or may not fit; nothing: it will do, or
+/// the space has no feasible plan.
 std::optional<ChosenPlan> stand_in(const PlanPredictor& usual);
 
-/// Predicts plans of one scenario. It tabulates the distributions once, which takes longer than to predict a plan. Any number of threads
-/// may use it; its copies share the tables.
+/// Predicts plans of one scenario. It tabulates the distributions once, which takes longer than to predict a
+/// plan. Any number of threads may use it; its copies share the tables.
 class ScenarioPredictor {
 public:
     explicit ScenarioPredictor(const Scenario& scenario);
@@ -155,11 +159,11 @@ public:
     /// A plan of this scenario, or of one with other settings of its network.
     PlanPredictor plan(ChosenPlan chosen, const TaskOrder& order = {}) const;
     PlanPrediction predict(const std::string& words, int draws = 0) const;
-    /// Returns lower bounds of the means, without draws, or why the plan is infeasible. They include waits for the slowest member of each
-    /// group, as Prediction::noise_free_step_s does not.
+    /// Returns lower bounds of the means, without draws, or why the plan is infeasible. They include waits
+    /// for the slowest member of each group, as Prediction::noise_free_step_s does not.
     std::variant<NoiseFree, Infeasible> lower_bounds(const std::string& words) const;
-    /// The same for many plans, in order, which is faster: what they share is made once. Degrees that do not fit the
-    /// number of GPUs make a plan infeasible here.
+    /// The same for many plans, in order, which is faster: what they share is made once. Degrees that do not
+    /// fit the number of GPUs make a plan infeasible here.
     void lower_bounds(std::span<const std::string> plans,
                       const std::function<void(const std::variant<NoiseFree, Infeasible>&)>& receive) const;
 
@@ -168,8 +172,8 @@ private:
     std::shared_ptr<const State> state_;
 };
 
-/// Returns the draws of `confirm` in [search]; with so many draws in all, rounded up to whole blocks of fleets, if `draws` is not 0.
-/// Throws InputError beyond `most_draws`.
+/// Returns the draws of `confirm` in [search]; with so many draws in all, rounded up to whole blocks of
+/// fleets, if `draws` is not 0. Throws InputError beyond `most_draws`.
 inline constexpr int most_draws = 100'000'000;  // 0.8 GB for each phase
 Rung rung_of(const Scenario& scenario, int draws = 0);
 

@@ -211,7 +211,8 @@ std::string stages_text(const std::vector<StageUse>& stages, const std::string& 
     return printed;
 }
 
-/// Single changes that make an infeasible plan feasible, or a plan that may not fit, fit. `what`: they make it.
+/// Single changes that make an infeasible plan feasible, or a plan that may not
+/// fit, fit. `what`: they make it.
 std::string single_changes_text(const std::vector<SingleChange>& changes, std::string_view what)
 {
     if (changes.empty()) {

@@ -55,7 +55,8 @@ void add_timelines(StoredStudy& stored, ReportedStudy& study)
     }
 }
 
-/// Adds the run studies of the subject and the named points; not for a provisional front, which was estimated from other draws.
+/// Adds the run studies of the subject and the named points; not for a provisional front, which
+/// was estimated from other draws.
 void add_runs(StoredStudy& stored, ReportedStudy& study)
 {
     const std::vector<const FrontPoint*> plans = shown_plans(study.results);
@@ -110,7 +111,8 @@ std::string placements(StoredStudy& stored, const Results& results)
     return text;
 }
 
-/// "dispatch (deepep: step about 8 % shorter); without a gain of 1 %: cp", of the noise-free step of the subject.
+/// "dispatch (deepep: step about 8 % shorter); without a gain of 1 %: cp", of the
+/// noise-free step of the subject.
 std::string levers_text(StoredStudy& stored, const Results& results)
 {
     const auto subject = subject_of(results, study_notes(results));
@@ -150,7 +152,8 @@ std::string host_waits(StoredStudy& stored, const Results& results)
     return note.empty() ? "" : fmt::format("plan {}: {}", index, note);
 }
 
-/// Adds an output of `sensitivity --json`. Throws InputError if the file is something else, or its plan is not on the front.
+/// Adds an output of `sensitivity --json`. Throws InputError if the file is something else,
+/// or its plan is not on the front.
 void add_sensitivity(ReportedStudy& study, const std::string& path)
 {
     const auto refuse = [&path](const std::string& why) {

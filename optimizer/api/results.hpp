@@ -11,14 +11,15 @@
 
 namespace prismopt {
 
-/// Reads a results file; warns if it has no checksum. Results::provisional: the search was stopped, and its front is the one so far.
-/// Throws InputError.
+/// Reads a results file; warns if it has no checksum. Results::provisional: the search was stopped, and its
+/// front is the one so far. Throws InputError.
 Results open_results(const std::string& path);
-/// The same, for what has a meaning for the plans of one job alone. Throws InputError for a study of machines for several networks.
+/// The same, for what has a meaning for the plans of one job alone. Throws InputError for a study of
+/// machines for several networks.
 Results open_results_of_one_job(const std::string& path);
 
-/// What a journal holds, from which a search can be resumed. Of a journal of another build, name and path of the scenario may be unknown
-/// (empty).
+/// What a journal holds, from which a search can be resumed. Of a journal of another build, name and path of
+/// the scenario may be unknown (empty).
 struct JournalSummary {
     BuildIdentity build;       // that wrote it
     std::string command_line;  // of the first leg

@@ -83,8 +83,8 @@ StepsToMeasure measuring_steps(StoredStudy& study, const Point& point, double pr
     return steps_to_measure(draws.front(), fleets, steps, precision);
 }
 
-/// Refuses measurements that the model's interval does not allow: one of them would scale the predictions of all plans.
-/// Those that the others contradict, and so have no effect, pass.
+/// Refuses measurements that the model's interval does not allow: one of them would scale the predictions of
+/// all plans. Those that the others contradict, and so have no effect, pass.
 void refuse_implausible(const PlanPosterior& plans)
 {
     constexpr double implausible = 3.0;  // standard deviations of what the model's interval holds: 99.7 %

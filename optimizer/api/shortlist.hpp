@@ -1,6 +1,7 @@
 #pragma once
 
-/// Plans of a study that may be the best, given the error of the model: which of them to measure, and what measurements say.
+/// Plans of a study that may be the best, given the error of the model: which of them to
+/// measure, and what measurements say.
 
 #include "io/results/results.hpp"
 #include "optimizer/study/measured_plan.hpp"
@@ -104,8 +105,8 @@ class PlanChoice {
 public:
     /// From results alone.
     explicit PlanChoice(const Results& results);
-    /// From results and a table of measured plans, a CSV file with the columns point or plan, step_time_s or log, peak_memory_gb
-    /// (docs/shortlist.md). Throws InputError.
+    /// From results and a table of measured plans, a CSV file with the columns point or plan, step_time_s or
+    /// log, peak_memory_gb (docs/shortlist.md). Throws InputError.
     PlanChoice(const Results& results, const std::string& measured,
                Implausible implausible = Implausible::refused);
     PlanChoice(PlanChoice&&) noexcept;
@@ -115,7 +116,8 @@ public:
     /// Throws InputError where the study has no such plans.
     Shortlists shortlists(const ShortlistRequest& request = {});
     WhatWasLearned learned() const;
-    /// What was learned as a file (TOML) for later studies, which read it with learned in [cluster]. `file`: of the results.
+    /// What was learned as a file (TOML) for later studies, which read it with learned in
+    /// [cluster]. `file`: of the results.
     std::string overlay(const std::string& file) const;
 
 private:
@@ -124,8 +126,8 @@ private:
 };
 
 std::string shortlist_text(const Shortlists& all);
-/// Which plan to use, how sure that is, and what measuring would gain: one sentence for the best of all lists; with several lists, one
-/// for each after it.
+/// Which plan to use, how sure that is, and what measuring would gain: one sentence for the best of all
+/// lists; with several lists, one for each after it.
 std::string verdict_text(const Shortlists& all);
 std::string measured_text(const WhatWasLearned& learned);
 /// One JSON object; results/README.md lists the keys. `learned`: null for results alone.

@@ -169,7 +169,8 @@ Json to_json(const MeasuredAndPredicted& plan)
             {"own_plan_only", plan.own_plan_only}};
 }
 
-/// Fitted constants of the measured plans that the measurements moved, and the error that all plans of a network share.
+/// Fitted constants of the measured plans that the measurements moved, and the error
+/// that all plans of a network share.
 Json constants_json(const WhatWasLearned& learned)
 {
     Json json{{"all_plans", Json::array()}, {"moved", Json::array()}};

@@ -70,8 +70,8 @@ public:
                 .gpus = plan_in_phase(plan_, phase).gpus()};
     }
 
-    /// Predicted time of a step over that of the first phase, which other phases are converted to: their changes are planned.
-    /// `done`: steps of the plan, that one included.
+    /// Predicted time of a step over that of the first phase, which other phases are converted to: their
+    /// changes are planned. `done`: steps of the plan, that one included.
     double relative(double done) const { return means_[phase_of(done)] / means_.front(); }
 
     /// Sequences in the planned batch of that step.
@@ -92,7 +92,8 @@ public:
         return steps;
     }
 
-    /// `batch_ratio`: sequences of a step in the log over those of the plan, whose draws are scaled as the noise-free step.
+    /// `batch_ratio`: sequences of a step in the log over those of the plan, whose draws are
+    /// scaled as the noise-free step.
     LevelCheck check(const Baseline& baseline, double done, double batch_ratio) const
     {
         const std::size_t phase = phase_of(done);
@@ -120,7 +121,8 @@ private:
         return phase_of_step(phases_, std::max(0.0, std::ceil(done) - 1.0));
     }
 
-    /// Predicted noise-free time of a step with another batch, relative; by the sequences where the plan cannot have that batch.
+    /// Predicted noise-free time of a step with another batch, relative; by the sequences where
+    /// the plan cannot have that batch.
     double batch_scale(const Phase& phase, double batch_ratio) const
     {
         constexpr double most = 16.0;  // times larger or smaller; beyond that it is another job
@@ -302,8 +304,8 @@ private:
         }
     }
 
-    /// Follows the steps of the plan: by the sequences that the log states, or as many as the log counts. Steps of another batch
-    /// have another time: their baseline is their own.
+    /// Follows the steps of the plan: by the sequences that the log states, or as many as the log counts.
+    /// Steps of another batch have another time: their baseline is their own.
     void proceed(const LoggedStep& step)
     {
         const double before = static_cast<double>(job_.steps == 0 ? 0 : job_.last_step);

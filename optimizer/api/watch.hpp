@@ -67,8 +67,8 @@ struct WatchOptions {
 /// Follows one job. Use it from one thread at a time.
 class JobWatch {
 public:
-    /// `number`: of the job's plan in the results; nothing: the first plan of the front. `file` and `log`: the paths of the results
-    /// and of the log, for messages and outputs. Throws InputError for
+    /// `number`: of the job's plan in the results; nothing: the first plan of the front. `file` and `log`:
+    /// the paths of the results and of the log, for messages and outputs. Throws InputError for
     /// options out of range and plans that the study does not have; InfeasiblePlan.
     JobWatch(const Results& results, const std::string& file, std::optional<std::int64_t> number,
              const std::string& log, const WatchOptions& options = {});
@@ -88,7 +88,8 @@ public:
     std::vector<Change> changes() const;
     /// Of the baseline, which must be known.
     LevelCheck level();
-    /// What is known by now. `stopped`: by a signal; empty: the log ended. Throws InputError if the log has shown no step.
+    /// What is known by now. `stopped`: by a signal; empty: the log ended. Throws
+    /// InputError if the log has shown no step.
     WatchedJob job(const std::string& stopped = "");
 
 private:

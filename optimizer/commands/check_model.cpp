@@ -95,7 +95,8 @@ nlohmann::json to_json(const FamilyErrors& e)
         {"error", percent(e.error)}, {"inside", percent(e.inside)}, {"half_width", percent(e.half_width)}};
 }
 
-/// Families left out of the fit beside the fit of all rows, as jobs/fit_constants found them, and the same by kind of run.
+/// Families left out of the fit beside the fit of all rows, as jobs/fit_constants found
+/// them, and the same by kind of run.
 nlohmann::json held_out_json(const std::vector<HeldOutErrors>& families)
 {
     nlohmann::json json{{"families", nlohmann::json::array()}, {"kinds", nlohmann::json::array()}};

@@ -1,6 +1,7 @@
 #pragma once
 
-/// The job that a command is about: a plan of a scenario or of results, or what the files of a training job start.
+/// The job that a command is about: a plan of a scenario or of results, or what the
+/// files of a training job start.
 
 #include "optimizer/api/imports.hpp"
 #include "optimizer/api/plans.hpp"
@@ -23,8 +24,8 @@ struct ChosenJob {
     ChosenPlan chosen;
     std::optional<JobImport> job;  // if the files of a job were given
 };
-/// Reads a scenario, results or the files of a job, given as "FILE"; with the options of add_plan_options() and add_job_options().
-/// Throws InputError.
+/// Reads a scenario, results or the files of a job, given as "FILE"; with the options of add_plan_options()
+/// and add_job_options(). Throws InputError.
 ChosenJob chosen_job(const boost::program_options::variables_map& values);
 
 }  // namespace prismopt

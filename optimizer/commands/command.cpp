@@ -208,7 +208,8 @@ void add_max_time_option(po::options_description& options, const char* does)
 
 namespace {
 
-/// Seconds of "[days-]hours:minutes:seconds", as batch systems write time limits; nothing: the text is something else.
+/// Seconds of "[days-]hours:minutes:seconds", as batch systems write time limits;
+/// nothing: the text is something else.
 std::optional<double> clock_time(const std::string& text)
 {
     static const std::regex form(R"((?:(\d{1,5})-)?(\d{1,5}):([0-5]\d):([0-5]\d))");

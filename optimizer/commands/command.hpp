@@ -92,8 +92,8 @@ struct Positional {
     int most = 1;  // -1: any number
 };
 
-/// Parses the options and the positional argument (may be empty) of a command. Throws InputError with a pointer to --help if that
-/// fails; prints help and returns nothing for --help.
+/// Parses the options and the positional argument (may be empty) of a command. Throws InputError with a
+/// pointer to --help if that fails; prints help and returns nothing for --help.
 std::optional<boost::program_options::variables_map> parse_options(
     const std::string& command, const boost::program_options::options_description& options,
     const Positional& positional, const std::vector<std::string>& words, const Call& call);
@@ -101,8 +101,8 @@ std::optional<boost::program_options::variables_map> parse_options(
 /// Adds the option --max-time; returns its value.
 void add_max_time_option(boost::program_options::options_description& options, const char* does);
 std::optional<std::chrono::duration<double>> max_time_of(const boost::program_options::variables_map& values);
-/// For commands without a checkpoint: a function that throws Stopped once --max-time is over. `left`: description of the output
-/// at that time.
+/// For commands without a checkpoint: a function that throws Stopped once --max-time is over. `left`:
+/// description of the output at that time.
 Pause stop_after(const boost::program_options::variables_map& values, const Call& call,
                  const char* left = "nothing was saved");
 

@@ -53,7 +53,8 @@ Launch launch_of(const po::variables_map& values, StudyLaunches& study, std::uin
     return study.feasible_launch(number, values["phase"].as<int>(), out.stem().string());
 }
 
-/// The plan of --point from the results of a search, which know its step time; that of --design from any file.
+/// The plan of --point from the results of a search, which know its step time;
+/// that of --design from any file.
 Launch launch_of(const po::variables_map& values, FileOfPlan file, const std::string& path,
                  const std::filesystem::path& out)
 {
@@ -89,7 +90,8 @@ void write(const std::vector<ExportFile>& files, const std::string& out, const s
     }
 }
 
-/// How to measure the plans of a shortlist. `files`: by point, what was written; `refused`: by point, why nothing was.
+/// How to measure the plans of a shortlist. `files`: by point, what was written;
+/// `refused`: by point, why nothing was.
 std::string measuring_guide(const Shortlists& all, const std::string& target, const std::string& results,
                             const std::map<std::uint64_t, std::string>& files,
                             const std::map<std::uint64_t, std::string>& refused)

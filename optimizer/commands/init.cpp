@@ -122,7 +122,8 @@ std::vector<std::string> question_of(const po::variables_map& values)
     return lines;
 }
 
-/// Rejects options that contradict each other. Its messages do not point into the file, which is not written yet.
+/// Rejects options that contradict each other. Its messages do not point into the
+/// file, which is not written yet.
 Scenario check_starter(const std::string& text, const std::string& name)
 {
     try {

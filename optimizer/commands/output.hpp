@@ -18,7 +18,8 @@ void refuse_same_outputs(const std::vector<OutputPath>& outputs);
 /// Throws InputError if the file that `--option` names is an input of the command.
 void refuse_input_as_output(const OutputPath& output, const std::vector<std::string>& inputs);
 
-/// Writes `text` to the file that `--option` names. Throws InputError if that is an input of the command or cannot be written.
+/// Writes `text` to the file that `--option` names. Throws InputError if that is an input of
+/// the command or cannot be written.
 void write_output(const std::string& option, const std::string& path, const std::string& text,
                   const std::vector<std::string>& inputs);
 

@@ -160,7 +160,8 @@ Rung chosen_rung(const po::variables_map& values, const Scenario& scenario)
     return rung;
 }
 
-/// The plan that was chosen or, where nobody chose one and the default one does not run, the best of the space.
+/// The plan that was chosen or, where nobody chose one and the default one does
+/// not run, the best of the space.
 PlanPredictor predictor_of(ChosenPlan& chosen, const po::variables_map& values)
 {
     PlanPredictor predictor(chosen, task_order(values));

@@ -4,12 +4,13 @@ namespace prismopt {
 
 namespace {
 
-/// A system of collectives counts as a source of steps: deviations of the fit of collectives are those of systems that are 5 % off,
-/// where steps count as 1.5 % off (least_squares.cpp).
+/// A system of collectives counts as a source of steps: deviations of the fit of collectives are those of
+/// systems that are 5 % off, where steps count as 1.5 % off (least_squares.cpp).
 constexpr double of_a_source = 0.3;
 
-/// Rate of backward passes of fused attention over that of forward ones. Assumption, within what the papers on FlashAttention-2 and 3
-/// plot (Dao, arXiv 2307.08691; Shah et al., arXiv 2407.08608): no table of kernels has backward passes.
+/// Rate of backward passes of fused attention over that of forward ones. Assumption, within what the
+/// papers on FlashAttention-2 and 3 plot (Dao, arXiv 2307.08691; Shah et al., arXiv 2407.08608): no table
+/// of kernels has backward passes.
 constexpr double backward_over_forward = 0.8;
 constexpr double backward_deviation = 0.15;
 

@@ -1,6 +1,7 @@
 #pragma once
 
-/// What measured components, collectives and kernels, say of constants that training steps determine too, and of others.
+/// What measured components, collectives and kernels, say of constants that training
+/// steps determine too, and of others.
 
 #include "optimizer/accuracy/kernel_fit.hpp"
 #include "optimizer/fit/network_constants.hpp"

@@ -15,9 +15,9 @@ constexpr const char* accelerators = accelerators_file;
 constexpr const char* stacks = "stacks.toml";
 constexpr const char* links = links_file;
 
-/// What is believed of a constant before the runs are asked: a value, and standard deviations of natural logarithms: of the mean
-/// of all entries, of families about that mean, and of the entries of a family about theirs. Zero: the runs do not determine these
-/// apart, and they share one constant.
+/// What is believed of a constant before the runs are asked: a value, and standard deviations of natural
+/// logarithms: of the mean of all entries, of families about that mean, and of the entries of a family about
+/// theirs. Zero: the runs do not determine these apart, and they share one constant.
 struct Kind {
     const char* file;
     const char* key;
@@ -53,8 +53,8 @@ constexpr Kind kinds[] = {
     {links, "latency", 12e-6, 0.5, 0.5, 0.3, 1e-3},
 };
 
-/// Stacks whose factors of kernels are one in the mean by definition: an accelerator's shares of the peak are those that they
-/// reach.
+/// Stacks whose factors of kernels are one in the mean by definition: an accelerator's shares of the
+/// peak are those that they reach.
 constexpr const char* reference = "megatron";
 
 /// Stacks whose network is not as good as its links: the links' constants come from the others.
@@ -157,7 +157,8 @@ std::vector<std::string> entries(const std::string& file)
                                 : catalog_links();
 }
 
-/// [family]: entries that a kind of constant has, none of them twice. Entries in no family: each in one of its own name.
+/// [family]: entries that a kind of constant has, none of them twice. Entries in no
+/// family: each in one of its own name.
 std::map<std::string, std::vector<std::string>> entries_by_family(const Kind& kind)
 {
     std::map<std::string, std::vector<std::string>> result;

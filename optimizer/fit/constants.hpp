@@ -15,15 +15,16 @@ inline constexpr const char* accelerators_file = "accelerators.toml";
 inline constexpr const char* links_file = "links.toml";
 inline constexpr const char* libraries_file = "libraries.toml";
 
-/// What is believed of a library of collectives before any table: a value in SI, the deviation of its logarithm, and a limit.
+/// What is believed of a library of collectives before any table: a value in SI, the deviation
+/// of its logarithm, and a limit.
 struct LibraryBelief {
     const char* key;
     double value;
     double spread;
     double largest;
 };
-// Latencies and the protocol for short messages as NCCL's tuner has them (src/graph/tuning.cc), a launch of 5 us included;
-// otherwise assumptions.
+// Latencies and the protocol for short messages as NCCL's tuner has them (src/graph/tuning.cc), a launch of 5
+// us included; otherwise assumptions.
 inline constexpr LibraryBelief library_beliefs[] = {
     {"start", 13.4e-6, 0.3, 1e-3},
     {"low_latency_start", 11.6e-6, 0.3, 1e-3},
@@ -49,10 +50,10 @@ struct Machines {
     Cluster cluster_of(const MeasuredRun& run) const;
 };
 
-/// A constant of catalog entries, or the mean of a family of such constants. Its logarithm is fitted, with a normal prior:
-/// standard deviation `spread` about the value of its parent, or about `value` where it has no parent. A constant with few runs
-/// therefore stays near its family (partial pooling: Gelman and Hill, "Data Analysis Using Regression and Multilevel/Hierarchical
-/// Models", Cambridge 2007, chapter 12).
+/// A constant of catalog entries, or the mean of a family of such constants. Its logarithm is fitted, with a
+/// normal prior: standard deviation `spread` about the value of its parent, or about `value` where it has no
+/// parent. A constant with few runs therefore stays near its family (partial pooling: Gelman and Hill, "Data
+/// Analysis Using Regression and Multilevel/Hierarchical Models", Cambridge 2007, chapter 12).
 struct FitConstant {
     std::string file;  // of the catalog
     std::string group;
@@ -78,8 +79,9 @@ struct FitConstant {
     bool concerns(const MeasuredRun& run) const;
 };
 
-/// Constants of all machines that the runs use, at their prior values, with the means of their families. Members of a family that
-/// no run uses share one constant, which is the mean of the family with a member's deviation.
+/// Constants of all machines that the runs use, at their prior values, with the means of their
+/// families. Members of a family that no run uses share one constant, which is the mean of the
+/// family with a member's deviation.
 std::vector<FitConstant> fitted_constants(const std::vector<MeasuredRun>& runs);
 
 /// Sets a constant in all entries that share it.

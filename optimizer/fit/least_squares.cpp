@@ -194,9 +194,9 @@ double weighted_quantile(std::vector<std::pair<double, double>> values_and_weigh
 
 namespace {
 
-/// By kind of run: what 95 % of the rows' |log(measured / predicted)| stay below, over 1.96: the errors have longer tails than
-/// the normal distribution, and their limits count. Rows have their weights, so that no source decides alone; all rows where
-/// there are none of a kind.
+/// By kind of run: what 95 % of the rows' |log(measured / predicted)| stay below, over 1.96: the errors have
+/// longer tails than the normal distribution, and their limits count. Rows have their weights, so that no
+/// source decides alone; all rows where there are none of a kind.
 std::vector<double> scatter_of(const std::vector<FittedRow>& rows, const std::vector<FitConstant>& constants,
                                const NoiseByProfile& noise)
 {

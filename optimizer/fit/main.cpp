@@ -1,4 +1,5 @@
-/// Fits the constants of the catalog to a folder of measured runs: `fit_constants DIR [--write model/catalog] [--leave-one-out]
+/// Fits the constants of the catalog to a folder of measured runs: `fit_constants DIR
+/// [--write model/catalog] [--leave-one-out]
 /// [--found FOLDER]`, or those of new entries alone: `fit_constants DIR --new [--again ENTRY.KEY...]`.
 
 #include "io/results/posix_file.hpp"
@@ -99,7 +100,8 @@ void print_errors(const std::string& name, int rows, const FamilyErrors& fitted,
                100.0 * held_out.inside, 100.0 * held_out.half_width);
 }
 
-/// In the sample, then left out of the fit. Inside: percentage of rows inside their 95 % interval, whose mean half-width follows.
+/// In the sample, then left out of the fit. Inside: percentage of rows inside their 95 % interval,
+/// whose mean half-width follows.
 void print_held_out(const std::vector<HeldOutErrors>& families, const std::vector<double>& widening)
 {
     fmt::print("\n{:<66}{:>6}{:>9}{:>9}{:>9}{:>11}{:>9}{:>9}\n",

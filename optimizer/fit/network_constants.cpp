@@ -28,7 +28,8 @@ constexpr NetworkKind efficiency{links_file, "efficiency", 0.8, 0.15, 1.0};
 constexpr NetworkKind in_network{links_file, "in_network", 0.5, 0.15, 1.0};
 constexpr NetworkKind hop_in_node{links_file, "latency", 3.4e-6, 1.0, 1e-3};
 constexpr NetworkKind hop_between_nodes{links_file, "latency", 14e-6, 1.0, 1e-3};
-// What AWS's plugin passes to NCCL's tuner: 75 us for p4d and p5, 35 us for p5en and later (aws/aws-ofi-nccl, src/platform-aws.c).
+// What AWS's plugin passes to NCCL's tuner: 75 us for p4d and p5, 35 us for p5en and later
+// (aws/aws-ofi-nccl, src/platform-aws.c).
 constexpr NetworkKind hop_of_efa_400g{links_file, "latency", 75e-6, 0.5, 1e-3};
 constexpr NetworkKind hop_of_efa_3200g{links_file, "latency", 50e-6, 0.5, 1e-3};
 

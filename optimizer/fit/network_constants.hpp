@@ -1,6 +1,7 @@
 #pragma once
 
-/// Constants of links and of the library of collectives, fitted to measured collectives without any training step.
+/// Constants of links and of the library of collectives, fitted to measured
+/// collectives without any training step.
 
 #include "io/measured/measured_collectives.hpp"
 #include "optimizer/fit/constants.hpp"

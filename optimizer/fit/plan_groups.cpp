@@ -67,7 +67,8 @@ PlanGroup of_different_plans(const PlanGroup& group)
     return once;
 }
 
-/// Draws of the measured times. The group's covariance of the constants is that of as many constants with unit gradients.
+/// Draws of the measured times. The group's covariance of the constants is that of as many
+/// constants with unit gradients.
 StepPosterior posterior_of(const PlanGroup& group, const Discrepancy& discrepancy,
                            const std::vector<std::size_t>& measured)
 {
@@ -115,7 +116,8 @@ double best_of(const PlanGroup& group, const std::vector<std::size_t>& plans)
 
 double beyond_repeats(double regret) { return regret <= repeats_differ ? 0.0 : regret; }
 
-/// Least mean of |factor predicted / measured - 1| over all factors: at a weighted median of measured over predicted.
+/// Least mean of |factor predicted / measured - 1| over all factors: at a weighted
+/// median of measured over predicted.
 double error_with_best_factor(std::vector<double> log_ratios)
 {
     std::sort(log_ratios.begin(), log_ratios.end());
@@ -272,7 +274,8 @@ MemorySquares memory_squares(const std::map<std::string, std::vector<double>>& s
 
 }  // namespace
 
-/// A stack that is far off, or has many small sources, does not widen what is said of the others: medians over stacks.
+/// A stack that is far off, or has many small sources, does not widen what is said of
+/// the others: medians over stacks.
 MemoryDeviations memory_deviations(const std::vector<CheckedRun>& runs)
 {
     std::map<std::string, std::map<std::string, std::vector<double>>> stacks;

@@ -12,7 +12,8 @@
 
 namespace prismopt {
 
-/// Plans of the smallest groups that the discrepancy is fitted to; and different ones of those that shortlists are judged by.
+/// Plans of the smallest groups that the discrepancy is fitted to; and different ones of those
+/// that shortlists are judged by.
 inline constexpr std::size_t smallest_fitted_group = 3;
 inline constexpr std::size_t smallest_judged_group = 3;
 
@@ -26,7 +27,8 @@ struct PlanGroup {
     MeasuredGroup errors;
 };
 
-/// Groups of at least three plans. A group weighs n^-0.7 if its source has n of them, as rows do in the fit of the constants.
+/// Groups of at least three plans. A group weighs n^-0.7 if its source has n of them, as rows
+/// do in the fit of the constants.
 std::vector<PlanGroup> plan_groups(const std::vector<FittedRow>& rows,
                                    const std::vector<HeldOutFamily>& families, const Fit& fit,
                                    const NoiseByProfile& noise);
@@ -34,8 +36,9 @@ std::vector<PlanGroup> plan_groups(const std::vector<FittedRow>& rows,
 /// Of measurements of the same plan (repeat_deviation()).
 double repeat_deviation_of(const std::vector<PlanGroup>& groups);
 
-/// Deviations of the logarithm of measured over predicted peak memory, medians over stacks: the part that the rows of a
-/// source have in common, and the part that differs between them (one-way random effects), sources weighing the same. Zero without such rows.
+/// Deviations of the logarithm of measured over predicted peak memory, medians over stacks: the part that the
+/// rows of a source have in common, and the part that differs between them (one-way random effects), sources
+/// weighing the same. Zero without such rows.
 struct MemoryDeviations {
     double common = 0.0;
     double of_plan = 0.0;
@@ -65,8 +68,8 @@ struct ShortlistAccuracy {
     double error_hindsight = 0.0;  // with the one factor of all predictions that is the best for these plans
 };
 
-/// Groups of at least three different plans, with a discrepancy that was fitted to the groups of other sources. A plan that was measured
-/// several times has the geometric mean of its times.
+/// Groups of at least three different plans, with a discrepancy that was fitted to the groups of other
+/// sources. A plan that was measured several times has the geometric mean of its times.
 std::vector<ShortlistAccuracy> shortlist_accuracy(const std::vector<PlanGroup>& groups, double repeat);
 
 }  // namespace prismopt

@@ -32,7 +32,8 @@ struct Candidate {
 
 bool by_value(const NearPlan& a, const NearPlan& b) { return a.value < b.value; }
 
-/// The rules of a trainer that the plan keeps: one that its own run breaks carries no information about others.
+/// The rules of a trainer that the plan keeps: one that its own run breaks
+/// carries no information about others.
 std::vector<TrainerRule> kept_rules(const std::string& trainer, const ParallelPlan& plan,
                                     const Problem& problem)
 {
@@ -275,8 +276,8 @@ private:
         result_.plans.insert(result_.plans.end(), best.plans().begin(), best.plans().end());
     }
 
-    /// What a combination must be below: the least value with some of its changes undone, as far as it is known, less what a change must
-    /// save.
+    /// What a combination must be below: the least value with some of its changes undone, as far as it is
+    /// known, less what a change must save.
     double least_undone(const Combination& combination) const
     {
         double least = std::numeric_limits<double>::infinity();

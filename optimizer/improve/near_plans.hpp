@@ -1,14 +1,17 @@
 #pragma once
 
-/// Plans near a given one: on the same number of GPUs, with the same batch, and with the values of at most a few axes changed.
+/// Plans near a given one: on the same number of GPUs, with the same batch, and with the values
+/// of at most a few axes changed.
 ///
-/// Values are those of values_to_try(), as far as the trainer runs them. A value and what it forces on other axes (with_values()) count
-/// as one change. Plans are ranked by lower bounds (Predictor::bound), so the best of them need draws before one is said to be faster.
+/// Values are those of values_to_try(), as far as the trainer runs them. A value and what it forces on other
+/// axes (with_values()) count as one change. Plans are ranked by lower bounds (Predictor::bound), so the best
+/// of them need draws before one is said to be faster.
 ///
-/// Exact: of each number of changes, the plans with the least bounds among all combinations of these values, of those that are better by
-/// `least_gain` than with any of their changes undone; bounds that are looser and cost less exclude the others (Cutoff). Heuristic: after
-/// `most_bounds` bounds the remaining combinations are not looked at (NearPlans::complete). Those that combine the changes which shorten
-/// the step most come first, whether these fit into memory alone or not.
+/// Exact: of each number of changes, the plans with the least bounds among all combinations of these values,
+/// of those that are better by `least_gain` than with any of their changes undone; bounds that are looser and
+/// cost less exclude the others (Cutoff). Heuristic: after `most_bounds` bounds the remaining combinations
+/// are not looked at (NearPlans::complete). Those that combine the changes which shorten the step most come
+/// first, whether these fit into memory alone or not.
 
 #include "model/objective.hpp"
 #include "model/plan/plan.hpp"
@@ -54,7 +57,8 @@ struct NearPlans {
 NearPlans near_plans(const ParallelPlan& plan, const Scenario& scenario, const Problem& problem,
                      const NearPlansRequest& request = {});
 
-/// The rules of the trainer that the search is limited to, or of the one that the scenario's software has; empty: none.
+/// The rules of the trainer that the search is limited to, or of the one that the
+/// scenario's software has; empty: none.
 std::string trainer_of(const Scenario& scenario);
 
 }  // namespace prismopt

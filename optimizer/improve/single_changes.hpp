@@ -1,7 +1,7 @@
 #pragma once
 
-/// Other values of a single axis: what makes an infeasible plan feasible, and what a space omits that might make the best plan
-/// faster.
+/// Other values of a single axis: what makes an infeasible plan feasible, and what a space omits that
+/// might make the best plan faster.
 
 #include <string>
 #include <vector>
@@ -23,8 +23,9 @@ struct SingleChange {
     double least_value = 0.0;
 };
 
-/// Changes of one axis on the same number of GPUs, and other numbers of GPUs of the space, by the lower bound of what the study
-/// minimises, the least first. Only values that the space lists are tried; if none of them helps, usual values of the axes that change memory.
+/// Changes of one axis on the same number of GPUs, and other numbers of GPUs of the space, by the lower bound
+/// of what the study minimises, the least first. Only values that the space lists are tried; if none of them
+/// helps, usual values of the axes that change memory.
 std::vector<SingleChange> single_changes(const ParallelPlan& plan, const Scenario& scenario,
                                          const Problem& problem);
 
@@ -36,8 +37,8 @@ struct HeldLever {
     double saved = 0.0;  // share of the mean step that it saves, by lower bounds of both steps
 };
 
-/// Levers of the software, and degrees that any software has; those first that save most. A trainer that the search is limited to must
-/// run what is proposed.
+/// Levers of the software, and degrees that any software has; those first that save most. A trainer that the
+/// search is limited to must run what is proposed.
 std::vector<HeldLever> held_levers(const ParallelPlan& plan, const Scenario& scenario,
                                    const Problem& problem);
 

@@ -1,6 +1,7 @@
 #pragma once
 
-/// Requests of the searches on rank 0, which the journal answers as far as it knows them, and otherwise all ranks.
+/// Requests of the searches on rank 0, which the journal answers as far as it knows
+/// them, and otherwise all ranks.
 
 #include "io/results/posix_file.hpp"
 #include "optimizer/loop/draw_store.hpp"
@@ -29,8 +30,8 @@ public:
 
     /// Submits the requests of a pass that the journal does not answer.
     void submit(const std::vector<Request>& requests, const SearchPass& pass);
-    /// The answer to the oldest request, as its strategy expects it; nothing if the search is to stop. Keeps the prediction of a drawn
-    /// point in the pass.
+    /// The answer to the oldest request, as its strategy expects it; nothing if the search is to stop. Keeps
+    /// the prediction of a drawn point in the pass.
     std::optional<Answer> next(SearchPass& pass);
     /// Ranges answered so far in which some plan lacks memory.
     std::vector<SweepRange>& over_memory() { return over_memory_; }

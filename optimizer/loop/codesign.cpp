@@ -182,8 +182,8 @@ bool same_discrete(const GridDesign& a, const GridDesign& b, const std::vector<S
     return design_text(a.plan) == design_text(b.plan);
 }
 
-/// The best designs for a direction, one for each combination of plan and discrete hardware parameters: tuning changes the
-/// continuous hardware parameters only.
+/// The best designs for a direction, one for each combination of plan and discrete hardware parameters:
+/// tuning changes the continuous hardware parameters only.
 std::vector<const GridDesign*> best_for(const Scalarisation& scalar, const std::vector<GridDesign>& front,
                                         const std::vector<StudyChoice>& choices)
 {

@@ -1,6 +1,7 @@
 #pragma once
 
-/// Co-design: tunes continuous hardware parameters for plans along the front. The search then includes these hardware variants.
+/// Co-design: tunes continuous hardware parameters for plans along the front. The search then
+/// includes these hardware variants.
 
 #include "io/scenario/scenario.hpp"
 #include "optimizer/parallel/communicator.hpp"
@@ -19,8 +20,8 @@ struct TunedHardware {
     std::uint64_t evaluations = 0;
 };
 
-/// Whether the strategy of the scenario tunes hardware parameters before it searches. Throws InputError if there is nothing to
-/// tune.
+/// Whether the strategy of the scenario tunes hardware parameters before it searches. Throws
+/// InputError if there is nothing to tune.
 bool tunes_hardware(const Scenario& scenario);
 
 /// Maximum number of model evaluations of a tuning.
@@ -39,9 +40,9 @@ public:
     using std::runtime_error::runtime_error;
 };
 
-/// Finds the noise-free front over the levels of the hardware parameters; then, for evenly spread directions in objective space,
-/// the hardware parameters that minimise the augmented Chebyshev scalarisation for each of the best discrete choices.
-/// Deterministic, also with recalled answers. Throws TuningStopped.
+/// Finds the noise-free front over the levels of the hardware parameters; then, for evenly spread directions
+/// in objective space, the hardware parameters that minimise the augmented Chebyshev scalarisation for each
+/// of the best discrete choices. Deterministic, also with recalled answers. Throws TuningStopped.
 TunedHardware tune_hardware(const Scenario& scenario, const TuningLog& log = {});
 
 }  // namespace prismopt

@@ -1,11 +1,12 @@
 #pragma once
 
-/// Store of draws of points without an answer yet, beside the journal, so that a run makes progress even if it is killed
-/// repeatedly.
+/// Store of draws of points without an answer yet, beside the journal, so that a run makes progress
+/// even if it is killed repeatedly.
 ///
-/// The journal holds complete answers, which take minutes for plans with many draws. Until then the draws are kept by point and
-/// range of fleets in a separate file (`F.h5.journal.draws`), which is rewritten once most of its content is obsolete. The file
-/// is optional: without it, or if it is damaged, draws are repeated. On a full disk it is removed first.
+/// The journal holds complete answers, which take minutes for plans with many draws. Until then the draws are
+/// kept by point and range of fleets in a separate file (`F.h5.journal.draws`), which is rewritten once most
+/// of its content is obsolete. The file is optional: without it, or if it is damaged, draws are repeated. On
+/// a full disk it is removed first.
 
 #include "io/results/journal.hpp"
 #include "optimizer/parallel/work_item.hpp"
@@ -29,7 +30,8 @@ public:
 
     /// The block without the points whose draws are known.
     DrawBlock missing(DrawBlock block) const;
-    /// The draws of the whole block, by those of the missing points. Keeps them until their points are answered.
+    /// The draws of the whole block, by those of the missing points. Keeps them
+    /// until their points are answered.
     std::vector<PhaseDraws> complete(const DrawBlock& block, std::vector<PhaseDraws> drawn);
     /// Drops the draws of a point, once the journal has its answer.
     void answered(std::uint64_t point, const DrawSource& source);

@@ -9,8 +9,8 @@
 
 namespace prismopt {
 
-/// Why no other leg should follow the last one, which was stopped, without a decision: it saved nothing from which the next one
-/// could go on, or it was the last of `most`. Empty: one may follow.
+/// Why no other leg should follow the last one, which was stopped, without a decision: it saved nothing from
+/// which the next one could go on, or it was the last of `most`. Empty: one may follow.
 std::string why_last_leg(const std::vector<Leg>& legs, int most, const std::string& out);
 
 /// Throws InputError if the study has had `most` legs.

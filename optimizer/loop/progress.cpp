@@ -44,7 +44,8 @@ double Progress::elapsed() const
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
 }
 
-/// Share of the box between the best bound and the worst front member of the first evaluations, in each objective.
+/// Share of the box between the best bound and the worst front member of the first
+/// evaluations, in each objective.
 double Progress::hypervolume_of_front(const Archive& archive)
 {
     std::vector<std::vector<double>> points;

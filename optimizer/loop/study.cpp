@@ -173,7 +173,8 @@ public:
 
     void fill_provisional_front(Results& results) const { fill_in_provisional_front(results, model_, main_); }
 
-    /// Estimates the front again on a fresh random stream, and marks dominated points. Returns what stopped it, or nothing.
+    /// Estimates the front again on a fresh random stream, and marks dominated points.
+    /// Returns what stopped it, or nothing.
     std::optional<std::string> confirm(Results& results)
     {
         if (serves_several(model_)) {
@@ -268,7 +269,8 @@ private:
         requests_.submit(requests, pass);
     }
 
-    /// Searches the ranges in which plans lack memory for those that may fit all the same, and that no plan of the front excludes.
+    /// Searches the ranges in which plans lack memory for those that may fit all the same, and that
+    /// no plan of the front excludes.
     std::optional<std::string> search_doubtful()
     {
         const MemoryLimit& limit = model_.problem.memory_limit;
@@ -457,8 +459,8 @@ StudyEnd lead(const StudyModel& model, WorkScheduler& scheduler, const StudyOpti
     return end;
 }
 
-/// The study that these options ask for: that of the scenario or, with `continues`, its journal (`resume` is then set). Nothing: it is
-/// complete.
+/// The study that these options ask for: that of the scenario or, with `continues`, its journal
+/// (`resume` is then set). Nothing: it is complete.
 std::optional<Scenario> study_to_run(std::optional<Scenario> asked, StudyOptions& options)
 {
     if (asked) {
@@ -510,8 +512,8 @@ void log_launch(const StudyJournal& journal, const StudyOptions& options)
     }
 }
 
-/// The journal of the study, with the options of its first leg put in force. Throws InputError if it cannot be written, belongs to
-/// another study, or has had its legs.
+/// The journal of the study, with the options of its first leg put in force. Throws InputError if it cannot
+/// be written, belongs to another study, or has had its legs.
 StudyJournal opened_journal(const Scenario& asked, StudyOptions& options)
 {
     const bool may_exist = options.resume || options.continues;
@@ -589,7 +591,8 @@ StudyEnd run_study(const std::function<std::optional<Scenario>()>& read, Communi
             }
         }
     }
-    // Empty if rank 0 refused, was stopped or has nothing to do. The other ranks may receive the signal meanwhile.
+    // Empty if rank 0 refused, was stopped or has nothing to do. The other ranks
+    // may receive the signal meanwhile.
     record = team.broadcast(std::move(record), [&] { stop.reason(); });
     if (refusal) {
         std::rethrow_exception(refusal);

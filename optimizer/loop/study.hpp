@@ -1,6 +1,7 @@
 #pragma once
 
-/// A search over a team of ranks: ask, evaluate, answer, journal; then confirm the front and write the results.
+/// A search over a team of ranks: ask, evaluate, answer, journal; then confirm
+/// the front and write the results.
 
 #include "io/results/results.hpp"
 #include "io/scenario/scenario.hpp"
@@ -37,10 +38,12 @@ struct SearchProgress {
     bool finished = false;         // the last call, of a search that is complete or was stopped
 };
 
-/// Legs that may follow each other on their own, for example 20 jobs of four hours. A leg that gets nowhere ends them sooner.
+/// Legs that may follow each other on their own, for example 20 jobs of four hours. A leg that
+/// gets nowhere ends them sooner.
 inline constexpr int default_most_legs = 20;
 
-/// Options of a leg. `max_time`, `posterior`, `most_legs` and `command_line` of the first leg hold in later ones that do not set them.
+/// Options of a leg. `max_time`, `posterior`, `most_legs` and `command_line` of the first leg hold in
+/// later ones that do not set them.
 struct StudyOptions {
     std::string out;               // results file; the journal is `out`.journal
     bool force = false;            // overwrite existing results and journal
@@ -50,8 +53,8 @@ struct StudyOptions {
     std::optional<std::chrono::duration<double>> max_time;  // from the call on; then as `stop`
     bool posterior = true;  // say which plans may be the best, given the error of the model
     std::string command_line;
-    /// Called on rank 0, by the thread that called run_study(), at most every `progress_every_s`. Its exceptions pass through, and
-    /// leave a journal that can be resumed.
+    /// Called on rank 0, by the thread that called run_study(), at most every `progress_every_s`. Its
+    /// exceptions pass through, and leave a journal that can be resumed.
     std::function<void(const SearchProgress&)> progress = {};
     double progress_every_s = 5.0;
     double progress_longest_s = 0.0;  // if larger: a tenth of the time so far, up to this
@@ -68,11 +71,11 @@ struct StudyEnd {
     std::string last_leg;        // why another leg must not follow a stopped one on its own; empty: it may
 };
 
-/// Runs the search. Call it on all ranks of the team; rank 0 calls `read` for the scenario (nothing: there is nothing to do).
-/// Throws InputError on rank 0, before the search, if the scenario is invalid, the output exists or cannot be written, or another rank
-/// runs another build; and
-/// after the sweep NoFeasiblePlan, with the closest plan, if no plan of the space is feasible. (A part of a space may have none: its
-/// results are complete, and the front is empty.)
+/// Runs the search. Call it on all ranks of the team; rank 0 calls `read` for the scenario (nothing: there is
+/// nothing to do). Throws InputError on rank 0, before the search, if the scenario is invalid, the output
+/// exists or cannot be written, or another rank runs another build; and
+/// after the sweep NoFeasiblePlan, with the closest plan, if no plan of the space is feasible. (A part of a
+/// space may have none: its results are complete, and the front is empty.)
 StudyEnd run_study(const std::function<std::optional<Scenario>()>& read, Communicator& team,
                    const StudyOptions& options);
 

@@ -47,7 +47,8 @@ constexpr std::string_view journal_suffix = ".journal";
 /// What a killed leg took is known up to so long before.
 constexpr std::chrono::seconds between_leg_records{10};
 
-/// Kind of a record, and its number within the kind: answers have the numbers of their requests, legs their positions.
+/// Kind of a record, and its number within the kind: answers have the numbers of their
+/// requests, legs their positions.
 enum class RecordKind : std::uint8_t { study, tuning_step, tuned_hardware, answer, leg };
 
 struct Record {
@@ -323,7 +324,8 @@ JournalCount count_records(const JournalContents& contents)
         }
     });
     count.answers = numbers.size();
-    // Answers are stored as they come, so numbers are missing in any journal; in a damaged one, some of them were lost.
+    // Answers are stored as they come, so numbers are missing in any journal; in a
+    // damaged one, some of them were lost.
     count.lost = numbers.empty() || contents.damage.empty() ? 0 : *numbers.rbegin() + 1 - numbers.size();
     return count;
 }
@@ -375,9 +377,8 @@ void StudyJournal::begin_leg(Leg leg, std::chrono::steady_clock::time_point star
 {
     legs_.push_back(std::move(leg));
     leg_start_ = start;
-    leg_appended_ =
-        start -
-        2 * between_leg_records;  // its first record is due, and precedes all others: a refused leg leaves none
+    // Its first record is due, and precedes all others: a refused leg leaves none.
+    leg_appended_ = start - 2 * between_leg_records;
 }
 
 void StudyJournal::end_leg(LegEnd end, std::uint64_t draws)

@@ -1,6 +1,7 @@
 #pragma once
 
-/// The journal of a study: its scenario and options, its legs, and all answers so far, from which a stopped search resumes.
+/// The journal of a study: its scenario and options, its legs, and all answers so far, from
+/// which a stopped search resumes.
 
 #include "io/results/journal.hpp"
 #include "io/results/results.hpp"
@@ -39,7 +40,8 @@ struct KeptOptions {
     int most_legs = 1;        // that may follow each other on their own
 };
 
-/// What a journal stores of its study before the first answer. The build comes first: any later version can read that far.
+/// What a journal stores of its study before the first answer. The build comes first: any
+/// later version can read that far.
 struct StudyHead {
     BuildIdentity build;
     KeptOptions options;
@@ -55,8 +57,9 @@ std::vector<Leg> legs_of(const JournalContents& contents);
 Message study_record(const Scenario& scenario);
 Scenario scenario_from(std::span<const std::byte> record);
 
-/// The scenario of a journal, as it was read, with its seed; nothing if only the results of a completed search exist.
-/// `path`: a results file or its journal. Throws InputError if neither exists, or another build wrote the journal.
+/// The scenario of a journal, as it was read, with its seed; nothing if only the results of a
+/// completed search exist. `path`: a results file or its journal. Throws InputError if neither exists,
+/// or another build wrote the journal.
 std::optional<Scenario> journaled_scenario(const std::string& path);
 
 /// "F.h5: the search is complete, so there is nothing to continue; see prismopt report F.h5".
@@ -67,12 +70,12 @@ enum class Begun { no, in_journal, complete };
 /// Throws InputError if what is there belongs to another study than `asked`, or cannot be continued.
 Begun begun(const Scenario& asked, const std::string& out);
 
-/// Throws InputError if the results file that a resumed search would overwrite belongs to another study. A file that cannot be
-/// read may be overwritten.
+/// Throws InputError if the results file that a resumed search would overwrite belongs to another study. A
+/// file that cannot be read may be overwritten.
 void refuse_results_of_another_study(const Scenario& journaled, const std::string& out);
 
-/// Journaled state of the hardware tuning, which precedes all answers: its own answers by question and, once it is complete, the
-/// hardware variants that it found.
+/// Journaled state of the hardware tuning, which precedes all answers: its own answers by question and, once
+/// it is complete, the hardware variants that it found.
 struct KnownTuning {
     std::map<std::string, Message> answers;
     std::optional<std::vector<ChosenValues>> tuned;
@@ -86,14 +89,14 @@ struct JournalCount {
 };
 JournalCount count_records(const JournalContents& contents);
 
-/// Answers of a search by the number of their request, from 0: reads those in the journal and appends new ones. Answers may be
-/// lost to damage; only their requests are computed again.
+/// Answers of a search by the number of their request, from 0: reads those in the journal and appends new
+/// ones. Answers may be lost to damage; only their requests are computed again.
 class StudyJournal {
 public:
     enum class Existing { refused, continued };
 
-    /// `options`: those of the first leg, if this is it. Throws InputError if the journal cannot be written or belongs to another
-    /// study.
+    /// `options`: those of the first leg, if this is it. Throws InputError if the journal cannot be
+    /// written or belongs to another study.
     StudyJournal(const std::string& path, const Scenario& scenario, const KeptOptions& options,
                  Existing existing);
 
@@ -102,7 +105,8 @@ public:
     std::size_t known_answers() const { return known_.size(); }
     std::size_t known_tuning() const { return tuning_.answers.size(); }
 
-    /// Begins a leg at a time in the past. Its record is written again now and then, so that a killed leg has its times, too.
+    /// Begins a leg at a time in the past. Its record is written again now and then, so that a
+    /// killed leg has its times, too.
     void begin_leg(Leg leg, std::chrono::steady_clock::time_point start);
     /// `draws`: blocks of draws that it saved beside the journal.
     void end_leg(LegEnd end, std::uint64_t draws);

@@ -8,8 +8,8 @@ namespace prismopt {
 
 namespace {
 
-/// The past that counts, and in how many pieces: the median of their paces is not moved by a limit that excludes thousands of
-/// plans at once, nor by a plan that takes long.
+/// The past that counts, and in how many pieces: the median of their paces is not moved by a limit that
+/// excludes thousands of plans at once, nor by a plan that takes long.
 constexpr double window_s = 300.0;
 constexpr std::size_t pieces = 9;
 constexpr double least_s = 10.0;  // a shorter past says nothing

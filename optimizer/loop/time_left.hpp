@@ -10,7 +10,8 @@ namespace prismopt {
 
 class TimeLeft {
 public:
-    /// Nothing without recent progress, or with so little that the pace carries no information about the rest. `now_s` must not decrease.
+    /// Nothing without recent progress, or with so little that the pace carries no information about the
+    /// rest. `now_s` must not decrease.
     std::optional<double> seconds(double now_s, std::uint64_t left);
 
 private:

@@ -35,7 +35,8 @@ struct AssignedNodes {
     std::size_t judged = 0;
 };
 
-/// Assigns the fastest nodes, as many as the plan needs. The plan must be feasible, and all nodes of the cluster known.
+/// Assigns the fastest nodes, as many as the plan needs. The plan must be feasible, and
+/// all nodes of the cluster known.
 AssignedNodes assign_nodes(const Problem& problem, const ParallelPlan& plan, const DrawRange& range,
                            const SamplerOptions& sampler);
 

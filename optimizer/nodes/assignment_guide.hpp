@@ -1,6 +1,7 @@
 #pragma once
 
-/// Noise-free step times of replicas on known nodes: a cheap guide that ranks many assignments before one is evaluated.
+/// Noise-free step times of replicas on known nodes: a cheap guide that ranks many
+/// assignments before one is evaluated.
 
 #include "model/step/graph/execution_graph.hpp"
 
@@ -15,8 +16,9 @@ public:
     /// `fastest`: the smallest factor.
     AssignmentGuide(const ExecutionGraph& graph, float fastest);
 
-    /// Sum of a high power of the relative step time (1: fastest nodes) over the replicas that lie completely in these first
-    /// places. A replica that is a few percent slower thus outweighs many others, as in the p99 of the slowest replica.
+    /// Sum of a high power of the relative step time (1: fastest nodes) over the replicas that lie
+    /// completely in these first places. A replica that is a few percent slower thus outweighs many others,
+    /// as in the p99 of the slowest replica.
     double operator()(std::span<const float> nodes);
 
 private:

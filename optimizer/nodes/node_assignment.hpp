@@ -21,9 +21,9 @@ struct NodeAssignment {
     std::size_t judged = 0;
 };
 
-/// `factors`: slowdown factors of all nodes, at least as many as the plan uses; the rest are spares. `starts`: initial
-/// assignments, as [place] factors. All assignments are evaluated on the same draws. Replicas whose nodes are neighbours may
-/// change places.
+/// `factors`: slowdown factors of all nodes, at least as many as the plan uses; the rest are spares.
+/// `starts`: initial assignments, as [place] factors. All assignments are evaluated on the same draws.
+/// Replicas whose nodes are neighbours may change places.
 NodeAssignment best_nodes(const ExecutionGraph& graph, const NoiseTables& noise,
                           std::span<const float> factors, std::span<const std::vector<float>> starts,
                           const DrawRange& range, const SamplerOptions& sampler,

@@ -36,7 +36,8 @@ struct AttentionGrid {
     bool causal = true;
 };
 
-/// `backward`: of the gradients of queries, keys and values together, each relative to its own root mean square.
+/// `backward`: of the gradients of queries, keys and values together, each
+/// relative to its own root mean square.
 struct AttentionResult {
     AttentionCase at;
     Deviation forward;

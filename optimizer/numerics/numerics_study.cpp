@@ -109,7 +109,9 @@ Json linear_rows(std::uint64_t seed)
             for (const Rounding rounding : {Rounding::nearest_even, Rounding::stochastic}) {
                 if (rounding == Rounding::stochastic &&
                     (format.scaling == Scaling::none || elements != Elements::normal)) {
-                    continue;  // operands of these inputs are exact or nearly so; recipes round gradients of few bits that way
+                    // operands of these inputs are exact or nearly so;
+                    // recipes round gradients of few bits that way
+                    continue;
                 }
                 const Emulated arithmetic(format, Arithmetic::fp32_accumulation, {rounding, seed});
                 const LinearGradients<float> emulated = linear_gradients(in, arithmetic);

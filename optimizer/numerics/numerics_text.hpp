@@ -24,7 +24,8 @@ std::string numerics_text(const std::vector<NumericsTable>& tables, const Numeri
 std::string numerics_markdown(const std::vector<NumericsTable>& tables, const NumericsRun& run);
 nlohmann::ordered_json numerics_json(const std::vector<NumericsTable>& tables, const NumericsRun& run);
 
-/// RMS deviation by class of operators, kernel and format, from the tables "attention" and "linear": model/catalog/numerics.toml.
+/// RMS deviation by class of operators, kernel and format, from the tables "attention" and
+/// "linear": model/catalog/numerics.toml.
 std::string numerics_toml(const std::vector<NumericsTable>& tables, const NumericsRun& run);
 
 }  // namespace prismopt

@@ -47,7 +47,8 @@ CoreSet cores_of(pid_t process)
     return {.processors = CPU_COUNT(&mask), .cores = static_cast<int>(cores.size())};
 }
 
-/// The number at the beginning of an environment variable (OMP_NUM_THREADS may be a list, outermost level first), or 0.
+/// The number at the beginning of an environment variable (OMP_NUM_THREADS may be a
+/// list, outermost level first), or 0.
 int environment_number(const char* name)
 {
     const char* text = std::getenv(name);

@@ -6,8 +6,8 @@
 
 namespace prismopt {
 
-/// Processors that a process may use. A core with simultaneous multithreading counts once in `cores` and once per thread in
-/// `processors`.
+/// Processors that a process may use. A core with simultaneous multithreading counts once in `cores` and
+/// once per thread in `processors`.
 struct CoreSet {
     int processors = 0;
     int cores = 0;
@@ -23,7 +23,8 @@ struct CoreBinding {
 /// What is wrong with the binding and how to start the program instead; empty if nothing is wrong.
 std::string binding_advice(const CoreBinding& binding);
 
-/// binding_advice() for this process. `threads` = 0: the OpenMP default, OMP_NUM_THREADS or all processors of the rank.
+/// binding_advice() for this process. `threads` = 0: the OpenMP default, OMP_NUM_THREADS
+/// or all processors of the rank.
 std::string affinity_warning(int threads);
 
 }  // namespace prismopt

@@ -2,8 +2,8 @@
 
 /// Serialisation of values, for messages between ranks and for the journal.
 ///
-/// Trivially copyable values travel as they are, strings and lists with their size in front, variants with their index. Another
-/// type lists its members once, for both directions:
+/// Trivially copyable values travel as they are, strings and lists with their size in front, variants with
+/// their index. Another type lists its members once, for both directions:
 ///
 ///     template <Of<Bound> T>
 ///     auto members(T& bound) { return std::tie(bound.index, bound.objectives); }
@@ -78,7 +78,8 @@ private:
     Message bytes_;
 };
 
-/// Reads values back. Throws std::runtime_error if the bytes are truncated or name no alternative of a variant.
+/// Reads values back. Throws std::runtime_error if the bytes are truncated or
+/// name no alternative of a variant.
 class Unpacker {
 public:
     explicit Unpacker(std::span<const std::byte> bytes) : bytes_(bytes) {}

@@ -24,7 +24,8 @@ namespace {
 constexpr int message_tag = 0;
 constexpr int signal_tag = 1;
 
-/// Calls `done` until it is true. MPI's own waits spin; this one spins only about as long as a short message takes.
+/// Calls `done` until it is true. MPI's own waits spin; this one spins only about as
+/// long as a short message takes.
 template <class Done>
 void wait_until(Done done)
 {
@@ -100,8 +101,9 @@ void Communicator::World::drop_sent()
     std::erase_if(outgoing, [](Transfer& transfer) { return test(transfer.request); });
 }
 
-/// Starts to receive what has arrived. A large message takes long when its sender computes meanwhile, so nothing waits for it.
-/// Open MPI's probe looks at the network after it has searched what is known, so only the second in vain means that nothing came.
+/// Starts to receive what has arrived. A large message takes long when its sender computes meanwhile, so
+/// nothing waits for it. Open MPI's probe looks at the network after it has searched what is known, so only
+/// the second in vain means that nothing came.
 void Communicator::World::accept_arrivals()
 {
     for (int in_vain = 0; in_vain < 2;) {
@@ -152,12 +154,16 @@ bool Communicator::launched()
 {
     // What launchers set in each process that they start, and in none that a batch script starts itself.
     constexpr std::array variables{
-        "OMPI_COMM_WORLD_RANK",  // mpirun and mpiexec of Open MPI: docs.open-mpi.org, "Environment variables set for MPI applications"
+        // mpirun and mpiexec of Open MPI: docs.open-mpi.org, "Environment variables set for MPI applications"
+        "OMPI_COMM_WORLD_RANK",
         "PMIX_RANK",  // PMIx servers (srun --mpi=pmix, jsrun, prterun): PMIx Standard 4.1, chapter 1
-        "PMI_RANK",  // PMI-1 and PMI-2 (Hydra of MPICH and Intel MPI, srun --mpi=pmi2, Flux): Flux RFC 13, "Environment"
-        // The next, but for srun's, by the names under which other programs look for their rank; their manuals were not at hand.
+        // PMI-1 and PMI-2 (Hydra of MPICH and Intel MPI, srun --mpi=pmi2, Flux): Flux RFC 13, "Environment"
+        "PMI_RANK",
+        // The next, but for srun's, by the names under which other programs look for their rank;
+        // their manuals were not at hand.
         "MV2_COMM_WORLD_RANK",  // mpirun_rsh of MVAPICH2
-        "SLURM_STEP_ID",  // srun, of any --mpi: srun(1), "OUTPUT ENVIRONMENT VARIABLES"; a batch script has SLURM_PROCID, too
+        // srun, of any --mpi: srun(1), "OUTPUT ENVIRONMENT VARIABLES"; a batch script has SLURM_PROCID, too
+        "SLURM_STEP_ID",
         "PALS_RANKID",     // mpiexec and aprun of HPE Cray PALS
         "ALPS_APP_PE",     // aprun of Cray ALPS
         "FLUX_TASK_RANK",  // flux run

@@ -33,8 +33,9 @@ public:
     /// Name and version of the MPI library in use.
     static std::string library_version();
 
-    /// Waits for the other ranks, then finalises MPI. Does neither during stack unwinding, because the other ranks may wait for
-    /// this one: the launcher then ends the job when the process exits. After an exception that was caught, call `abort`.
+    /// Waits for the other ranks, then finalises MPI. Does neither during stack unwinding, because the other
+    /// ranks may wait for this one: the launcher then ends the job when the process exits. After an exception
+    /// that was caught, call `abort`.
     ~Communicator();
     Communicator(Communicator&&) noexcept;
     Communicator& operator=(Communicator&&) noexcept;
@@ -42,7 +43,8 @@ public:
     int rank() const;
     int size() const;
 
-    /// Returns at once and keeps the message until it is sent, so two ranks may send to each other before they receive.
+    /// Returns at once and keeps the message until it is sent, so two ranks may send to
+    /// each other before they receive.
     void send(int to, Message message);
 
     /// The next message that has arrived completely, from any rank; messages of one rank stay in order.
@@ -52,7 +54,8 @@ public:
     std::optional<Arrival> receive(const std::function<bool()>& give_up);
     Arrival receive();
 
-    /// Returns the message of rank 0 on every rank; each rank must call it. Calls `poll` repeatedly while waiting.
+    /// Returns the message of rank 0 on every rank; each rank must call it. Calls
+    /// `poll` repeatedly while waiting.
     Message broadcast(Message message, const std::function<void()>& poll = {});
 
     /// Forwards a signal that a rank other than 0 received to rank 0; at most once.

@@ -21,12 +21,14 @@ struct BatchSystem {
     const char* name;
     const char* variable;  // that holds the number of the job
 };
-// The variables as the manuals of sbatch(1), qsub (PBS Professional), bsub (LSF) and flux-environment(7) list them.
+// The variables as the manuals of sbatch(1), qsub (PBS Professional), bsub (LSF) and
+// flux-environment(7) list them.
 constexpr std::array batch_systems{BatchSystem{"Slurm", "SLURM_JOB_ID"}, BatchSystem{"PBS", "PBS_JOBID"},
                                    BatchSystem{"LSF", "LSB_JOBID"}, BatchSystem{"Flux", "FLUX_JOB_ID"}};
 
-/// What launchers report to each process about the number of processes that they started: mpirun of Open MPI ("Environment variables set for
-/// MPI applications"), Hydra of MPICH and Intel MPI and srun --mpi=pmi2 (PMI-2), srun of any --mpi (srun(1)).
+/// What launchers report to each process about the number of processes that they started: mpirun of Open MPI
+/// ("Environment variables set for MPI applications"), Hydra of MPICH and Intel MPI and srun --mpi=pmi2
+/// (PMI-2), srun of any --mpi (srun(1)).
 constexpr std::array process_counts{"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS"};
 
 std::string host_name()

@@ -39,8 +39,8 @@ struct RankFacts {
 /// Facts of this process.
 RankFacts facts_of_this_rank();
 
-/// On rank 0: the facts of all ranks, by rank. On other ranks: sends `own`, and returns nothing. Call it before any other message.
-/// Calls `poll` repeatedly while waiting.
+/// On rank 0: the facts of all ranks, by rank. On other ranks: sends `own`, and returns nothing. Call it
+/// before any other message. Calls `poll` repeatedly while waiting.
 std::vector<RankFacts> gather(Communicator& team, const RankFacts& own, const std::function<void()>& poll);
 
 /// Throws InputError if a rank runs another build than rank 0.
@@ -49,11 +49,12 @@ void refuse_other_builds(const std::vector<RankFacts>& ranks);
 /// Nodes, ranks, threads and job of a leg.
 Leg leg_of(const std::vector<RankFacts>& ranks);
 
-/// Warning about a launcher that started several processes of which MPI joins none, because it belongs to another MPI; empty: it did
-/// not, or MPI joins them in a team of `ranks`.
+/// Warning about a launcher that started several processes of which MPI joins none, because it belongs to
+/// another MPI; empty: it did not, or MPI joins them in a team of `ranks`.
 std::string unjoined_processes(int ranks);
 
-/// Warning about the first node on which several ranks have more threads than processors; empty: there is none.
+/// Warning about the first node on which several ranks have more threads than
+/// processors; empty: there is none.
 std::string oversubscription(const std::vector<RankFacts>& ranks);
 
 }  // namespace prismopt

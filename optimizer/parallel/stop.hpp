@@ -1,6 +1,7 @@
 #pragma once
 
-/// Requests to stop a run: signals of the batch system to any rank, a time limit, and the program that called.
+/// Requests to stop a run: signals of the batch system to any rank, a time
+/// limit, and the program that called.
 
 #include "optimizer/parallel/communicator.hpp"
 
@@ -13,8 +14,9 @@
 
 namespace prismopt {
 
-/// Makes SIGUSR1, SIGTERM, SIGINT, SIGHUP and SIGXCPU set a flag instead of ending the process; a second SIGINT ends it. Those that are
-/// ignored, as SIGHUP under nohup, stay so. Call it on every rank: launchers signal all ranks, users one.
+/// Makes SIGUSR1, SIGTERM, SIGINT, SIGHUP and SIGXCPU set a flag instead of ending the process; a second
+/// SIGINT ends it. Those that are ignored, as SIGHUP under nohup, stay so. Call it on every rank:
+/// launchers signal all ranks, users one.
 void catch_stop_signals();
 
 /// Request to stop. Its clock starts at construction, so construct it first.
@@ -27,8 +29,9 @@ public:
     /// Replaces the time limit, from the construction on.
     void limit(std::chrono::duration<double> max_time);
 
-    /// Rank 0: why the run should stop now ("SIGUSR1", "--max-time", "the caller"), or nothing; includes signals to other ranks. The
-    /// other ranks forward their signals to rank 0 and return nothing. Call it several times per second, also while waiting.
+    /// Rank 0: why the run should stop now ("SIGUSR1", "--max-time", "the caller"), or nothing; includes
+    /// signals to other ranks. The other ranks forward their signals to rank 0 and return nothing. Call it
+    /// several times per second, also while waiting.
     std::optional<std::string> reason() const;
 
 private:

@@ -17,9 +17,8 @@ void wait_briefly(char** argv)
     std::error_code missing;
     const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", missing);
     if (!missing) {
-        execv(
-            program.c_str(),
-            argv);  // by its own name, which ps shows and pkill finds; returns where it cannot: then they spin
+        // By its own name, which ps shows and pkill finds; returns where it cannot: then they spin.
+        execv(program.c_str(), argv);
     }
 }
 

@@ -15,7 +15,8 @@
 
 namespace prismopt {
 
-/// A block of draws of several points, sampled together: plans that share a schedule share its random numbers.
+/// A block of draws of several points, sampled together: plans that share a
+/// schedule share its random numbers.
 struct DrawBlock {
     std::vector<std::uint64_t> points;
     DrawRange range;

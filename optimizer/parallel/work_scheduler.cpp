@@ -15,22 +15,23 @@ namespace prismopt {
 
 namespace {
 
-/// Two hide the way to rank 0 and back; more would leave the last items with few workers. While many wait, more bridge the time
-/// in which rank 0 computes a long item and serves nobody.
+/// Two hide the way to rank 0 and back; more would leave the last items with few workers. While many wait,
+/// more bridge the time in which rank 0 computes a long item and serves nobody.
 constexpr std::size_t few_in_flight = 2;
 constexpr std::size_t many_in_flight = 4;
 constexpr std::size_t many_waiting = 8;  // for each rank
 
-/// While rank 0 computes it serves nobody. With item times that vary by 30 %, each item it computes costs every worker about
-/// 5 % of an item in waiting: in a team of more than about twenty that is more than the item is worth.
+/// While rank 0 computes it serves nobody. With item times that vary by 30 %, each item it
+/// computes costs every worker about 5 % of an item in waiting: in a team of more than about
+/// twenty that is more than the item is worth.
 constexpr int largest_team_where_rank_0_computes = 16;
 
 /// Between two looks at messages and at the clock while a rank computes. Looking takes microseconds.
 constexpr auto pause_interval = std::chrono::milliseconds(20);
 
-/// Items travel with their number, results with it and with the account of who worked; an empty message is the release, and what
-/// answers it has this number. An item's number with this bit asks for the item back; the answer with it says that it was not
-/// begun.
+/// Items travel with their number, results with it and with the account of who worked; an empty message is
+/// the release, and what answers it has this number. An item's number with this bit asks for the item back;
+/// the answer with it says that it was not begun.
 constexpr auto last_number = std::numeric_limits<std::uint64_t>::max();
 constexpr std::uint64_t taken_back_bit = std::uint64_t{1} << 63;
 
@@ -274,7 +275,8 @@ void WorkScheduler::with_held(int rank, Change change)
 
 bool WorkScheduler::computes() const { return team_.size() <= largest_team_where_rank_0_computes; }
 
-/// Gives waiting items to the workers with the fewest. Where rank 0 computes, it keeps one item before anyone gets a second.
+/// Gives waiting items to the workers with the fewest. Where rank 0 computes, it keeps one
+/// item before anyone gets a second.
 void WorkScheduler::assign_items()
 {
     const std::size_t kept = computes() ? 1 : 0;

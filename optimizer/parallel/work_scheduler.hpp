@@ -18,12 +18,13 @@
 
 namespace prismopt {
 
-/// Assigns items to ranks on demand and hands each result to who submitted the item, in the order in which results arrive.
+/// Assigns items to ranks on demand and hands each result to who submitted the item, in the
+/// order in which results arrive.
 ///
-/// Every rank has one, with the same `work`; rank 0 submits items and waits for results, the other ranks serve. A worker holds two
-/// or more items, so it seldom waits for rank 0. In a small team rank 0 also computes items: first unassigned ones, then those
-/// that a worker has not started. An item that the worker starts at that moment is computed twice, and the later result is
-/// dropped.
+/// Every rank has one, with the same `work`; rank 0 submits items and waits for results, the other ranks
+/// serve. A worker holds two or more items, so it seldom waits for rank 0. In a small team rank 0 also
+/// computes items: first unassigned ones, then those that a worker has not started. An item that the worker
+/// starts at that moment is computed twice, and the later result is dropped.
 class WorkScheduler {
 public:
     using Work = std::function<Message(const Message&)>;
@@ -46,25 +47,28 @@ public:
         std::array<double, most_kinds> by_kind_s{};  // of `busy_s`
     };
 
-    /// `stop`: whether the run is to stop; called several times per second on every rank, but only the answer of rank 0 counts.
-    /// `kind`: none: all items are of one kind.
+    /// `stop`: whether the run is to stop; called several times per second on every rank, but only the answer
+    /// of rank 0 counts. `kind`: none: all items are of one kind.
     WorkScheduler(Communicator& team, Work work, Stop stop = {}, Kind kind = {});
 
-    // Rank 0. Exceptions of `work` and `done` pass through `wait`; the caller then ends the team with `abort`.
+    // Rank 0. Exceptions of `work` and `done` pass through `wait`; the caller
+    // then ends the team with `abort`.
     void submit(Message item, Done done, Urgency urgency = Urgency::ordinary);
     /// Works and serves until `enough`, which results must bring about. Throws Stopped if the run is to stop.
     void wait(const std::function<bool()>& enough);
     std::size_t outstanding() const { return outstanding_.size(); }
     void release();  // ends `serve` on the other ranks and drops outstanding items; call once
 
-    /// The other ranks: computes items until released. An exception of `work` is printed and ends the program on all ranks with
-    /// code 1, but for std::bad_alloc, which passes through.
+    /// The other ranks: computes items until released. An exception of `work` is printed and ends the program
+    /// on all ranks with code 1, but for std::bad_alloc, which passes through.
     void serve();
 
-    /// Called by long work. Throws Stopped if the result is no longer needed: the run is to stop, or the rank was released.
+    /// Called by long work. Throws Stopped if the result is no longer needed: the run is to
+    /// stop, or the rank was released.
     void pause();
 
-    /// Accounts by rank. Those of other ranks are known on rank 0 only: as of their latest result, and complete after `release`.
+    /// Accounts by rank. Those of other ranks are known on rank 0 only: as of their latest
+    /// result, and complete after `release`.
     const std::vector<Account>& accounts() const { return accounts_; }
     /// Idle share of the time of all ranks since the start, by these accounts.
     double idle_share() const;

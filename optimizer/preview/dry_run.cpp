@@ -58,8 +58,8 @@ std::string sweep_text(const std::string& sweep_s)
     return fmt::format("lower bounds of the whole space: {}\n", sweep_s);
 }
 
-/// Memory to request. A rank of a search holds what this process holds: the model, and draws on as many threads. Rank 0 also keeps the
-/// bounds of the plans that a sweep returns, `found`.
+/// Memory to request. A rank of a search holds what this process holds: the model, and draws on as many
+/// threads. Rank 0 also keeps the bounds of the plans that a sweep returns, `found`.
 std::string memory_text(double found)
 {
     constexpr double reserve = 1.5;  // for what a dry run does not do: messages, results
@@ -85,8 +85,8 @@ struct Work {
     double front = 0.0;      // plans
 };
 
-/// Processor time of the whole job, which has taken `start_s` before its first plan. The search draws some plans together and
-/// others alone.
+/// Processor time of the whole job, which has taken `start_s` before its first plan. The search draws some
+/// plans together and others alone.
 std::string expected_text(const char* at_least, double start_s, const Estimated& looking_s, const Work& work,
                           const DrawCosts& costs)
 {
@@ -108,8 +108,8 @@ std::string expected_text(const char* at_least, double start_s, const Estimated&
         1e6 * most_s, costs.alone_s.size() + costs.together_s.size(), work.draws.low, work.draws.high);
 }
 
-/// How far the number of draws of a search may be from that of its rehearsal, either way: as measured on the shipped scenarios,
-/// where plans do not lie above their lower bounds as the plans of the sample do.
+/// How far the number of draws of a search may be from that of its rehearsal, either way: as measured on the
+/// shipped scenarios, where plans do not lie above their lower bounds as the plans of the sample do.
 constexpr double rehearsal_factor = 3.0;
 constexpr const char* not_known_text =
     "assumption: the other plans lie as far above their lower bounds as the plans drawn here; otherwise a "
@@ -136,8 +136,8 @@ void rehearsed_text(const StudyModel& model, StudyPlan plan, const std::vector<B
             not_known_text;
 }
 
-/// Upper confidence limits of plans with these bounds, as far above the bounds as those of half of the sample. Without those that are
-/// infinite.
+/// Upper confidence limits of plans with these bounds, as far above the bounds as those of half of the
+/// sample. Without those that are infinite.
 std::vector<std::vector<double>> likely_limits(const DrawnSample& sample, const std::vector<Bound>& best)
 {
     std::vector<double> factors;
@@ -209,7 +209,8 @@ Count count_plans(const StudyModel& model, double most_s, const Pause& pause)
     return count;
 }
 
-/// Of machines for several networks: how many of them stay in doubt is not known before their plans are bounded.
+/// Of machines for several networks: how many of them stay in doubt is not known
+/// before their plans are bounded.
 std::string served_text(const StudyModel& model, const std::string& sweep)
 {
     return fmt::format(
@@ -257,8 +258,8 @@ DrawCosts costs_of(const StudyModel& model, const std::vector<Bound>& plans, dou
     return draw_costs(model, like, pause);
 }
 
-/// Cost of an exact search, from a sweep of random branches with the limits that it is likely to find. `bounds`: of the feasible
-/// plans of the estimate. Returns the number of plans whose bounds rank 0 keeps.
+/// Cost of an exact search, from a sweep of random branches with the limits that it is likely to find.
+/// `bounds`: of the feasible plans of the estimate. Returns the number of plans whose bounds rank 0 keeps.
 double exact_text(const StudyModel& model, const StudyPlan& plan, const SpaceEstimate& estimate,
                   const std::vector<Bound>& bounds, double start_s, const Pause& pause, std::string& text)
 {

@@ -9,8 +9,8 @@
 
 namespace prismopt {
 
-/// The plan with the best noise-free first objective among the checked plans of [space] (all of them, up to a million tuples); nothing
-/// if none of these is feasible.
+/// The plan with the best noise-free first objective among the checked plans of [space] (all of them, up to a
+/// million tuples); nothing if none of these is feasible.
 struct ExamplePlan {
     ParallelPlan plan;
     std::string variant;  // words of its choices; empty: none

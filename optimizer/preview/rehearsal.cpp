@@ -20,7 +20,8 @@ namespace {
 constexpr std::size_t sample_plans = 12;
 constexpr int sample_fleets = 8192;               // enough for limits among many plans, of means too
 constexpr int fleets_at_once = 4 * block_fleets;  // between two pauses
-/// Plans whose limits share the error probability in a search, about: incumbents of a round, and plans that these do not exclude.
+/// Plans whose limits share the error probability in a search, about: incumbents of a round, and
+/// plans that these do not exclude.
 constexpr std::uint64_t compared = 256;
 constexpr int most_sample_steps = 4;
 constexpr double most_sampling_s = 8.0;

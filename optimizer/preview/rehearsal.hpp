@@ -1,6 +1,7 @@
 #pragma once
 
-/// Estimate of the requests of a search: the strategy runs on lower bounds and on a small sample of evaluated plans.
+/// Estimate of the requests of a search: the strategy runs on lower bounds and on a
+/// small sample of evaluated plans.
 
 #include "optimizer/study/study_model.hpp"
 #include "optimizer/study/study_plan.hpp"
@@ -34,12 +35,12 @@ struct Rehearsal {
     std::uint64_t looked_at = 0;  // raw tuples
 };
 
-/// Runs the strategy with real sweeps. The objectives of a plan are its lower bounds times the ratio of objectives to bounds of
-/// one plan of the sample, chosen by the index of the plan.
+/// Runs the strategy with real sweeps. The objectives of a plan are its lower bounds times the ratio of
+/// objectives to bounds of one plan of the sample, chosen by the index of the plan.
 Rehearsal rehearse(const StudyModel& model, StudyPlan plan, const DrawnSample& sample, const Pause& pause);
 
-/// Processor times, measured on a sample of the plans of the rehearsal. Plans are picked in proportion to their draws, so the
-/// means are those over all draws.
+/// Processor times, measured on a sample of the plans of the rehearsal. Plans are picked in proportion to
+/// their draws, so the means are those over all draws.
 struct DrawCosts {
     std::vector<double> alone_s;  // per step draw of a plan that is drawn alone
     // per step draw of plans that are drawn together, if the rehearsal has any

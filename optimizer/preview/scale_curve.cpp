@@ -80,7 +80,8 @@ std::variant<Scaled, std::string> scaled(const Scenario& scenario, const Paralle
     return result;
 }
 
-/// Probability that a factor exceeds `limit`, given its ascending quantiles `values` at the probabilities `nodes`.
+/// Probability that a factor exceeds `limit`, given its ascending quantiles
+/// `values` at the probabilities `nodes`.
 double share_above(const std::vector<double>& values, const std::vector<TailProbability>& nodes, double limit)
 {
     const auto above = std::upper_bound(values.begin(), values.end(), limit);

@@ -38,12 +38,14 @@ struct ScaleCurve {
     std::vector<RefusedScale> refused;  // sizes to which the plan cannot be scaled
 };
 
-/// Weak scaling: replicas of the plan with the same number of microbatches each; below one replica, a pipeline with fewer stages
-/// of the same number of layers. Skips, with the reason, sizes for which this does not divide, and sizes beyond a cluster with
-/// known nodes. The last tier of the network grows with the job. Memory is not checked.
+/// Weak scaling: replicas of the plan with the same number of microbatches each; below one replica, a
+/// pipeline with fewer stages of the same number of layers. Skips, with the reason, sizes for which this
+/// does not divide, and sizes beyond a cluster with known nodes. The last tier of the network grows with
+/// the job. Memory is not checked.
 ScaleCurve scale_curve(const Scenario& scenario, const ParallelPlan& plan, const Rung& rung);
 
-/// The curve as a text table and as JSON, with the published spread of a job on more than 64,000 GPUs for comparison.
+/// The curve as a text table and as JSON, with the published spread of a job on more
+/// than 64,000 GPUs for comparison.
 std::string scale_curve_text(const ScaleCurve& curve);
 std::string scale_curve_json(const ScaleCurve& curve);
 

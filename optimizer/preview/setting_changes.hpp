@@ -1,6 +1,7 @@
 #pragma once
 
-/// Settings of a job that are no axes of a plan, and change its memory: of its optimizer, its loss, its stored weights.
+/// Settings of a job that are no axes of a plan, and change its memory: of its
+/// optimizer, its loss, its stored weights.
 
 #include "io/scenario/scenario.hpp"
 

@@ -68,8 +68,8 @@ double SpaceEstimate::share_below() const
 
 namespace {
 
-/// The estimate from branches of at most so many tuples; nothing where the time is enough for too few of them. `like`: limits of each
-/// range. The feasible plans are those that they do not exclude.
+/// The estimate from branches of at most so many tuples; nothing where the time is enough for too few of
+/// them. `like`: limits of each range. The feasible plans are those that they do not exclude.
 std::optional<SpaceEstimate> sampled_by(std::uint64_t tuples, const StudyModel& model, const SweepRange& like,
                                         const Pause& pause, int most_branches)
 {

@@ -35,19 +35,20 @@ struct SpaceEstimate {
     double largest = 0.0;            // largest number of branches of the space that a drawn one represents
     double effective = 0.0;          // effective sample size (Kish, "Survey Sampling", 1965)
 
-    /// Upper 95 % confidence limit of a share of the allowed tuples, if no tuple of that kind was found in the branches.
+    /// Upper 95 % confidence limit of a share of the allowed tuples, if no tuple of that
+    /// kind was found in the branches.
     double share_below() const;
 };
 
-/// Draws branches for some seconds, at most `most_branches`; smaller ones if plans take long to check. Throws Stopped only before
-/// the first branch is checked.
+/// Draws branches for some seconds, at most `most_branches`; smaller ones if plans take long to check. Throws
+/// Stopped only before the first branch is checked.
 SpaceEstimate estimate_space(const StudyModel& model, const Pause& pause, int most_branches = 20'000);
 
 /// Message that no feasible plan was found in the sample, with the upper confidence limit of their share.
 std::string none_found_text(const SpaceEstimate& estimate);
 
-/// The front of lower bounds that an exploration finds in some seconds, as the search of a large space begins (Exploration), with those of
-/// a sample of feasible plans.
+/// The front of lower bounds that an exploration finds in some seconds, as the search of a large space begins
+/// (Exploration), with those of a sample of feasible plans.
 std::vector<Bound> explored_front(const StudyModel& model, const std::vector<Bound>& sample,
                                   const Pause& pause);
 

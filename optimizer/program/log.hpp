@@ -1,6 +1,7 @@
 #pragma once
 
-/// Dated lines on standard error: progress and warnings. In a program that has not called start_log(), they have no date.
+/// Dated lines on standard error: progress and warnings. In a program that has not called
+/// start_log(), they have no date.
 
 #include <functional>
 #include <string>
@@ -25,7 +26,8 @@ private:
     std::function<void(const std::string&)> outer_;
 };
 
-/// Prints "prismopt: " and a text on standard error. Never fails: if it cannot write, only the exit code reports the error.
+/// Prints "prismopt: " and a text on standard error. Never fails: if it cannot write, only
+/// the exit code reports the error.
 void print_error(const std::string& text);
 
 }  // namespace prismopt

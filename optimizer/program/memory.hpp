@@ -12,7 +12,8 @@
 
 namespace prismopt {
 
-/// The most that it has had in memory so far; 0: unknown. (getrusage(2) also counts the process that started it.)
+/// The most that it has had in memory so far; 0: unknown. (getrusage(2) also
+/// counts the process that started it.)
 inline double peak_memory_bytes()
 {
     constexpr double kibibyte = 1024.0;  // unit of that file: proc_pid_status(5)

@@ -1,9 +1,11 @@
 #pragma once
 
-/// The module `prismopt._core`, of which the package `prismopt` is made: the functions of optimizer/api with values that Python has.
-/// Results cross as JSON, as the commands print it, and numbers of many plans or draws as arrays.
+/// The module `prismopt._core`, of which the package `prismopt` is made: the functions of
+/// optimizer/api with values that Python has. Results cross as JSON, as the commands print it, and
+/// numbers of many plans or draws as arrays.
 ///
-/// - Functions that compute release the interpreter lock. What they use of Python, they use before and after that.
+/// - Functions that compute release the interpreter lock. What they use of Python,
+///   they use before and after that.
 /// - Objects may be used by several threads at a time, as they are constant.
 
 #include "optimizer/api/plans.hpp"
@@ -21,7 +23,8 @@ namespace prismopt::python {
 
 namespace py = pybind11;
 
-/// A scenario, with what the predictions of its plans share, which is made for the first of them. It does not change.
+/// A scenario, with what the predictions of its plans share, which is made for the
+/// first of them. It does not change.
 class SharedScenario {
 public:
     explicit SharedScenario(Scenario of) : scenario_(std::move(of)) {}

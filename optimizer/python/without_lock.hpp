@@ -30,13 +30,14 @@ auto without_lock(Work&& work)
     return result;
 }
 
-/// For work without the lock: a function that lets Python handle its signals, at most ten times per second, and throws what the
-/// handlers raise, as Ctrl-C does.
+/// For work without the lock: a function that lets Python handle its signals, at most ten times per second,
+/// and throws what the handlers raise, as Ctrl-C does.
 std::function<void()> handle_signals_sometimes();
 
-/// Runs work(stop) on a thread of its own. The calling thread waits; ten times per second it takes the lock, calls `look`, and lets Python
-/// handle its signals. Ctrl-C, or an exception of `look`, asks `work` to stop, and waits for its end. Exceptions of `work` pass
-/// through, then those of `look`. Returns whether Ctrl-C was what stopped it.
+/// Runs work(stop) on a thread of its own. The calling thread waits; ten times per second it takes the
+/// lock, calls `look`, and lets Python handle its signals. Ctrl-C, or an exception of `look`, asks `work`
+/// to stop, and waits for its end. Exceptions of `work` pass through, then those of `look`. Returns
+/// whether Ctrl-C was what stopped it.
 bool run_beside(const std::function<void(std::stop_token)>& work, const std::function<void()>& poll);
 
 }  // namespace prismopt::python

@@ -75,7 +75,8 @@ std::vector<NamedKernels> named_kernels(const std::vector<KernelClass>& of_plan)
     return list;
 }
 
-/// Classes and kinds that the plan has kernels of; of classes with the same ones the narrowest, and kinds in several groups.
+/// Classes and kinds that the plan has kernels of; of classes with the same ones the
+/// narrowest, and kinds in several groups.
 std::vector<NamedKernels> different(const std::vector<NamedKernels>& all)
 {
     std::vector<NamedKernels> list;
@@ -207,8 +208,8 @@ bool overlap(const Effect& a, const Effect& b)
     return false;
 }
 
-/// Pairs among the strongest `count` of the effects that `belongs` chooses and that change no kernels of a stronger one; those
-/// are sorted by kind only.
+/// Pairs among the strongest `count` of the effects that `belongs` chooses and that change no kernels of a
+/// stronger one; those are sorted by kind only.
 template <class Belongs>
 void add_pairs(const std::vector<Effect>& effects, int count, Belongs&& belongs, std::vector<Pair>& pairs)
 {

@@ -1,6 +1,7 @@
 #pragma once
 
-/// Effects of noise sources, kernels and hardware parameters on the times of a plan, as `prismopt sensitivity` computes them.
+/// Effects of noise sources, kernels and hardware parameters on the times of a plan, as
+/// `prismopt sensitivity` computes them.
 
 #include "io/scenario/scenario.hpp"
 #include "model/sensitivity.hpp"
@@ -51,12 +52,14 @@ struct SensitivityOptions {
     int steps = 2;  // drawn per fleet; at least two separate the variance of steps from that of fleets
 };
 
-/// Names that `only` accepts: all noise sources, kernel classes, kinds of collectives and hardware parameters of the scenario.
+/// Names that `only` accepts: all noise sources, kernel classes, kinds of collectives and
+/// hardware parameters of the scenario.
 std::vector<std::string> sensitivity_names(const Scenario& scenario);
 
-/// Computes all effects. The plan must be feasible. Skips sources that do not vary, hardware parameters without effect on time
-/// (memory, groups) and, unless `only` names them, kernel classes without kernels in the plan or with the same kernels
-/// as one of their subclasses. Prices are those of the [[knob]]s of the scenario.
+/// Computes all effects. The plan must be feasible. Skips sources that do not vary, hardware
+/// parameters without effect on time (memory, groups) and, unless `only` names them, kernel classes
+/// without kernels in the plan or with the same kernels as one of their subclasses. Prices are those
+/// of the [[knob]]s of the scenario.
 Sensitivity sensitivity(const Scenario& scenario, const Problem& problem, const ParallelPlan& plan,
                         const SensitivityOptions& options, const SamplerOptions& sampler);
 

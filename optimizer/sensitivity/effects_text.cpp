@@ -43,7 +43,8 @@ std::string title(EffectKind kind, const SensitivityOptions& options)
     return {};
 }
 
-/// Name with the kind of change, for tables that mix kinds: a kernel class may lose its variance or be faster.
+/// Name with the kind of change, for tables that mix kinds: a kernel class may
+/// lose its variance or be faster.
 std::string labelled(const Effect& effect)
 {
     switch (effect.kind) {

@@ -180,8 +180,9 @@ std::vector<AskedParameter> asked_parameters(const Scenario& scenario, const Clu
     return asked_values;
 }
 
-/// Whether a variant with `changed` depends on the value of `held`, which may be that of the base: a peak or an energy of one precision
-/// is not scaled with those of all, and a board limit is not that of the changed rates.
+/// Whether a variant with `changed` depends on the value of `held`, which may be that of the
+/// base: a peak or an energy of one precision is not scaled with those of all, and a board limit
+/// is not that of the changed rates.
 bool holds(const HardwareParameter& held, const HardwareParameter& changed)
 {
     if (held.target == HardwareTarget::power) {

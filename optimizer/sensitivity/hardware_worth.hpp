@@ -57,8 +57,8 @@ struct WorthSettings {
     int most_paired = 3;               // knobs with the largest worth, to pair
 };
 
-/// Computes the break-evens of the scenario's [[knob]]s at their values, and of the steps. `plan_as_it_is`: the consequence of no
-/// change, on the draws of `range`.
+/// Computes the break-evens of the scenario's [[knob]]s at their values, and of the steps. `plan_as_it_is`:
+/// the consequence of no change, on the draws of `range`.
 HardwareWorth hardware_worth(const Scenario& scenario, const Problem& problem, const ParallelPlan& plan,
                              const Consequence& plan_as_it_is, const WorthSettings& settings,
                              const DrawRange& range, const SamplerOptions& sampler);

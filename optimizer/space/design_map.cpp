@@ -74,7 +74,8 @@ std::vector<Axis> axes(const SpaceSettings& s)
     return all;
 }
 
-/// The plan as far as the point is set; the other choices keep their defaults. Without replicas where the GPUs do not divide.
+/// The plan as far as the point is set; the other choices keep their defaults. Without
+/// replicas where the GPUs do not divide.
 ParallelPlan partial_plan(const SpaceSettings& s, std::span<const int> point)
 {
     ParallelPlan plan;
@@ -117,8 +118,8 @@ std::optional<int> microbatches_in_a_row(const ParallelPlan& plan, const Phase& 
     return std::min(plan.group > 0 ? plan.group : plan.pp, plan.microbatches(phase.global_batch));
 }
 
-/// Layers of each chunk; nothing where there are fewer than chunks, or where they depend on what the plan costs: a balanced split
-/// that happens to be one of the others is a plan of its own.
+/// Layers of each chunk; nothing where there are fewer than chunks, or where they depend on what the plan
+/// costs: a balanced split that happens to be one of the others is a plan of its own.
 std::optional<std::vector<int>> layers_of_chunks(const ParallelPlan& plan, const Workload& workload)
 {
     if (plan.split == LayerSplit::balanced && network_chunks(plan.schedule, plan.pp, plan.chunks) > 1) {
@@ -157,7 +158,8 @@ std::vector<bool> recomputed_of(const Network& network, const ParallelPlan& plan
     return all;
 }
 
-/// [phase][place]: how long the node there takes. Plans that are equal in this and in all but node_order are the same.
+/// [phase][place]: how long the node there takes. Plans that are equal in this and in
+/// all but node_order are the same.
 std::vector<std::vector<double>> factors_by_place(const ParallelPlan& plan, const std::vector<Phase>& phases,
                                                   const Cluster& cluster)
 {
@@ -209,7 +211,8 @@ std::vector<Constraint> trainer_constraints(const Scenario& scenario)
     return constraints;
 }
 
-/// The rules of all plans, in each phase: at their last axis, and where that excludes more at once, at an earlier one.
+/// The rules of all plans, in each phase: at their last axis, and where that excludes
+/// more at once, at an earlier one.
 void add_rules(const Scenario& scenario, std::vector<Constraint>& all)
 {
     struct Judge {
@@ -243,7 +246,8 @@ void add_rules(const Scenario& scenario, std::vector<Constraint>& all)
     }
 }
 
-/// Whether some GPUs are in other nodes with another order of the parallel dimensions; GPUs of a node are equivalent, unless it is a torus.
+/// Whether some GPUs are in other nodes with another order of the parallel dimensions; GPUs of a node are
+/// equivalent, unless it is a torus.
 bool order_moves_nodes(const ParallelPlan& plan, const Cluster& cluster)
 {
     const int node = cluster.gpus_per_node();
@@ -289,8 +293,8 @@ void add_names(const Scenario& scenario, std::vector<Constraint>& all)
             return point[axis] == 0 || in_any_phase(partial_plan(s, point), phases, makes_a_difference);
         });
     };
-    // Values are the same that have the same effect, `effect(plan in the phase, phase)`, in every phase. Those without an effect
-    // (nothing) are left to other rules.
+    // Values are the same that have the same effect, `effect(plan in the phase, phase)`, in every phase.
+    // Those without an effect (nothing) are left to other rules.
     const auto first_of_its_effect = [&](auto choice, const auto& values, auto effect) {
         const std::size_t axis = place_of(choice);
         names(axis, [s, phases, axis, choice, values, effect](std::span<const int> point) {
@@ -395,7 +399,8 @@ class JointRules {
 public:
     explicit JointRules(std::size_t variants) : variants_(variants) {}
 
-    /// The rules of each variant come in the same order; some variants may have further ones, of further phases.
+    /// The rules of each variant come in the same order; some variants may have
+    /// further ones, of further phases.
     void add(std::size_t variant, const std::vector<Constraint>& rules)
     {
         std::size_t next = 0;  // of the joint rules, behind the last one taken

@@ -38,8 +38,8 @@ private:
     Space space_;
 };
 
-/// Sizes of the groups that synchronise in each layer (tensor times context parallel), in any phase of the plans that the rules
-/// on tp and cp allow.
+/// Sizes of the groups that synchronise in each layer (tensor times context parallel), in any phase of the
+/// plans that the rules on tp and cp allow.
 std::vector<int> layer_groups(const Scenario& scenario);
 
 }  // namespace prismopt

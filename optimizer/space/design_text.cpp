@@ -71,8 +71,8 @@ Enum parse_value(const std::string& key, const std::string& value, Enum)
     throw InputError("plan: " + key + "=" + value + " is unknown; choose from: " + choices<Enum>());
 }
 
-/// Each axis keeps the default of the plan if the space has it, and else takes the space's first value. Where the default is what
-/// [reliability] has, it stays unless there is one value.
+/// Each axis keeps the default of the plan if the space has it, and else takes the space's first value. Where
+/// the default is what [reliability] has, it stays unless there is one value.
 void set_usual_values(ParallelPlan& plan, const SpaceSettings& space)
 {
     for_each_axis([&](const auto& axis) {
@@ -153,7 +153,8 @@ struct NamedValue {
     std::string value;
 };
 
-/// The words of a design as names and values: "tp=4", "tp 4", or the value alone if only one axis has it ("interleaved").
+/// The words of a design as names and values: "tp=4", "tp 4", or the value alone if only
+/// one axis has it ("interleaved").
 std::vector<NamedValue> named_values(const std::string& text, const SpaceSettings& space)
 {
     std::vector<NamedValue> all;
@@ -263,7 +264,8 @@ int replicas_of(const ParallelPlan& plan, int asked, const GpuCount& count)
     return asked;
 }
 
-/// The largest number of GPUs that the cluster has; one of several clusters may be too small for some of them.
+/// The largest number of GPUs that the cluster has; one of several clusters may
+/// be too small for some of them.
 int most_gpus(const std::vector<int>& choices, int cluster)
 {
     int most = 0;

@@ -12,9 +12,9 @@ constexpr std::uint64_t tuples_of_a_sample = 122;  // two million in all
 
 }  // namespace
 
-/// One short range in each of many equal parts of the space. Its offset is a multiple of the golden ratio, so that no axis is in
-/// phase with it and the offsets are as even as possible. Long ranges of the innermost axes alone would cover too little of the
-/// other axes.
+/// One short range in each of many equal parts of the space. Its offset is a multiple of the golden ratio, so
+/// that no axis is in phase with it and the offsets are as even as possible. Long ranges of the innermost
+/// axes alone would cover too little of the other axes.
 std::vector<SweepRange> spread_ranges(std::uint64_t size, std::uint64_t most_whole)
 {
     if (size <= most_whole || size <= samples * tuples_of_a_sample) {

@@ -9,8 +9,8 @@
 
 namespace prismopt {
 
-/// The whole space if it has at most `most_whole` raw tuples; otherwise short, disjoint ranges spread over it, in ascending
-/// order.
+/// The whole space if it has at most `most_whole` raw tuples; otherwise short, disjoint ranges
+/// spread over it, in ascending order.
 std::vector<SweepRange> spread_ranges(std::uint64_t size, std::uint64_t most_whole);
 
 }  // namespace prismopt

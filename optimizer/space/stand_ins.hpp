@@ -12,9 +12,11 @@ namespace prismopt {
 
 /// Sub-spaces whose leading axes are set, up to a given one. Few of the later axes matter to a bound:
 ///
-/// - The busiest stage (PlanCompiler::least_step) does not depend on sharding, the overlap of data parallelism and the order of
-///   nodes. Where recompute is not set, it is that without recompute and offload (PlanCompiler::least_constant_step).
-/// - Memory (PlanCompiler::least_memory) does not depend on what overlaps with what, and is least with the highest level of sharding.
+/// - The busiest stage (PlanCompiler::least_step) does not depend on sharding, the overlap of data
+///   parallelism and the order of nodes. Where recompute is not set, it is that without recompute and offload
+///   (PlanCompiler::least_constant_step).
+/// - Memory (PlanCompiler::least_memory) does not depend on what overlaps with what, and is least with
+///   the highest level of sharding.
 /// - How long a job takes with a given step depends on the interval of its checkpoints and its spares.
 ///
 /// The rows of plan_axes.hpp say what each axis can change.
@@ -23,8 +25,8 @@ public:
     /// `last_axis`: place of the last axis that is set (place_of() in model/plan/plan_axes.hpp).
     StandIns(const DesignMap& designs, std::size_t last_axis);
 
-    /// Whether there are so few stand-ins that judging a sub-space costs less than its plans. In spaces with many values of later
-    /// axes, most of them name the same plan, so few plans stand behind many stand-ins.
+    /// Whether there are so few stand-ins that judging a sub-space costs less than its plans. In spaces with
+    /// many values of later axes, most of them name the same plan, so few plans stand behind many stand-ins.
     bool few() const;
     /// Number of leading axes that are set.
     std::size_t depth() const { return depth_; }
@@ -34,7 +36,8 @@ public:
     std::span<const ParallelPlan> steps() const { return steps_; }
     /// Whether these are without recompute and offload, whatever the sub-space has.
     bool least_work() const { return least_work_; }
-    /// Returns one plan for each choice of the axes that memory depends on, with the highest level of sharding.
+    /// Returns one plan for each choice of the axes that memory depends on, with
+    /// the highest level of sharding.
     std::span<const ParallelPlan> memory() const { return memory_; }
     /// Returns one plan for each choice of the axes that the run depends on, apart from its step.
     std::span<const ParallelPlan> runs() const { return runs_; }

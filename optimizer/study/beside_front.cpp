@@ -13,7 +13,8 @@ namespace prismopt {
 
 namespace {
 
-/// Numbers of GPUs below the answer's whose plans are drawn: the lower bound of a plan may promise less than the plan then needs.
+/// Numbers of GPUs below the answer's whose plans are drawn: the lower bound of a plan may promise
+/// less than the plan then needs.
 constexpr std::size_t most_smaller_sizes = 3;
 
 /// What counts as least: what the question minimises, otherwise the first objective.
@@ -23,7 +24,8 @@ std::size_t aim_of(const StudyModel& model)
     return question ? model.position_of(objective_of(question->minimise)) : 0;
 }
 
-/// Whether a search may have excluded plans because they would be late, although they have less of what is minimised.
+/// Whether a search may have excluded plans because they would be late, although they
+/// have less of what is minimised.
 bool can_show_too_few(const StudyModel& model)
 {
     return model.limits_promise() && model.scenario.question->minimise != QuestionAim::time;
@@ -54,7 +56,8 @@ std::set<std::size_t> machines_of(const StudyModel& model, std::span<const std::
     return machines;
 }
 
-/// Of each region and number of spares the plan with the least of a figure: bounds do not know of the waiting that spares save.
+/// Of each region and number of spares the plan with the least of a figure: bounds do not know
+/// of the waiting that spares save.
 class LeastOfRegions {
 public:
     explicit LeastOfRegions(const StudyModel& model) : model_(model) {}

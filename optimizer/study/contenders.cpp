@@ -16,7 +16,8 @@ namespace {
 
 bool is_known(double value) { return std::isfinite(value) && value > 0.0; }
 
-/// How far drawn plans are above what is known without draws (bounds, or estimates), by number of GPUs and objective.
+/// How far drawn plans are above what is known without draws (bounds, or estimates),
+/// by number of GPUs and objective.
 class AboveKnown {
 public:
     void add(const Contender& drawn, const std::vector<double>& known)
@@ -127,8 +128,8 @@ std::vector<Contender> contenders_of(const StudyModel& model, const Results& res
     for (const Contender& contender : near) {
         request.points.push_back(contender.index);
     }
-    // A sweep stores the first bound that excludes a plan, so stored bounds are not equally tight, and none contains what a run
-    // waits for nodes; these estimates do.
+    // A sweep stores the first bound that excludes a plan, so stored bounds are not equally tight, and none
+    // contains what a run waits for nodes; these estimates do.
     const std::vector<PlanFacts> facts = find(request);
     AboveKnown above;
     for (std::size_t i = 0; i < near.size(); ++i) {

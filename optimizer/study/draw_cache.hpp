@@ -17,8 +17,8 @@ using DrawnPoint = std::pair<DrawSource, std::uint64_t>;
 
 std::uint64_t bytes_of(const PhaseDraws& draws);
 
-/// Keeps the draws put last, up to a number of bytes. Draws are a function of their point, so those that it dropped can be made
-/// again: answers do not depend on its size.
+/// Keeps the draws put last, up to a number of bytes. Draws are a function of their point, so those that it
+/// dropped can be made again: answers do not depend on its size.
 class DrawCache {
 public:
     explicit DrawCache(std::uint64_t most_bytes) : most_bytes_(most_bytes) {}

@@ -12,8 +12,9 @@ namespace prismopt {
 
 namespace {
 
-/// Fleets of one work item: items are small, and large enough that their points share the making of draws. Where few points are
-/// asked for, items hold fewer, so that each rank gets some: how long they take differs by a factor of ten.
+/// Fleets of one work item: items are small, and large enough that their points share the making of
+/// draws. Where few points are asked for, items hold fewer, so that each rank gets some: how long they
+/// take differs by a factor of ten.
 constexpr int item_fleets = block_fleets;
 constexpr std::size_t items_of_a_rank = 4;
 
@@ -113,8 +114,8 @@ void Evaluator::submit_draws()
     }
 }
 
-/// Points that lack the same fleets and have the same hardware and schedule go together, those with the first point first: so the
-/// answers, which come in the order of the points, can be made while others draw.
+/// Points that lack the same fleets and have the same hardware and schedule go together, those with the first
+/// point first: so the answers, which come in the order of the points, can be made while others draw.
 void Evaluator::submit_draws(std::span<const DrawnPoint> points, const DrawSource& source)
 {
     using Key = std::tuple<int, int, DrawGroup>;

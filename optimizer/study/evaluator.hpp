@@ -23,10 +23,11 @@ namespace prismopt {
 /// Fleets of a rung: as configured; after the last configured rung, four times as many as in the rung before.
 int fleets_of(const PointRequest& request, std::span<const Rung> rungs);
 
-/// Largest number of points that one work item draws together: with so many, sharing random numbers saves most of their cost, and a
-/// stop does not wait long for the item.
+/// Largest number of points that one work item draws together: with so many, sharing random numbers saves
+/// most of their cost, and a stop does not wait long for the item.
 inline constexpr std::size_t most_item_points = 32;
-/// Points with equal keys can be drawn together, which costs less than one by one: they have the same hardware and schedule.
+/// Points with equal keys can be drawn together, which costs less than one by one: they have
+/// the same hardware and schedule.
 using DrawGroup = std::tuple<std::size_t, std::vector<ScheduleShape>, LayerSplit>;
 DrawGroup draw_group(const StudyModel& model, std::uint64_t point);
 
@@ -40,7 +41,8 @@ struct DrawMemory {
 
 /// Rank 0: splits requests into items for all ranks, and returns the answers in the order of the requests.
 ///
-/// A point is drawn in blocks. Once all of its draws are there they go to one rank, which turns them into estimates.
+/// A point is drawn in blocks. Once all of its draws are there they go to one rank,
+/// which turns them into estimates.
 class Evaluator {
 public:
     /// Bytes of draws that are kept for further rungs.
@@ -56,18 +58,19 @@ public:
     /// Call before the first request.
     void remember(DrawMemory memory) { memory_ = std::move(memory); }
 
-    /// Receives the answer to a request of one submit(), by its position, as soon as it is there: answers may come in any order.
+    /// Receives the answer to a request of one submit(), by its position, as soon as it is there:
+    /// answers may come in any order.
     using Arrived = std::function<void(std::size_t request, const FullAnswer& answer)>;
     /// A point must not be requested again before it is answered.
     void submit(std::span<const Request> requests, const Arrived& arrived = {});
     /// The answer to the oldest open request; nothing if the run is to stop. Do not call it again then.
     std::optional<FullAnswer> next();
 
-    /// Sets the number of points compared: the limits of requests from now on that do not say how often they may fail hold for all
-    /// of them, at every rung and for every objective (Bonferroni).
+    /// Sets the number of points compared: the limits of requests from now on that do not say how often they
+    /// may fail hold for all of them, at every rung and for every objective (Bonferroni).
     void compare_at_once(std::uint64_t points);
-    /// Draws these points on the confirm stream and returns them as points of a front; nothing if the run is to stop before that
-    /// is done.
+    /// Draws these points on the confirm stream and returns them as points of a front; nothing if the run
+    /// is to stop before that is done.
     std::optional<std::vector<FrontPoint>> confirm(std::span<const std::uint64_t> points,
                                                    Feasibility feasibility = Feasibility::certain);
 

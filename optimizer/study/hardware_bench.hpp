@@ -28,7 +28,8 @@ public:
     {
     }
 
-    /// The predictor of a variant of Scenario::variants, with the memory limit of the base problem. Valid until the next call.
+    /// The predictor of a variant of Scenario::variants, with the memory limit of the base
+    /// problem. Valid until the next call.
     Predictor& of(std::size_t variant);
     /// The problem of that predictor.
     const Problem& problem(std::size_t variant);

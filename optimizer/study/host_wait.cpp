@@ -20,11 +20,13 @@ namespace {
 
 constexpr double noticeable = 0.05;  // share of the step; assumption
 
-/// Modules of fixed shapes that recipes of Megatron-Bridge capture for mixtures whose experts get any number of tokens.
+/// Modules of fixed shapes that recipes of Megatron-Bridge capture for mixtures whose
+/// experts get any number of tokens.
 constexpr std::array captured{Module::attn, Module::mamba, Module::moe_router, Module::moe_preprocess};
 
-/// Experts whose kernels one operator launches, as those modules' software does, on accelerators from Blackwell on, which have products of 4 bits: before, kernels
-/// are so long that captured modules brought nothing (Megatron-Bridge, docs/training/cuda-graphs.md: Qwen3-30B on H100, 41.4 s
+/// Experts whose kernels one operator launches, as those modules' software does, on accelerators
+/// from Blackwell on, which have products of 4 bits: before, kernels are so long that captured
+/// modules brought nothing (Megatron-Bridge, docs/training/cuda-graphs.md: Qwen3-30B on H100, 41.4 s
 /// without and 42.0 s with them).
 bool may_gain(const Problem& problem, const ParallelPlan& plan)
 {

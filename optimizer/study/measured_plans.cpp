@@ -21,8 +21,9 @@ namespace {
 
 constexpr double absent = std::numeric_limits<double>::quiet_NaN();
 
-/// Plans of one job share the error of their source (catalog: discrepancy.toml): plans of a network and, where clusters are alternatives, on
-/// one accelerator with one software. Between accelerators that error does not cancel.
+/// Plans of one job share the error of their source (catalog: discrepancy.toml): plans of a
+/// network and, where clusters are alternatives, on one accelerator with one software. Between
+/// accelerators that error does not cancel.
 std::string job_name(const Scenario& scenario, const Job& job)
 {
     const Cluster& cluster = job.cluster;
@@ -115,7 +116,8 @@ public:
                    std::accumulate(steps.begin(), steps.end(), 0.0) / static_cast<double>(steps.size());
     }
 
-    /// The smallest and the largest coefficient of variation of the first phase's steps, on 64 random sets of GPUs.
+    /// The smallest and the largest coefficient of variation of the first phase's
+    /// steps, on 64 random sets of GPUs.
     std::pair<double, double> variation(std::uint64_t index, int steps)
     {
         const DrawRange range{0, block_fleets, steps};

@@ -15,8 +15,8 @@ inline constexpr const char* measured_columns_text =
     "peak_memory_gb (a "
     "number, or oom)";
 
-/// Returns the rows of a CSV file in the order of their numbers, so that results do not depend on the order of the rows. Throws
-/// InputError.
+/// Returns the rows of a CSV file in the order of their numbers, so that results do not depend on the order
+/// of the rows. Throws InputError.
 std::vector<MeasuredPlan> read_measured(const std::string& path, const StoredStudy& study,
                                         const Results& results);
 

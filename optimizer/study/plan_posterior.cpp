@@ -185,8 +185,8 @@ void PlanPosterior::learn_steps()
 
 void PlanPosterior::draw_memory()
 {
-    // Plans that need the same memory are mostly one plan in different words, so their own errors, and what was seen of them, are
-    // equal.
+    // Plans that need the same memory are mostly one plan in different words, so their own errors, and
+    // what was seen of them, are equal.
     std::map<double, std::optional<bool>> seen;  // by share of the memory: whether such a plan ran
     for (std::size_t i = 0; i < contenders_.size(); ++i) {
         std::optional<bool>& ran = seen[contenders_[i].memory_share];
@@ -419,7 +419,8 @@ Central90 PlanPosterior::interval(std::size_t contender, std::size_t objective) 
 double PlanPosterior::linearisation_error(const Results& results) const
 {
     constexpr std::size_t most_draws = 8;
-    // The drawn constants are the draws of plans that each depend on one of them, without those of a plan that depends on none.
+    // The drawn constants are the draws of plans that each depend on one of them, without those
+    // of a plan that depends on none.
     const std::size_t n = fitted_.constants.size();
     std::vector<PlanOfPosterior> single(n + 1, {PlanTraits{}, std::vector<double>(n, 0.0)});
     for (std::size_t k = 0; k < n; ++k) {

@@ -131,8 +131,8 @@ private:
     /// Whether plans with this bound have more than is allowed.
     bool beyond(const NoiseFree& bound) const { return range_.within_limits && model_.beyond_limits(bound); }
 
-    /// The same for a plan that nothing excludes, by what its steps with each software say of its error. Only with limits of other plans:
-    /// without, more plans are returned than are ever drawn.
+    /// The same for a plan that nothing excludes, by what its steps with each software say of its error. Only
+    /// with limits of other plans: without, more plans are returned than are ever drawn.
     bool breaks_promise(std::uint64_t index, std::span<const int> point, const NoiseFree& bound)
     {
         const Problem& problem = bench_.problem(model_.designs.variant(point));
@@ -149,13 +149,15 @@ private:
         return model_.beyond_limits(closer);
     }
 
-    /// Whether the plan in hand, or a plan of the sub-space, may be among those that are returned although limits exclude them.
+    /// Whether the plan in hand, or a plan of the sub-space, may be among those that are
+    /// returned although limits exclude them.
     bool may_be_near(const std::vector<double>& objectives) const
     {
         return !range_.near.regions.empty() && near_.admits(region_, objectives[range_.near.objective]);
     }
 
-    /// Of doubtful points, also the share of the memory that the predicted peak takes: the larger, the less probable they fit.
+    /// Of doubtful points, also the share of the memory that the predicted peak takes: the
+    /// larger, the less probable they fit.
     std::vector<double> objectives_of(const NoiseFree& bound) const
     {
         std::vector<double> objectives = model_.bounds_of(bound);
@@ -192,8 +194,8 @@ private:
                               excluded_);
     }
 
-    /// Whether a plan that fits with the least probability fits with that of the limit: that is known from its memory, but of
-    /// layers that are balanced within it.
+    /// Whether a plan that fits with the least probability fits with that of the limit: that is known from
+    /// its memory, but of layers that are balanced within it.
     bool surely_fits(const ParallelPlan& plan, std::span<const int> point, const NoiseFree& bound)
     {
         Predictor& predictor = certain_.of(model_.designs.variant(point));

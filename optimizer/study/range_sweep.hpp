@@ -10,12 +10,12 @@
 
 namespace prismopt {
 
-/// Lower bounds of the feasible points in a range, and the reasons why the others are infeasible. With limits, sub-spaces are
-/// judged first, then plans; plans of a sub-space that the limits exclude or that fits no GPU are not looked at.
-/// With limits, plans that nothing excludes so far also count only if they may keep a promised time, given the software that may run
-/// them (ModelIntervals::least()).
-/// Of doubtful points, those count as feasible that may not fit into memory; the others are not counted at all.
-/// Calls `pause` often; its exceptions pass through.
+/// Lower bounds of the feasible points in a range, and the reasons why the others are infeasible. With
+/// limits, sub-spaces are judged first, then plans; plans of a sub-space that the limits exclude or that fits
+/// no GPU are not looked at. With limits, plans that nothing excludes so far also count only if they may keep
+/// a promised time, given the software that may run them (ModelIntervals::least()).
+/// Of doubtful points, those count as feasible that may not fit into memory; the others are not counted at
+/// all. Calls `pause` often; its exceptions pass through.
 Sweep sweep_range(const StudyModel& model, HardwareBenches& benches, PointIntervals& intervals,
                   const Pause& pause, const SweepRange& range);
 

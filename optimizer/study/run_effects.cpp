@@ -258,7 +258,8 @@ public:
     }
 
 private:
-    /// How much more the other way costs than the plan's own, in USD; nothing if a run under one of them never ends.
+    /// How much more the other way costs than the plan's own, in USD; nothing if a
+    /// run under one of them never ends.
     std::optional<double> more(const Reliability& other, int spares, double factor)
     {
         const auto own = run_.under(with_failures(run_.problem().reliability, factor));
@@ -266,8 +267,9 @@ private:
         return own && changed ? std::optional(changed->cost_usd - own->cost_usd) : std::nullopt;
     }
 
-    /// Bisects the logarithm of the factor. Assumes that the difference changes its sign at most once, as both ways lose about in
-    /// proportion to the rates; otherwise this is one of the factors with equal costs.
+    /// Bisects the logarithm of the factor. Assumes that the difference changes its sign at
+    /// most once, as both ways lose about in proportion to the rates; otherwise this is one
+    /// of the factors with equal costs.
     std::optional<BreakEven> break_even_with(const char* name, const Reliability& other, int spares)
     {
         constexpr double most = 4.0;  // octaves to either side

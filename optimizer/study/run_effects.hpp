@@ -1,8 +1,8 @@
 #pragma once
 
-/// Training times of one plan over checkpoint intervals and spare nodes, and with one property of failures, restarts,
-/// checkpoints, spares or steps changed at a time. All use the same draws of steps and failures, which reduces the noise of
-/// differences.
+/// Training times of one plan over checkpoint intervals and spare nodes, and with one property of failures,
+/// restarts, checkpoints, spares or steps changed at a time. All use the same draws of steps and failures,
+/// which reduces the noise of differences.
 
 #include "io/html/run_effects.hpp"
 #include "io/scenario/scenario.hpp"

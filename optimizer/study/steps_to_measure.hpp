@@ -7,7 +7,8 @@
 
 namespace prismopt {
 
-/// Mean of drawn steps, and the number of steps whose mean is known to a relative precision (95 %) if they vary as on one set of GPUs.
+/// Mean of drawn steps, and the number of steps whose mean is known to a relative precision (95 %) if
+/// they vary as on one set of GPUs.
 struct StepsToMeasure {
     double mean_s = 0.0;
     std::size_t count = 0;

@@ -16,7 +16,8 @@ namespace prismopt {
 
 namespace {
 
-/// Drops axes with one choice: versions of the program may add such axes, and they do not change the numbers of points.
+/// Drops axes with one choice: versions of the program may add such axes, and they do
+/// not change the numbers of points.
 std::vector<Axis> with_choices(std::vector<Axis> axes)
 {
     std::erase_if(axes, [](const Axis& axis) { return axis.labels.size() == 1; });
@@ -73,8 +74,8 @@ const ChosenValues& StoredStudy::chosen_values(std::span<const int> point) const
 
 namespace {
 
-/// Whether plans are rejected for this reason wherever they run: not combinations that name no plan of their own, nor plans that only the
-/// study's trainer cannot run.
+/// Whether plans are rejected for this reason wherever they run: not combinations that name no plan of their
+/// own, nor plans that only the study's trainer cannot run.
 bool is_of_plan(std::string_view reason)
 {
     return !names_no_plan(reason) &&

@@ -14,7 +14,8 @@ namespace prismopt {
 
 class StoredStudy {
 public:
-    /// Throws InputError if this version reads the scenario differently from the version that wrote the results.
+    /// Throws InputError if this version reads the scenario differently from the
+    /// version that wrote the results.
     explicit StoredStudy(const Results& results);
     StoredStudy(const StoredStudy&) = delete;
     StoredStudy& operator=(const StoredStudy&) = delete;
@@ -42,8 +43,9 @@ private:
     HardwareBench bench_;
 };
 
-/// Returns the number of a plan of the study, which may be infeasible; nothing asked: of the first plan of the front. Throws InputError if
-/// the space does not have it, or if it names no plan of its own or one that the study's trainer cannot run.
+/// Returns the number of a plan of the study, which may be infeasible; nothing asked: of the first plan of
+/// the front. Throws InputError if the space does not have it, or if it names no plan of its own or one that
+/// the study's trainer cannot run.
 std::uint64_t point_number(const Results& results, const StoredStudy& study,
                            std::optional<std::int64_t> asked);
 

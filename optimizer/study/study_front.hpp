@@ -23,8 +23,8 @@ class FrontDetails {
 public:
     explicit FrontDetails(const StudyModel& model);
 
-    /// Adds the model interval of the point (model_interval.hpp), and the mean of what was measured of its plan
-    /// (Scenario::learned).
+    /// Adds the model interval of the point (model_interval.hpp), and the mean of what was measured
+    /// of its plan (Scenario::learned).
     void add(FrontPoint& point);
     PointIntervals& intervals() { return intervals_; }
 
@@ -37,7 +37,8 @@ private:
     PointIntervals intervals_;
 };
 
-/// Sorts by the first objective and flags dominated points. What has more than the study allows dominates nothing that keeps it.
+/// Sorts by the first objective and flags dominated points. What has more than the study allows
+/// dominates nothing that keeps it.
 void put_in_order(const StudyModel& model, std::vector<FrontPoint>& front);
 
 /// An answer to a strategy; of an evaluation, with all that is known of its plan, if that is asked for.

@@ -48,7 +48,8 @@ Keeping keeping_of(const Estimate& estimate, double most)
     return estimate.value <= most ? Keeping::by_value : Keeping::not_by_value;
 }
 
-/// The smallest probability, of at least a half, of which all quantiles are at least their means; one if the promised one is smaller.
+/// The smallest probability, of at least a half, of which all quantiles are at least their means; one
+/// if the promised one is smaller.
 double least_reaching_quantile(const Scenario& scenario)
 {
     double high = scenario.promise.probability;

@@ -44,8 +44,8 @@ struct StudyModel {
     };
     std::vector<Limit> limits;
 
-    /// Plans of one region are alternatives to each other: those on the same number of GPUs of the same cluster or, if machines serve
-    /// several networks, those of the same network on the same machine.
+    /// Plans of one region are alternatives to each other: those on the same number of GPUs of the same
+    /// cluster or, if machines serve several networks, those of the same network on the same machine.
     std::uint64_t region(const ParallelPlan& plan, std::size_t variant) const;
     /// Of the plan of a point.
     std::uint64_t region(std::uint64_t index) const;

@@ -48,8 +48,8 @@ StudyGoal goal_of(const StudyModel& model, std::size_t rungs)
     return goal;
 }
 
-/// By reason: the first plan of the space that breaks this rule, and how. Few plans are looked at, and rules of trainers are not
-/// explained.
+/// By reason: the first plan of the space that breaks this rule, and how. Few plans are looked at, and rules
+/// of trainers are not explained.
 std::map<std::string, std::string> broken_rules(const Scenario& scenario, const Archive& archive)
 {
     constexpr std::uint64_t most_plans = 100'000;
@@ -111,8 +111,8 @@ std::string later_phase(const std::vector<Rejected>& rejected)
 
 namespace {
 
-/// The rungs, with others between them that have `factor` times the fleets of the one before. A strategy without lower bounds halves:
-/// it uses the first and the last one.
+/// The rungs, with others between them that have `factor` times the fleets of the one before. A strategy
+/// without lower bounds halves: it uses the first and the last one.
 std::vector<Rung> rungs_of(const StrategyFacts& strategy, std::vector<Rung> rungs)
 {
     const int factor = strategy.rungs_between;
@@ -215,7 +215,8 @@ std::unique_ptr<Strategy> search_of_doubtful(const StudyModel& model, std::vecto
     constexpr std::uint64_t most_evaluations = 4096;  // an assumption: a list of trials needs no more
     StudyGoal goal = goal_of(model, rungs);
     goal.region = {};
-    ++goal.objectives;  // the share of the memory that plans take: those that fit with a higher probability are of interest, too
+    // the share of the memory that plans take: those that fit with a higher probability are of interest, too
+    ++goal.objectives;
     goal.bounded.push_back(true);
     goal.max_evaluations =
         goal.max_evaluations > 0 ? std::min(goal.max_evaluations, most_evaluations) : most_evaluations;

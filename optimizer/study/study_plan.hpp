@@ -27,11 +27,13 @@ void refuse_ranked_placeholders(const Scenario& scenario);
 std::unique_ptr<Strategy> strategy_without_limits(const StudyModel& model, const std::string& name,
                                                   std::size_t rungs);
 
-/// The search of these ranges for plans that may not fit into memory. It draws few of them where an objective has no lower bound.
+/// The search of these ranges for plans that may not fit into memory. It draws few of them where
+/// an objective has no lower bound.
 std::unique_ptr<Strategy> search_of_doubtful(const StudyModel& model, std::vector<SweepRange> ranges,
                                              std::size_t rungs);
 
-/// What the user of a scenario should read before its results (scenario_notes.hpp), and what its jobs do that is not modelled.
+/// What the user of a scenario should read before its results (scenario_notes.hpp), and what
+/// its jobs do that is not modelled.
 std::vector<std::string> notes_of(const Scenario& scenario);
 /// Logs these notes.
 void log_notes(const Scenario& scenario);

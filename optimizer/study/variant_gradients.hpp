@@ -16,7 +16,8 @@
 
 namespace prismopt {
 
-/// By the constants of the catalog, also where the scenario has learned others. The references given must outlive it.
+/// By the constants of the catalog, also where the scenario has learned others. The
+/// references given must outlive it.
 class VariantGradients {
 public:
     VariantGradients(const StudyModel& model, const FittedModel& fitted)
@@ -28,7 +29,8 @@ public:
     StepGradients& of(std::size_t variant);
     /// How the scenario's prediction of a plan differs from the catalog's, as a logarithm.
     double shift(std::size_t variant, const ParallelPlan& plan);
-    /// Logarithms of the step time with each software that the job may have over that with the assumed one; empty: it was given.
+    /// Logarithms of the step time with each software that the job may have over that with the
+    /// assumed one; empty: it was given.
     std::vector<std::optional<double>> by_software(std::size_t variant, const ParallelPlan& plan);
     HardwareBench& bench() { return bench_; }
     const FittedModel& fitted() const { return fitted_; }

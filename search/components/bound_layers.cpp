@@ -108,7 +108,8 @@ void BoundLayers::tighten(std::span<const std::uint64_t> looked_at, std::span<co
     std::sort(alive_.begin(), alive_.end(), [this](std::size_t a, std::size_t b) { return lower(a, b); });
 }
 
-/// Takes the next layer out of the alive points, dropping on the way those that are excluded; false: none left.
+/// Takes the next layer out of the alive points, dropping on the way those that
+/// are excluded; false: none left.
 bool BoundLayers::peel(const Limits& limits)
 {
     layer_.clear();

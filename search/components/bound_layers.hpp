@@ -12,8 +12,8 @@
 
 namespace prismopt {
 
-/// Points in order have a *place*, which stays theirs: by the lexicographic order of the bounds that were added together, after
-/// those ordered before.
+/// Points in order have a *place*, which stays theirs: by the lexicographic order of the bounds that were
+/// added together, after those ordered before.
 class BoundLayers {
 public:
     explicit BoundLayers(std::size_t objectives) : objectives_(objectives) {}
@@ -25,11 +25,12 @@ public:
     std::uint64_t index(std::size_t place) const { return index_[place]; }
     std::span<const double> bound(std::size_t place) const;
 
-    /// Takes up to `most` places that no limit excludes from one layer: first from the non-dominated front of the remaining
-    /// bounds, in index order. Empty if none is left.
+    /// Takes up to `most` places that no limit excludes from one layer: first from the non-dominated front of
+    /// the remaining bounds, in index order. Empty if none is left.
     std::vector<std::size_t> next_places(std::size_t most, const Limits& limits);
 
-    /// Removes the points that the limits exclude; returns the number of those that remain, besides those taken.
+    /// Removes the points that the limits exclude; returns the number of those
+    /// that remain, besides those taken.
     std::size_t exclude(const Limits& limits);
 
     /// Places of the points that are not taken or excluded, in the order of their bounds.
@@ -38,8 +39,8 @@ public:
     /// Lowers each objective to the least bound of the points that are neither taken nor excluded.
     void lower_to_least(std::vector<double>& least) const;
 
-    /// Replaces the bounds of remaining points by tighter ones, in index order. Those of `looked_at` (ascending) without one are
-    /// excluded.
+    /// Replaces the bounds of remaining points by tighter ones, in index order. Those of `looked_at`
+    /// (ascending) without one are excluded.
     void tighten(std::span<const std::uint64_t> looked_at, std::span<const Bound> tighter);
 
     /// Number of points that the limits given to `next_places` and `exclude` excluded.

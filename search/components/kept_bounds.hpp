@@ -10,8 +10,8 @@
 
 namespace prismopt {
 
-/// Holds at most twice as many bounds as the range asks for. A cut keeps whole fronts of bounds and part of the next one. The
-/// kept bounds depend on the range only, not on the rank that sweeps it.
+/// Holds at most twice as many bounds as the range asks for. A cut keeps whole fronts of bounds and part of
+/// the next one. The kept bounds depend on the range only, not on the rank that sweeps it.
 class KeptBounds {
 public:
     explicit KeptBounds(const SweepRange& range) : range_(range) {}

@@ -26,7 +26,8 @@ std::vector<long long> degrees_of(const Axis& axis)
     return numbers;
 }
 
-/// Labels of an axis by their distance from the present one, itself first; the smaller first among equally near ones.
+/// Labels of an axis by their distance from the present one, itself first; the smaller
+/// first among equally near ones.
 std::vector<int> by_distance(int present, int count)
 {
     std::vector<int> labels;

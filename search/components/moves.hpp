@@ -10,7 +10,8 @@
 
 namespace prismopt {
 
-/// Crossover, mutation and repair of points of a space. Axes that are degrees allow moves that keep their product.
+/// Crossover, mutation and repair of points of a space. Axes that are degrees allow
+/// moves that keep their product.
 class Moves {
 public:
     /// The space must outlive the moves.
@@ -22,15 +23,15 @@ public:
     /// Crossover: each axis from either parent; for ordered axes sometimes a label in between.
     Point cross(const Point& a, const Point& b, SearchRandom& random) const;
 
-    /// Mutates each axis with this probability, and at least one: to a near label of an ordered axis (rarely to any), or to any
-    /// other category.
+    /// Mutates each axis with this probability, and at least one: to a near label of an ordered axis
+    /// (rarely to any), or to any other category.
     void mutate(Point& point, double probability, SearchRandom& random) const;
 
     /// Moves a factor from one degree to another, which keeps their product. False if that is impossible.
     bool shift_factor(Point& point, SearchRandom& random) const;
 
-    /// The point itself if the constraints allow it; otherwise a point that keeps as many leading labels as possible and changes
-    /// the others to the nearest allowed labels. Nothing if that takes too many tries.
+    /// The point itself if the constraints allow it; otherwise a point that keeps as many leading labels as
+    /// possible and changes the others to the nearest allowed labels. Nothing if that takes too many tries.
     std::optional<Point> repaired(const Point& point) const;
 
 private:

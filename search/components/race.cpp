@@ -97,7 +97,8 @@ std::vector<PointRequest> Race::next()
     return {};
 }
 
-/// The best quarter, the whole first layer, and no fewer than a short list: nothing is known yet of the noise of comparisons.
+/// The best quarter, the whole first layer, and no fewer than a short list: nothing is known
+/// yet of the noise of comparisons.
 std::vector<PointRequest> Race::first_group()
 {
     const std::vector<std::uint64_t> points = at_rung(rung_);
@@ -140,9 +141,9 @@ std::vector<PointRequest> Race::second_group()
         }
         changes.push_back(change_of(std::move(of_climbers)));
     }
-    // What a point had to be at the lower rung not to be dominated by this climber. The change between rungs has the variance
-    // s^2 (1/n - 1/N), the difference of a point with n and a climber with N > n draws s^2 (1/n + 1/N): for N >= 2 n at most
-    // three times as much.
+    // What a point had to be at the lower rung not to be dominated by this climber. The change between rungs
+    // has the variance s^2 (1/n - 1/N), the difference of a point with n and a climber with N > n draws s^2
+    // (1/n + 1/N): for N >= 2 n at most three times as much.
     std::vector<Values> limits;
     for (auto c = order_.begin(); c != climbed; ++c) {
         Values limit = runners_.at(*c).values[before + 1];

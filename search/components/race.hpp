@@ -1,6 +1,7 @@
 #pragma once
 
-/// Successive halving with common random numbers: points that are not confidently dominated advance to the next rung.
+/// Successive halving with common random numbers: points that are not confidently
+/// dominated advance to the next rung.
 
 #include "search/ranking.hpp"
 #include "search/strategy.hpp"
@@ -22,9 +23,10 @@ struct RaceOptions {
     double margins = 2.0;     // standard errors of a difference by which a point must be worse to be dropped
 };
 
-/// Candidates share their draws, so most of the error of an estimate is common to all of them, and the intervals of single
-/// estimates overstate the error of comparisons. The error of a comparison is estimated from the race itself: from the changes of
-/// the values of advancing points between two rungs, beyond the change that they share.
+/// Candidates share their draws, so most of the error of an estimate is common to all of them, and the
+/// intervals of single estimates overstate the error of comparisons. The error of a comparison is
+/// estimated from the race itself: from the changes of the values of advancing points between two rungs,
+/// beyond the change that they share.
 class Race {
 public:
     explicit Race(RaceOptions options) : options_(options) {}
@@ -32,7 +34,8 @@ public:
     /// Adds an evaluation: each point once at rung 1, later rungs as `next` requested them.
     void add(const Evaluation& evaluation);
 
-    /// Points that advance by one rung now, once all earlier requests are answered; empty if the race is over.
+    /// Points that advance by one rung now, once all earlier requests are
+    /// answered; empty if the race is over.
     std::vector<PointRequest> next();
 
     /// The non-dominated points among those at the highest rung reached, in index order.

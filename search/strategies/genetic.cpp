@@ -76,7 +76,8 @@ std::optional<std::vector<Request>> Genetic::ask()
     return std::exchange(ready_, {});
 }
 
-/// Issues all requests that are possible now. Called after each answer, so the batching of answers has no influence.
+/// Issues all requests that are possible now. Called after each answer, so the
+/// batching of answers has no influence.
 void Genetic::advance()
 {
     bool more = true;
@@ -228,7 +229,8 @@ std::optional<Genetic::Member> Genetic::child(SearchRandom& random)
     return std::nullopt;
 }
 
-/// Chooses the points with the best bounds among the new and the earlier proposals; drops those that evaluated points dominate.
+/// Chooses the points with the best bounds among the new and the earlier proposals; drops those
+/// that evaluated points dominate.
 void Genetic::choose_draws(Batch& batch)
 {
     std::vector<Member> candidates = std::move(reserve_);

@@ -39,13 +39,14 @@ struct Selection {
     bool tournament = true;  // parents are the better of two; otherwise any survivor
 };
 
-/// Steady-state evolution with a fixed lag, so that ranks do not wait for the slowest of a generation and results do not depend
-/// on timing.
+/// Steady-state evolution with a fixed lag, so that ranks do not wait for the slowest of a generation and
+/// results do not depend on timing.
 ///
-/// Children are repaired to meet the rules of the space, and points that were already checked are skipped. Each child is then
-/// bounded without noise: it is not drawn if the values of an evaluated point dominate its bound, and among several proposals
-/// those with the best bounds are drawn first. Feasible points rank before infeasible ones, and these by distance to feasibility.
-/// At the end, successive halving determines the front.
+/// Children are repaired to meet the rules of the space, and points that were already checked are
+/// skipped. Each child is then bounded without noise: it is not drawn if the values of an evaluated
+/// point dominate its bound, and among several proposals those with the best bounds are drawn first.
+/// Feasible points rank before infeasible ones, and these by distance to feasibility. At the end,
+/// successive halving determines the front.
 class Genetic : public Strategy {
 public:
     /// The space must outlive the search.

@@ -14,8 +14,8 @@ namespace {
 /// Replaces an infinite cost, because the models of NLopt need finite numbers.
 constexpr double hopeless = 1e30;
 
-/// The cost in coordinates from 0 to 1, which makes step sizes and tolerances equal for all hardware parameters; remembers the
-/// best.
+/// The cost in coordinates from 0 to 1, which makes step sizes and tolerances equal for all hardware
+/// parameters; remembers the best.
 class Recorder {
 public:
     Recorder(const Cost& cost, const Box& box) : cost_(cost), box_(box) {}
@@ -91,7 +91,8 @@ void run(nlopt::algorithm algorithm, int evaluations, double tolerance, Recorder
     } catch (const nlopt::roundoff_limited&) {
         // The best point so far is recorded.
     } catch (const std::runtime_error&) {
-        // BOBYQA and others give up on flat or broken costs with a general failure; the best point is recorded.
+        // BOBYQA and others give up on flat or broken costs with a general
+        // failure; the best point is recorded.
     }
     recorder.rethrow();
 }

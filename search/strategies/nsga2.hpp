@@ -5,7 +5,8 @@
 namespace prismopt {
 
 /// Evolution with non-dominated sorting and crowding distance, for two objectives.
-/// Source: Deb, Pratap, Agarwal, Meyarivan, IEEE Trans. Evol. Comput. 6 (2002) 182-197; differences are described in genetic.hpp.
+/// Source: Deb, Pratap, Agarwal, Meyarivan, IEEE Trans. Evol. Comput. 6 (2002) 182-197;
+/// differences are described in genetic.hpp.
 class Nsga2 final : public Genetic {
 public:
     /// The space must outlive the search.

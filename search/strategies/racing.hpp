@@ -1,6 +1,7 @@
 #pragma once
 
-/// Racing: draws every feasible point at the first rung, and points that are not confidently dominated at higher rungs.
+/// Racing: draws every feasible point at the first rung, and points that are not
+/// confidently dominated at higher rungs.
 
 #include "search/components/bound_layers.hpp"
 #include "search/components/race.hpp"

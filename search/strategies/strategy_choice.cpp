@@ -17,17 +17,18 @@
 namespace prismopt {
 namespace {
 
-/// What a sweep can check in a few core-hours: feasible tuples, at about 20 us each, and raw tuples, of which rules exclude most
-/// in bulk.
+/// What a sweep can check in a few core-hours: feasible tuples, at about 20 us each, and raw tuples, of
+/// which rules exclude most in bulk.
 constexpr double most_feasible = 1e9;
 constexpr std::uint64_t most_to_sweep = 100'000'000'000;
 
-/// Feasible tuples from which an exact search looks for incumbents before it sweeps: their limits then spare most of the cost of
-/// a sweep, which is 100 to 200 us per feasible plan, while an exploration checks some 10^4 plans.
+/// Feasible tuples from which an exact search looks for incumbents before it sweeps: their limits
+/// then spare most of the cost of a sweep, which is 100 to 200 us per feasible plan, while an
+/// exploration checks some 10^4 plans.
 constexpr double most_swept_first = 3e5;
 
-/// Upper limit of the number of feasible tuples, from a sample: four standard deviations of a Poisson count (exceeded with a
-/// probability below 1e-4).
+/// Upper limit of the number of feasible tuples, from a sample: four standard deviations of a Poisson count
+/// (exceeded with a probability below 1e-4).
 double feasible_at_most(const Space& space)
 {
     constexpr std::uint64_t sample = 1 << 14;

@@ -28,8 +28,8 @@ struct StrategyFacts {
     int rungs_between = 2;               // factor between the draws of one rung and of the next
     Tuning tuning = Tuning::never;
 };
-/// Facts of all strategies: "auto"; "nlopt", which tunes continuous hardware parameters first and then searches as "auto" does;
-/// and those that search.
+/// Facts of all strategies: "auto"; "nlopt", which tunes continuous hardware parameters first and then
+/// searches as "auto" does; and those that search.
 std::span<const StrategyFacts> strategies();
 /// The facts of a name of strategies(). Throws std::invalid_argument for an unknown name.
 const StrategyFacts& facts_of_strategy(std::string_view name);
@@ -60,8 +60,8 @@ struct ChosenStrategy {
 };
 /// Names of all strategies.
 std::vector<std::string> strategy_names();
-/// Makes a strategy by name. For a part of a space, "auto" chooses one that covers all of it. The space must outlive the
-/// strategy. Throws std::invalid_argument for an unknown name.
+/// Makes a strategy by name. For a part of a space, "auto" chooses one that covers all of it. The space must
+/// outlive the strategy. Throws std::invalid_argument for an unknown name.
 ChosenStrategy make_strategy(const std::string& name, const Space& space, const StudyGoal& goal);
 /// Makes an exact search of these ranges alone.
 std::unique_ptr<Strategy> exact_search_of(std::vector<SweepRange> ranges, const StudyGoal& goal);

@@ -8,8 +8,8 @@
 namespace prismopt {
 namespace {
 
-/// Arguments: layers, members at a barrier, kernels' cv and cap, in percent. Each layer has seven segments of one to four
-/// kernels.
+/// Arguments: layers, members at a barrier, kernels' cv and cap, in percent. Each layer has seven
+/// segments of one to four kernels.
 void compose_chain(benchmark::State& state)
 {
     const Distribution distribution{LogNormal{0.01 * static_cast<double>(state.range(2))},

@@ -20,8 +20,8 @@ public:
     PlanCompiler compiler() const;
     ParallelPlan plan() const;
     ExecutionGraph graph() const;
-    /// Plans that share schedule, p, m and v, and differ in tensor parallelism, recompute and sequence parallelism: `count`
-    /// graphs, each with distributions of its own.
+    /// Plans that share schedule, p, m and v, and differ in tensor parallelism, recompute and sequence
+    /// parallelism: `count` graphs, each with distributions of its own.
     std::vector<ExecutionGraph> candidates(std::size_t count) const;
     /// The same without tensor parallelism, all ops with one distribution up to scale.
     std::vector<ExecutionGraph> candidates_of_one_distribution(std::size_t count) const;
@@ -35,10 +35,10 @@ std::vector<const ExecutionGraph*> pointers(const std::vector<ExecutionGraph>& g
 /// Spread of the ops alone: compute and transfers.
 Variability residuals_only();
 
-/// The plain way, one draw at a time in double precision with the standard library's generators: lognormal residuals for compute,
-/// collectives and transfers of every op, each a distribution of its own, as ops differ; with `every_factor` also GPUs, nodes,
-/// site, common regimes, stages and microbatches. Parameters are computed beforehand. Returns the mean of the step times, so that
-/// nothing is optimised away.
+/// The plain way, one draw at a time in double precision with the standard library's generators: lognormal
+/// residuals for compute, collectives and transfers of every op, each a distribution of its own, as ops
+/// differ; with `every_factor` also GPUs, nodes, site, common regimes, stages and microbatches. Parameters
+/// are computed beforehand. Returns the mean of the step times, so that nothing is optimised away.
 double scalar_steps(const ExecutionGraph& graph, int draws, bool every_factor);
 
 }  // namespace prismopt::bench

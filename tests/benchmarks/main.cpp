@@ -1,4 +1,5 @@
-/// prismopt-bench: Google Benchmark's options, or --summary for one JSON object (tests/benchmarks/summary.hpp).
+/// prismopt-bench: Google Benchmark's options, or --summary for one JSON object
+/// (tests/benchmarks/summary.hpp).
 
 #include "tests/benchmarks/summary.hpp"
 

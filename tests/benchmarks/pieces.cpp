@@ -122,7 +122,8 @@ void table_lookup(benchmark::State& state)
 }
 BENCHMARK(table_lookup);
 
-/// Compiling a plan whose schedule is cached, with its noise-free step: what the sweep of a space costs for a feasible tuple.
+/// Compiling a plan whose schedule is cached, with its noise-free step: what the sweep of a
+/// space costs for a feasible tuple.
 void compile_and_mean(benchmark::State& state)
 {
     PlanCompiler compiler = job().compiler();

@@ -112,8 +112,8 @@ private:
         return seconds / (draws * static_cast<double>(graph.program->ops.size()));
     }
 
-    /// The loop over ops alone, of as many plans as a group of the sampler has, each with means of its own, on draws that are
-    /// there.
+    /// The loop over ops alone, of as many plans as a group of the sampler has, each with means of
+    /// its own, on draws that are there.
     double pool_loop()
     {
         constexpr std::size_t plans = 32;

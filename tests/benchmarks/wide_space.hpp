@@ -6,8 +6,9 @@
 
 namespace prismopt::bench {
 
-/// The shipped scenario of Llama 3 405B with many choices on each axis: about four million feasible plans, of which upper limits
-/// near the best plans exclude nearly all. A sweep bounds what it cannot refuse by the rules of its axes.
+/// The shipped scenario of Llama 3 405B with many choices on each axis: about four million feasible
+/// plans, of which upper limits near the best plans exclude nearly all. A sweep bounds what it cannot
+/// refuse by the rules of its axes.
 class WideSpace {
 public:
     WideSpace();

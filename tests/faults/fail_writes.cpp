@@ -2,7 +2,8 @@
 ///
 /// PRISMOPT_FAULT_FOLDER  files below it count, and their calls are numbered from 1 across the process
 /// PRISMOPT_FAULT_AT      number of the call that fails; 0: none
-/// PRISMOPT_FAULT         what happens: ENOSPC or EIO once, "full": ENOSPC from there on, "short": half of a write is written and
+/// PRISMOPT_FAULT         what happens: ENOSPC or EIO once, "full": ENOSPC from there on, "short":
+/// half of a write is written and
 ///                        the next call gets ENOSPC, "kill": SIGKILL before the call
 /// PRISMOPT_FAULT_LOG     file outside of the folder that gets a line per call, `number name`
 

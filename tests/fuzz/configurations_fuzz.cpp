@@ -1,5 +1,5 @@
-/// Any bytes as the config.json of a network, and as a captured network: read or refused with the file's name, never a crash.
-/// libFuzzer's entry; see tests/fuzz/README.md.
+/// Any bytes as the config.json of a network, and as a captured network: read or refused with the file's
+/// name, never a crash. libFuzzer's entry; see tests/fuzz/README.md.
 
 #include "io/authoring/imported/imported_network.hpp"
 #include "io/base/input_error.hpp"

@@ -1,5 +1,5 @@
-/// Any bytes as learned constants: read or refused with the line, never a crash, and what is read is written the same way.
-/// libFuzzer's entry; see tests/fuzz/README.md.
+/// Any bytes as learned constants: read or refused with the line, never a crash, and what is read is written
+/// the same way. libFuzzer's entry; see tests/fuzz/README.md.
 
 #include "io/base/input_error.hpp"
 #include "io/scenario/constants/learned.hpp"

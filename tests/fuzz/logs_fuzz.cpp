@@ -1,5 +1,5 @@
-/// Any bytes as the log of a trainer, in pieces as a growing file delivers them: read or refused with the line, never a crash.
-/// libFuzzer's entry; see tests/fuzz/README.md.
+/// Any bytes as the log of a trainer, in pieces as a growing file delivers them: read or refused with the
+/// line, never a crash. libFuzzer's entry; see tests/fuzz/README.md.
 
 #include "io/base/input_error.hpp"
 #include "io/logs/log_reader.hpp"

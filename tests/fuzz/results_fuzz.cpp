@@ -1,7 +1,8 @@
-/// Any bytes as a results file: read or refused with its name, never a crash. libFuzzer's entry; see tests/fuzz/README.md.
+/// Any bytes as a results file: read or refused with its name, never a crash. libFuzzer's
+/// entry; see tests/fuzz/README.md.
 ///
-/// The seal keeps most damage from the parser, so that the bytes are read without one: as an older file, and behind a seal that
-/// fits them.
+/// The seal keeps most damage from the parser, so that the bytes are read without one: as an older file,
+/// and behind a seal that fits them.
 
 #include "io/base/checksum.hpp"
 #include "io/base/input_error.hpp"

@@ -1,5 +1,5 @@
-/// Any bytes as a scenario: read or refused with its line, and what is read can be searched. libFuzzer's entry; see
-/// tests/fuzz/README.md.
+/// Any bytes as a scenario: read or refused with its line, and what is read can be searched. libFuzzer's
+/// entry; see tests/fuzz/README.md.
 
 #include "io/base/input_error.hpp"
 #include "io/scenario/reading/read_scenario.hpp"

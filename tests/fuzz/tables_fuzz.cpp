@@ -1,5 +1,5 @@
-/// Any bytes as a table of measured runs, collectives or kernels: read or refused, never a crash. libFuzzer's entry; see
-/// tests/fuzz/README.md.
+/// Any bytes as a table of measured runs, collectives or kernels: read or refused, never a crash. libFuzzer's
+/// entry; see tests/fuzz/README.md.
 
 #include "io/base/input_error.hpp"
 #include "io/measured/measured_collectives.hpp"

@@ -1,6 +1,7 @@
 #pragma once
 
-/// While one of these lives, the process cannot write files beyond `bytes`: the error of a full disk, without the disk.
+/// While one of these lives, the process cannot write files beyond `bytes`: the error of
+/// a full disk, without the disk.
 
 #include <sys/resource.h>
 #include <csignal>

@@ -1,7 +1,7 @@
 #pragma once
 
-/// A small study with every kind of value: a point only bounded, limits that are infinite, a dominated member, labels with
-/// blanks and beyond ASCII.
+/// A small study with every kind of value: a point only bounded, limits that are infinite, a dominated
+/// member, labels with blanks and beyond ASCII.
 
 #include "io/results/results.hpp"
 

@@ -1,5 +1,5 @@
-/// Writes the sample study, one with many evaluations, or one that was stopped, to a file, for tests that read it with other
-/// programs.
+/// Writes the sample study, one with many evaluations, or one that was stopped, to a file, for tests
+/// that read it with other programs.
 
 #include "io/results/results_file.hpp"
 #include "tests/io/sample_results.hpp"

@@ -75,7 +75,8 @@ std::optional<ExecutionGraph> graph_without_noise(const Problem& problem, const 
 
 constexpr double rounding_of_graphs = 2e-6;  // of durations in a graph, relative
 
-/// Of every pass: what is no longer hidden is at most what its compute, or the compute beside it, has become shorter.
+/// Of every pass: what is no longer hidden is at most what its compute, or the compute
+/// beside it, has become shorter.
 void expect_less_exposed_than_saved(const ExecutionGraph& before, const ExecutionGraph& after,
                                     const std::string& what)
 {

@@ -55,7 +55,8 @@ TEST(BreakEven, OnSharedDrawsIsSurerThanItsHours)
     EXPECT_NEAR(worth.high - worth.low, 0.0, 1e-12);
 }
 
-/// Changes that shorten the same work by factors: 2 (1 / 0.8 - 1) + 2 (1 / 0.5 - 1) is less than 2 (1 / 0.4 - 1).
+/// Changes that shorten the same work by factors: 2 (1 / 0.8 - 1) + 2
+/// (1 / 0.5 - 1) is less than 2 (1 / 0.4 - 1).
 TEST(BreakEven, OfTwoChangesInteracts)
 {
     const Estimate interaction =

@@ -187,7 +187,8 @@ TEST(HardwareParameter, NoBoardLimitRaisesPeaksBeyondTheDeclaredOnes)
     }
 }
 
-/// A board of less energy per operation needs less power for its peaks; the limit of the base leaves it as fast.
+/// A board of less energy per operation needs less power for its peaks; the limit
+/// of the base leaves it as fast.
 TEST(HardwareParameter, BaseValuesLeaveTheSpeedWithAnyEnergy)
 {
     const Problem problem = problem_of_work();

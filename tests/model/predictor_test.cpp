@@ -18,7 +18,8 @@ namespace {
 
 constexpr std::array widths{2};
 
-/// A job whose steps vary much more than its fleets, so that averaging few steps leaves noise in a fleet's mean.
+/// A job whose steps vary much more than its fleets, so that averaging few steps
+/// leaves noise in a fleet's mean.
 Problem noisy_steps()
 {
     Variability v;
@@ -90,7 +91,8 @@ TEST(Predictor, TrainingIntervalsCoverTheTruth)
     EXPECT_LT(mean, seeds);  // nor do they cover by being endless
 }
 
-/// A block of fleets supports few limits. A time is not negative, and what is not priced costs nothing for sure.
+/// A block of fleets supports few limits. A time is not negative, and what is not
+/// priced costs nothing for sure.
 TEST(Predictor, LimitsOfFewFleetsAreNumbersFromZeroOn)
 {
     Variability v;
@@ -120,8 +122,8 @@ TEST(Predictor, LimitsOfFewFleetsAreNumbersFromZeroOn)
     EXPECT_GT(endless, 0);  // no order statistic of a block is an upper limit of its p99
 }
 
-/// Two steps a fleet leave a fleet's mean half noise; the training time must not show it. With one phase and with two, which
-/// share their draws.
+/// Two steps a fleet leave a fleet's mean half noise; the training time must not show it. With one phase and
+/// with two, which share their draws.
 TEST(Predictor, FewStepsAFleetDoNotBiasTheTrainingTime)
 {
     for (const std::size_t phases : {1UL, 2UL}) {
@@ -148,7 +150,8 @@ TEST(Predictor, FewStepsAFleetDoNotBiasTheTrainingTime)
     }
 }
 
-/// A chunk with the embedding alone has no weights' gradients to compute; replicas that share their gradients are drawn as sets.
+/// A chunk with the embedding alone has no weights' gradients to compute; replicas that share
+/// their gradients are drawn as sets.
 TEST(Predictor, DrawsChunksWithoutLayers)
 {
     Problem problem = example_problem(lively_variability(), 32, widths);
@@ -302,7 +305,8 @@ TEST(Predictor, TellsLossesDeadlineAndEnergy)
     EXPECT_GT(half.high, 0.5 + 0.02);
 }
 
-/// A job that waits for repairs most of its time draws little more than idle power, and no more than its bound says.
+/// A job that waits for repairs most of its time draws little more than idle power,
+/// and no more than its bound says.
 TEST(Predictor, WaitsAtIdlePower)
 {
     Problem problem = noisy_steps();
@@ -322,7 +326,8 @@ TEST(Predictor, WaitsAtIdlePower)
     EXPECT_LE(std::get<NoiseFree>(predictor.bound(small_plan())).energy_j, p.run.energy_j.value);
 }
 
-/// Power by hand: boards of 400 W, half of it in training and a tenth waiting, hosts of 100 W, PUE 2; electricity at 0.1 USD/kWh.
+/// Power by hand: boards of 400 W, half of it in training and a tenth waiting, hosts of 100 W, PUE
+/// 2; electricity at 0.1 USD/kWh.
 TEST(Predictor, ElectricityIsEnergyTimesPrice)
 {
     Problem problem = noisy_steps();
@@ -442,7 +447,8 @@ TEST(Predictor, RunsAPhaseOnItsOwnGpus)
     EXPECT_NEAR(both.run.losses[0].loss.failures, failures, 0.1 * failures);
 }
 
-/// A later phase may run another plan altogether: the first runs as it does alone, the second as that plan does.
+/// A later phase may run another plan altogether: the first runs as it does
+/// alone, the second as that plan does.
 TEST(Predictor, RunsAPhaseByItsOwnPlan)
 {
     constexpr std::array both_widths{1, 2};
@@ -480,7 +486,8 @@ TEST(Predictor, RunsAPhaseByItsOwnPlan)
                 1e-9 * both.training.mean.value);
 }
 
-/// The bounds that cost less exclude nothing that the last one would not, whatever the plan's sharding, overlaps and order.
+/// The bounds that cost less exclude nothing that the last one would not, whatever the
+/// plan's sharding, overlaps and order.
 TEST(Predictor, EarlyBoundsAreBelowTheBound)
 {
     constexpr std::array all_widths{1, 2, 4};

@@ -107,8 +107,8 @@ TEST(ProductiveTimes, LimitsOfTheP99HoldWhateverTheShapeOfFleetsAndOfNoise)
                             p99_of(of_draws(fleet, noise, ratio, steps, static_cast<std::uint64_t>(seed)));
                         covered += e.low <= 100.0 + fleet.p99 && 100.0 + fleet.p99 <= e.high ? 1 : 0;
                     }
-                    // At 95 %, 20 of 25 and fewer have a probability of 0.7 %: 54 such counts are held to three in five, their
-                    // sum to nine in ten.
+                    // At 95 %, 20 of 25 and fewer have a probability of 0.7 %: 54 such counts are held to
+                    // three in five, their sum to nine in ten.
                     EXPECT_GE(covered, seeds * 3 / 5)
                         << fleet.name << " fleets, " << noise.name << " noise " << ratio << ", " << steps;
                     all_covered += covered;
@@ -120,7 +120,8 @@ TEST(ProductiveTimes, LimitsOfTheP99HoldWhateverTheShapeOfFleetsAndOfNoise)
     EXPECT_GE(all_covered, all * 9 / 10);
 }
 
-/// Shrinking alone keeps the shape of normal noise, and puts the p99 of skewed fleets a standard deviation too low.
+/// Shrinking alone keeps the shape of normal noise, and puts the p99 of skewed
+/// fleets a standard deviation too low.
 TEST(ProductiveTimes, SkewnessOfFleetsIsSeenThroughNoise)
 {
     constexpr int seeds = 50;
@@ -133,15 +134,16 @@ TEST(ProductiveTimes, SkewnessOfFleetsIsSeenThroughNoise)
         mean += (p99_of(p).value - 100.0) / seeds;
         skewness += p.skewness / seeds;
     }
-    // Of 50 seeds the means have standard errors below 0.1; the rest is bias: Pearson's form stands in for a part of the
-    // exponential's, and the expectation of 1 has its weight. A normal shape would give 2.33 and 0, which is three times as far
-    // off.
+    // Of 50 seeds the means have standard errors below 0.1; the rest is bias: Pearson's form stands in for a
+    // part of the exponential's, and the expectation of 1 has its weight. A normal shape would give 2.33 and
+    // 0, which is three times as far off.
     EXPECT_NEAR(mean, skewed.p99, 0.4);
     EXPECT_NEAR(skewness, 2.0, 0.4);
     EXPECT_GT(mean, 2.326 + 0.4);
 }
 
-/// Noise that is finer than the deconvolution's grid leaves ranks and times as they are, but for its share of the variance.
+/// Noise that is finer than the deconvolution's grid leaves ranks and times as they are, but
+/// for its share of the variance.
 TEST(ProductiveTimes, LittleNoiseChangesLittle)
 {
     constexpr double noise = 0.05;  // of one step: a share of 0.00125 of the variance of the mean of two

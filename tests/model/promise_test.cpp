@@ -21,8 +21,8 @@ TEST(PromiseFactor, WithoutTheModelErrorIsOne)
     EXPECT_TRUE(promise_quantiles({.probability = 0.55, .model_error = true}, 0.6).empty());
 }
 
-/// A training time of which no draw is below its quantile b with more than the probability of that: the worst case has b itself, or
-/// nothing.
+/// A training time of which no draw is below its quantile b with more than the probability of that: the worst
+/// case has b itself, or nothing.
 double least_promised(double below, double probability, double weight, double deviation, double others,
                       std::mt19937& random)
 {

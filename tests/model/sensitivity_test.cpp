@@ -57,7 +57,8 @@ bool akin(const NoiseSource& a, const NoiseSource& b)
            (is_within(kernel_of(a), kernel_of(b)) || is_within(kernel_of(b), kernel_of(a)));
 }
 
-/// A step in which one source varies, and the same without it. With a class what it is within varies too, and what is within it.
+/// A step in which one source varies, and the same without it. With a class what it is within
+/// varies too, and what is within it.
 TEST(Sensitivity, WithoutItsOnlySourceOfNoiseAStepIsAlwaysTheSame)
 {
     const Problem problem = all_vary();
@@ -119,8 +120,8 @@ double class_seconds(const LayerCosts& costs, int layers, KernelClass kind)
     return sum;
 }
 
-/// What compute hides of the gradients' exchange shrinks as it gets faster, by no more than what it gains: however long a draw of
-/// the exchange, no quantile gets worse.
+/// What compute hides of the gradients' exchange shrinks as it gets faster, by no more than what it gains:
+/// however long a draw of the exchange, no quantile gets worse.
 TEST(Sensitivity, FasterComputeNeverLengthensAStep)
 {
     Variability v;
@@ -258,7 +259,8 @@ Problem without_gpus()
     return varied(v);
 }
 
-/// Common draws against two independent runs, one of them of a problem that never had the source: as large, and better known.
+/// Common draws against two independent runs, one of them of a problem that never had the
+/// source: as large, and better known.
 TEST(Sensitivity, CommonDrawsGiveWhatIndependentRunsGive)
 {
     const Problem with = varied(lively_variability());
@@ -332,8 +334,8 @@ TEST(SensitivityLimits, Cover)
     };
     const std::vector<Estimate> truth = changes(1 << 17, 1000);
     constexpr int trials = 60;
-    // 48: five standard deviations of a count with probability 0.95, as thirty are looked at for each number of fleets; their sum
-    // to 92 %.
+    // 48: five standard deviations of a count with probability 0.95, as thirty are looked at for each
+    // number of fleets; their sum to 92 %.
     constexpr int least = 48;
     for (const int fleets : {512, 2048}) {
         std::vector<int> covered(truth.size(), 0);

@@ -36,7 +36,8 @@ double quantile_of(std::vector<double> values, double probability)
     return values[static_cast<std::size_t>(probability * static_cast<double>(values.size()))];
 }
 
-/// Half widths are t = 2.13 standard deviations of an estimate, of which 60 seeds show the mean and the deviation to some 10 %.
+/// Half widths are t = 2.13 standard deviations of an estimate, of which 60 seeds show the mean
+/// and the deviation to some 10 %.
 TEST(TrainingQuantileErrors, AreTheScatterOfQuantilesOverSeeds)
 {
     constexpr int fleets = 1024;
@@ -73,7 +74,8 @@ TEST(TrainingQuantileErrors, AreTheScatterOfQuantilesOverSeeds)
     }
 }
 
-/// Training times that are the productive ones times a history keep it in each section; too few blocks give no errors.
+/// Training times that are the productive ones times a history keep it in each section;
+/// too few blocks give no errors.
 TEST(TrainingQuantileErrors, FollowHistoriesAndNeedBlocks)
 {
     const std::vector<Phase> phases{Phase{1.0, 1, 1}};

@@ -1,5 +1,5 @@
-/// What predictions do when a scenario changes in a way whose effect is known: random scenarios, the same ones each time. With
-/// PRISMOPT_RANDOM_SCENARIOS=N there are N of them (ctest --preset long has 300).
+/// What predictions do when a scenario changes in a way whose effect is known: random scenarios, the same
+/// ones each time. With PRISMOPT_RANDOM_SCENARIOS=N there are N of them (ctest --preset long has 300).
 
 #include "io/scenario/reading/read_scenario.hpp"
 #include "io/scenario/scenario.hpp"
@@ -333,7 +333,8 @@ TEST(Metamorphic, AllTimesDoubledDoubleTheRun)
     });
 }
 
-/// On the same draws; quantiles of a wider distribution of mean one are compared where they lie above the mean.
+/// On the same draws; quantiles of a wider distribution of mean one are compared
+/// where they lie above the mean.
 TEST(Metamorphic, MoreVariationNeverHelps)
 {
     for_scenarios(

@@ -8,7 +8,8 @@
 
 namespace prismopt {
 
-/// Results as a version wrote them that did not have the axes with one choice: positions of axes are others, numbers of plans are not.
+/// Results as a version wrote them that did not have the axes with one choice: positions of axes are
+/// others, numbers of plans are not.
 inline Results without_single_axes(Results results)
 {
     const std::vector<Axis> axes = results.axes;

@@ -1,6 +1,7 @@
 #pragma once
 
-/// A scenario of a few GPUs whose plans are judged in milliseconds, with `[space]` and `[search]` for each test to give.
+/// A scenario of a few GPUs whose plans are judged in milliseconds, with `[space]` and
+/// `[search]` for each test to give.
 
 #include "io/scenario/reading/read_scenario.hpp"
 #include "io/scenario/scenario.hpp"

@@ -56,8 +56,8 @@ double least_by_brute_force(const AssignmentProblem& p)
     return least;
 }
 
-/// 2 blocks of 4: without blocks 8! / (5! 2! 1!) = 168 ways; all but those of equal blocks (none: one thing is single) occur
-/// twice.
+/// 2 blocks of 4: without blocks 8! / (5! 2! 1!) = 168 ways; all but those of equal blocks (none:
+/// one thing is single) occur twice.
 TEST(Assignment, ListsEachWayOnce)
 {
     const auto all = all_assignments(problem(2, {5, 2, 1}), 1000);
@@ -144,7 +144,8 @@ TEST(AssignmentMoves, AreEachOfThemOnce)
     EXPECT_EQ(AssignmentMoves({4}, {0, 0, 0}).count(), 0U);
 }
 
-/// 2,048 nodes that all differ have 2048 * 2047 / 2 swaps: kept one by one as assignments they would take 17 GB.
+/// 2,048 nodes that all differ have 2048 * 2047 / 2 swaps: kept one by one as
+/// assignments they would take 17 GB.
 TEST(AssignmentMoves, ManyAreCountedNotMade)
 {
     constexpr int positions = 2048;
@@ -186,8 +187,8 @@ TEST(Assignment, EndsAtTheFloor)
     EXPECT_EQ(ended.best, exact.best);
 }
 
-/// 64 replicas, of which 16 each have a slow node at the stage of most work: it should go where the least is. The figure is that
-/// of the slowest replica, so that few of all moves change it; the guide knows which.
+/// 64 replicas, of which 16 each have a slow node at the stage of most work: it should go where the least is.
+/// The figure is that of the slowest replica, so that few of all moves change it; the guide knows which.
 TEST(Assignment, GuideLeadsOverPlateaus)
 {
     constexpr int blocks = 64;

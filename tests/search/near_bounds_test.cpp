@@ -85,7 +85,8 @@ TEST(NearBounds, OfPartsMakeThoseOfTheWhole)
     EXPECT_EQ(indices(whole.best()), by_brute_force(all));
 }
 
-/// An eighth of the points says within which limits about twice as many points are as are held; these contain the best.
+/// An eighth of the points says within which limits about twice as many points are as
+/// are held; these contain the best.
 TEST(NearBounds, LimitsOfASampleContainTheBest)
 {
     const std::vector<NearBound> all = points(3);

@@ -52,7 +52,8 @@ struct Found {
     std::map<std::string, std::uint64_t> rejected;
 };
 
-/// Looks at every raw tuple: the violated constraint of the least depth counts it, the first given among equals.
+/// Looks at every raw tuple: the violated constraint of the least depth counts
+/// it, the first given among equals.
 Found brute_force(const Space& space, const std::vector<Constraint>& constraints)
 {
     Found found;

@@ -1,6 +1,7 @@
 #pragma once
 
-/// Textbook problems over a space of labels, and a player of the evaluator, for tests and benchmarks of strategies.
+/// Textbook problems over a space of labels, and a player of the evaluator, for
+/// tests and benchmarks of strategies.
 
 #include "search/archive.hpp"
 #include "search/components/kept_bounds.hpp"
@@ -103,7 +104,8 @@ struct Played {
     Archive archive;
 };
 
-/// Answers until the strategy is done or it is `enough`; `portion` says how many outstanding answers the next tell brings.
+/// Answers until the strategy is done or it is `enough`; `portion` says how many
+/// outstanding answers the next tell brings.
 inline Played play(
     const PlayedProblem& problem, Strategy& strategy,
     const std::function<std::size_t(std::size_t)>& portion = [](std::size_t all) { return all; },

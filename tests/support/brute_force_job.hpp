@@ -1,7 +1,8 @@
 #pragma once
 
-/// A job simulated GPU by GPU and kernel by kernel, in double precision, with the standard library's random numbers: nothing of
-/// the sampler's but the order of the schedule's tasks. One draw is one step of a new fleet.
+/// A job simulated GPU by GPU and kernel by kernel, in double precision, with the standard
+/// library's random numbers: nothing of the sampler's but the order of the schedule's tasks. One
+/// draw is one step of a new fleet.
 
 #include "model/plan/coupling.hpp"
 #include "model/schedule/schedule.hpp"
@@ -41,8 +42,9 @@ struct BruteForceJob {
     std::vector<double> reduce_s;        // [part]: of a chunk's gradients, after its last backward
     double optimizer_s = 0.0;
     bool overlapped = true;
-    /// Where replicas meet by pass: they gather each layer while they compute the one before, so none is more than that ahead of
-    /// the slowest; seconds of such a gather. All wait for the reductions after a backward pass.
+    /// Where replicas meet by pass: they gather each layer while they compute the one before, so
+    /// none is more than that ahead of the slowest; seconds of such a gather. All wait for the
+    /// reductions after a backward pass.
     double layer_gather_s = 0.0;
 
     double gpu_cv = 0.0;  // normal
@@ -64,7 +66,8 @@ public:
 
     double step_s()
     {
-        // Ends of last backwards, latest over all sets: each gradient collective has all replicas as its members.
+        // Ends of last backwards, latest over all sets: each gradient collective
+        // has all replicas as its members.
         latest_.assign(stages_ * chunks_, 0.0);
         slowest_gpu_ = 0.0;
         for (int set = 0; set < job_.replicas / job_.widths.replicas(); ++set) {

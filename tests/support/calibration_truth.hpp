@@ -69,7 +69,8 @@ inline std::vector<Coverage> coverage_of_members(int seeds)
     return {gpus, nodes, slow_nodes};
 }
 
-/// A job with a slow GPU, whose backward passes are slower still: what the others vary by is found without it.
+/// A job with a slow GPU, whose backward passes are slower still: what the
+/// others vary by is found without it.
 inline std::vector<Coverage> coverage_beside_slow_worker(int seeds)
 {
     SyntheticJob job;

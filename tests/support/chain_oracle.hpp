@@ -1,8 +1,8 @@
 #pragma once
 
-/// Distributions of sums of independent durations by another way than the model's: characteristic functions by quadrature over
-/// quantiles, and the distribution function by their inversion. Slow, and exact to about 1e-7 in probability for smooth
-/// distributions.
+/// Distributions of sums of independent durations by another way than the model's: characteristic functions
+/// by quadrature over quantiles, and the distribution function by their inversion. Slow, and exact to about
+/// 1e-7 in probability for smooth distributions.
 
 #include "model/distribution/quantile_table.hpp"
 
@@ -26,7 +26,8 @@ public:
             variance += copies * m.variance;
             points_.push_back(points_of(distribution));
         }
-        // Trapezoidal inversion repeats the distribution at this period: 30 deviations either side reach far beyond p99.9.
+        // Trapezoidal inversion repeats the distribution at this period: 30 deviations
+        // either side reach far beyond p99.9.
         const double period = 60.0 * std::sqrt(variance);
         spacing_ = 2.0 * std::numbers::pi / period;
         constexpr double vanished = 1e-9;

@@ -1,4 +1,5 @@
-/// Counts how often the program compiles a plan: linked with --wrap, which sends calls of PlanCompiler::compile() from other files here.
+/// Counts how often the program compiles a plan: linked with --wrap, which sends calls of
+/// PlanCompiler::compile() from other files here.
 
 #include "model/step/compile/plan_compiler.hpp"
 

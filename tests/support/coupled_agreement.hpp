@@ -16,8 +16,8 @@
 
 namespace prismopt {
 
-/// Quantiles of the sampler below brute force by at most `under` and above it by at most `over`; beyond that three standard errors of
-/// both, in probability.
+/// Quantiles of the sampler below brute force by at most `under` and above it by at most `over`; beyond that
+/// three standard errors of both, in probability.
 inline void expect_agreement(const BruteForceJob& job, const ExecutionGraph& graph, const NoiseTables& noise,
                              int draws, int replicas_simulated, double over = 0.0025, double under = 0.0025)
 {

@@ -1,7 +1,7 @@
 #pragma once
 
-/// Jobs of equal layers for brute force (brute_force_job.hpp), and the sampler's view of them: a graph with composed
-/// distributions.
+/// Jobs of equal layers for brute force (brute_force_job.hpp), and the sampler's view of them: a
+/// graph with composed distributions.
 
 #include "tests/support/brute_force_job.hpp"
 #include "tests/support/random_graph.hpp"

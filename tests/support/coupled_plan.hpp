@@ -29,7 +29,8 @@ inline BruteForceLayer brute_force_layer(const PassCost& cost)
     return layer;
 }
 
-/// Takes kernels and mean times from a plan and its graph. Each gather of a layer takes `gather_share` of a forward pass of one.
+/// Takes kernels and mean times from a plan and its graph. Each gather of a layer takes
+/// `gather_share` of a forward pass of one.
 inline void set_passes(const ParallelPlan& plan, const Setting& setting, const ExecutionGraph& graph,
                        double gather_share, BruteForceJob& job)
 {
@@ -63,7 +64,8 @@ inline void set_passes(const ParallelPlan& plan, const Setting& setting, const E
             BruteForcePass& out = job.passes[i];
             out.layers.assign(static_cast<std::size_t>(chunks[k].layers),
                               brute_force_layer(of(costs.kinds.front())));
-            // Head and embedding: with the last layer, and gathered with it; their place does not matter here.
+            // Head and embedding: with the last layer, and gathered with it;
+            // their place does not matter here.
             const auto add = [&out](const PassCost& cost) {
                 const BruteForceLayer beside = brute_force_layer(cost);
                 out.layers.back().insert(out.layers.back().end(), beside.begin(), beside.end());

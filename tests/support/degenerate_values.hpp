@@ -1,7 +1,7 @@
 #pragma once
 
-/// Measured durations as coarse clocks and odd tools write them: few distinct values, none but one, as small or as large as a
-/// double is.
+/// Measured durations as coarse clocks and odd tools write them: few distinct values, none but one, as
+/// small or as large as a double is.
 
 #include <algorithm>
 #include <cmath>

@@ -38,8 +38,8 @@ inline std::vector<double> measured_pool(int n)
     return values;
 }
 
-/// Deviation over mean of 1 + scale * (Z - median of Z), Z of generalized extreme values, shape below 1/2 and not zero.
-/// Source: Hosking, Wallis, Wood, Technometrics 27 (1985) 251-261 (its shape has the other sign).
+/// Deviation over mean of 1 + scale * (Z - median of Z), Z of generalized extreme values, shape below 1/2 and
+/// not zero. Source: Hosking, Wallis, Wood, Technometrics 27 (1985) 251-261 (its shape has the other sign).
 inline double extreme_value_cv(double shape, double scale)
 {
     const double g1 = std::tgamma(1.0 - shape);

@@ -23,7 +23,8 @@ inline std::vector<double> sorted(std::vector<double> draws)
     return draws;
 }
 
-/// Standard error of a quantile of independent draws: half the rise over a standard error of probability on both sides.
+/// Standard error of a quantile of independent draws: half the rise over a standard
+/// error of probability on both sides.
 inline double quantile_error(const std::vector<double>& ascending, double p)
 {
     const double e = std::sqrt(p * (1.0 - p) / static_cast<double>(ascending.size()));

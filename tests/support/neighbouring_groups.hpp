@@ -1,7 +1,7 @@
 #pragma once
 
-/// Groups of a stage whose GPUs lie next to each other, for costs of layers that need no plan; and those of a plan at the ends of a
-/// step.
+/// Groups of a stage whose GPUs lie next to each other, for costs of layers that need no plan; and those
+/// of a plan at the ends of a step.
 
 #include "model/network/layer_cost.hpp"
 #include "model/plan/group_places.hpp"

@@ -43,7 +43,8 @@ inline double decoded(std::uint32_t code, const ElementFormat& format)
     return negative ? -size : size;
 }
 
-/// Non-negative codes of finite numbers, which ascend with their numbers; every `stride`-th and its successor.
+/// Non-negative codes of finite numbers, which ascend with their numbers; every
+/// `stride`-th and its successor.
 inline std::vector<std::uint32_t> finite_codes(const ElementFormat& format, std::uint32_t stride = 1)
 {
     std::vector<std::uint32_t> codes;

@@ -1,6 +1,7 @@
 #pragma once
 
-/// Even pipelines with few, plain distributions, made by hand: what a simulation of a dozen lines can also run.
+/// Even pipelines with few, plain distributions, made by hand: what a simulation
+/// of a dozen lines can also run.
 
 #include "model/distribution/noise_tables.hpp"
 #include "model/step/graph/execution_graph.hpp"

@@ -1,7 +1,7 @@
 #pragma once
 
-/// A pipeline's step in the plainest terms: <random>, double precision, one draw after another. Shares nothing with the program
-/// but the list of its distributions: neither schedules, nor tables, nor generator.
+/// A pipeline's step in the plainest terms: <random>, double precision, one draw after another. Shares
+/// nothing with the program but the list of its distributions: neither schedules, nor tables, nor generator.
 
 #include "tests/support/draw_statistics.hpp"
 #include "tests/support/pipeline_case.hpp"
@@ -34,7 +34,8 @@ public:
     /// A step of another fleet.
     double seconds()
     {
-        // Nothing here waits for a later time than it must, so stages may take turns in any order that makes progress.
+        // Nothing here waits for a later time than it must, so stages may take turns in
+        // any order that makes progress.
         std::vector<std::size_t> place(p_, 0);
         std::vector<double> free(p_, 0.0);
         std::vector<double> factor(p_);
@@ -75,7 +76,8 @@ private:
     };
     static constexpr double not_yet = -1.0;
 
-    /// Mean one: log X is normal with variance log(1 + cv^2) and minus half of it as mean. Constants vary by nothing to speak of.
+    /// Mean one: log X is normal with variance log(1 + cv^2) and minus half of it as mean.
+    /// Constants vary by nothing to speak of.
     static std::lognormal_distribution<double> lognormal_of(double cv)
     {
         const double variance = std::log1p(cv * cv);

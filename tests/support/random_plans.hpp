@@ -1,6 +1,7 @@
 #pragma once
 
-/// Plans of all kinds, drawn at random, with networks and a cluster that they fit: for properties that hold for every plan.
+/// Plans of all kinds, drawn at random, with networks and a cluster that they fit: for
+/// properties that hold for every plan.
 
 #include "tests/support/example_problem.hpp"
 

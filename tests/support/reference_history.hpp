@@ -1,7 +1,7 @@
 #pragma once
 
-/// One history of failures, told minute by minute as an operator would: the slow judge of model/run/histories.cpp. It shares
-/// nothing with it but the keys of the draws.
+/// One history of failures, told minute by minute as an operator would: the slow judge of
+/// model/run/histories.cpp. It shares nothing with it but the keys of the draws.
 
 #include "model/run/histories.hpp"
 
@@ -144,7 +144,8 @@ private:
             if (m.spares != enough_spares && strikes->repair_s > 0.0) {
                 in_repair_.insert(in_repair_.end(), static_cast<std::size_t>(nodes), repaired);
                 std::erase_if(in_repair_, [&](double when) { return when <= seconds; });
-                // So many nodes are being repaired that some of the job's are missing: the first to come back end that.
+                // So many nodes are being repaired that some of the job's are missing:
+                // the first to come back end that.
                 while (in_repair_.size() > static_cast<std::size_t>(m.spares)) {
                     const auto back = std::min_element(in_repair_.begin(), in_repair_.end());
                     waited += *back - seconds;

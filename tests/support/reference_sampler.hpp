@@ -1,8 +1,8 @@
 #pragma once
 
-/// The slow, obvious judge of the sampler: one draw at a time, in double precision, every replica op by op, times found by
-/// asking for what an op waits for. Uses the same keys and tables, so it must agree draw by draw, to single precision, with a
-/// sampler that simulates all replicas.
+/// The slow, obvious judge of the sampler: one draw at a time, in double precision, every replica op by op,
+/// times found by asking for what an op waits for. Uses the same keys and tables, so it must agree draw by
+/// draw, to single precision, with a sampler that simulates all replicas.
 
 #include "model/base/random.hpp"
 #include "model/schedule/schedule.hpp"
@@ -185,7 +185,8 @@ private:
         return end_[key] = start + compute + communication;
     }
 
-    /// Reduce-scatters in the order in which the chunks' last backwards end; beside compute, or after all of it.
+    /// Reduce-scatters in the order in which the chunks' last backwards end;
+    /// beside compute, or after all of it.
     double gradients_end(int stage)
     {
         const auto& order = orders_[stage];

@@ -8,7 +8,8 @@
 
 namespace prismopt {
 
-/// Returns the end of the last stage without the optimizer, in seconds, if one stage is slower by this factor (-1: none is).
+/// Returns the end of the last stage without the optimizer, in seconds, if one stage is
+/// slower by this factor (-1: none is).
 inline double replayed_step(const ExecutionGraph& graph, int slow_stage = -1, double slowness = 1.0)
 {
     MeanRun run(graph, slow_stage, slowness);

@@ -1,7 +1,8 @@
 #pragma once
 
-/// Ranked replicas against all of them simulated op by op, p = 8 and m = 32 on the distributions of one study: compute 5 %,
-/// stages 3 % a step, transfers 30 %, and 2 % between stages for good where factors are spatial.
+/// Ranked replicas against all of them simulated op by op, p = 8 and m = 32 on the
+/// distributions of one study: compute 5 %, stages 3 % a step, transfers 30 %, and 2 % between
+/// stages for good where factors are spatial.
 
 #include "tests/support/draw_statistics.hpp"
 #include "tests/support/pipeline_case.hpp"
@@ -64,7 +65,8 @@ inline Bias bias_over_fleets(const std::vector<double>& ranked, const std::vecto
     return {sorted_quantile(ranked, 0.99) / truth - 1.0, quantile_error(brute, 0.99) / truth};
 }
 
-/// The p99 of given fleets, so many steps each: mean over the fleets, and by fleet what is furthest off in its standard errors.
+/// The p99 of given fleets, so many steps each: mean over the fleets, and by fleet what is
+/// furthest off in its standard errors.
 struct BiasByFleet {
     Bias mean;
     double furthest = 0.0;

@@ -1,6 +1,7 @@
 #pragma once
 
-/// Residual distributions of tests: lognormal, of a coefficient of variation for each class that is within none.
+/// Residual distributions of tests: lognormal, of a coefficient of variation for
+/// each class that is within none.
 
 #include "model/distribution/variability.hpp"
 

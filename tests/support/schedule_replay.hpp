@@ -1,6 +1,7 @@
 #pragma once
 
-/// Pipelines run task by task, knowing only what waits for what: the judge of schedules and of the compiled program.
+/// Pipelines run task by task, knowing only what waits for what: the judge of
+/// schedules and of the compiled program.
 
 #include "model/schedule/schedule.hpp"
 
@@ -41,7 +42,8 @@ class ScheduleReplay {
 public:
     ScheduleReplay(const ScheduleShape& shape, const TaskOrders& orders) : shape_(shape), orders_(orders) {}
 
-    /// Every task starts as soon as its stage and its inputs allow; a transfer takes `transfer` between stages.
+    /// Every task starts as soon as its stage and its inputs allow; a transfer
+    /// takes `transfer` between stages.
     Replayed run(const TaskSeconds& seconds, double transfer) const
     {
         std::map<Key, double> done;  // when a result is there, on its own stage
@@ -99,8 +101,9 @@ public:
         return result;
     }
 
-    /// The same when a send blocks until it is received. Stages receive in the order in which results were made in a run that
-    /// takes turns, ahead of the task that needs them, as PyTorch's pipelining runtime lays out its sends and receives.
+    /// The same when a send blocks until it is received. Stages receive in the order in which results were
+    /// made in a run that takes turns, ahead of the task that needs them, as PyTorch's pipelining runtime
+    /// lays out its sends and receives.
     bool deadlocks_when_sends_block() const
     {
         const std::vector<std::vector<Event>> events = laid_out();

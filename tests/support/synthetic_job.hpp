@@ -1,6 +1,7 @@
 #pragma once
 
-/// Synthetic traces of a job with known variance: GPipe, transfers that wait for both ends, a gradient reduction, an optimizer.
+/// Synthetic traces of a job with known variance: GPipe, transfers that wait for both ends, a
+/// gradient reduction, an optimizer.
 
 #include "model/calibration/trace/trace.hpp"
 #include "tests/support/test_names.hpp"

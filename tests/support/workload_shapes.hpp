@@ -10,7 +10,8 @@
 
 namespace prismopt {
 
-/// GPT of Korthikanti et al., arXiv 2205.05198, table 3: multi-head plain attention, GELU, dropout, f = 4h, V = 51,200.
+/// GPT of Korthikanti et al., arXiv 2205.05198, table 3: multi-head plain attention,
+/// GELU, dropout, f = 4h, V = 51,200.
 inline Transformer gpt(int layers, int hidden, int heads)
 {
     Transformer w;
@@ -63,7 +64,8 @@ void change_decoder(Workload& workload, Change&& change)
     workload = workload_of(transformer);
 }
 
-/// One node of 8 GPUs at 300 GB/s; launches, memory traffic and latency cost next to nothing, so products and bytes show.
+/// One node of 8 GPUs at 300 GB/s; launches, memory traffic and latency cost next to
+/// nothing, so products and bytes show.
 inline Cluster products_only()
 {
     Cluster c;

@@ -23,7 +23,8 @@ enum class Windows {
 /// How the fields of experts are named; none: an MLP of `intermediate_size`.
 enum class ExpertFields { none, mixtral, qwen, qwen_shared, deepseek };
 
-/// A class whose fields are those of most decoders: what it has where the file does not say it, and what no field says.
+/// A class whose fields are those of most decoders: what it has where the file does not
+/// say it, and what no field says.
 struct DecoderClass {
     std::string_view name;
     Normalisation normalisation = Normalisation::rms_norm;
@@ -57,7 +58,8 @@ constexpr auto decoder_classes = std::to_array<DecoderClass>({
     {.name = "Ernie4_5ForCausalLM", .tied = true, .head = 128, .biases = Biases::all, .bias_field = "use_bias",
      .mlp_bias_field = "use_bias"},
     {.name = "Gemma2ForCausalLM", .norms = NormPlace::sandwich, .tied = true, .head = 256, .windows = Windows::but_each,
-     .activation_field = "hidden_activation", .activation = "gelu_pytorch_tanh"},   // soft caps of logits are not counted
+     // soft caps of logits are not counted
+     .activation_field = "hidden_activation", .activation = "gelu_pytorch_tanh"},
     {.name = "Glm4ForCausalLM", .norms = NormPlace::sandwich, .head = 128, .biases = Biases::qkv},
     {.name = "Glm4MoeForCausalLM", .head = 128, .biases = Biases::qkv, .query_key_norm = QueryKeyNorm::head,
      .query_key_field = "use_qk_norm", .experts = ExpertFields::deepseek},
@@ -77,7 +79,8 @@ constexpr auto decoder_classes = std::to_array<DecoderClass>({
      .windows = Windows::but_each, .full_every = 4},
     {.name = "Phi3ForCausalLM", .windows = Windows::where_given},
     {.name = "PhimoeForCausalLM", .normalisation = Normalisation::layer_norm, .biases = Biases::all, .windows = Windows::where_given,
-     .experts = ExpertFields::mixtral, .expert_count = 16, .active_experts = 2},   // biases of the head are not counted
+     // biases of the head are not counted
+     .experts = ExpertFields::mixtral, .expert_count = 16, .active_experts = 2},
     {.name = "Qwen2ForCausalLM", .biases = Biases::qkv, .bias_field = "", .windows = Windows::upper_where_used},
     {.name = "Qwen2MoeForCausalLM", .biases = Biases::qkv, .bias_field = "qkv_bias", .biased = true, .windows = Windows::refused,
      .experts = ExpertFields::qwen_shared},
@@ -150,7 +153,8 @@ BlockDescription feed_forward_of(ModelConfig& config, const DecoderClass& of)
     return MlpBlock{config.count("intermediate_size"), function, biased};
 }
 
-/// The heads of layers with a window, where an object of its own gives them (stepfun-ai/Step-3.5-Flash, config.json).
+/// The heads of layers with a window, where an object of its own gives them
+/// (stepfun-ai/Step-3.5-Flash, config.json).
 AttentionBlock windowed_of(const ModelConfig& config, const AttentionBlock& full)
 {
     constexpr std::string_view own = "attention_other_setting";
@@ -164,7 +168,8 @@ AttentionBlock windowed_of(const ModelConfig& config, const AttentionBlock& full
     return result;
 }
 
-/// The attention of each layer: windows as `layer_types` of newer files or the rule of the class says, rotary positions likewise.
+/// The attention of each layer: windows as `layer_types` of newer files or the rule of the class
+/// says, rotary positions likewise.
 std::vector<AttentionBlock> attentions_of(ModelConfig& config, const DecoderClass& of, int layers)
 {
     const AttentionBlock full = attention_of(config, of);

@@ -18,8 +18,8 @@ struct ActivationName {
     std::optional<Activation> plain;
     std::optional<Activation> gated;
 };
-/// transformers, activations.py. Only the number of products and bytes matters here, so approximations of a function count as the
-/// function.
+/// transformers, activations.py. Only the number of products and bytes matters here, so approximations of a
+/// function count as the function.
 constexpr std::array activation_names{
     ActivationName{"silu", Activation::silu, Activation::swiglu},
     ActivationName{"swish", Activation::silu, Activation::swiglu},
@@ -34,7 +34,8 @@ constexpr std::array activation_names{
     ActivationName{"relu2", Activation::squared_relu, std::nullopt},
 };
 
-/// A letter that says what mixes the tokens of a layer: in upper case, unless it is a dense layer of a network with experts.
+/// A letter that says what mixes the tokens of a layer: in upper case, unless it is a dense
+/// layer of a network with experts.
 std::string letter(const BlockDescription& mixer, bool lower)
 {
     char result = 'F';
@@ -213,8 +214,8 @@ ImportedFields gemma3(ModelConfig& config)
     return {workload};
 }
 
-/// Layers of whole attention have heads of their own size, and may take keys as values; experts stand beside an MLP (transformers,
-/// modular_gemma4.py). The scales of routers are not counted.
+/// Layers of whole attention have heads of their own size, and may take keys as values; experts stand beside
+/// an MLP (transformers, modular_gemma4.py). The scales of routers are not counted.
 ImportedFields gemma4(ModelConfig& config)
 {
     Workload workload = decoder_ends(config, Normalisation::rms_norm, true);
@@ -304,8 +305,9 @@ ImportedFields fla_transformer(ModelConfig& config)
     return {workload};
 }
 
-/// Layers that differ, as a search found them, with or without attention and MLP (nvidia/Llama-3_3-Nemotron-Super-49B-v1,
-/// block_config.py, and modeling_decilm.py: the width is two thirds of ffn_mult times hidden, in multiples of 256).
+/// Layers that differ, as a search found them, with or without attention and MLP
+/// (nvidia/Llama-3_3-Nemotron-Super-49B-v1, block_config.py, and modeling_decilm.py: the width is two thirds
+/// of ffn_mult times hidden, in multiples of 256).
 ImportedFields deci_lm(ModelConfig& config)
 {
     Workload workload = decoder_ends(config, Normalisation::rms_norm, false);

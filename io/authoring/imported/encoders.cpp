@@ -90,8 +90,9 @@ ImportedFields decoder_only_t5(ModelConfig& config)
     return {workload, usual_tokens};
 }
 
-/// Every third layer attends to all tokens (transformers, configuration_modernbert.py; arXiv 2412.13663). The first layer's first norm,
-/// which it lacks, is that of the embeddings; the dense layer and norm before the head are a layer of their own.
+/// Every third layer attends to all tokens (transformers, configuration_modernbert.py; arXiv 2412.13663). The
+/// first layer's first norm, which it lacks, is that of the embeddings; the dense layer and norm before the
+/// head are a layer of their own.
 ImportedFields modern_bert(ModelConfig& config)
 {
     Workload workload;
@@ -121,8 +122,8 @@ ImportedFields modern_bert(ModelConfig& config)
     return {workload, 1024};  // arXiv 2412.13663, section 2.2.2: most of the training
 }
 
-/// The text tower of CLIP: causal, with learned positions (transformers, modeling_clip.py). Nothing follows its last norm: the head that a
-/// vocabulary has here shares the embedding.
+/// The text tower of CLIP: causal, with learned positions (transformers, modeling_clip.py). Nothing follows
+/// its last norm: the head that a vocabulary has here shares the embedding.
 ImportedFields clip_text(ModelConfig& config)
 {
     Workload workload;
@@ -144,8 +145,9 @@ ImportedFields clip_text(ModelConfig& config)
     return {workload, workload.positions};
 }
 
-/// An encoder of sound and a decoder of text (arXiv 2212.04356, section 2.2): two convolutions, the second with stride 2, and learned
-/// positions of the decoder. Those of the encoder are fixed; keys have no biases, which are counted all the same.
+/// An encoder of sound and a decoder of text (arXiv 2212.04356, section 2.2): two convolutions, the second
+/// with stride 2, and learned positions of the decoder. Those of the encoder are fixed; keys have no biases,
+/// which are counted all the same.
 ImportedFields whisper(ModelConfig& config)
 {
     Workload workload;

@@ -224,7 +224,8 @@ ImportedFields nemotron_h(ModelConfig& config)
     return {workload};
 }
 
-/// Layers of the gated delta rule (flash-linear-attention, fla/layers/gated_deltanet.py), or some of attention.
+/// Layers of the gated delta rule (flash-linear-attention,
+/// fla/layers/gated_deltanet.py), or some of attention.
 ImportedFields fla_gated_delta_net(ModelConfig& config)
 {
     Workload workload = fla_ends(config);
@@ -265,7 +266,8 @@ ImportedFields mamba2(ModelConfig& config)
     return {workload};
 }
 
-/// The files of state-spaces/mamba (mamba_ssm/models/config_mamba.py); defaults of mamba_ssm/modules/mamba2.py.
+/// The files of state-spaces/mamba (mamba_ssm/models/config_mamba.py); defaults
+/// of mamba_ssm/modules/mamba2.py.
 ImportedFields state_spaces_mamba(ModelConfig& config)
 {
     Workload workload;
@@ -290,8 +292,8 @@ ImportedFields state_spaces_mamba(ModelConfig& config)
     return {workload};
 }
 
-/// Attention and Mamba-2 side by side, then an MLP (transformers, modular_falcon_h1.py). A norm of the state space's results is counted
-/// also where mamba_rms_norm is false.
+/// Attention and Mamba-2 side by side, then an MLP (transformers, modular_falcon_h1.py). A norm of the state
+/// space's results is counted also where mamba_rms_norm is false.
 ImportedFields falcon_h1(ModelConfig& config)
 {
     Workload workload = decoder_ends(config, Normalisation::rms_norm, false);

@@ -61,8 +61,8 @@ json parsed(const std::string& text, const std::string& path)
     return result;
 }
 
-/// Objects of a composite that hold its decoder's fields (transformers, the configuration classes of composites; thinker_config holds
-/// a text_config in turn).
+/// Objects of a composite that hold its decoder's fields (transformers, the configuration classes of
+/// composites; thinker_config holds a text_config in turn).
 constexpr auto decoder_keys =
     std::to_array<std::string_view>({"text_config", "llm_config", "language_config", "thinker_config",
                                      "language_model_config", "decoder_config", "lm_config"});
@@ -84,15 +84,16 @@ std::string model_type(const json& file)
     return type != file.end() && type->is_string() ? printable(type->get<std::string>()) : "";
 }
 
-/// The fields that describe the layers, the whole file or an object in it, and the objects on the way, the file first.
+/// The fields that describe the layers, the whole file or an object in it, and the
+/// objects on the way, the file first.
 struct Decoder {
     json fields;
     std::vector<json> levels;
     std::string key_path;  // "thinker_config.text_config"; empty: the whole file
 };
 
-/// Composites may state at their top whether their embeddings are tied (transformers, configuration_utils.py: the setting of the outer
-/// configuration holds for the model), and the vocabulary.
+/// Composites may state at their top whether their embeddings are tied (transformers, configuration_utils.py:
+/// the setting of the outer configuration holds for the model), and the vocabulary.
 Decoder decoder_of(const json& file)
 {
     Decoder result{.fields = file, .levels = {file}, .key_path = ""};
@@ -120,7 +121,8 @@ Decoder decoder_of(const json& file)
     return result;
 }
 
-/// The class that the user names, that the file names, its decoder, or one of their types, in this order; nullptr: none that is known.
+/// The class that the user names, that the file names, its decoder, or one of their types, in this
+/// order; nullptr: none that is known.
 const ModelClass* class_of(const Decoder& decoder, const FieldNames& names)
 {
     if (!names.model_class.empty()) {
@@ -182,8 +184,8 @@ std::vector<std::string> words_of(std::string_view text)
     return {std::istream_iterator<std::string>(stream), std::istream_iterator<std::string>()};
 }
 
-/// Gives the class's names to fields that a file of another class calls otherwise; numbers and true or false are what it has where
-/// the file says nothing. Returns the latter, and the objects whose fields were read.
+/// Gives the class's names to fields that a file of another class calls otherwise; numbers and true or false
+/// are what it has where the file says nothing. Returns the latter, and the objects whose fields were read.
 struct Renamed {
     std::vector<std::string> usual;    // "NAME = VALUE"
     std::vector<std::string> objects;  // names
@@ -304,7 +306,8 @@ std::string nearest_class(const json& fields, const std::string& path, const std
                                       : fmt::format(": no block describes its {}; leave it out", component)));
 }
 
-/// Whether an object of that name describes a tower: any configuration beside the decoder, or one that says what it reads.
+/// Whether an object of that name describes a tower: any configuration beside the decoder,
+/// or one that says what it reads.
 bool names_tower(std::string_view key, bool beside_decoder)
 {
     constexpr auto beginnings =

@@ -30,8 +30,8 @@ struct FieldNames {
 /// Names of the classes that can be imported, in alphabetical order.
 std::vector<std::string> importable_architectures();
 
-/// Reads a network from the text of a config.json. `path`: of the file, for messages and the network's name. Throws InputError if
-/// the class is not known, or a field is missing or wrong.
+/// Reads a network from the text of a config.json. `path`: of the file, for messages and the network's name.
+/// Throws InputError if the class is not known, or a field is missing or wrong.
 ImportedNetwork imported_network(const std::string& text, const std::string& path,
                                  const FieldNames& names = {});
 

@@ -26,8 +26,9 @@ MlpBlock dense_mlp(ModelConfig& config)
             .activation = gated_activation_field(config, "hidden_act", "silu")};
 }
 
-/// Of `n_group` groups of experts a token chooses the best `topk_group`. Where each lies on a node, it is sent to so many nodes
-/// (DeepSeek-V3, arXiv 2412.19437, section 2.1.2). In DeepSeek-V2 they lie on devices (arXiv 2405.04434, section 2.2.2).
+/// Of `n_group` groups of experts a token chooses the best `topk_group`. Where each lies on a node, it is
+/// sent to so many nodes (DeepSeek-V3, arXiv 2412.19437, section 2.1.2). In DeepSeek-V2 they lie on devices
+/// (arXiv 2405.04434, section 2.2.2).
 int node_limit_of(ModelConfig& config, ExpertGroups on)
 {
     const int groups = config.has("n_group") ? config.count("n_group") : 1;
@@ -49,8 +50,8 @@ int node_limit_of(ModelConfig& config, ExpertGroups on)
     return chosen;
 }
 
-/// Which layers have experts: as a list of all layers says, or of those with experts, or those from `first_k_dense_replace` on, of
-/// which each `moe_layer_freq`-th.
+/// Which layers have experts: as a list of all layers says, or of those with experts, or those from
+/// `first_k_dense_replace` on, of which each `moe_layer_freq`-th.
 std::vector<bool> layers_with_experts(ModelConfig& config, int layers)
 {
     std::vector<bool> result(layers, false);
@@ -122,7 +123,8 @@ ImportedFields deepseek(ModelConfig& config, ExpertGroups groups)
     return {workload};
 }
 
-/// Which layers have an indexer; the others take the keys of the one before them (transformers, configuration_glm_moe_dsa.py).
+/// Which layers have an indexer; the others take the keys of the one before them (transformers,
+/// configuration_glm_moe_dsa.py).
 std::vector<bool> layers_with_indexers(ModelConfig& config, int layers)
 {
     std::vector<bool> result(layers, true);
@@ -204,8 +206,8 @@ ImportedFields deepseek_v32(ModelConfig& config)
     return {workload};
 }
 
-/// Kimi delta attention, and latent attention without positions in the layers that a list names, the first being 1
-/// (moonshotai/Kimi-Linear-48B-A3B-Instruct, modeling_kimi.py; arXiv 2510.26692).
+/// Kimi delta attention, and latent attention without positions in the layers that a list names, the first
+/// being 1 (moonshotai/Kimi-Linear-48B-A3B-Instruct, modeling_kimi.py; arXiv 2510.26692).
 ImportedFields kimi_linear(ModelConfig& config)
 {
     Workload workload = decoder_ends(config, Normalisation::rms_norm, false);
@@ -237,8 +239,8 @@ ImportedFields kimi_linear(ModelConfig& config)
     return {workload};
 }
 
-/// Two latent attentions and two MLPs in a layer; its experts stand beside the second pair (arXiv 2509.01322, section 2.2). Experts
-/// that return their input have no weights, and share the tokens evenly.
+/// Two latent attentions and two MLPs in a layer; its experts stand beside the second pair (arXiv 2509.01322,
+/// section 2.2). Experts that return their input have no weights, and share the tokens evenly.
 ImportedFields longcat_flash(ModelConfig& config)
 {
     Workload workload = decoder_ends(config, Normalisation::rms_norm, false);
@@ -302,7 +304,8 @@ ImportedFields mimo_v2(ModelConfig& config)
     return {workload};
 }
 
-/// An indexer chooses blocks of keys, for each key head by one of its own (transformers, modular_minimax_m3_vl.py).
+/// An indexer chooses blocks of keys, for each key head by one of its own
+/// (transformers, modular_minimax_m3_vl.py).
 ImportedFields minimax_m3(ModelConfig& config)
 {
     Workload workload = decoder_ends(config, Normalisation::rms_norm, false);
@@ -329,8 +332,8 @@ ImportedFields minimax_m3(ModelConfig& config)
     return {workload};
 }
 
-/// no_rope_layers[i] = 1: layer i has rotary positions and attends within chunks. Its norms of queries and keys have no weights,
-/// and are not counted.
+/// no_rope_layers[i] = 1: layer i has rotary positions and attends within chunks. Its norms of queries and
+/// keys have no weights, and are not counted.
 ImportedFields llama4(ModelConfig& config)
 {
     Workload workload = decoder_ends(config, Normalisation::rms_norm, false);

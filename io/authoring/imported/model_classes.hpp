@@ -10,7 +10,8 @@
 
 namespace prismopt {
 
-/// A class of the transformers library (or of diffusers, mamba_ssm, flash-linear-attention) that can be imported.
+/// A class of the transformers library (or of diffusers, mamba_ssm,
+/// flash-linear-attention) that can be imported.
 struct ModelClass {
     std::string_view name;
     std::string_view as;  // class whose fields and layers it has
@@ -23,8 +24,8 @@ struct ModelClass {
 const std::vector<ModelClass>& model_classes();
 /// nullptr: not known.
 const ModelClass* class_named(std::string_view name);
-/// The class of a `model_type`, whose name has the same letters and digits: "qwen3_vl_moe_text" of Qwen3VLMoeForConditionalGeneration.
-/// nullptr: none.
+/// The class of a `model_type`, whose name has the same letters and digits: "qwen3_vl_moe_text" of
+/// Qwen3VLMoeForConditionalGeneration. nullptr: none.
 const ModelClass* class_of_type(std::string_view type);
 
 /// What a class has that no block describes; empty: nothing that is known here.

@@ -13,11 +13,12 @@
 
 namespace prismopt {
 
-/// One network's fields. What is read of an absent field is recorded as an assumption. A field of the wrong type or range is an
-/// InputError with the file and the field.
+/// One network's fields. What is read of an absent field is recorded as an assumption. A field of the wrong
+/// type or range is an InputError with the file and the field.
 class ModelConfig {
 public:
-    /// `fields` must outlive the object. `architecture`: name of the class, for messages. `path`: of the file.
+    /// `fields` must outlive the object. `architecture`: name of the class, for
+    /// messages. `path`: of the file.
     ModelConfig(const nlohmann::json& fields, std::string architecture, std::string path);
 
     /// Whether the field is in the file, and not null. Fields that were asked for count as read.
@@ -37,7 +38,8 @@ public:
     bool flag(std::string_view key, bool usual);
     std::string text(std::string_view key) const;
     std::string text(std::string_view key, std::string_view usual);
-    /// Lists: [] where the field is absent or empty. `entries`: how many it must have otherwise; 0: any number.
+    /// Lists: [] where the field is absent or empty. `entries`: how many it must
+    /// have otherwise; 0: any number.
     std::vector<std::string> texts(std::string_view key, int entries = 0) const;
     std::vector<int> counts(std::string_view key, int entries = 0) const;
     double number(std::string_view key) const;

@@ -1,6 +1,7 @@
 #pragma once
 
-/// A training job read from the files that start it: the network, the plan, the batch, and what is known of the machine.
+/// A training job read from the files that start it: the network, the plan, the batch,
+/// and what is known of the machine.
 
 #include "io/authoring/imported/imported_network.hpp"
 #include "io/authoring/jobs/job_settings.hpp"
@@ -55,7 +56,8 @@ struct ImportedJob {
     ImportReport report;
 };
 
-/// Reads the files of a job. Throws InputError, with file, line and remedy, for what is wrong, and for what is missing.
+/// Reads the files of a job. Throws InputError, with file, line and remedy, for what is
+/// wrong, and for what is missing.
 ImportedJob imported_job(const ImportRequest& request, const Catalog& catalog = Catalog::built_in());
 
 }  // namespace prismopt

@@ -215,7 +215,8 @@ std::vector<std::size_t> uses_of(const std::string& text, const std::string& nam
     return places;
 }
 
-/// The value of a variable that is assigned once and used once, and not elsewhere: "4" of TP=4, TP="4" or TP=${TP:-4}.
+/// The value of a variable that is assigned once and used once, and not elsewhere: "4"
+/// of TP=4, TP="4" or TP=${TP:-4}.
 std::optional<Edit> edit_of_variable(const std::vector<JobFile>& files, const FoundSetting& setting,
                                      const std::string& name, const std::string& value)
 {
@@ -394,7 +395,8 @@ bool change_values(const JobChanges& of, JobEdits& done)
     return true;
 }
 
-/// Replaces what no wanted setting keeps by the settings of its key, or removes it. Returns whether all of it was found.
+/// Replaces what no wanted setting keeps by the settings of its key, or removes it.
+/// Returns whether all of it was found.
 bool replace_others(const JobChanges& of, JobEdits& done)
 {
     for (const ImportedValue& value : of.read) {

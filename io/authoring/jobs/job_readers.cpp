@@ -84,7 +84,8 @@ std::vector<std::string> accelerators_like(const std::string& word, const Catalo
     return names;
 }
 
-/// Accelerators that the hints name: those of the first hint that names any, then narrowed by later hints that name fewer of them.
+/// Accelerators that the hints name: those of the first hint that names any, then narrowed by later
+/// hints that name fewer of them.
 struct HintedAccelerators {
     std::vector<std::string> names;
     std::vector<JobMachine::Hint> by;
@@ -182,7 +183,8 @@ void read_machine(const JobSources& sources, JobMachine machine, ImportedJob& jo
     if (job.node_gpus == 0 || job.node_gpus > job.gpus) {
         job.node_gpus = sources.request.node_gpus;
     }
-    // A launcher may start fewer processes on a node than it has GPUs only with nodes in part, which no scenario describes.
+    // A launcher may start fewer processes on a node than it has GPUs only with nodes in
+    // part, which no scenario describes.
     for (const std::string& note : machine.notes) {
         settings.assume(note);
     }

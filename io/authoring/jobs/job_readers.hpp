@@ -30,7 +30,8 @@ void read_machine(const JobSources& sources, JobMachine machine, ImportedJob& jo
 void use_catalog_network(const JobSources& sources, const std::string& named, ImportedJob& job);
 void read_model(const JobSources& sources, const std::string& named, ImportedJob& job, JobSettings& settings);
 
-/// The data-parallel degree that the other degrees leave. Throws InputError where they do not divide the GPUs.
+/// The data-parallel degree that the other degrees leave. Throws InputError
+/// where they do not divide the GPUs.
 void derive_replicas(ImportedJob& job);
 /// Checks that microbatches fill the batch.
 void check_batch(const ImportedJob& job);
@@ -38,7 +39,8 @@ void check_batch(const ImportedJob& job);
 /// Sharding by a stage of ZeRO, from 0 to 3.
 Sharding sharding_of_stage(int stage);
 
-// One function for each family of formats. `settings`: of all files and words, in the order in which later ones win.
+// One function for each family of formats. `settings`: of all files and words, in the
+// order in which later ones win.
 ImportedJob megatron_job(const JobSources& sources, const TrainerSettings& table, JobSettingList settings);
 ImportedJob torchtitan_job(const JobSources& sources, JobSettingList settings);
 ImportedJob transformers_job(const JobSources& sources, const TrainerSettings& table,

@@ -8,8 +8,8 @@
 
 namespace prismopt {
 
-/// A starter scenario with the job's network, batch, machine and software, whose [space] has the job's plan among others. Throws
-/// InputError for machines that it cannot describe.
+/// A starter scenario with the job's network, batch, machine and software, whose [space] has the job's plan
+/// among others. Throws InputError for machines that it cannot describe.
 std::string job_scenario(const ImportedJob& job, const ImportRequest& request,
                          const Catalog& catalog = Catalog::built_in());
 

@@ -20,14 +20,15 @@ struct JobSetting {
 };
 using JobSettingList = std::vector<JobSetting>;
 
-/// The settings of a YAML or JSON file, by their paths: "fsdp_config.fsdp_version", "data_stages.0.sequence_length". A list of plain values
-/// is one setting. Throws InputError for text that is neither.
+/// The settings of a YAML or JSON file, by their paths: "fsdp_config.fsdp_version",
+/// "data_stages.0.sequence_length". A list of plain values is one setting. Throws
+/// InputError for text that is neither.
 JobSettingList document_settings(const std::string& text, const std::string& path);
 /// The same for a TOML file.
 JobSettingList toml_settings(const std::string& text, const std::string& path);
 
-/// Replaces ${section.name}, ${.name}, ${oc.env:NAME,default} and ${NAME:default} by what they stand for; what has no value is missing.
-/// `given`: values of the user, by name.
+/// Replaces ${section.name}, ${.name}, ${oc.env:NAME,default} and ${NAME:default} by what they stand for;
+/// what has no value is missing. `given`: values of the user, by name.
 void resolve_references(JobSettingList& settings, const std::map<std::string, std::string>& given);
 
 }  // namespace prismopt

@@ -1,6 +1,7 @@
 #pragma once
 
-/// Settings of a job read through the table of its trainer. What is read, taken from the trainer's defaults, or left is recorded.
+/// Settings of a job read through the table of its trainer. What is read, taken from the trainer's
+/// defaults, or left is recorded.
 
 #include "io/authoring/jobs/job_setting.hpp"
 #include "io/trainers/trainer_settings.hpp"
@@ -34,8 +35,9 @@ struct ImportReport {
 
 class JobSettings {
 public:
-    /// Of a setting that is given several times, the last counts. `prefixes`: unique beginnings of names count as the names. Throws
-    /// InputError where what a setting needs has no value, or one that the trainer does not take.
+    /// Of a setting that is given several times, the last counts. `prefixes`: unique beginnings of
+    /// names count as the names. Throws InputError where what a setting needs has no value, or one
+    /// that the trainer does not take.
     JobSettings(const TrainerSettings& table, const JobSettingList& given, bool prefixes = false);
 
     /// Whether the files state it, and not as null.

@@ -23,11 +23,12 @@ struct LaunchCommand {
     std::map<std::string, std::string> environment;
 };
 
-/// The arguments of a file that has nothing else, as `xargs` reads it: "--name value ...", "--name=value"; lines that begin with # are
-/// comments.
+/// The arguments of a file that has nothing else, as `xargs` reads it: "--name value ...", "--name=value";
+/// lines that begin with # are comments.
 LaunchCommand argument_file(const std::string& text, const std::string& path);
 
-/// The commands of a script that start a program, with its most arguments first; of a script that only defines arguments, those.
+/// The commands of a script that start a program, with its most arguments first; of a script that
+/// only defines arguments, those.
 std::vector<LaunchCommand> launch_commands(const ShellScript& script, const std::string& path);
 
 /// Machine as the launcher and Slurm know it. 0: unknown.

@@ -91,8 +91,8 @@ void read_context_exchange(JobSettings& s, ParallelPlan& plan)
     }
 }
 
-/// deepspeed/runtime/pipe/module.py, partition_method: stages have numbers of layers as equal as can be; with the embedding among those
-/// counted, both ends count as a layer.
+/// deepspeed/runtime/pipe/module.py, partition_method: stages have numbers of layers as equal as can be; with
+/// the embedding among those counted, both ends count as a layer.
 void read_partition(JobSettings& s, int layers, ImportedJob& job)
 {
     ParallelPlan& plan = job.plan;

@@ -144,7 +144,8 @@ Activation activation_of(JobSettings& s)
                      : Activation::gelu;
 }
 
-/// megatron/training/arguments.py: four times the hidden size, with SwiGLU two thirds of that in multiples of 64.
+/// megatron/training/arguments.py: four times the hidden size, with SwiGLU two
+/// thirds of that in multiples of 64.
 int usual_feed_forward(int hidden, Activation activation)
 {
     return activation == Activation::swiglu ? static_cast<int>(4.0 * hidden * 2.0 / 3.0 / 64.0) * 64

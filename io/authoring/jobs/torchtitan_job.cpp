@@ -18,7 +18,8 @@ namespace prismopt {
 
 namespace {
 
-/// Flavors whose names do not say which network of the catalog they are (torchtitan/models/deepseek_v3/__init__.py).
+/// Flavors whose names do not say which network of the catalog they are
+/// (torchtitan/models/deepseek_v3/__init__.py).
 constexpr std::array<std::pair<std::string_view, std::string_view>, 2> flavors{
     {{"deepseek_v3_16b", "deepseek-v2-lite"}, {"deepseek_v3_671b", "deepseek-v3"}}};
 
@@ -112,8 +113,8 @@ std::vector<int> layers_of_modules(JobSettings& s)
     return layers;
 }
 
-/// torchtitan/distributed/pipeline_parallel.py, generate_llm_fqn_per_model_part(): ends count as so many layers, and the first parts take
-/// the remainder.
+/// torchtitan/distributed/pipeline_parallel.py, generate_llm_fqn_per_model_part(): ends count as so many
+/// layers, and the first parts take the remainder.
 std::vector<int> spread_layers(int layers, int chunk_count, int first_less, int last_less)
 {
     const int units = layers + first_less + last_less;

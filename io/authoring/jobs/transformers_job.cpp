@@ -244,7 +244,8 @@ void read_job_steps(JobSettings& s, ImportedJob& job)
         epochs));
 }
 
-/// Trained parameters of adapters beside each projection, as PEFT has them: rank times inputs and outputs. 0: other blocks than these.
+/// Trained parameters of adapters beside each projection, as PEFT has them: rank times inputs and
+/// outputs. 0: other blocks than these.
 double adapter_parameters(const Workload& w)
 {
     double all = 0.0;

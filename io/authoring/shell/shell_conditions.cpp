@@ -20,7 +20,8 @@ Status either_or_both(const Status& first, bool either, const Status& second)
     return joined;
 }
 
-/// Whether a file that a test names is there. That it is not there decides nothing: the job may run elsewhere.
+/// Whether a file that a test names is there. That it is not there decides
+/// nothing: the job may run elsewhere.
 std::optional<bool> is_there(const Reader& r, const std::string& file)
 {
     return r.inputs.read != nullptr && !file.empty() && r.inputs.read(file, r.inputs.from)

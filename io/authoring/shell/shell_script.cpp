@@ -265,7 +265,8 @@ bool substitutes(const std::string& word)
     return word.find("$(") != std::string::npos || word.find('`') != std::string::npos;
 }
 
-/// Runs a simple command; returns its status. `piped`: it is a process of its own, whose variables do not reach the script.
+/// Runs a simple command; returns its status. `piped`: it is a process of its own, whose
+/// variables do not reach the script.
 Status run_simple(Reader& r, Text& in, const Simple& command, const When& when, bool piped)
 {
     const When inner = piped ? When{Runs::no, {}} : when;
@@ -604,7 +605,8 @@ private:
         command.words.clear();
     }
 
-    /// Handles a reserved word at the beginning of a command. Returns whether it was one; what follows it is a command of its own.
+    /// Handles a reserved word at the beginning of a command. Returns whether it was one; what
+    /// follows it is a command of its own.
     bool run_reserved(const std::string& word, const std::string& op)
     {
         const bool inside = !branches_.empty();

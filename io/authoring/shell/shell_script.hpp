@@ -1,7 +1,8 @@
 #pragma once
 
-/// Commands of a shell script with their variables substituted. Nothing is run: assignments, arrays, ${X:-default}, $((arithmetic)),
-/// here-documents, and conditions on values that the script gives are read; what else reaches a word is named in the word.
+/// Commands of a shell script with their variables substituted. Nothing is run: assignments, arrays,
+/// ${X:-default}, $((arithmetic)), here-documents, and conditions on values that the script gives are read;
+/// what else reaches a word is named in the word.
 
 #include "io/base/input_error.hpp"
 
@@ -51,13 +52,15 @@ struct ShellInputs {
     const void* from = nullptr;
 };
 
-/// Throws InputError for text that is no shell script: quotes that do not close, values that grow without limit.
+/// Throws InputError for text that is no shell script: quotes that do not close,
+/// values that grow without limit.
 ShellScript read_shell_script(const std::string& text, const std::string& path, const ShellInputs& inputs);
 
 /// The "#SBATCH" lines before the first command.
 std::vector<std::string> sbatch_directives(const std::string& text);
 
-/// The value of an arithmetic expression over numbers and variables; nothing: a variable has no number, which `missing` then names.
+/// The value of an arithmetic expression over numbers and variables; nothing: a variable has no
+/// number, which `missing` then names.
 std::optional<long> shell_arithmetic(const std::string& expression,
                                      const std::map<std::string, ShellValue>& variables,
                                      std::vector<std::string>& missing);

@@ -1,6 +1,7 @@
 #pragma once
 
-/// Words of a shell script as they are written, and what is missing in their values. Internal to the reader of scripts.
+/// Words of a shell script as they are written, and what is missing in their values.
+/// Internal to the reader of scripts.
 
 #include "io/authoring/shell/shell_script.hpp"
 
@@ -48,7 +49,8 @@ struct Text {
 std::string marked(const std::string& name);
 std::size_t marked_length(std::string_view text, std::size_t at);
 
-/// Takes text up to the end of a quoted part, a substitution or an expansion that begins at `in.at`, with all that nests in it.
+/// Takes text up to the end of a quoted part, a substitution or an expansion that begins at
+/// `in.at`, with all that nests in it.
 void skip_nested(Text& in, char open, char close, int depth = 0);
 
 /// The characters of one word, as written.

@@ -21,15 +21,15 @@ struct BatchRow {
     BestPlan best{};
 };
 
-/// By batch, ascending; of a ramp by stage, then the rest of the phase. Empty if the space does not choose the batch and there is
-/// no ramp.
+/// By batch, ascending; of a ramp by stage, then the rest of the phase. Empty if the space does not choose
+/// the batch and there is no ramp.
 std::vector<BatchRow> batch_rows(const Scenario& scenario, const Results& results);
 
 /// The rows as text.
 ChoiceTable batch_table(const Scenario& scenario, const Results& results);
 
-/// Tokens and steps of the phases of [learning], and the loss that they reach, as a sentence; empty without [learning]. `phases`:
-/// those of the scenario or of a plan.
+/// Tokens and steps of the phases of [learning], and the loss that they reach, as a sentence; empty without
+/// [learning]. `phases`: those of the scenario or of a plan.
 std::string learning_text(const Scenario& scenario, const std::vector<Phase>& phases);
 
 }  // namespace prismopt

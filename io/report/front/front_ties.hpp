@@ -9,8 +9,8 @@
 
 namespace prismopt {
 
-/// Whether two members tie: in every objective they are equal, or the value of each lies in the other's confidence interval.
-/// Counts, such as GPUs and bytes, have no interval and must be equal.
+/// Whether two members tie: in every objective they are equal, or the value of each lies in the other's
+/// confidence interval. Counts, such as GPUs and bytes, have no interval and must be equal.
 bool tie(const FrontPoint& a, const FrontPoint& b);
 
 /// [position in the front]: raw tuple indices of the members that tie with it.

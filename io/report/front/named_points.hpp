@@ -11,10 +11,12 @@
 
 namespace prismopt {
 
-/// Positions in the front; dominated points and points without finite objectives are excluded. Empty if none remains.
+/// Positions in the front; dominated points and points without finite objectives are
+/// excluded. Empty if none remains.
 struct NamedPoints {
     std::optional<std::size_t> best;  // in the first objective
-    /// The point closest to the ideal point, with each objective scaled from the front's best value to its worst.
+    /// The point closest to the ideal point, with each objective scaled from the
+    /// front's best value to its worst.
     std::optional<std::size_t> knee;
     std::optional<std::size_t> cheapest;
 };

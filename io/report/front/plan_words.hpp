@@ -11,7 +11,8 @@
 
 namespace prismopt {
 
-/// "tp 8 pp 16 dp 128 v 4 mb 1 interleaved", followed by other axes that the study varied. --design accepts it.
+/// "tp 8 pp 16 dp 128 v 4 mb 1 interleaved", followed by other axes that the
+/// study varied. --design accepts it.
 std::string plan_words(const Results& results, const FrontPoint& point, std::string_view except = "");
 
 /// Name of the axis of variants.

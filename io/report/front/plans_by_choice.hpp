@@ -45,8 +45,8 @@ struct ChoiceTable {
 };
 std::string choices_text(const ChoiceTable& table);  // lines; empty without title
 
-/// The best plan of each precision and attention kernel, or of each number of steps between two exchanges of buildings. `title`:
-/// what these choices cost; empty if the study has none.
+/// The best plan of each precision and attention kernel, or of each number of steps between two exchanges of
+/// buildings. `title`: what these choices cost; empty if the study has none.
 ChoiceTable numerics_table(const Results& results, const std::string& title);
 ChoiceTable local_updates_table(const Results& results, const std::string& title);
 

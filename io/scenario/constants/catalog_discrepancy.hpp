@@ -17,8 +17,8 @@ Discrepancy catalog_discrepancy();
 /// How errors go together on two machines (pairs.toml, which jobs/pair_study writes). Throws InputError.
 MachineCorrelations catalog_correlations();
 
-/// The limit with the error of predicted peaks: that of what was learned from the cluster, if memory was measured there, else that
-/// of the catalog's measured runs on this software stack.
+/// The limit with the error of predicted peaks: that of what was learned from the cluster, if memory was
+/// measured there, else that of the catalog's measured runs on this software stack.
 MemoryLimit with_error(MemoryLimit limit, const std::string& stack, const MemoryError& learned = {});
 
 /// The text of discrepancy.toml. `date`: of the fit.

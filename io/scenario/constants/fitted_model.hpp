@@ -1,6 +1,7 @@
 #pragma once
 
-/// The catalog's fit to measured runs (fit.toml): its constants, their covariance and the unexplained scatter.
+/// The catalog's fit to measured runs (fit.toml): its constants, their
+/// covariance and the unexplained scatter.
 
 #include "model/hardware/hardware.hpp"
 #include "model/network/workload.hpp"
@@ -21,10 +22,11 @@ struct FittedConstant {
 enum class RunKind { dense, low_precision, moe, hybrid, encoder, recommendation, torus };
 inline constexpr int run_kinds = 7;
 
-/// Runs on a torus are of one kind, whatever they train. Elsewhere networks with embedding tables are recommendation networks;
-/// those with convolutions of images or attention to later tokens are encoders (U-Nets, BERT, T5); those with state-space layers
-/// or windows of attention are hybrids, whatever else they have; mixtures of experts are mixtures in any precision; the other
-/// networks are dense, or dense in low precision.
+/// Runs on a torus are of one kind, whatever they train. Elsewhere networks with embedding tables are
+/// recommendation networks; those with convolutions of images or attention to later tokens are
+/// encoders (U-Nets, BERT, T5); those with state-space layers or windows of attention are hybrids,
+/// whatever else they have; mixtures of experts are mixtures in any precision; the other networks are
+/// dense, or dense in low precision.
 RunKind kind_of(const Workload& workload, const Cluster& cluster);
 const char* name(RunKind kind);
 const char* key(RunKind kind);  // in fit.toml
@@ -36,16 +38,16 @@ struct FittedMoe {
     int rows = 0;
 };
 
-/// Mean absolute relative error of some rows, share of them inside their 95 % intervals, and the mean half-width of the
-/// intervals.
+/// Mean absolute relative error of some rows, share of them inside their 95 % intervals, and the
+/// mean half-width of the intervals.
 struct FamilyErrors {
     double error = 0.0;
     double inside = 0.0;
     double half_width = 0.0;
 };
 
-/// Rows of one kind in a family (a line of models within a source): errors of the fit of all rows, and of a fit without the
-/// family.
+/// Rows of one kind in a family (a line of models within a source): errors of the fit of all rows,
+/// and of a fit without the family.
 struct HeldOutErrors {
     std::string source;
     std::string line;
@@ -82,7 +84,8 @@ int rows_on(const FittedModel& model, const std::string& accelerator);
 /// Reads the fit in the catalog. Throws InputError when fit.toml is not as jobs/fit_constants writes it.
 FittedModel fitted_model();
 
-/// Note on the runs behind the model interval of a mixture of experts, and on what it does not cover; empty for dense networks.
+/// Note on the runs behind the model interval of a mixture of experts, and on what it does not
+/// cover; empty for dense networks.
 std::string moe_text(const FittedModel& model, const std::vector<const Workload*>& networks,
                      const std::vector<const Cluster*>& clusters);
 

@@ -1,7 +1,7 @@
 #pragma once
 
-/// What was learned from steps measured on a cluster: an overlay of the catalog's constants, as `prismopt learn` writes it and
-/// `[cluster] learned` names it. docs/shortlist.md.
+/// What was learned from steps measured on a cluster: an overlay of the catalog's constants, as
+/// `prismopt learn` writes it and `[cluster] learned` names it. docs/shortlist.md.
 
 #include "io/scenario/constants/fitted_model.hpp"
 #include "model/calibration/posterior/memory_error.hpp"
@@ -90,11 +90,12 @@ std::string fit_digest();
 std::string name_of(const FittedConstant& constant);
 
 std::string learned_text(const Learned& learned);
-/// Throws InputError, with line and column, for text that learned_text() did not write. `path` is for messages.
+/// Throws InputError, with line and column, for text that learned_text() did not
+/// write. `path` is for messages.
 Learned parse_learned(const std::string& text, const std::string& path);
 
-/// The name of the accelerator; of one that the user describes also a digest of what is not learned, which distinguishes it from another of
-/// the name.
+/// The name of the accelerator; of one that the user describes also a digest of what is not learned, which
+/// distinguishes it from another of the name.
 std::string identity_of(const Accelerator& accelerator);
 
 /// Why it does not apply to a cluster; empty: it does.
@@ -102,8 +103,9 @@ std::string not_of(const Learned& learned, const Cluster& cluster);
 
 /// Whether the value of `[cluster] learned` is the overlay itself rather than the name of its file.
 bool is_learned_text(const std::string& value);
-/// Text of a scenario with the content of the file that `[cluster] learned` names inserted on one line, so that the stored and
-/// hashed text does not depend on other files. `path`: of the scenario; the file is relative to its folder.
+/// Text of a scenario with the content of the file that `[cluster] learned` names inserted on one
+/// line, so that the stored and hashed text does not depend on other files. `path`: of the scenario;
+/// the file is relative to its folder.
 std::string with_learned_file(const std::string& text, const std::string& path);
 
 }  // namespace prismopt

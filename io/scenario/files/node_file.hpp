@@ -1,7 +1,8 @@
 #pragma once
 
-/// Known nodes: a table of comma-separated values with the columns node (from 0, each at most once) and factor (compute time over
-/// that of a nominal node). The key unlisted_nodes of the cluster determines the other nodes.
+/// Known nodes: a table of comma-separated values with the columns node (from 0, each at most
+/// once) and factor (compute time over that of a nominal node). The key unlisted_nodes of the
+/// cluster determines the other nodes.
 
 #include "model/hardware/hardware.hpp"
 

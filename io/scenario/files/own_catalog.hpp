@@ -16,8 +16,8 @@ struct WrittenOut {
     int lines_before = 0;  // of the text, before those of the scenario's file
 };
 
-/// The text of a scenario with the content of the files that `catalog` names, and of `more` files. `path`: of the scenario; the files that
-/// it names are relative to its folder. Throws InputError if one cannot be read.
+/// The text of a scenario with the content of the files that `catalog` names, and of `more` files. `path`: of
+/// the scenario; the files that it names are relative to its folder. Throws InputError if one cannot be read.
 WrittenOut with_catalog_files(const std::string& text, const std::string& path,
                               const std::vector<std::string>& more);
 

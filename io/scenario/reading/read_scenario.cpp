@@ -806,7 +806,8 @@ TomlNode list_of(const TomlNode& value)
     return list;
 }
 
-/// Completes [space] by the number of GPUs of [cluster], of the first of several, on which a measured job ran.
+/// Completes [space] by the number of GPUs of [cluster], of the first of
+/// several, on which a measured job ran.
 void add_space_of_job(TomlNode& file)
 {
     TomlNode* cluster = child_of(file, "cluster");

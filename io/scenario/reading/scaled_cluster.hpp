@@ -10,17 +10,20 @@
 
 namespace prismopt {
 
-/// Whether the cluster uses a constant: that of its stack, its library of collectives, its accelerator or one of its links.
+/// Whether the cluster uses a constant: that of its stack, its library of collectives, its
+/// accelerator or one of its links.
 bool uses(const Cluster& cluster, const FittedConstant& constant);
 
-/// The cluster with a constant multiplied by `factor`, if the cluster uses that constant: of its accelerator or stack by name, of
-/// a tier by its link or its numbers. Otherwise the cluster unchanged.
+/// The cluster with a constant multiplied by `factor`, if the cluster uses that constant: of its accelerator
+/// or stack by name, of a tier by its link or its numbers. Otherwise the cluster unchanged.
 Cluster scaled(Cluster cluster, const FittedConstant& constant, double factor);
 
-/// The link that a tier was made from, or whose numbers it has: a scenario names its tiers as it likes. Empty: of none.
+/// The link that a tier was made from, or whose numbers it has: a scenario names its
+/// tiers as it likes. Empty: of none.
 std::string link_of(const NetworkTier& tier, const SoftwareStack& stack);
 
-/// The cluster with all times of a step multiplied by `factor`: kernels, launches, transfers, and what a step takes once.
+/// The cluster with all times of a step multiplied by `factor`: kernels, launches,
+/// transfers, and what a step takes once.
 Cluster slowed(Cluster cluster, double factor);
 
 /// The cluster with learned factors of its constants, and of all times.

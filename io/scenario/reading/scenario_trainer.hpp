@@ -8,8 +8,9 @@
 
 namespace prismopt {
 
-/// The scenario with `runnable_by = "TRAINER"` in [search], also in its text, so that journals and results files identify the
-/// same study. Throws InputError for an unknown trainer, or if the scenario names another one.
+/// The scenario with `runnable_by = "TRAINER"` in [search], also in its text, so that journals
+/// and results files identify the same study. Throws InputError for an unknown trainer, or if
+/// the scenario names another one.
 Scenario with_trainer(const Scenario& scenario, const std::string& trainer);
 
 }  // namespace prismopt

@@ -1,7 +1,7 @@
 #pragma once
 
-/// Accelerators, network links, libraries, stacks, networks, power and variability profiles of the catalog: of the program's, or of one
-/// with a user's entries.
+/// Accelerators, network links, libraries, stacks, networks, power and variability profiles of the catalog:
+/// of the program's, or of one with a user's entries.
 
 #include "io/toml/catalog.hpp"
 #include "model/distribution/variability.hpp"
@@ -30,7 +30,8 @@ std::vector<std::string> catalog_libraries();
 std::vector<std::string> catalog_workloads();
 std::vector<std::string> catalog_stacks();
 std::vector<std::string> catalog_variabilities();
-/// An entry; throws InputError with the nearest names. A user's accelerator or link is of no entry that the fit knows.
+/// An entry; throws InputError with the nearest names. A user's accelerator or link is
+/// of no entry that the fit knows.
 Accelerator catalog_accelerator(const std::string& name, const Catalog& catalog = Catalog::built_in());
 Workload catalog_workload(const std::string& name, const Catalog& catalog = Catalog::built_in());
 /// group_gpus and oversubscription are set by the scenario.

@@ -14,14 +14,16 @@ namespace {
 constexpr double gigabyte = (1_GB).si;
 constexpr double gibibyte = (1_GiB).si;
 
-/// Whether a card that is sold with as many GB has the memory of `entry`: more than the number says, and no more than as many GiB.
+/// Whether a card that is sold with as many GB has the memory of `entry`: more than the number
+/// says, and no more than as many GiB.
 bool is_sold_with(double gigabytes, const Accelerator& entry)
 {
     constexpr double rounding = 1.005;
     return entry.memory.si > rounding * gigabytes * gigabyte && entry.memory.si <= gigabytes * gibibyte;
 }
 
-/// The accelerator itself, or that of the program with the most memory; no name: none is sold with as many GB.
+/// The accelerator itself, or that of the program with the most memory; no
+/// name: none is sold with as many GB.
 Accelerator card_sold_with(double gigabytes, const std::string& itself)
 {
     if (!itself.empty() && is_sold_with(gigabytes, catalog_accelerator(itself))) {

@@ -1,6 +1,7 @@
 #pragma once
 
-/// Parts of the reader of networks: layers made of blocks, and the older keys of decoders whose layers are equal.
+/// Parts of the reader of networks: layers made of blocks, and the older keys of
+/// decoders whose layers are equal.
 
 #include "io/scenario/sections/sections.hpp"
 #include "model/network/transformer.hpp"
@@ -10,7 +11,8 @@
 
 namespace prismopt {
 
-/// What a file says of a network: by the keys of a decoder whose layers are equal, or by layers made of blocks.
+/// What a file says of a network: by the keys of a decoder whose layers are
+/// equal, or by layers made of blocks.
 struct NetworkReading {
     Workload workload;
     Transformer transformer;      // the same by the older keys
@@ -45,8 +47,8 @@ const Fields<NetworkReading>& older_fields();
 bool is_older_key(std::string_view key);
 /// The first of them in the file, `but` one, or nothing. `now`: takes what to write in its place.
 std::optional<Value> older_key(Table& table, std::string_view but = "", std::string_view* now = nullptr);
-/// The network of these keys, or a catalog's network cut to `layers`. `based`: on a network of the catalog. `older`: some are
-/// given.
+/// The network of these keys, or a catalog's network cut to `layers`. `based`: on a network of the
+/// catalog. `older`: some are given.
 Workload with_older_keys(Table& table, NetworkReading& reading, bool based, bool older);
 
 }  // namespace prismopt

@@ -132,7 +132,8 @@ void check_group(Table& table, bool last, const Value& cluster_gpus, int gpus, c
     if (inner == nullptr) {
         return;
     }
-    // The GPUs of a cluster need not fill its nodes, but a torus, whose links close rings, and buildings, which share a circuit evenly.
+    // The GPUs of a cluster need not fill its nodes, but a torus, whose links close rings, and
+    // buildings, which share a circuit evenly.
     const bool whole_units = !last || inner->topology == Topology::torus || tier.circuit();
     const bool nests =
         tier.group_gpus > inner->group_gpus && (!whole_units || tier.group_gpus % inner->group_gpus == 0);
@@ -264,8 +265,9 @@ bool is_torus(Table& table)
     return topology && topology->choice(enum_names<Topology>(), "topologies") == name(Topology::torus);
 }
 
-/// Reads tiers up to the first whose unit holds the whole cluster; tiers outside it join nothing. A cluster that is part of a node is
-/// given the node, so that its GPUs share what they share there; of an outer unit it is the part in use. `gpus`: of the cluster.
+/// Reads tiers up to the first whose unit holds the whole cluster; tiers outside it join nothing. A cluster
+/// that is part of a node is given the node, so that its GPUs share what they share there; of an outer unit
+/// it is the part in use. `gpus`: of the cluster.
 std::vector<NetworkTier> read_tiers(const Value& list, const Value& cluster_gpus, int& gpus)
 {
     std::vector<NetworkTier> tiers;

@@ -245,7 +245,8 @@ ImprovementCost read_cost(const Value& value, HardwareTarget target, std::string
     return cost;
 }
 
-/// Keys that say which figure a [[knob]] or a bundle's option sets; all but the first are read together: read_place().
+/// Keys that say which figure a [[knob]] or a bundle's option sets; all but the first
+/// are read together: read_place().
 template <class T, class Of>
 Fields<T> figure_fields(std::string title, std::string help, Of target)
 {

@@ -120,7 +120,8 @@ const Fields<NumericsKeys>& numerics_fields()
 /// Kinds of 8 bits have one published gap together.
 Precision with_gap(Precision precision) { return has_8_bits(precision) ? Precision::fp8 : precision; }
 
-/// Each published gap is over the next wider precision, so those between the workload's and the chosen one add up.
+/// Each published gap is over the next wider precision, so those between the
+/// workload's and the chosen one add up.
 std::optional<LossGap> published_gap(Precision of, Precision chosen)
 {
     std::optional<LossGap> sum;

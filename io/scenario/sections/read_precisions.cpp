@@ -59,7 +59,8 @@ void refuse_idle_choice(Table& table, const PrecisionChoice& choice)
     }
 }
 
-/// NVIDIA/TransformerEngine, docs/envvars.rst, and its table of recipes: with scales of tensors and of 32, not of 128 numbers.
+/// NVIDIA/TransformerEngine, docs/envvars.rst, and its table of recipes: with scales of tensors
+/// and of 32, not of 128 numbers.
 void refuse_blockwise_attention(Table& table, const PrecisionChoice& choice)
 {
     if (choice.attention == AttentionPrecision::fp8 && choice.precision == Precision::fp8_blockwise) {

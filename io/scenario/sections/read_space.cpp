@@ -193,7 +193,8 @@ std::vector<Choice<Enum>> read_choices(const Value& value, const PlanAxis<Enum>&
     return choices;
 }
 
-/// Numbers ascend, so that neighbours in the list are neighbours in meaning; names and sets stay in their order.
+/// Numbers ascend, so that neighbours in the list are neighbours in meaning;
+/// names and sets stay in their order.
 template <class T>
 std::vector<T> values_of(const std::vector<Choice<T>>& choices)
 {

@@ -1,7 +1,8 @@
 #pragma once
 
-/// Sections of a scenario: a table of fields each, and readers of sections that depend on others. The tables of catalog entries
-/// serve both the catalog, where all keys are required (Keys::all), and scenarios, where keys override the entry.
+/// Sections of a scenario: a table of fields each, and readers of sections that depend on others. The
+/// tables of catalog entries serve both the catalog, where all keys are required (Keys::all), and
+/// scenarios, where keys override the entry.
 
 #include "io/scenario/question.hpp"
 #include "io/scenario/scenario.hpp"
@@ -55,7 +56,8 @@ std::vector<Workload> read_networks(Table table);
 /// Networks that each machine is to serve; [data] is read before.
 const SectionTable& served_table();
 void read_served_networks(const Value& list, Keys keys, Scenario& scenario);
-/// Refuses sections that are of one network, and objectives that cannot be weighed. The whole scenario is read before.
+/// Refuses sections that are of one network, and objectives that cannot be weighed. The
+/// whole scenario is read before.
 void refuse_unclear_served(const Scenario& scenario, Table& top);
 /// Reads an entry of the catalog.
 Workload read_network(Table& table);
@@ -66,12 +68,13 @@ DataSet read_data(Table table);
 /// Keys::some: a phase may have no length, and is then one step.
 std::vector<Phase> read_phases(const Value& phases, const DataSet& data, Keys keys);
 Variability read_variability(Table table);
-/// `software`: that of the scenario; without a name it is assumed, by the accelerator and the network. Keys::some: the price and the power
-/// of its accelerator may be missing.
+/// `software`: that of the scenario; without a name it is assumed, by the accelerator and the network.
+/// Keys::some: the price and the power of its accelerator may be missing.
 Cluster read_cluster(Table table, Keys keys, const SoftwareChoice& software, const Workload& workload);
 /// Warning about deprecated keys of [cluster]; empty: none are used.
 std::string older_cluster_text(Table cluster);
-/// Warning about memory in GB, where cards that are sold with as many have more; empty: none, or that of the catalog.
+/// Warning about memory in GB, where cards that are sold with as many have more;
+/// empty: none, or that of the catalog.
 std::string memory_units_text(const Accelerator& accelerator);
 /// Distributions of the per-step factors of [[cluster.tier]], by tier.
 std::vector<Distribution> read_tier_variability(Table cluster);
@@ -79,10 +82,12 @@ std::vector<Distribution> read_tier_variability(Table cluster);
 inline constexpr const char* usual_power = "us-hyperscale";
 Reliability read_reliability(Table table, const Cluster& cluster, WorkloadTask task);
 /// Reads the space, including the networks to choose from and the layouts of split = given.
-/// Values of axes as in [space], for any network and cluster; empty lists for axes that the table does not have.
+/// Values of axes as in [space], for any network and cluster; empty lists for
+/// axes that the table does not have.
 SpaceSettings read_axes(Table table);
 void read_space(Table table, Scenario& scenario);
-/// Defaults that the software brought yield where [search] names a trainer whose export does not write them. After [search].
+/// Defaults that the software brought yield where [search] names a trainer whose export does
+/// not write them. After [search].
 void yield_to_exports(Scenario& scenario);
 /// The key and the values of the precisions of [space].
 KeyInfo precision_key();

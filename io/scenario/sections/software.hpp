@@ -1,7 +1,7 @@
 #pragma once
 
-/// Training software of the catalog: programs with their releases, each of which has the constants of a stack; and what a job probably
-/// runs on whose software is not given.
+/// Training software of the catalog: programs with their releases, each of which has the constants of a
+/// stack; and what a job probably runs on whose software is not given.
 
 #include "io/scenario/constants/fitted_model.hpp"
 #include "io/scenario/scenario.hpp"
@@ -42,7 +42,8 @@ struct SoftwareEntry {
 const Fields<SoftwareEntry>& software_fields();
 SoftwareEntry catalog_software(const std::string& name, const Catalog& catalog = Catalog::built_in());
 
-/// What jobs of the clusters' software spend time on beside training, which is not modelled, as a sentence; empty: nothing.
+/// What jobs of the clusters' software spend time on beside training, which is not modelled,
+/// as a sentence; empty: nothing.
 std::string omitted_text(const std::vector<const Cluster*>& clusters, const Catalog& catalog);
 
 const Fields<SoftwareChoice>& software_choice_fields();
@@ -59,11 +60,13 @@ std::optional<Table> lever_values(const std::string& program, const Catalog& cat
 std::optional<SoftwareChoice> software_with(const std::string& constants,
                                             const Catalog& catalog = Catalog::built_in());
 
-/// What probably trains such a network on such an accelerator: at most six, the most probable first; weights sum to one.
+/// What probably trains such a network on such an accelerator: at most six, the most
+/// probable first; weights sum to one.
 std::vector<PossibleSoftware> plausible_software(const std::string& accelerator, const Workload& workload,
                                                  const Catalog& catalog = Catalog::built_in());
 
-/// The software of exports to a trainer: its first entry, in the newest release. Throws InputError for a trainer without one.
+/// The software of exports to a trainer: its first entry, in the newest release. Throws
+/// InputError for a trainer without one.
 SoftwareChoice software_of_trainer(const std::string& trainer, const Catalog& catalog = Catalog::built_in());
 
 /// Number of measured runs in the fit that the constants of a stack were fitted to.

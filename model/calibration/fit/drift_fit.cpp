@@ -55,7 +55,8 @@ DriftFit fit_drift(const std::vector<double>& series, const std::vector<std::int
     if (fit.lag_one < 2.0 / std::sqrt(bins.front().pairs)) {
         return fit;
     }
-    // An Ornstein-Uhlenbeck process: covariance cv^2 exp(-distance / time). For each time the best cv^2 is linear.
+    // An Ornstein-Uhlenbeck process: covariance cv^2 exp(-distance / time). For
+    // each time the best cv^2 is linear.
     double least_error = std::numeric_limits<double>::infinity();
     for (double time = 1.0; time <= farthest; time *= 1.1) {
         double top = 0.0;

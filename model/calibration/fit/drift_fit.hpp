@@ -15,8 +15,8 @@ struct DriftFit {
     bool found = false;
 };
 
-/// Fits the autocovariance of a series by the distances between its places. `found` is false with fewer than 50 values, or if the
-/// correlation of neighbours is not significant (2 standard errors).
+/// Fits the autocovariance of a series by the distances between its places. `found` is false with fewer than
+/// 50 values, or if the correlation of neighbours is not significant (2 standard errors).
 DriftFit fit_drift(const std::vector<double>& series, const std::vector<std::int32_t>& places,
                    double seconds_per_place);
 

@@ -43,21 +43,21 @@ struct FailureFit {
     std::size_t together = 0;  // outages that start at the same time as another
 };
 
-/// What the starts of failures say about their rate, if gaps are gamma or Weibull: clustered failures say less than a Poisson process
-/// of as many.
+/// What the starts of failures say about their rate, if gaps are gamma or Weibull: clustered failures say
+/// less than a Poisson process of as many.
 struct RatePosterior {
     double low = 0.0;  // 2.5 and 97.5 % quantiles
     double high = 0.0;
     double cv = 0.0;
 };
-/// Returns the posterior of a stationary renewal process that is watched from `begin_s` to `end_s`: both families equally likely, the
-/// cv of gaps lognormal around 1 with deviation 0.75, all magnitudes of the rate equally likely. Failures that start together count
-/// as one, of random size. docs/methods/calibration.md.
+/// Returns the posterior of a stationary renewal process that is watched from `begin_s` to `end_s`: both
+/// families equally likely, the cv of gaps lognormal around 1 with deviation 0.75, all magnitudes of the rate
+/// equally likely. Failures that start together count as one, of random size. docs/methods/calibration.md.
 RatePosterior rate_posterior(std::vector<double> starts_s, double begin_s, double end_s);
 
 /// Fits rates, clusters and repairs. Intervals of rates: rate_posterior(). Clusters: a cv of
-/// gaps above 1 by more than two standard errors, 1/sqrt(n) for exponential gaps. node_cv: moments of the negative binomial,
-/// (variance - mean) / mean^2.
+/// gaps above 1 by more than two standard errors, 1/sqrt(n) for exponential gaps. node_cv: moments of the
+/// negative binomial, (variance - mean) / mean^2.
 FailureFit fit_failures(const std::vector<Outage>& outages, const Watch& watch);
 
 }  // namespace prismopt

@@ -62,7 +62,8 @@ double held_out_likelihood(const FamilyRecipe& recipe, const std::vector<double>
             return std::numeric_limits<double>::quiet_NaN();
         }
         for (std::size_t i = begin; i < end; ++i) {
-            // A value outside a distribution's support would rule it out for one value; it costs as much as one at ten to the -9.
+            // A value outside a distribution's support would rule it out for one value; it costs
+            // as much as one at ten to the -9.
             constexpr double worst = -20.7;
             const double density = fitted->log_density(values[i]);
             sum += std::isfinite(density) ? std::max(density, worst) : worst;
@@ -71,7 +72,8 @@ double held_out_likelihood(const FamilyRecipe& recipe, const std::vector<double>
     return sum / static_cast<double>(values.size());
 }
 
-/// Beyond the longest of the values there is room for half as much again: they are few, the sampler draws many.
+/// Beyond the longest of the values there is room for half as much again: they
+/// are few, the sampler draws many.
 double cap_for(const Family& family, double longest)
 {
     if (std::holds_alternative<Empirical>(family)) {
@@ -144,8 +146,8 @@ FamilyFit fit_family(const FamilyRecipe& recipe, const FittedFamily& fitted,
     return fit;
 }
 
-/// How far off the far tail is: the logarithms of how many times the values' part the distribution has there, and of how many
-/// times their cv.
+/// How far off the far tail is: the logarithms of how many times the values' part the distribution has there,
+/// and of how many times their cv.
 double tail_error(const FamilyFit& fit)
 {
     constexpr double least = 1e-300;
@@ -153,8 +155,9 @@ double tail_error(const FamilyFit& fit)
            std::abs(std::log(std::max(least, fit.spread)));
 }
 
-/// Whether the family is right about what is rare: the tenth longest value, and, past all values, a variance that is theirs. A
-/// tail that reaches to the cap may be right at the tenth longest, and several times as wide.
+/// Whether the family is right about what is rare: the tenth longest value, and, past all
+/// values, a variance that is theirs. A tail that reaches to the cap may be right at the tenth
+/// longest, and several times as wide.
 bool tail_holds(const FamilyFit& fit, std::size_t values)
 {
     return far_tail_holds(fit.beyond, values) && spread_holds(fit.spread, values);
@@ -177,7 +180,8 @@ void fit_again(const std::vector<double>& values, const std::vector<double>& ris
     }
 }
 
-/// A pool ends where the mean of its longest values lies. Where values go on beyond it, so does a tail that is fitted to them.
+/// A pool ends where the mean of its longest values lies. Where values go on beyond it, so does
+/// a tail that is fitted to them.
 void add_tail_to_pool(const std::vector<double>& pool, const std::vector<double>& rising,
                       const FitOptions& options, DistributionFit& result)
 {

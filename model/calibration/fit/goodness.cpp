@@ -227,8 +227,8 @@ std::vector<double> means_of_neighbours(std::span<const double> series)
     return means;
 }
 
-/// Change from a value to the next: the median over pairs, which a beginning of less than a quarter does not move. Sen, J. Am.
-/// Stat. Assoc. 63 (1968) 1379-1389.
+/// Change from a value to the next: the median over pairs, which a beginning of less than a quarter does not
+/// move. Sen, J. Am. Stat. Assoc. 63 (1968) 1379-1389.
 double slope_of(std::span<const double> series)
 {
     const std::vector<double> means = means_of_neighbours(series);
@@ -243,8 +243,8 @@ double slope_of(std::span<const double> series)
                : median_of(slopes) * static_cast<double>(means.size()) / static_cast<double>(series.size());
 }
 
-/// Whether what is cut off differs from the rest by much more than the rest's halves from each other, and than these are known: a
-/// trend goes on, a warm-up ends.
+/// Whether what is cut off differs from the rest by much more than the rest's halves from each other, and
+/// than these are known: a trend goes on, a warm-up ends.
 bool ends(std::span<const double> series, std::size_t first)
 {
     constexpr double times = 3.0;  // of a line the beginning differs by once to twice as much

@@ -131,8 +131,8 @@ Fit fit_gamma(Values values)
                         [of = *fit](double x) { return of.log_density(x); }};
 }
 
-/// The shift maximises the likelihood of the gamma distribution above it. It stays below the least value by a hundredth of the
-/// median's distance: nearer, the likelihood of shapes below one grows without end.
+/// The shift maximises the likelihood of the gamma distribution above it. It stays below the least value by a
+/// hundredth of the median's distance: nearer, the likelihood of shapes below one grows without end.
 Fit fit_shifted_gamma(Values values)
 {
     const double least = *std::min_element(values.begin(), values.end());
@@ -220,14 +220,16 @@ Fit fit_student(Values values)
     if (!(width > 0.0)) {
         return std::nullopt;
     }
-    // Variables of order one: place in widths, log width, log(degrees - 1): the reader takes 1 degree and more.
+    // Variables of order one: place in widths, log width, log(degrees - 1): the
+    // reader takes 1 degree and more.
     const auto parameters = [c = centre, w = width](const Eigen::VectorXd& v) {
         return std::array{c + w * v[0], w * std::exp(v[1]), 1.0 + std::exp(v[2])};
     };
     const auto best = maximise(
         [&](const Eigen::VectorXd& v) {
             const auto [place, scale, degrees] = parameters(v);
-            // A normal distribution is the limit: beyond 1e4 degrees nothing changes, and the maximum would lie at infinity.
+            // A normal distribution is the limit: beyond 1e4 degrees nothing changes, and the
+            // maximum would lie at infinity.
             return std::abs(v[2]) > 9.2 ? impossible
                                         : mean_likelihood(values, student_density(place, scale, degrees));
         },
@@ -356,7 +358,8 @@ Fit fit_likeliest_tail(Values values, const Core& core)
                                           likelihoods.begin())];
 }
 
-/// Peaks over a threshold, above a lognormal core whose median and width are those of the middle of the values.
+/// Peaks over a threshold, above a lognormal core whose median and width are
+/// those of the middle of the values.
 Fit fit_tail_up_to(double steepest, Values values)
 {
     std::vector<double> logs(values.size());
@@ -382,8 +385,8 @@ Fit fit_pareto_tail(Values values) { return fit_tail_up_to(1.9, values); }
 /// From a shape of one on a tail has no mean, and the cap alone says how long a draw is.
 Fit fit_tail_with_mean(Values values) { return fit_tail_up_to(0.9, values); }
 
-/// Two lognormal modes, by expectation and maximisation (Dempster, Laird, Rubin, J. R. Statist. Soc. B 39 (1977) 1-38), started
-/// at Otsu's threshold.
+/// Two lognormal modes, by expectation and maximisation (Dempster, Laird, Rubin, J. R. Statist. Soc. B 39
+/// (1977) 1-38), started at Otsu's threshold.
 Fit fit_mixture(Values values)
 {
     constexpr double least_values = 5.0;  // of a mode
@@ -456,7 +459,8 @@ Fit fit_mixture(Values values)
                         }};
 }
 
-/// Peaks over a threshold above two lognormal modes: spikes, of which the longest follow a distribution of their own.
+/// Peaks over a threshold above two lognormal modes: spikes, of which the longest
+/// follow a distribution of their own.
 Fit fit_mixture_tail(Values values)
 {
     const Fit modes = fit_mixture(values);

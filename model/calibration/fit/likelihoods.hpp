@@ -28,8 +28,8 @@ struct FamilyRecipe {
     std::function<std::optional<FittedFamily>(std::span<const double> values)> fit;
 };
 
-/// Returns the pool of values with generalized Pareto tails, fitted to what lies beyond several thresholds, at least 25 of the values.
-/// None with fewer than 250 values. `rising`, `pool`: in one unit.
+/// Returns the pool of values with generalized Pareto tails, fitted to what lies beyond several thresholds,
+/// at least 25 of the values. None with fewer than 250 values. `rising`, `pool`: in one unit.
 std::vector<FittedFamily> pool_with_tails(std::span<const double> rising, const std::vector<double>& pool);
 
 /// Returns the recipes of all families with a density, that is, all except constant and empirical.

@@ -12,12 +12,13 @@ namespace prismopt {
 
 namespace {
 
-/// Degrees of freedom of the median absolute deviation of so many normal values, over their number: of its asymptotic variance
-/// (Rousseeuw and Croux, J. Am. Stat. Assoc. 88 (1993) 1273-1283: an efficiency of 36.7 %, where the standard deviation has n).
+/// Degrees of freedom of the median absolute deviation of so many normal values, over their number: of its
+/// asymptotic variance (Rousseeuw and Croux, J. Am. Stat. Assoc. 88 (1993) 1273-1283: an efficiency of 36.7
+/// %, where the standard deviation has n).
 constexpr double freedom_of_mad = 0.367;
 
-/// Probability of a distance from the median, in standard deviations of which `seen` is estimated from that many values: Student's t with
-/// Satterthwaite's degrees of freedom (Biometrics Bulletin 2 (1946) 110-114).
+/// Probability of a distance from the median, in standard deviations of which `seen` is estimated from that
+/// many values: Student's t with Satterthwaite's degrees of freedom (Biometrics Bulletin 2 (1946) 110-114).
 double beyond_median(double distance, double deviation, double seen, std::size_t values)
 {
     const double z = distance / deviation;

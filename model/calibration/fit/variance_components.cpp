@@ -163,7 +163,8 @@ void set_interval(Component& component, double variance, double error, int group
     }
 }
 
-/// A variance of few draws is not known better than theirs is: chi-squared, as if the draws themselves were seen.
+/// A variance of few draws is not known better than theirs is: chi-squared, as if
+/// the draws themselves were seen.
 void widen_to_draws(Component& component, double freedom)
 {
     const StatisticLimits limits = variance_limits(component.variance, freedom);

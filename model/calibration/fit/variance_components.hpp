@@ -1,7 +1,7 @@
 #pragma once
 
-/// Variance components: decomposes the variance of log durations into effects of step, worker, stage in a step, and microbatch.
-/// docs/methods/calibration.md.
+/// Variance components: decomposes the variance of log durations into effects of step, worker, stage in a
+/// step, and microbatch. docs/methods/calibration.md.
 
 #include <cstdint>
 #include <optional>
@@ -20,8 +20,8 @@ Partition both(const Partition& a, const Partition& b);
 /// Returns the partition of equal keys.
 Partition partition_by(const std::vector<std::int64_t>& keys);
 
-/// Term of a contrast: the sum of squares of the means of some parts, less the share in common with the parts whose means were
-/// subtracted from y (kind and stage).
+/// Term of a contrast: the sum of squares of the means of some parts, less the share in common with the parts
+/// whose means were subtracted from y (kind and stage).
 struct SumOfSquares {
     double sign = 1.0;
     int partition = 0;  // indices in ComponentModel::partitions
@@ -63,11 +63,11 @@ struct ComponentModel {
     Partition blocks;                   // neighbouring steps: units of the jackknife
 };
 
-/// Returns the components in the order of the effects, by equating each contrast with its expectation, which is linear in the
-/// components (Searle, Casella, McCulloch, Variance Components (1992), chapters 4 and 5: exact for balanced designs, Henderson's
-/// method I otherwise). Intervals by the jackknife over blocks of steps, or over an effect's own units if it outlasts a step
-/// (Shao and Tu, The Jackknife and Bootstrap (1995), section 2.3); never narrower than chi-squared with the effect's own number
-/// of draws.
+/// Returns the components in the order of the effects, by equating each contrast with its expectation, which
+/// is linear in the components (Searle, Casella, McCulloch, Variance Components (1992), chapters 4 and 5:
+/// exact for balanced designs, Henderson's method I otherwise). Intervals by the jackknife over blocks of
+/// steps, or over an effect's own units if it outlasts a step (Shao and Tu, The Jackknife and Bootstrap
+/// (1995), section 2.3); never narrower than chi-squared with the effect's own number of draws.
 std::vector<Component> variance_components(const ComponentModel& model);
 
 /// Returns the mean of y in each part.

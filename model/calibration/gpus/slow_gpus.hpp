@@ -9,7 +9,8 @@
 
 namespace prismopt {
 
-/// Share of permanently slow GPUs or nodes among those measured, and their slowdown, for others that a job may get.
+/// Share of permanently slow GPUs or nodes among those measured, and their slowdown,
+/// for others that a job may get.
 struct SlowShare {
     std::string key;  // "gpu" or "node"
     std::size_t slow = 0;
@@ -23,8 +24,9 @@ struct SlowShare {
 };
 SlowShare slow_share(const std::string& key, std::size_t slow, std::size_t all, double excess);
 
-/// Returns the distribution over GPUs (or nodes): that of the usual ones, with the slow ones as its slow mode, in proportion to
-/// their number here. `usual`, `slow`: logarithms relative to the mean of the usual ones.
+/// Returns the distribution over GPUs (or nodes): that of the usual ones, with the slow ones
+/// as its slow mode, in proportion to their number here. `usual`, `slow`: logarithms relative
+/// to the mean of the usual ones.
 DistributionFit distribution_with_slow(const std::vector<double>& usual, const std::vector<double>& slow,
                                        const std::string& source);
 
@@ -35,9 +37,10 @@ struct SometimesSlow {
     double excess = 0.0;  // mean of these relative to its other steps
 };
 
-/// Returns the GPUs that are sometimes slow. `logs`: [GPU][step], relative to the common effect of the step. Counts the steps of
-/// a GPU that are 5 % longer than its median step and longer than 99 of 100 steps of the others. The GPU is slow if there are
-/// significantly more of them than by chance (binomial, Holm's correction, 1 %). Needs four GPUs and 20 steps.
+/// Returns the GPUs that are sometimes slow. `logs`: [GPU][step], relative to the common effect of the step.
+/// Counts the steps of a GPU that are 5 % longer than its median step and longer than 99 of 100 steps of the
+/// others. The GPU is slow if there are significantly more of them than by chance (binomial, Holm's
+/// correction, 1 %). Needs four GPUs and 20 steps.
 std::vector<SometimesSlow> sometimes_slow(const std::vector<std::vector<double>>& logs);
 
 }  // namespace prismopt

@@ -56,8 +56,8 @@ struct ThrottlingWorkers {
 };
 ThrottlingWorkers throttling_workers(const StepEffects& steps, const NamedWorkers& named);
 
-/// Returns the workers, ascending, to exclude from what the others vary by: the always slow ones and `throttling`, as long as each
-/// stage keeps a worker and half of all stay; otherwise none.
+/// Returns the workers, ascending, to exclude from what the others vary by: the always slow ones and
+/// `throttling`, as long as each stage keeps a worker and half of all stay; otherwise none.
 std::vector<std::int32_t> workers_to_exclude(const WorkerPeers& peers,
                                              const std::vector<std::size_t>& throttling);
 
@@ -71,8 +71,8 @@ struct SlowGpus {
 std::optional<SlowGpus> slow_gpus(const WorkerPeers& peers, const NamedWorkers& named,
                                   const std::string& source);
 
-/// Returns the stages whose operations of a microbatch are longer than those of the median stage, by kind. Of a stage's workers the
-/// median counts: one slow GPU is no slow stage.
+/// Returns the stages whose operations of a microbatch are longer than those of the median stage, by kind. Of
+/// a stage's workers the median counts: one slow GPU is no slow stage.
 std::vector<SlowUnit> long_stages(const Trace& trace);
 
 }  // namespace prismopt

@@ -12,8 +12,8 @@ namespace prismopt {
 
 namespace {
 
-// Priors of logarithms: means of deviations, lengths, and how wide they are. Assumptions: wide enough that groups which say
-// something decide, and what no group varies stays at the mean.
+// Priors of logarithms: means of deviations, lengths, and how wide they are. Assumptions: wide enough that
+// groups which say something decide, and what no group varies stays at the mean.
 constexpr double usual_source = 0.05;
 constexpr double usual_delta = 0.06;
 constexpr double usual_length = 4.0;

@@ -5,8 +5,8 @@
 ///
 ///     log(measured / predicted) = source + g . constants + delta(plan) + repeat
 ///
-/// `source`: an effect common to all plans of a job on a cluster. `delta`: a Gaussian process over plans. `repeat`: noise of
-/// repeated runs.
+/// `source`: an effect common to all plans of a job on a cluster. `delta`: a Gaussian process over plans.
+/// `repeat`: noise of repeated runs.
 
 #include "model/calibration/posterior/memory_error.hpp"
 #include "model/plan/plan.hpp"
@@ -58,8 +58,8 @@ struct Discrepancy {
 
     /// Of a plan that runs on this software stack. A stack without rows has those of all plans.
     MemoryScatter memory_on(const std::string& stack) const;
-    /// Of a study on this stack before anything was tried: the scatter of memory_on(), of which as large a share is common to the plans
-    /// as on all stacks.
+    /// Of a study on this stack before anything was tried: the scatter of memory_on(), of which as large a
+    /// share is common to the plans as on all stacks.
     MemoryError memory_error_on(const std::string& stack) const;
 };
 
@@ -75,13 +75,13 @@ struct MeasuredGroup {
     double weight = 1.0;
 };
 
-/// Deviation of repeated measurements of one plan on one cluster: root of the mean over sources of their pooled variances.
-/// `repeats`: [source][plan][repetition], logarithms. Zero if nothing is repeated.
+/// Deviation of repeated measurements of one plan on one cluster: root of the mean over sources of their
+/// pooled variances. `repeats`: [source][plan][repetition], logarithms. Zero if nothing is repeated.
 double repeat_deviation(const std::vector<std::vector<std::vector<double>>>& repeats);
 
-/// The discrepancy of largest marginal likelihood of the groups (Rasmussen and Williams, "Gaussian Processes for Machine
-/// Learning", MIT Press 2006, section 5.4.1), with lognormal priors: lengths about 4 octaves, `source` about 5 %. `repeat` is
-/// given.
+/// The discrepancy of largest marginal likelihood of the groups (Rasmussen and Williams, "Gaussian Processes
+/// for Machine Learning", MIT Press 2006, section 5.4.1), with lognormal priors: lengths about 4 octaves,
+/// `source` about 5 %. `repeat` is given.
 Discrepancy fit_discrepancy(std::span<const MeasuredGroup> groups, double repeat);
 
 }  // namespace prismopt

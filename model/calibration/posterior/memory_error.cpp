@@ -15,7 +15,8 @@ namespace prismopt {
 
 namespace {
 
-/// Logarithm of the standard normal distribution function; of its tail by Abramowitz and Stegun 26.2.12, to 1e-5 below -20.
+/// Logarithm of the standard normal distribution function; of its tail by Abramowitz and
+/// Stegun 26.2.12, to 1e-5 below -20.
 double log_cdf(double x)
 {
     constexpr double tail = -20.0;

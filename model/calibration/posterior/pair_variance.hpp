@@ -1,6 +1,7 @@
 #pragma once
 
-/// What two predictions of a step time have in common: the variance of the error of their ratio. docs/methods/pairs.md.
+/// What two predictions of a step time have in common: the variance of the error of
+/// their ratio. docs/methods/pairs.md.
 
 #include "model/calibration/posterior/step_posterior.hpp"
 
@@ -8,7 +9,8 @@
 
 namespace prismopt {
 
-/// Correlations of the errors of plans of one network, beyond those of the constants, by what differs beside the plan.
+/// Correlations of the errors of plans of one network, beyond those of the constants,
+/// by what differs beside the plan.
 struct MachineCorrelations {
     double accelerator = 0.0;
     double software = 0.0;
@@ -38,8 +40,8 @@ struct PairVariance {
     double sum() const { return constants + source + plans + hardware; }
 };
 
-/// `covariance`: of the logarithms of the constants, [i * constants + j]. Both plans' jobs are those of StepPosterior: plans of different
-/// jobs share no source effect.
+/// `covariance`: of the logarithms of the constants, [i * constants + j]. Both plans' jobs are those of
+/// StepPosterior: plans of different jobs share no source effect.
 ///
 ///     (g_a - g_b) C (g_a - g_b) + 2 source^2 (1 - r) + 2 deviation^2 - 2 r covariance(delta_a, delta_b)
 ///

@@ -71,7 +71,8 @@ MatrixXd covariance_of_delta(
 
 constexpr Index block = 64;  // columns between two pauses: tenths of a second of the largest matrices
 
-/// The Cholesky factor, by blocks of columns (Golub and Van Loan, "Matrix Computations", 4th ed., section 4.2.6).
+/// The Cholesky factor, by blocks of columns (Golub and Van Loan, "Matrix
+/// Computations", 4th ed., section 4.2.6).
 MatrixXd lower_root(MatrixXd matrix, const std::function<void()>& pause)
 {
     for (Index k = 0; k < matrix.rows(); k += block) {

@@ -1,6 +1,7 @@
 #pragma once
 
-/// Joint posterior of the step times of several plans, from the fit of the constants, the discrepancy and what was measured.
+/// Joint posterior of the step times of several plans, from the fit of the constants, the
+/// discrepancy and what was measured.
 
 #include "model/calibration/posterior/discrepancy.hpp"
 
@@ -43,10 +44,11 @@ public:
 
     /// Mean and deviation of log(actual / predicted) of each plan, without the noise of a measurement.
     std::vector<NormalMarginal> marginals(std::span<const PlanOfPosterior> plans) const;
-    /// Of each constant, as the logarithm of its value over the fitted one, and last of the source effect of a job.
+    /// Of each constant, as the logarithm of its value over the fitted one, and last
+    /// of the source effect of a job.
     std::vector<NormalMarginal> constants(int job = 0) const;
-    /// How surprising each observation is to all the others: its residual over the standard deviation that they leave
-    /// (leave-one-out: Rasmussen and Williams 2006, equations 5.12).
+    /// How surprising each observation is to all the others: its residual over the standard deviation that
+    /// they leave (leave-one-out: Rasmussen and Williams 2006, equations 5.12).
     std::vector<double> surprises() const;
 
     /// Which components of the error are drawn; the others are zero.
@@ -55,10 +57,10 @@ public:
     };
     /// Joint draws of log(actual / predicted), [draw * plans + plan].
     ///
-    /// A draw before the observations is corrected by what they say (Matheron's rule; Journel and Huijbregts, "Mining
-    /// Geostatistics", 1978; Wilson et al., arXiv 2011.04026). A constant's and a source's draw depend on (seed, draw, constant
-    /// or job) only; delta's on the position of the plan's traits among those of `plans`. `pause` is called several times per
-    /// second; its exceptions pass through.
+    /// A draw before the observations is corrected by what they say (Matheron's rule; Journel and Huijbregts,
+    /// "Mining Geostatistics", 1978; Wilson et al., arXiv 2011.04026). A constant's and a source's draw
+    /// depend on (seed, draw, constant or job) only; delta's on the position of the plan's traits among those
+    /// of `plans`. `pause` is called several times per second; its exceptions pass through.
     std::vector<double> draw(
         std::span<const PlanOfPosterior> plans, std::size_t draws, std::uint64_t seed, Components components,
         const std::function<void()>& pause = [] {}) const;

@@ -37,11 +37,12 @@ struct Fault {
 void add_fault(std::vector<Fault>& faults, FaultReason reason, std::uint32_t line,
                const std::string& of = {});
 
-/// Returns the reason why a duration is impossible for any operation (negative, or more than a day), or nothing.
+/// Returns the reason why a duration is impossible for any operation (negative,
+/// or more than a day), or nothing.
 std::optional<FaultReason> impossible_duration(double seconds);
 
-/// Returns the longest credible duration of a kind: the larger of 100 times the kind's median and 10 times `whole_s`, the usual
-/// duration of the whole that the kind is part of.
+/// Returns the longest credible duration of a kind: the larger of 100 times the kind's median and 10 times
+/// `whole_s`, the usual duration of the whole that the kind is part of.
 double longest_credible(std::vector<double> of_kind_s, double whole_s);
 
 }  // namespace prismopt

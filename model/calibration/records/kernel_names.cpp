@@ -56,7 +56,8 @@ KernelClass narrowed(KernelClass root, const std::string& lower)
     return passed_on && group == ProcessGroup::context ? KernelClass::context_p2p : class_of(*group);
 }
 
-/// The name without the first word of its direction: "-" of both "-send" and "-recv". Empty if it has no such word.
+/// The name without the first word of its direction: "-" of both "-send" and
+/// "-recv". Empty if it has no such word.
 std::string transfer_in(const std::string& lower, OpRole role)
 {
     constexpr std::array directions{Keyword{"send", OpRole::send}, Keyword{"receive", OpRole::receive},

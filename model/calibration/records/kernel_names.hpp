@@ -1,6 +1,7 @@
 #pragma once
 
-/// Classes and roles of kernels and operations by their names. The table of names is data: model/catalog/kernel_names.toml.
+/// Classes and roles of kernels and operations by their names. The table of names is data:
+/// model/catalog/kernel_names.toml.
 
 #include "model/hardware/kernel_class.hpp"
 
@@ -44,9 +45,9 @@ using KernelNames = std::vector<KernelName>;
 KernelName kernel_name(const std::string& pattern, KernelClass kernel,
                        std::optional<OpRole> role = std::nullopt);
 
-/// Kind of a name; elementwise and not known if no row matches. Of a collective whose class is all of dp_collective or tp_collective,
-/// the class is narrowed by the process group and the kind of collective that the name contains: "nccl _allgather_base of a
-/// tensor-parallel group".
+/// Kind of a name; elementwise and not known if no row matches. Of a collective whose class is all of
+/// dp_collective or tp_collective, the class is narrowed by the process group and the kind of collective that
+/// the name contains: "nccl _allgather_base of a tensor-parallel group".
 OpKind op_kind(const std::string& name, const KernelNames& names);
 
 }  // namespace prismopt

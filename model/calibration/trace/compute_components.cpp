@@ -51,9 +51,10 @@ Partition partition_in_steps(const std::vector<SlotPlace>& places, std::size_t s
     return partition_by(keys);
 }
 
-/// The analysis of variance of a job. A microbatch is recognised by how it differs from the others of its replica in the step; a
-/// stage in one step by how it differs from the replica's other stages, less what it always does; where there is but one
-/// stage, or one microbatch, by how the replica differs from the others in the step.
+/// The analysis of variance of a job. A microbatch is recognised by how it differs from the others of
+/// its replica in the step; a stage in one step by how it differs from the replica's other stages,
+/// less what it always does; where there is but one stage, or one microbatch, by how the replica
+/// differs from the others in the step.
 ComponentModel component_model(const OperationGroups& groups, std::size_t steps, bool exponents,
                                std::vector<double> y)
 {
@@ -107,7 +108,8 @@ ComponentModel component_model(const OperationGroups& groups, std::size_t steps,
     return model;
 }
 
-/// Observations of evenly spaced steps, where there are more than thin_trace leaves: the jackknife looks at them forty times.
+/// Observations of evenly spaced steps, where there are more than thin_trace leaves: the
+/// jackknife looks at them forty times.
 ComponentModel thinned(const ComponentModel& all, std::size_t steps)
 {
     constexpr std::size_t most = 500'000;
@@ -138,8 +140,8 @@ ComponentModel thinned(const ComponentModel& all, std::size_t steps)
     return some;
 }
 
-/// Widens the residual component: the effects of microbatches that exponents multiply are estimated from the residuals, too. Of C kinds
-/// and stages, sum (e - 1)^2 / sum e^2 of C - 1 degrees of freedom.
+/// Widens the residual component: the effects of microbatches that exponents multiply are estimated from the
+/// residuals, too. Of C kinds and stages, sum (e - 1)^2 / sum e^2 of C - 1 degrees of freedom.
 void widen_residual(const std::vector<MicrobatchExponent>& exponents, Component& residual)
 {
     double beyond = 0.0;
@@ -156,8 +158,9 @@ void widen_residual(const std::vector<MicrobatchExponent>& exponents, Component&
     }
 }
 
-/// Where a stage's exponent is not one, it is longer in the steps in which its microbatches are. This is no effect of the stage: with
-/// n microbatches of variance v, stages with exponents e vary by v / n times the variance of e.
+/// Where a stage's exponent is not one, it is longer in the steps in which its microbatches are.
+/// This is no effect of the stage: with n microbatches of variance v, stages with exponents e vary
+/// by v / n times the variance of e.
 void subtract_exponents(const std::vector<MicrobatchExponent>& exponents, double microbatches,
                         const Component& microbatch, Component& stage)
 {

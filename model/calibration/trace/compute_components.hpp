@@ -1,7 +1,7 @@
 #pragma once
 
-/// Analysis of variance of the compute of microbatches: what operations belong to, and the components of their variance.
-/// docs/methods/calibration.md.
+/// Analysis of variance of the compute of microbatches: what operations belong to, and the components of
+/// their variance. docs/methods/calibration.md.
 
 #include "model/calibration/fit/variance_components.hpp"
 #include "model/calibration/trace/microbatch_exponents.hpp"

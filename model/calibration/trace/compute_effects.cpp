@@ -13,8 +13,8 @@ namespace prismopt {
 
 namespace {
 
-/// The part of the means of an effect that is the effect's own: the rest is noise of what is averaged. None where the component
-/// may as well be zero.
+/// The part of the means of an effect that is the effect's own: the rest is noise of what is averaged. None
+/// where the component may as well be zero.
 double shrinkage(const Component& component, const std::vector<double>& means)
 {
     const double seen = variance_of(means);
@@ -22,7 +22,8 @@ double shrinkage(const Component& component, const std::vector<double>& means)
     return present ? std::sqrt(std::min(1.0, component.variance / seen)) : 0.0;
 }
 
-/// Whether one variance is larger than another beyond chance, at 1 %: the F test, with so many degrees of freedom.
+/// Whether one variance is larger than another beyond chance, at 1 %: the F test,
+/// with so many degrees of freedom.
 bool significant(double larger, double smaller, double freedom, double freedom_of_smaller)
 {
     if (!(larger > 0.0) || freedom < 1.0 || freedom_of_smaller < 1.0) {
@@ -83,7 +84,8 @@ std::vector<double> subtract_means(const Partition& groups, double share, std::v
     return means;
 }
 
-/// How each worker differs from its stage, and how sure that is: from how the differences of the steps scatter.
+/// How each worker differs from its stage, and how sure that is: from how the
+/// differences of the steps scatter.
 struct WorkerDifferences {
     std::vector<double> effects;  // [worker of the trace]; not a number for those that do not compute
     std::vector<double> errors;   // standard errors
@@ -151,8 +153,8 @@ double share_of_workers(const Partition& workers, std::size_t steps, const std::
     return differ ? 1.0 - noise / seen : 0.0;
 }
 
-/// Whether microbatches of a replica, or of one of its stages, are correlated in a step: whether their means vary more than they
-/// do by themselves.
+/// Whether microbatches of a replica, or of one of its stages, are correlated in a step: whether their means
+/// vary more than they do by themselves.
 bool vary_together(const Partition& groups, const Partition& microbatches, const std::vector<double>& y)
 {
     const Partition members = both(groups, microbatches);
@@ -175,8 +177,8 @@ bool vary_together(const Partition& groups, const Partition& microbatches, const
            significant(between / freedom, within / freedom_within, freedom, freedom_within);
 }
 
-/// Stretches the group means to a variance. What was subtracted as the effect of a step took part of them with it: with few
-/// replicas the mean of a step follows each.
+/// Stretches the group means to a variance. What was subtracted as the effect of a step took part of them
+/// with it: with few replicas the mean of a step follows each.
 void stretch_means(const Partition& groups, double variance, std::vector<double>& y)
 {
     const std::vector<double> means = level_means(groups, y);
@@ -204,7 +206,8 @@ MicrobatchEffects microbatch_effects(const OperationGroups& groups, bool exponen
     for (const double mean : means) {
         result.effects.push_back(share * mean);
     }
-    if (exponents) {  // the mean microbatch of a replica in a step enters each kind and stage with its exponent
+    // the mean microbatch of a replica in a step enters each kind and stage with its exponent
+    if (exponents) {
         subtract_means(both(groups.replica_steps, groups.cells), 1.0, y);
         means = level_means(groups.microbatches, y);
     }

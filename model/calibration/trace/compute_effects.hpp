@@ -13,11 +13,13 @@ namespace prismopt {
 
 /// Decomposition of the log durations of microbatch operations:
 ///
-///     log duration = mean of the kind and stage + effect of the worker for that kind + effect of the step + residual
+///     log duration = mean of the kind and stage + effect of the worker for that kind
+///     + effect of the step + residual
 ///
-/// Effects are shrunk to their estimated variance, because a mean of few noisy values has additional variance. The residuals of a
-/// microbatch are resampled together, because a long sequence is long in each stage, forward and backward; so are those of all
-/// microbatches of a replica in a step, if they are significantly correlated, as when a stage is slow for all of them.
+/// Effects are shrunk to their estimated variance, because a mean of few noisy values has additional
+/// variance. The residuals of a microbatch are resampled together, because a long sequence is long in each
+/// stage, forward and backward; so are those of all microbatches of a replica in a step, if they are
+/// significantly correlated, as when a stage is slow for all of them.
 struct ComputeEffects {
     std::vector<int> slots;    // compute operations with a microbatch, of the graph
     std::vector<float> place;  // [slot] mean and worker's effect

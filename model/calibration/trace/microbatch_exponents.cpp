@@ -12,7 +12,8 @@ namespace prismopt {
 
 namespace {
 
-/// Means of each microbatch in each cell, about those of its group: [microbatch][cell], not a number where there is none.
+/// Means of each microbatch in each cell, about those of its group: [microbatch][cell],
+/// not a number where there is none.
 std::vector<std::vector<double>> microbatch_rows(const MicrobatchTimes& times)
 {
     const auto cells = static_cast<std::size_t>(times.cells.levels);
@@ -75,8 +76,8 @@ double shared_by_cells(const Eigen::MatrixXd& products)
     return (products.sum() - products.trace()) / (cells * (cells - 1.0));
 }
 
-/// Minimum residuals: each exponent by least squares of its covariances with the others, in turn. Empty if no common factor is
-/// there.
+/// Minimum residuals: each exponent by least squares of its covariances with the others, in turn.
+/// Empty if no common factor is there.
 std::vector<double> exponents_of(const Eigen::MatrixXd& products)
 {
     const auto cells = static_cast<std::size_t>(products.rows());

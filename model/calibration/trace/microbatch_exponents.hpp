@@ -1,7 +1,7 @@
 #pragma once
 
-/// Exponents of the microbatch factor: how much more one pass and stage varies with a microbatch's length than another.
-/// docs/methods/calibration.md.
+/// Exponents of the microbatch factor: how much more one pass and stage varies with a microbatch's length
+/// than another. docs/methods/calibration.md.
 
 #include "model/calibration/fit/variance_components.hpp"
 
@@ -28,12 +28,14 @@ struct MicrobatchTimes {
     Partition blocks;        // neighbouring steps: units of the jackknife
 };
 
-/// Returns the exponent of each cell, of mean one over cells; empty if they do not differ significantly (1 %), or are not known: where
-/// microbatches have no common effect (four standard errors), and of two cells, of which only the product is known.
+/// Returns the exponent of each cell, of mean one over cells; empty if they do not differ significantly
+/// (1 %), or are not known: where microbatches have no common effect (four standard errors), and of two
+/// cells, of which only the product is known.
 ///
-/// Deviations of the microbatches within their group follow a one-factor model, y = exponent(cell) * effect(microbatch) + residual.
-/// Its exponents are those that come nearest to the covariances of different cells, which residuals do not enter (Harman and Jones,
-/// Psychometrika 31 (1966) 351-368: minimum residuals). Intervals: jackknife over blocks.
+/// Deviations of the microbatches within their group follow a one-factor model, y = exponent(cell) *
+/// effect(microbatch) + residual. Its exponents are those that come nearest to the covariances of different
+/// cells, which residuals do not enter (Harman and Jones, Psychometrika 31 (1966) 351-368: minimum
+/// residuals). Intervals: jackknife over blocks.
 std::vector<MicrobatchExponent> microbatch_exponents(const MicrobatchTimes& times);
 
 /// Returns what the exponents add to each y: (exponent - 1) times the least-squares effect of its microbatch.

@@ -57,8 +57,8 @@ bool has_replicas(const Trace& trace)
                        [](const auto& stage) { return stage.second.size() > 1; });
 }
 
-/// The durations of each kind. Excludes receives, which are with the sends, and `with_components` the compute of
-/// microbatches.
+/// The durations of each kind. Excludes receives, which are with the sends, and
+/// `with_components` the compute of microbatches.
 std::vector<std::vector<Duration>> read_durations(const Trace& trace, bool with_components)
 {
     const bool one_step = is_one_step(trace);
@@ -245,7 +245,8 @@ void subtract_steps(std::vector<Rest>& rests)
     }
 }
 
-/// Adds the remainder of a kind as factors, with the variance that the means took given back, and its fit to the kind's signature.
+/// Adds the remainder of a kind as factors, with the variance that the means took given back, and
+/// its fit to the kind's signature.
 void add_factors(std::span<const Rest> rests, bool in_class, std::vector<Signature>& signatures,
                  std::vector<KindFactors>& kinds)
 {
@@ -333,7 +334,8 @@ void add_communication(std::vector<Rest> rests, OperationDistributions& result,
     }
 }
 
-/// The distributions of the classes: of the kinds that take their time. The others are no longer in their class.
+/// The distributions of the classes: of the kinds that take their time. The
+/// others are no longer in their class.
 ClassPools pool_kinds(const std::vector<KindFactors>& kinds, std::vector<Signature>& signatures)
 {
     constexpr double minor = 0.01;

@@ -1,7 +1,7 @@
 #pragma once
 
-/// Distributions of operations that the variance components of compute do not cover: transfers, collectives, operations without
-/// a microbatch. docs/methods/calibration.md.
+/// Distributions of operations that the variance components of compute do not cover: transfers, collectives,
+/// operations without a microbatch. docs/methods/calibration.md.
 
 #include "model/calibration/fit/fit_distribution.hpp"
 #include "model/calibration/fit/variance_components.hpp"
@@ -34,17 +34,18 @@ using ClassPools = std::array<std::vector<double>, kernel_classes>;
 /// Adds factors to the pools of the class and of all classes that it is within.
 void add_to_pools(KernelClass kernel, std::span<const double> factors, ClassPools& pools);
 
-/// Returns whether a class has enough values for its own distribution, and whether they differ significantly from its siblings'
-/// (two-sample Kolmogorov-Smirnov test at 1 %).
+/// Returns whether a class has enough values for its own distribution, and whether they differ significantly
+/// from its siblings' (two-sample Kolmogorov-Smirnov test at 1 %).
 bool has_own_distribution(KernelClass kernel, const ClassPools& pools);
 
 /// Distributions of operations by the model
 ///
 ///     log duration = mean of the kind at its position (worker, sequence) + effect of the step + residual
 ///
-/// A step's effect is one draw, shared by all transfers and collectives, and by each kind of the others alone; residuals are
-/// independent, and their distribution becomes the kernel class's. In a trace of one step of one worker, kernels of a kind count
-/// as replicates. Kinds with less than a hundredth of the time of their class are excluded from its distribution.
+/// A step's effect is one draw, shared by all transfers and collectives, and by each kind of the others
+/// alone; residuals are independent, and their distribution becomes the kernel class's. In a trace of one
+/// step of one worker, kernels of a kind count as replicates. Kinds with less than a hundredth of the time of
+/// their class are excluded from its distribution.
 struct OperationDistributions {
     std::vector<Signature> signatures;
     std::vector<Component> communication;  // step, residual
@@ -54,8 +55,8 @@ struct OperationDistributions {
     bool equal_positions = false;  // residuals are relative to the mean of the kind: one step of one worker
 };
 
-/// Computes the distributions from a trace sorted by start. `with_components`: skips the compute of microbatches, which has
-/// variance components.
+/// Computes the distributions from a trace sorted by start. `with_components`: skips the compute of
+/// microbatches, which has variance components.
 OperationDistributions operation_distributions(const Trace& trace, bool with_components);
 
 }  // namespace prismopt

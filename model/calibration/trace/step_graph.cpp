@@ -17,7 +17,8 @@ namespace prismopt {
 
 namespace {
 
-/// What clocks of different hosts, aligned after the run, may disagree by. Launch gaps of the traces known are below.
+/// What clocks of different hosts, aligned after the run, may disagree by. Launch gaps
+/// of the traces known are below.
 constexpr double clock_error_s = 200e-6;
 using Waits = std::vector<int>;  // slots that a slot waits for
 
@@ -34,7 +35,8 @@ bool ended_before(const std::vector<SlotTimes>& before, const std::vector<SlotTi
     return 20 * overlaps <= slot.size();
 }
 
-/// Slots further back than `before` that end after its start, and so may end after its end, but before `slot`.
+/// Slots further back than `before` that end after its start, and so may end
+/// after its end, but before `slot`.
 Waits overlapping_waits(const TimedSlots& timed, std::size_t before, std::size_t slot)
 {
     Waits waits;
@@ -51,8 +53,8 @@ Waits overlapping_waits(const TimedSlots& timed, std::size_t before, std::size_t
     return waits;
 }
 
-/// What a slot waits for on its own worker: the nearest slot that ended before, and what overlaps that. What this one waits for itself
-/// ended earlier still.
+/// What a slot waits for on its own worker: the nearest slot that ended before, and what overlaps that. What
+/// this one waits for itself ended earlier still.
 Waits own_waits(const TimedSlots& timed, std::size_t slot)
 {
     for (std::size_t back = 1; back <= std::min(slot, most_steps_back); ++back) {
@@ -128,7 +130,8 @@ std::optional<int> find_slot(const Trace& trace, const TimedSlots& timed, TraceW
     return found == timed.slot_of.end() ? std::nullopt : std::optional(found->second);
 }
 
-/// The other end of a transfer: "x-recv" of "x-send", of the next stage or the one before, whichever starts with it.
+/// The other end of a transfer: "x-recv" of "x-send", of the next stage or the one
+/// before, whichever starts with it.
 std::optional<int> peer_of(const Trace& trace, const TimedSlots& timed, const OperationIdentity& sender,
                            int slot)
 {
@@ -185,7 +188,8 @@ std::vector<int> exchanges_of(const Trace& trace, const TimedSlots& timed)
     return exchanges;
 }
 
-/// Counterparts of a slot: kind, sequence, where, and which there. On the replica's workers (0), on those of a stage (1), on all (2).
+/// Counterparts of a slot: kind, sequence, where, and which there. On the replica's workers (0), on
+/// those of a stage (1), on all (2).
 using Scope = std::tuple<int, int, int, int>;
 
 std::vector<Scope> scopes_of(const StepSlot& s, const std::vector<TraceWorker>& workers)
@@ -229,7 +233,8 @@ std::map<Scope, Waits> waits_by_scope(const Trace& trace, const std::vector<Step
     return by_scope;
 }
 
-/// What a slot that is no transfer waits for: also for the predecessors of its counterparts, if these explain its start times better.
+/// What a slot that is no transfer waits for: also for the predecessors of its counterparts, if these
+/// explain its start times better.
 Waits best_waits(const Trace& trace, const TimedSlots& timed, std::size_t slot, const Waits& own,
                  const std::map<Scope, Waits>& counterparts)
 {
@@ -278,8 +283,8 @@ std::vector<Waits> find_waits(const Trace& trace, const TimedSlots& timed)
     return all;
 }
 
-/// Kahn's order of the slots, each after all that it waits for. Incomplete where waits form a circle: where clocks disagree by more
-/// than operations take.
+/// Kahn's order of the slots, each after all that it waits for. Incomplete where waits form a circle: where
+/// clocks disagree by more than operations take.
 std::vector<int> order_of(const std::vector<Waits>& waits)
 {
     std::vector<int> order;

@@ -22,9 +22,10 @@ struct StepSlot {
 ///
 ///     start = max(end of after) + gap,   end = start + duration
 ///
-/// A slot waits for the slots that ended before it on its own worker; a transfer also for the predecessors of its peer. Any other
-/// slot also waits for the predecessors of its counterparts on all workers, on those of its replica, or on those of one stage, if
-/// this explains its start times better: the gap then varies less than half as much from step to step.
+/// A slot waits for the slots that ended before it on its own worker; a transfer also for the predecessors of
+/// its peer. Any other slot also waits for the predecessors of its counterparts on all workers, on those of
+/// its replica, or on those of one stage, if this explains its start times better: the gap then varies less
+/// than half as much from step to step.
 struct StepGraph {
     std::vector<StepSlot> slots;
     std::vector<std::int32_t> steps;   // steps with the usual operations

@@ -36,8 +36,8 @@ struct StepSlots {
 
 bool is_transfer(const Trace& trace, int kind);
 
-/// Returns the slots of a trace sorted by start, in the order of the first usual step. Transfers that start together there and in most
-/// steps are one slot.
+/// Returns the slots of a trace sorted by start, in the order of the first usual step. Transfers that start
+/// together there and in most steps are one slot.
 StepSlots step_slots(const Trace& trace);
 
 }  // namespace prismopt

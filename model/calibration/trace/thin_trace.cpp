@@ -8,7 +8,8 @@ namespace prismopt {
 
 namespace {
 
-/// Every n-th of what is numbered from zero, so that about `most` operations of `now` are left and `least` numbers of `count`.
+/// Every n-th of what is numbered from zero, so that about `most` operations of `now` are left
+/// and `least` numbers of `count`.
 std::size_t stride(std::size_t now, std::size_t most, std::size_t count, std::size_t least)
 {
     const std::size_t wanted = (now + most - 1) / most;

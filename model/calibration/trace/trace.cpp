@@ -101,8 +101,8 @@ std::size_t exclude_absurd(Trace& trace)
 
 namespace {
 
-/// Steps after a jump in their numbers that take altogether other times than those before: two jobs one after the other, or a job
-/// that was changed between.
+/// Steps after a jump in their numbers that take altogether other times than those before: two jobs one after
+/// the other, or a job that was changed between.
 std::vector<TraceProblem> seams(const Trace& trace)
 {
     constexpr std::int32_t jump = 10;    // times the usual distance of steps

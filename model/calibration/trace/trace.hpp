@@ -55,11 +55,12 @@ private:
 /// Sorts operations by step, worker and start.
 void sort_by_start(Trace& trace);
 
-/// Removes operations longer than credible for their kind in a step from a sorted trace, and counts them as faults. Returns their
-/// number.
+/// Removes operations longer than credible for their kind in a step from a sorted trace, and counts them
+/// as faults. Returns their number.
 std::size_t exclude_absurd(Trace& trace);
 
-/// Steps that follow one another: nine tenths of them take from low_s to high_s, the operations of a step together.
+/// Steps that follow one another: nine tenths of them take from low_s to high_s, the
+/// operations of a step together.
 struct StepsOfJob {
     std::int32_t first = 0;
     std::int32_t last = 0;
@@ -102,19 +103,21 @@ struct TraceProblem {
     std::uint32_t line = 0;
     std::variant<JobsInOneFile, OperationTwice, ClockRunsBackwards, ClockSetBack, NoMicrobatch> what;
 };
-/// Returns the problems that make a sorted trace useless: duplicate operations (two jobs in one file), step numbers that jump to
-/// steps at entirely different times (also two jobs), clocks that run backwards.
+/// Returns the problems that make a sorted trace useless: duplicate operations (two jobs in one file), step
+/// numbers that jump to steps at entirely different times (also two jobs), clocks that run backwards.
 std::vector<TraceProblem> problems(const Trace& trace);
 
-/// Returns the steps of a sorted trace that start before the step before them, if steps otherwise follow one another (and do not
-/// each count from zero). Nothing depends on the time between steps, so such a trace is usable.
+/// Returns the steps of a sorted trace that start before the step before them, if steps otherwise
+/// follow one another (and do not each count from zero). Nothing depends on the time between
+/// steps, so such a trace is usable.
 std::vector<TraceProblem> clock_set_back(const Trace& trace);
 
-/// Returns the compute operations without a microbatch among others that have one, by kind: some of a kind, or all forward or all
-/// backward operations. They count as operations of the whole step.
+/// Returns the compute operations without a microbatch among others that have one, by kind: some of a kind,
+/// or all forward or all backward operations. They count as operations of the whole step.
 std::vector<TraceProblem> without_microbatch(const Trace& trace);
 
-/// Kinds whose names match no row of the table of names, longest first, with their share of the time of all operations.
+/// Kinds whose names match no row of the table of names, longest first, with their share
+/// of the time of all operations.
 struct UnknownNames {
     double share = 0.0;
     std::vector<std::string> names;
@@ -129,7 +132,8 @@ struct TraceStepTime {
 /// Returns the seconds from the first start to the last end of each step, in the order of steps.
 std::vector<TraceStepTime> step_times(const Trace& trace);
 
-/// Returns the longest time of one worker for each step of a sorted trace, as clocks of profiled ranks differ and drift apart.
+/// Returns the longest time of one worker for each step of a sorted trace, as clocks of
+/// profiled ranks differ and drift apart.
 std::vector<TraceStepTime> busiest_worker_times(const Trace& trace);
 
 /// Returns the operations of some steps only.

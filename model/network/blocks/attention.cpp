@@ -29,8 +29,8 @@ Operator norm_of_heads(const Width& columns, double weights)
 
 void append(const Block& from, Block& to) { to.insert(to.end(), from.begin(), from.end()); }
 
-/// The indexer of top-k sparse attention (DeepSeek-V3.2, arXiv 2512.02556, section 2.1): small heads, which share one key, score all
-/// keys. Queries come from `from` columns. The choice itself is not counted.
+/// The indexer of top-k sparse attention (DeepSeek-V3.2, arXiv 2512.02556, section 2.1): small heads, which
+/// share one key, score all keys. Queries come from `from` columns. The choice itself is not counted.
 Block indexer_of(double from, double hidden, double heads, double size, bool causal)
 {
     const Attention scores{
@@ -96,8 +96,8 @@ Block operators_of(const AttentionBlock& b, const ResidualStream& stream)
     return in_modules(branch(stream, inside), {Module::attn});
 }
 
-/// The first step of each projection is whole on a share of the tokens, and what it makes is gathered; the position's part of
-/// keys, which all heads share, has no norm.
+/// The first step of each projection is whole on a share of the tokens, and what it makes is gathered; the
+/// position's part of keys, which all heads share, has no norm.
 Block operators_of(const LatentAttentionBlock& b, const ResidualStream& stream)
 {
     const double h = stream.hidden;

@@ -24,12 +24,13 @@ Operator activation_of(double inner, Activation activation, Place place = Place:
                        const Routing& routing = {});
 /// Returns a kernel that multiplies its input by a gate of the same width.
 Operator gate_of(const Width& width);
-/// Appends up-projection (with its gate), activation and down-projection. `keeps_input`: false if another operator saves the same
-/// tensor.
+/// Appends up-projection (with its gate), activation and down-projection. `keeps_input`: false if another
+/// operator saves the same tensor.
 void add_mlp(double hidden, double inner, Activation activation, bool bias, bool keeps_input, Block& block);
 /// Returns the operators as parts of further modules.
 Block in_modules(Block block, const ModuleSet& modules);
-/// Returns a branch of the residual stream: norms where the stream's layers have them, `inside`, and the residual addition.
+/// Returns a branch of the residual stream: norms where the stream's layers have them,
+/// `inside`, and the residual addition.
 Block branch(const ResidualStream& stream, Block inside);
 
 }  // namespace prismopt

@@ -4,7 +4,8 @@ namespace prismopt {
 
 namespace {
 
-// A tensor parallel member holds a multiple of this of the vocabulary (Megatron-LM, --make-vocab-size-divisible-by).
+// A tensor parallel member holds a multiple of this of the vocabulary (Megatron-LM,
+// --make-vocab-size-divisible-by).
 constexpr double vocabulary_step = 128.0;
 
 Elementwise final_norm(const ResidualStream& stream)

@@ -7,9 +7,10 @@ namespace {
 using Split = Linear::Split;
 
 constexpr double permute_traffic = 2.0;  // one read or one write of a token on its way to an expert
-/// Kernels of a pass beside the products: those that count and sort tokens, and those of dispatch, permutation and combination, which no
-/// graph of modules holds, and those for the numbers of tokens that the host reads before an all-to-all. Chosen by the fit; a backward
-/// pass of a layer of experts, one on each GPU, was counted to have 79 kernels in all (docs/methods/experts.md).
+/// Kernels of a pass beside the products: those that count and sort tokens, and those of dispatch,
+/// permutation and combination, which no graph of modules holds, and those for the numbers of tokens that the
+/// host reads before an all-to-all. Chosen by the fit; a backward pass of a layer of experts, one on each
+/// GPU, was counted to have 79 kernels in all (docs/methods/experts.md).
 constexpr double sorting_kernels = 5.0;
 constexpr double exchange_kernels = 20.0;
 constexpr double count_kernels = 20.0;

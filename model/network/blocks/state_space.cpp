@@ -27,8 +27,9 @@ Operator kept_norm(const Width& width)
 
 }  // namespace
 
-/// Projections to z, x, B, C and dt in one product, convolution of x, B and C, scan, gated norm, output (state-spaces/mamba,
-/// modules/mamba2.py; divided as in Megatron-Core, ssm/mamba_mixer.py). Three weights a head: A, D and the bias of dt.
+/// Projections to z, x, B, C and dt in one product, convolution of x, B and C, scan, gated norm, output
+/// (state-spaces/mamba, modules/mamba2.py; divided as in Megatron-Core, ssm/mamba_mixer.py). Three weights a
+/// head: A, D and the bias of dt.
 Block operators_of(const Mamba2Block& b, const ResidualStream& stream)
 {
     const Scan scan{.rule = Scan::Rule::state_space,
@@ -52,8 +53,9 @@ Block operators_of(const Mamba2Block& b, const ResidualStream& stream)
                       {Module::mamba});
 }
 
-/// Projections to queries, keys, values, gate, decay and step, convolution of the first three, scan, gated norm of each head,
-/// output (fla-org/flash-linear-attention, layers/gated_deltanet.py). Two weights a head: A and the bias of the decay.
+/// Projections to queries, keys, values, gate, decay and step, convolution of the first three, scan, gated
+/// norm of each head, output (fla-org/flash-linear-attention, layers/gated_deltanet.py). Two weights a
+/// head: A and the bias of the decay.
 Block operators_of(const GatedDeltaBlock& b, const ResidualStream& stream)
 {
     const Scan scan{.rule = b.by_channel ? Scan::Rule::delta_by_channel : Scan::Rule::delta,

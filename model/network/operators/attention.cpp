@@ -7,27 +7,31 @@ namespace prismopt {
 
 namespace {
 
-// The fused backward pass computes the scores again: five products for the forward pass's two (Dao, arXiv 2307.08691, section
+// The fused backward pass computes the scores again: five products for the forward pass's two
+// (Dao, arXiv 2307.08691, section
 // 4.1).
 constexpr double fused_backward = 2.5;
 constexpr double fused_backward_traffic = 2.0;  // gradients as well
-// Plain attention, bytes per score: product writes (2), masked softmax reads and writes (4), dropout reads, writes and stores its
-// mask (5), second product reads (2).
+// Plain attention, bytes per score: product writes (2), masked softmax reads and writes (4), dropout reads,
+// writes and stores its mask (5), second product reads (2).
 constexpr double plain_scores_forward = 13.0;
-// Backward: gradient of the second product writes (2) and reads probabilities (2), dropout (2 + 1 + 2), softmax reads two and
-// writes one (6), gradients of the first product read twice (4).
+// Backward: gradient of the second product writes (2) and reads probabilities (2), dropout (2 + 1 + 2),
+// softmax reads two and writes one (6), gradients of the first product read twice (4).
 constexpr double plain_scores_backward = 19.0;
-// Kept of a score without recompute: softmax output, dropout mask, dropout output (Korthikanti et al., eq. 1: 5as^2b).
+// Kept of a score without recompute: softmax output, dropout mask, dropout output
+// (Korthikanti et al., eq. 1: 5as^2b).
 constexpr double plain_scores_kept = 5.0;
-// Megatron-LM's fused softmax needs a multiple of this of (heads on a member) x (sequences); else the mask, the softmax, and
-// casts to 32 bits and back are kernels of their own (megatron/model/fused_softmax.py, is_kernel_available).
+// Megatron-LM's fused softmax needs a multiple of this of (heads on a member) x (sequences); else the
+// mask, the softmax, and casts to 32 bits and back are kernels of their own
+// (megatron/model/fused_softmax.py, is_kernel_available).
 constexpr int fused_softmax_matrices = 4;
-// Beyond the traffic above, bytes a score: cast to 32 bits (6), mask (8), softmax (8), cast back (6) in place of 4.
+// Beyond the traffic above, bytes a score: cast to 32 bits (6), mask (8), softmax
+// (8), cast back (6) in place of 4.
 constexpr double unfused_softmax_forward = 24.0;
 constexpr double unfused_softmax_backward = 22.0;  // casts (6 + 6), softmax (12), mask (4) in place of 6
 constexpr double unfused_softmax_kernels = 6.0;
-// Keys by which fused kernels skip (Dao, arXiv 2307.08691, section 3.1: blocks of 64 or 128): a window's edge falls inside one,
-// and its diagonal in another.
+// Keys by which fused kernels skip (Dao, arXiv 2307.08691, section 3.1: blocks of 64 or 128): a window's edge
+// falls inside one, and its diagonal in another.
 constexpr double tile = 128.0;
 // Bytes of an element that is read and written in another order.
 constexpr double rearranged = 4.0;
@@ -56,7 +60,8 @@ double Attention::keys_in_reach(double s) const
     return half * s;
 }
 
-/// Fused kernels skip whole tiles of what the mask hides, plain ones nothing. Those of chosen keys gather just these.
+/// Fused kernels skip whole tiles of what the mask hides, plain ones nothing. Those of
+/// chosen keys gather just these.
 double Attention::keys_computed(const Extent& e) const
 {
     if (kernel == AttentionKernel::plain) {
@@ -100,8 +105,8 @@ double Attention::keys_of_kernel(const Extent& e) const
     return keys_computed(e) / (ring ? e.shape.ring_gpus() : 1);
 }
 
-/// Elements of keys, or of values, that a member has in attention: of its heads, of the tokens of all that exchange heads with it.
-/// Heads are replicated where there are fewer than members.
+/// Elements of keys, or of values, that a member has in attention: of its heads, of the tokens of all that
+/// exchange heads with it. Heads are replicated where there are fewer than members.
 double Attention::numbers_of_keys(const Extent& e, const Width& width) const
 {
     const double members = e.shape.head_gpus();
@@ -151,9 +156,9 @@ void Attention::exchange_keys(const Extent& e, double times, Calls& calls) const
          .share = ring ? (members - 1.0) / members : 0.0});
 }
 
-/// Tensors with so many elements, each in an all-to-all of its own, from a share of the tokens to a share of the heads or back; it
-/// is packed before and put in order after (DeepSpeed, sequence/layer.py, single_all_to_all; Transformer Engine, context_parallel.py,
-/// flash_attn_a2a_communicate).
+/// Tensors with so many elements, each in an all-to-all of its own, from a share of the tokens to a share of
+/// the heads or back; it is packed before and put in order after (DeepSpeed, sequence/layer.py,
+/// single_all_to_all; Transformer Engine, context_parallel.py, flash_attn_a2a_communicate).
 void Attention::exchange_heads(const Extent& e, const std::vector<double>& numbers, Calls& calls) const
 {
     if (e.shape.head_gpus() == 1) {
@@ -239,8 +244,8 @@ void Attention::backward(const Extent& e, Gradients /*gradients*/, Calls& calls)
         calls);
 }
 
-/// A fused kernel keeps its result, which the next product keeps as well. They are two tensors if heads are exchanged between them. What
-/// was cast to 8 bits for its products is kept as products keep their inputs.
+/// A fused kernel keeps its result, which the next product keeps as well. They are two tensors if heads are
+/// exchanged between them. What was cast to 8 bits for its products is kept as products keep their inputs.
 Kept Attention::kept(const Extent& e) const
 {
     const double scores_kept = kernel == AttentionKernel::plain ? plain_scores_kept * scores(e) : 0.0;

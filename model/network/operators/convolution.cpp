@@ -4,7 +4,8 @@ namespace prismopt {
 
 namespace {
 
-// By depth: input read and result written; backward the gradient and the input read, and the input's gradient written.
+// By depth: input read and result written; backward the gradient and the input read,
+// and the input's gradient written.
 constexpr double forward_traffic = 2.0;
 constexpr double backward_traffic = 3.0;
 

@@ -4,11 +4,12 @@ namespace prismopt {
 
 namespace {
 
-/// Bytes per number of what experts with biases (gpt-oss) do outside of their products, in 16 bits. Their results: forward the
-/// product of bias and routing weight, its sum with the results, and the joined results of all experts; backward the same joined,
-/// and a product and a sum for each gradient, of bias and routing weights (Megatron-Core, transformer/moe/experts.py,
-/// TEGroupedMLP._apply_bias). Inputs of their activation: limited, and both halves joined; backward the limits with the input that they
-/// read again, and the halves joined (fusions/fused_bias_geglu.py, weighted_bias_quick_geglu_impl with a clamp value).
+/// Bytes per number of what experts with biases (gpt-oss) do outside of their products, in 16 bits. Their
+/// results: forward the product of bias and routing weight, its sum with the results, and the joined results
+/// of all experts; backward the same joined, and a product and a sum for each gradient, of bias and routing
+/// weights (Megatron-Core, transformer/moe/experts.py, TEGroupedMLP._apply_bias). Inputs of their activation:
+/// limited, and both halves joined; backward the limits with the input that they read again, and the halves
+/// joined (fusions/fused_bias_geglu.py, weighted_bias_quick_geglu_impl with a clamp value).
 constexpr double results_forward = 2.0 + 6.0 + 4.0;
 constexpr double results_backward = 4.0 + 2.0 * (4.0 + 2.0);
 constexpr double inputs_forward = 4.0 + 4.0;
@@ -30,7 +31,8 @@ void GroupedLinear::product(const Extent& e, double m, double n, double k, doubl
 {
     const double experts = e.local_experts(routing);
     const double flops = 2.0 * experts * m * n * k;
-    // Padded to their capacity, the experts of a GPU are one batch; else their sizes differ, and stacks launch each by itself.
+    // Padded to their capacity, the experts of a GPU are one batch; else their sizes differ,
+    // and stacks launch each by itself.
     calls.kernel({.kind = KernelClass::grouped_gemm,
                   .roof = wide ? Roof::wide_product : Roof::product,
                   .groups = experts,

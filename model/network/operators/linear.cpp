@@ -29,8 +29,8 @@ void leave(bool alone, const Extent& e, double columns, Beside beside, double ro
     }
 }
 
-/// Asynchronous tensor parallelism: a collective in rounds beside the product that needs or makes its data (Wang et al., ASPLOS
-/// 2023).
+/// Asynchronous tensor parallelism: a collective in rounds beside the product that needs or makes its
+/// data (Wang et al., ASPLOS 2023).
 bool in_rounds(const Extent& e, bool rounds)
 {
     return e.shape.tp_overlap == TensorParallelOverlap::on && rounds;

@@ -10,10 +10,12 @@ using Scores = Recorded::Scores;
 using Heads = Recorded::Heads;
 using Rows = Recorded::Rows;
 
-// By depth: input read and result written; backward the gradient and the input read, and the input's gradient written.
+// By depth: input read and result written; backward the gradient and the input read,
+// and the input's gradient written.
 constexpr double depth_forward = 2.0;
 constexpr double depth_backward = 3.0;
-// Of rows that are looked up: read; backward their sums read and written, as 32-bit numbers where results are 16-bit ones.
+// Of rows that are looked up: read; backward their sums read and written, as 32-bit numbers
+// where results are 16-bit ones.
 constexpr double row_forward = 2.0;
 constexpr double row_backward = 6.0;
 

@@ -11,7 +11,8 @@ constexpr double state_numbers = 6.0;
 // Backward kernels read what the forward ones do and its gradients, and compute the chunks' states again.
 constexpr double backward_times = 3.0;
 
-// Kernels of a pass: state-spaces/mamba, ops/triton/ssd_combined.py; fla-org/flash-linear-attention, ops/gated_delta_rule/chunk.py.
+// Kernels of a pass: state-spaces/mamba, ops/triton/ssd_combined.py; fla-org/flash-linear-attention,
+// ops/gated_delta_rule/chunk.py.
 constexpr double state_space_kernels = 5.0;
 constexpr double state_space_kernels_backward = 14.0;
 constexpr double delta_kernels = 6.0;
@@ -21,11 +22,12 @@ constexpr double delta_kernels_backward = 10.0;
 
 double Scan::chunk_of(const Extent& e) const { return std::min(chunk, e.sequence); }
 
-/// State space, by product (Dao and Gu, listing 1; state-spaces/mamba, ops/triton/ssd_*.py): states of chunks and what they give,
-/// 2 d N each; inside a chunk C B' for each group, 2 g Q N, and its causal half times x, d Q. d: heads * size, N: state, Q:
-/// chunk. Delta rule (fla-org/flash-linear-attention, ops/gated_delta_rule/chunk.py), by head: three products with the state, 6 k
-/// v; inside a chunk of C tokens C (6 k + 4 v), and C^2 for the triangular inverse. A decay by channel has two triangular
-/// matrices in place of one.
+/// State space, by product (Dao and Gu, listing 1; state-spaces/mamba, ops/triton/ssd_*.py): states
+/// of chunks and what they give, 2 d N each; inside a chunk C B' for each group, 2 g Q N, and its
+/// causal half times x, d Q. d: heads * size, N: state, Q: chunk. Delta rule
+/// (fla-org/flash-linear-attention, ops/gated_delta_rule/chunk.py), by head: three products with the
+/// state, 6 k v; inside a chunk of C tokens C (6 k + 4 v), and C^2 for the triangular inverse. A
+/// decay by channel has two triangular matrices in place of one.
 Scan::Work Scan::once(const Extent& e) const
 {
     const double d = heads * size;
@@ -41,7 +43,8 @@ Scan::Work Scan::once(const Extent& e) const
                 state_numbers * d * state / length};
 }
 
-/// Backward, in the order above: 10 d N + 3 d Q + 6 g Q N; and 16 k v with three times the products inside chunks.
+/// Backward, in the order above: 10 d N + 3 d Q + 6 g Q N; and 16 k v with three
+/// times the products inside chunks.
 Scan::Work Scan::adjoint(const Extent& e) const
 {
     const double d = heads * size;
@@ -66,8 +69,8 @@ void Scan::kernel(const Extent& e, const Work& work, double needed, double kerne
                   .launches = kernels});
 }
 
-/// Context parallel members change from a share of the tokens to a share of the heads, and back (Megatron-Core,
-/// ssm/mamba_context_parallel.py).
+/// Context parallel members change from a share of the tokens to a share of the heads, and back
+/// (Megatron-Core, ssm/mamba_context_parallel.py).
 void Scan::exchange_heads(const Extent& e, Calls& calls) const
 {
     if (e.shape.cp > 1) {
@@ -96,9 +99,9 @@ void Scan::backward(const Extent& e, Gradients /*gradients*/, Calls& calls) cons
     exchange_heads(e, calls);
 }
 
-/// Its result; a state space computes its inputs again from those of the convolution before it, and keeps the gates' and steps'
-/// inputs (mamba_ssm, MambaSplitConv1dScanCombinedFn). The delta rule keeps queries and keys of each head, values, decays, and a
-/// triangle.
+/// Its result; a state space computes its inputs again from those of the convolution before it, and keeps the
+/// gates' and steps' inputs (mamba_ssm, MambaSplitConv1dScanCombinedFn). The delta rule keeps queries and
+/// keys of each head, values, decays, and a triangle.
 Kept Scan::kept(const Extent& e) const
 {
     const double d = heads * size;

@@ -6,7 +6,8 @@ namespace {
 
 constexpr double lookup_traffic = 4.0;   // bytes a 16-bit number: read, write
 constexpr double scatter_traffic = 8.0;  // gradient read, sums read and written
-// Share of the loss's traffic that comes in the forward pass; of Megatron-LM's unfused loss 38 of 52 bytes a logit.
+// Share of the loss's traffic that comes in the forward pass; of Megatron-LM's
+// unfused loss 38 of 52 bytes a logit.
 constexpr double loss_forward = 0.6;
 
 CollectiveCall sequence_message(const Extent& e, double columns, Collective kind)

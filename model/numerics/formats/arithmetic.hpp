@@ -11,8 +11,11 @@ namespace prismopt {
 
 /// Which numbers are rounded to the format.
 enum class Arithmetic {
-    all_rounded,  // results of all operations on tensors, as in Golden et al., arXiv 2405.02803; products sum in FP32
-    fp32_accumulation  // operands of products, and what is written to memory; sums, softmax and statistics in FP32, as kernels do
+    // results of all operations on tensors, as in Golden et al., arXiv 2405.02803; products sum in FP32
+    all_rounded,
+    // operands of products, and what is written to memory;
+    // sums, softmax and statistics in FP32, as kernels do
+    fp32_accumulation
 };
 template <>
 inline constexpr auto names_of<Arithmetic> = std::to_array<Named<Arithmetic>>(

@@ -2,10 +2,11 @@
 
 /// Floating-point formats of single numbers, and what follows from their bits. docs/methods/numerics.md.
 ///
-/// Sources: IEEE 754-2019 (fp32, fp16); OCP 8-bit Floating Point Specification (OFP8) 1.0 (e4m3, e5m2); OCP Microscaling
-/// Formats (MX) Specification 1.0 (e2m1); Micikevicius et al., arXiv 2209.05433 (e4m3, e5m2); Noune et al.,
-/// arXiv 2206.02915 (the formats of one NaN and no negative zero, "FNUZ"); NVIDIA A100 white paper (tf32, bf16); DeepSeek-V3,
-/// arXiv 2412.19437, section 3.3.2 (the 14 bits that FP8 products of Hopper keep when they accumulate: here fp22).
+/// Sources: IEEE 754-2019 (fp32, fp16); OCP 8-bit Floating Point Specification (OFP8) 1.0 (e4m3, e5m2); OCP
+/// Microscaling Formats (MX) Specification 1.0 (e2m1); Micikevicius et al., arXiv 2209.05433 (e4m3, e5m2);
+/// Noune et al., arXiv 2206.02915 (the formats of one NaN and no negative zero, "FNUZ"); NVIDIA A100 white
+/// paper (tf32, bf16); DeepSeek-V3, arXiv 2412.19437, section 3.3.2 (the 14 bits that FP8 products of Hopper
+/// keep when they accumulate: here fp22).
 
 #include <array>
 #include <cmath>

@@ -1,16 +1,18 @@
 #pragma once
 
-/// The exponential function, with the same bits on every machine: libraries select their code by the processor.
+/// The exponential function, with the same bits on every machine: libraries
+/// select their code by the processor.
 
 #include <bit>
 #include <cstdint>
 
 namespace prismopt {
 
-/// exp(x) with a relative error below 4e-16 for -700 <= x <= 700; below that, exp(-700) = 1e-304; NaN for NaN. No branches, so
-/// loops over arrays are vectorised.
+/// exp(x) with a relative error below 4e-16 for -700 <= x <= 700; below that, exp(-700) = 1e-304; NaN for
+/// NaN. No branches, so loops over arrays are vectorised.
 ///
-/// exp(x) = 2^k exp(r) with |r| <= ln(2) / 2; exp(r) by its Taylor series, whose first omitted term is 0.35^14 / 14! = 5e-18.
+/// exp(x) = 2^k exp(r) with |r| <= ln(2) / 2; exp(r) by its Taylor series, whose first omitted
+/// term is 0.35^14 / 14! = 5e-18.
 inline double exponential(double x)
 {
     constexpr double per_ln2 = 0x1.71547652b82fep0;

@@ -11,7 +11,8 @@ namespace {
 
 constexpr std::size_t words = 4;  // of one random event
 
-/// Rounds numbers divided by their scale, and multiplies by it again. `row`, `first`: their place in the tensor.
+/// Rounds numbers divided by their scale, and multiplies by it again. `row`,
+/// `first`: their place in the tensor.
 void round_span(std::span<float> values, double scale, const Rounder& rounder, const RoundingChoice& how,
                 TensorName name, std::size_t row, std::size_t first)
 {

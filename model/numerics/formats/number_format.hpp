@@ -2,10 +2,11 @@
 
 /// Formats of tensors: an element format with its scale factors. docs/methods/numerics.md.
 ///
-/// Sources: OCP Microscaling Formats (MX) Specification 1.0 (blocks of 32, scale E8M0); NVIDIA, Transformer Engine
-/// documentation, "NVFP4" (blocks of 16, scales E4M3, one FP32 factor for the tensor); DeepSeek-V3, arXiv 2412.19437, section
-/// 3.3.2 (blocks of 1 x 128); Micikevicius et al., arXiv 2209.05433 (one factor for the tensor); Mishra et al., arXiv 2506.08027
-/// (MX scales rounded up).
+/// Sources: OCP Microscaling Formats (MX) Specification 1.0 (blocks of 32, scale E8M0); NVIDIA,
+/// Transformer Engine documentation, "NVFP4" (blocks of 16, scales E4M3, one FP32 factor for the tensor);
+/// DeepSeek-V3, arXiv 2412.19437, section
+/// 3.3.2 (blocks of 1 x 128); Micikevicius et al., arXiv 2209.05433 (one factor for the tensor); Mishra et
+/// al., arXiv 2506.08027 (MX scales rounded up).
 
 #include "model/base/matrix.hpp"
 #include "model/numerics/formats/element_format.hpp"
@@ -59,8 +60,8 @@ const NumberFormat* number_format(std::string_view name);
 /// All names, separated by ", ".
 std::string number_format_names();
 
-/// Name of a tensor, or of one tile of it, in stochastic rounding: each element of each tensor has random numbers of its own,
-/// whoever rounds it.
+/// Name of a tensor, or of one tile of it, in stochastic rounding: each element of each tensor has random
+/// numbers of its own, whoever rounds it.
 struct TensorName {
     std::uint32_t tensor = 0;
     std::uint32_t tile = 0;
@@ -76,7 +77,8 @@ struct RoundingChoice {
 void round_elements(Matrix<float>& values, const ElementFormat& format, const RoundingChoice& how,
                     TensorName name);
 
-/// Rounds to the format and back, with the scale factors of this tensor; blocks run along rows, the summed index of product().
+/// Rounds to the format and back, with the scale factors of this tensor; blocks run along rows,
+/// the summed index of product().
 void quantise(Matrix<float>& values, const NumberFormat& format, const RoundingChoice& how, TensorName name);
 
 }  // namespace prismopt

@@ -24,9 +24,10 @@ inline constexpr auto names_of<Rounding> =
                                     {Rounding::toward_zero, "toward-zero"},
                                     {Rounding::stochastic, "stochastic"}});
 
-/// Rounds to one element format. A number near x is a multiple of a quantum: 2^-mantissa_bits times the power of two at or below
-/// |x|, or times the least normal number if |x| is below it. Adding 2^52 quanta to |x| leaves no bits for less than a quantum, so
-/// the addition of doubles rounds, to nearest even. No branches, so loops over arrays are vectorised.
+/// Rounds to one element format. A number near x is a multiple of a quantum: 2^-mantissa_bits times the
+/// power of two at or below |x|, or times the least normal number if |x| is below it. Adding 2^52 quanta to
+/// |x| leaves no bits for less than a quantum, so the addition of doubles rounds, to nearest even. No
+/// branches, so loops over arrays are vectorised.
 class Rounder {
 public:
     explicit Rounder(const ElementFormat& format) : Rounder(format, format.overflow) {}
@@ -50,7 +51,8 @@ public:
                         size <= std::numeric_limits<double>::max() ? largest_ : beyond_);
     }
 
-    /// `uniform` in [0, 1): rounds up in magnitude if that is less than the distance to the lower neighbour, in quanta.
+    /// `uniform` in [0, 1): rounds up in magnitude if that is less than the distance to
+    /// the lower neighbour, in quanta.
     double stochastic(double x, double uniform) const
     {
         const double size = std::fabs(x);

@@ -17,12 +17,12 @@ constexpr int warm_up_steps = 5;
 constexpr int restart_steps = 3;
 /// Fewest observations of a baseline, where an observation is the mean of several steps.
 constexpr int least_observations = 50;
-/// Innovations are clipped at so many standard deviations before they become the past of others (Masreliez and Martin, IEEE Trans.
-/// Autom. Control 22 (1977) 361-371).
+/// Innovations are clipped at so many standard deviations before they become the past of others (Masreliez
+/// and Martin, IEEE Trans. Autom. Control 22 (1977) 361-371).
 constexpr double innovation_clip = 4.0;
-/// Deviations are clipped at so many standard deviations (Huber's psi: Ann. Math. Stat. 35 (1964) 73-101), so narrowly that the
-/// level stays with most steps where others come at a second level. The second: standard deviation of a normal distribution that
-/// is clipped there, sqrt(P(|z| < c) - 2 c phi(c) + 2 c^2 P(z > c)).
+/// Deviations are clipped at so many standard deviations (Huber's psi: Ann. Math. Stat. 35 (1964) 73-101), so
+/// narrowly that the level stays with most steps where others come at a second level. The second: standard
+/// deviation of a normal distribution that is clipped there, sqrt(P(|z| < c) - 2 c phi(c) + 2 c^2 P(z > c)).
 constexpr double level_clip = 2.5;
 constexpr double clipped_deviation = 0.9877;
 /// A spike exceeds its level by so many standard deviations, and by so much.
@@ -31,26 +31,28 @@ constexpr double spike_least = 0.02;
 /// The level is a mean over about so many observations: it follows slower movements, which are no shifts.
 constexpr double followed = 100.0;
 constexpr double all = std::numeric_limits<double>::infinity();
-/// The size of a change is that of its first observations, as later ones may have moved slowly; the last ones contradict a level
-/// from so many standard errors on.
+/// The size of a change is that of its first observations, as later ones may have moved slowly; the last ones
+/// contradict a level from so many standard errors on.
 constexpr double few = 30.0;
 constexpr double contradiction_errors = 3.0;
 /// Allowance of the charts in standard deviations: they are best for shifts of twice as many.
 constexpr double least_allowance = 0.5;
-/// Records kept to find the place of a change. The last ones may turn out to be after one, and are not yet in the noise.
+/// Records kept to find the place of a change. The last ones may turn out to be after
+/// one, and are not yet in the noise.
 constexpr std::size_t history = 1024;
 constexpr std::size_t unsettled = 32;
 /// A change may lie so many records before the start of a chart's sum. Its size is judged by the last few.
 constexpr std::size_t places_before = 16;
 constexpr std::ptrdiff_t last_few = 4;
-/// A change within the baseline restarts it, if it has so many standard errors and so many standard deviations of single
-/// observations about a running median, which hides two thirds of an autocorrelation over tens of steps: few observations do not
-/// distinguish a small change from one.
+/// A change within the baseline restarts it, if it has so many standard errors and so many standard
+/// deviations of single observations about a running median, which hides two thirds of an autocorrelation
+/// over tens of steps: few observations do not distinguish a small change from one.
 constexpr double baseline_errors = 12.0;
 constexpr double baseline_deviations = 3.0;
 constexpr std::size_t least_distance = 10;
-/// A shift of so many standard deviations, after which a quarter of the steps are still nearer to the level before, is a second level
-/// that alternates with it: noise. That is learnt again if it has grown by this factor.
+/// A shift of so many standard deviations, after which a quarter of the steps are still nearer
+/// to the level before, is a second level that alternates with it: noise. That is learnt again
+/// if it has grown by this factor.
 constexpr double mode_deviations = 3.0;
 constexpr double grown = 1.5;
 /// So many changes in succession, all slower or all faster, are a drift.
@@ -459,7 +461,8 @@ void ChangeDetector::conclude_last()
     }
 }
 
-/// The last change belongs to a drift, and the level is further by more than its standard error than when its size was taken.
+/// The last change belongs to a drift, and the level is further by more than its standard
+/// error than when its size was taken.
 bool ChangeDetector::drifts_on() const
 {
     if (!has_live_change()) {
@@ -503,8 +506,8 @@ bool ChangeDetector::is_drift(std::vector<Found>::const_iterator first,
             std::any_of(std::max(first, of_baseline) + 1, end, hastens));
 }
 
-/// One drift in place of its steps: from what explained the level before the first to the level after the last, so that what moved
-/// unnoticed before and between them is in it.
+/// One drift in place of its steps: from what explained the level before the first to the level after the
+/// last, so that what moved unnoticed before and between them is in it.
 Change ChangeDetector::drift_of(std::vector<Found>::const_iterator first,
                                 std::vector<Found>::const_iterator end) const
 {
@@ -572,8 +575,8 @@ std::vector<Change> ChangeDetector::changes() const
     return result;
 }
 
-/// The level, unless the mean of the last records contradicts it, however they are autocorrelated, by more than the time of day
-/// explains.
+/// The level, unless the mean of the last records contradicts it, however they are autocorrelated, by more
+/// than the time of day explains.
 MeanLevel ChangeDetector::known_level(const MeanLevel& level) const
 {
     const double last = std::min(few, levels_.lasting.observations);

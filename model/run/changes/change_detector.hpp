@@ -1,6 +1,7 @@
 #pragma once
 
-/// Sequential detection of changes in the step times of a running job against its own baseline. docs/methods/watch.md.
+/// Sequential detection of changes in the step times of a running job against its own
+/// baseline. docs/methods/watch.md.
 
 #include "model/run/changes/change_place.hpp"
 #include "model/run/changes/cusum_charts.hpp"
@@ -78,18 +79,20 @@ public:
     int collected() const { return static_cast<int>(records_.size()); }
     int needed() const;
 
-    /// All changes of at least `least_change`, in order; the size of the last one is as precise as the first steps since allow.
+    /// All changes of at least `least_change`, in order; the size of the last one is as precise
+    /// as the first steps since allow.
     std::vector<Change> changes() const;
     /// Step at which the last of them was found; 0: none.
     std::int64_t found() const { return levels_.changes.empty() ? 0 : levels_.changes.back().change.found; }
     const std::vector<Spike>& spikes() const { return spikes_; }
-    /// Step time now, in seconds, as the mean of the baseline without spikes; and the standard error of its logarithm. Without a
-    /// baseline, the median so far.
+    /// Step time now, in seconds, as the mean of the baseline without spikes; and the standard error of its
+    /// logarithm. Without a baseline, the median so far.
     double level_s() const;
     double level_error() const;
     /// Level over that of the baseline, less 1.
     double level_change() const;
-    /// Expected time of further steps, with single slow ones; and the standard error of the logarithm of the mean of so many.
+    /// Expected time of further steps, with single slow ones; and the standard error of the
+    /// logarithm of the mean of so many.
     double lasting_s() const;
     double lasting_error(double steps) const;
 

@@ -8,14 +8,15 @@
 
 namespace prismopt {
 
-/// Limit of a one-sided chart with this allowance (k) for a mean run length to a false alarm, in scores; by Siegmund's
-/// approximation (Sequential Analysis, Springer 1985).
+/// Limit of a one-sided chart with this allowance (k) for a mean run length to a false alarm, in scores; by
+/// Siegmund's approximation (Sequential Analysis, Springer 1985).
 double cusum_limit(double allowance, double run_length);
 
 /// Two charts of scores with mean 0 and standard deviation 1.
 class CusumCharts {
 public:
-    /// What a score over the allowance adds at most, so that few scores cannot raise an alarm however large they are.
+    /// What a score over the allowance adds at most, so that few scores cannot raise
+    /// an alarm however large they are.
     static constexpr double most = 3.0;
 
     CusumCharts() = default;
@@ -24,7 +25,8 @@ public:
 
     /// Changes allowance and limit; the sums stay.
     void set(double allowance, double run_length);
-    /// Adds a score; of an alarm, returns the number of scores since the sum was zero. Both charts begin again then.
+    /// Adds a score; of an alarm, returns the number of scores since the sum was
+    /// zero. Both charts begin again then.
     std::optional<std::int64_t> add(double score);
 
 private:

@@ -17,9 +17,9 @@ double sum_of(const std::vector<double>& values)
     return std::accumulate(values.begin(), values.end(), 0.0);
 }
 
-/// Scales positively correlated coefficients so that their sum is free of its bias, -(1 + 4 sum) / n with an estimated mean
-/// (Marriott and Pope, Biometrika 41 (1954) 390-402, and the Yule-Walker estimator's own: Shaman and Stine, J. Am. Stat. Assoc.
-/// 83 (1988) 842-848).
+/// Scales positively correlated coefficients so that their sum is free of its bias, -(1 + 4 sum) / n with an
+/// estimated mean (Marriott and Pope, Biometrika 41 (1954) 390-402, and the Yule-Walker estimator's own:
+/// Shaman and Stine, J. Am. Stat. Assoc. 83 (1988) 842-848).
 void correct_bias(std::vector<double>& coefficients, double observations)
 {
     const double sum = sum_of(coefficients);

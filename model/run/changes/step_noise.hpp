@@ -1,6 +1,7 @@
 #pragma once
 
-/// Autocorrelation of step times: an autoregression of the logarithms about their level. docs/methods/watch.md.
+/// Autocorrelation of step times: an autoregression of the logarithms about
+/// their level. docs/methods/watch.md.
 
 #include <array>
 #include <cstdint>
@@ -17,12 +18,14 @@ struct Autoregression {
 
     /// 1 less the coefficients: a constant passes through the filter with this gain.
     double gain() const;
-    /// Standard deviation of the noise of slow means, times the square root of their number: innovations over gain().
+    /// Standard deviation of the noise of slow means, times the square root of their
+    /// number: innovations over gain().
     double long_run_deviation() const { return innovation_deviation / gain(); }
-    /// Upper 95 % limit of the long-run variance, relative to its estimate, whose relative standard error is sqrt(4 order / n)
-    /// (Berk, Ann. Stat. 2 (1974) 489-502, at frequency 0).
+    /// Upper 95 % limit of the long-run variance, relative to its estimate, whose relative standard error is
+    /// sqrt(4 order / n) (Berk, Ann. Stat. 2 (1974) 489-502, at frequency 0).
     double variance_allowance() const;
-    /// Standard deviation of the mean of so many values: at most that of one, else the long-run one with its allowance.
+    /// Standard deviation of the mean of so many values: at most that of one, else the
+    /// long-run one with its allowance.
     double mean_deviation(double values) const;
 };
 
@@ -33,8 +36,8 @@ public:
 
     void add(double deviation);
     std::int64_t observations() const { return count_; }
-    /// Yule-Walker fit (Durbin-Levinson recursion) of the order, 1 or more, with the least AIC (Akaike, IEEE Trans. Autom.
-    /// Control 19 (1974) 716-723).
+    /// Yule-Walker fit (Durbin-Levinson recursion) of the order, 1 or more, with the least AIC (Akaike, IEEE
+    /// Trans. Autom. Control 19 (1974) 716-723).
     Autoregression fit() const;
 
 private:

@@ -1,4 +1,5 @@
-/// Schedules that repeat a building block: Qi et al., Pipeline Parallelism with Controllable Memory, arXiv 2405.15362.
+/// Schedules that repeat a building block: Qi et al., Pipeline Parallelism with
+/// Controllable Memory, arXiv 2405.15362.
 
 #include "model/schedule/orders/rules.hpp"
 
@@ -19,8 +20,8 @@ struct Block {
     int input_0;
 };
 
-/// Weight gradients go to the two slots that the others leave free; then all tasks run in the order of their slots, each as soon
-/// as it can.
+/// Weight gradients go to the two slots that the others leave free; then all tasks run in the order of their
+/// slots, each as soon as it can.
 std::vector<Task> repeated(const Block& block, int count)
 {
     std::array<bool, period> taken{};

@@ -1,4 +1,5 @@
-/// DeepSeek-AI, DeepSeek-V3 Technical Report, arXiv 2412.19437, section 3.2.1, and its code (deepseek-ai/DualPipe).
+/// DeepSeek-AI, DeepSeek-V3 Technical Report, arXiv 2412.19437, section 3.2.1, and
+/// its code (deepseek-ai/DualPipe).
 
 #include "model/schedule/orders/rules.hpp"
 
@@ -54,9 +55,9 @@ private:
     std::vector<Task> order_;
 };
 
-/// The phases of both schedules. `ahead`: stages between this one and the middle (dualpipe) or the turn (dualpipe_v); `near`: to
-/// the end where direction 0 enters; `rounds`: of forward and backward in both directions; `separate`: the first pair is not side by
-/// side.
+/// The phases of both schedules. `ahead`: stages between this one and the middle (dualpipe) or the turn
+/// (dualpipe_v); `near`: to the end where direction 0 enters; `rounds`: of forward and backward in both
+/// directions; `separate`: the first pair is not side by side.
 std::vector<Task> phases(DualOrder order, int ahead, int near, int rounds, bool separate)
 {
     const auto repeat = [](int times, auto step) {
@@ -144,8 +145,8 @@ std::optional<Infeasible> two_ways(const ScheduleShape& s)
     return two_rounds(s);
 }
 
-/// deepseek-ai/DualPipe, README: (p/2 - 1)(F&B + B - 3W), B the whole backward, of a part of the network. With unequal times a
-/// rough figure, and so not given.
+/// deepseek-ai/DualPipe, README: (p/2 - 1)(F&B + B - 3W), B the whole backward, of a part of the network.
+/// With unequal times a rough figure, and so not given.
 Bubble dual_bubble(int chunk_count, const StageTimes& chunk_times)
 {
     if (chunk_times.forward != chunk_times.input_gradient ||

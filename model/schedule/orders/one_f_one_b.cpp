@@ -27,7 +27,8 @@ std::vector<Task> one_forward_one_backward(int count, int warm, Forward forward,
     return order;
 }
 
-/// Narayanan et al., PipeDream-Flush, arXiv 2006.09503: p - s - 1 forwards ahead, then one forward, one backward.
+/// Narayanan et al., PipeDream-Flush, arXiv 2006.09503: p - s - 1 forwards ahead,
+/// then one forward, one backward.
 std::vector<Task> one_f_one_b(const ScheduleShape& shape, int stage)
 {
     const int m = shape.microbatches;
@@ -36,8 +37,8 @@ std::vector<Task> one_f_one_b(const ScheduleShape& shape, int stage)
         [](int k) { return task(Pass::backward, 0, k); });
 }
 
-/// Huang et al., arXiv 1811.06965: all forwards, then all backwards in reverse. Without a pipeline nothing waits, and programs
-/// run one forward, one backward (Megatron-LM, forward_backward_no_pipelining).
+/// Huang et al., arXiv 1811.06965: all forwards, then all backwards in reverse. Without a pipeline nothing
+/// waits, and programs run one forward, one backward (Megatron-LM, forward_backward_no_pipelining).
 std::vector<Task> gpipe(const ScheduleShape& shape, int stage)
 {
     if (shape.stages == 1) {
@@ -49,8 +50,8 @@ std::vector<Task> gpipe(const ScheduleShape& shape, int stage)
         [m](int k) { return task(Pass::backward, 0, m - 1 - k); });
 }
 
-/// Narayanan et al., SC21 (arXiv 2104.04473), section 2.2: v chunks a stage, microbatches in groups of p. Groups of N instead,
-/// the last one shorter: Llama 3 (arXiv 2407.21783), section 3.3.2.
+/// Narayanan et al., SC21 (arXiv 2104.04473), section 2.2: v chunks a stage, microbatches in groups of p.
+/// Groups of N instead, the last one shorter: Llama 3 (arXiv 2407.21783), section 3.3.2.
 std::vector<Task> interleaved(const ScheduleShape& shape, int stage)
 {
     const int p = shape.stages;
@@ -85,7 +86,8 @@ std::optional<Infeasible> whole_groups(const ScheduleShape& s)
     if (s.group > 0 && s.group < s.stages && s.microbatches > s.group) {
         return Infeasible{Conflict::group_below_stages, {schedule, group, stages, microbatches}};
     }
-    // Replayed for p to 8, v to 4, N from p to 2p: with a last group of p or more none deadlocks, of fewer a fifth do.
+    // Replayed for p to 8, v to 4, N from p to 2p: with a last group of p or more none
+    // deadlocks, of fewer a fifth do.
     const int last = s.group > 0 && s.microbatches > s.group ? s.microbatches % s.group : 0;
     if (last > 0 && last < s.stages) {
         return Infeasible{Conflict::last_group_below_stages,

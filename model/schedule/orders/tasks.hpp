@@ -1,6 +1,7 @@
 #pragma once
 
-/// What an order of tasks consists of: passes of microbatches over the chunks of a stage. docs/methods/step-graph.md.
+/// What an order of tasks consists of: passes of microbatches over the chunks of a
+/// stage. docs/methods/step-graph.md.
 
 #include "model/plan/plan.hpp"
 
@@ -9,9 +10,10 @@
 
 namespace prismopt {
 
-/// Passes over a chunk. `backward` computes both gradients; schedules that split it have the gradient of the input (B), which the
-/// stage before waits for, and that of the weights (W), which only the optimizer needs. Paired passes are a forward pass of one
-/// microbatch and a backward pass of another, each with its collectives beside the other's compute (DualPipe).
+/// Passes over a chunk. `backward` computes both gradients; schedules that split it have the gradient of the
+/// input (B), which the stage before waits for, and that of the weights (W), which only the optimizer needs.
+/// Paired passes are a forward pass of one microbatch and a backward pass of another, each with its
+/// collectives beside the other's compute (DualPipe).
 enum class Pass : std::uint8_t {
     forward,
     backward,
@@ -47,9 +49,10 @@ struct ScheduleShape {
     auto operator<=>(const ScheduleShape&) const = default;
 };
 
-/// Assignment of the network's parts to stages. `loops`: part k is chunk k / p of stage k mod p. `vee`: the second chunks go
-/// back, from the last stage to the first. `both_ways`: two copies of the network, the first chunks of all stages from first to
-/// last, the second from last to first; half of the microbatches go through each.
+/// Assignment of the network's parts to stages. `loops`: part k is chunk k / p of stage k mod p.
+/// `vee`: the second chunks go back, from the last stage to the first. `both_ways`: two copies of the
+/// network, the first chunks of all stages from first to last, the second from last to first; half of
+/// the microbatches go through each.
 enum class ChunkMap { loops, vee, both_ways };
 
 /// Seconds of a whole stage per microbatch.

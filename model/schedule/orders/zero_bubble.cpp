@@ -1,4 +1,5 @@
-/// Schedules that fill the bubble with weight gradients: Qi et al., Zero Bubble Pipeline Parallelism, arXiv 2401.10241.
+/// Schedules that fill the bubble with weight gradients: Qi et al., Zero Bubble Pipeline
+/// Parallelism, arXiv 2401.10241.
 
 #include "model/schedule/orders/rules.hpp"
 
@@ -9,7 +10,8 @@ namespace prismopt {
 
 namespace {
 
-/// One forward, one backward behind `warm` forwards; weight gradients `delay` microbatches behind the input gradients.
+/// One forward, one backward behind `warm` forwards; weight gradients `delay`
+/// microbatches behind the input gradients.
 std::vector<Task> delayed_weights(int count, int warm, int delay)
 {
     std::vector<Task> order;
@@ -43,8 +45,9 @@ std::vector<Task> zb_h2(const ScheduleShape& shape, int stage)
     return delayed_weights(shape.microbatches, 2 * (shape.stages - stage - 1), 2 * stage);
 }
 
-/// Section 6 and appendix; counts of its phases as PyTorch's ScheduleZBVZeroBubble has them: 2(p-s)-1 forwards of the first
-/// chunk, s pairs of forwards of both, p-s rounds in the second chunk; then rounds in both; weight gradients last.
+/// Section 6 and appendix; counts of its phases as PyTorch's ScheduleZBVZeroBubble has them: 2(p-s)-1
+/// forwards of the first chunk, s pairs of forwards of both, p-s rounds in the second chunk; then rounds
+/// in both; weight gradients last.
 std::vector<Task> zb_v(const ScheduleShape& shape, int stage)
 {
     const int p = shape.stages;
@@ -105,8 +108,8 @@ std::vector<Task> zb_v(const ScheduleShape& shape, int stage)
     return order;
 }
 
-/// Qi et al., arXiv 2401.10241, table 2; where weights take no longer than what they fill, and all stages come to the steady
-/// part.
+/// Qi et al., arXiv 2401.10241, table 2; where weights take no longer than what they fill, and all
+/// stages come to the steady part.
 Bubble zb_h1_bubble(const ScheduleShape& s, const StageTimes& t)
 {
     const bool known =

@@ -12,7 +12,8 @@
 
 namespace prismopt {
 
-/// What the chunks of all stages keep, and how many microbatches of each are held when its stage holds most; [stage * v + chunk].
+/// What the chunks of all stages keep, and how many microbatches of each are held when its stage
+/// holds most; [stage * v + chunk].
 struct KeptByChunks {
     std::vector<Activations> kept;
     std::vector<HeldPasses> held;

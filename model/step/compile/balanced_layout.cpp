@@ -35,7 +35,8 @@ public:
     {
     }
 
-    /// What is made as small as possible: the busiest stage, then unequal stages, the busiest chunk, unequal chunks.
+    /// What is made as small as possible: the busiest stage, then unequal stages, the
+    /// busiest chunk, unequal chunks.
     using Key = std::array<Ticks, 4>;
     Key key(const Lengths& lengths) const
     {
@@ -102,7 +103,8 @@ public:
     }
     bool fits(const Lengths& lengths) const { return fullest(needed(lengths)).total() <= capacity_; }
 
-    /// Whether a chunk fits into so much memory of the stages that hold it, as if all their chunks were like it.
+    /// Whether a chunk fits into so much memory of the stages that hold it, as if
+    /// all their chunks were like it.
     bool fits_uniform_layers(const Chunk& chunk, const std::vector<int>& holders, Bytes capacity) const
     {
         const ChunkContents contents(chunk, costs_);
@@ -138,7 +140,8 @@ std::optional<Lengths> within_memory(const Units& units, const Holders& holders,
         return memory.fits_uniform_layers(chunk_of_units(begin, end, units.count()), holders[k], capacity);
     };
     const Chains chains(units, static_cast<int>(holders.size()), fit);
-    // The probe lets chunks be empty, so that its limit may be too low where a layer alone does not fit everywhere.
+    // The probe lets chunks be empty, so that its limit may be too low where a layer
+    // alone does not fit everywhere.
     std::optional<Ticks> limit = chains.least_limit(least);
     while (limit && *limit <= units.all()) {
         if (auto lengths = chains.most_equal(*limit)) {
@@ -149,8 +152,8 @@ std::optional<Lengths> within_memory(const Units& units, const Holders& holders,
     return std::nullopt;
 }
 
-/// Calls visit(lengths) with one unit moved from a chunk of the stage to any other chunk, the chunks between keeping their
-/// lengths.
+/// Calls visit(lengths) with one unit moved from a chunk of the stage to any other chunk, the chunks
+/// between keeping their lengths.
 template <class Visit>
 void each_move_from(int stage, const Holders& holders, const Lengths& lengths, Visit&& visit)
 {
@@ -172,7 +175,8 @@ void each_move_from(int stage, const Holders& holders, const Lengths& lengths, V
     }
 }
 
-/// Moves a unit at a time away from the busiest stage, to where that helps most. `within`: among splits that fit; null: among all.
+/// Moves a unit at a time away from the busiest stage, to where that helps most. `within`: among
+/// splits that fit; null: among all.
 Lengths improved(Lengths lengths, const Holders& holders, const StageTimes& times, const SplitMemory* within)
 {
     StageTimes::Key least = times.key(lengths);
@@ -227,8 +231,8 @@ bool fits_on_average(const std::vector<MemoryUse>& uses, Bytes capacity)
     return all <= static_cast<double>(uses.size()) * capacity;
 }
 
-/// Moves a unit at a time away from the fullest stage until all fit or that helps no more. Not where stages are too full on
-/// average.
+/// Moves a unit at a time away from the fullest stage until all fit or that helps no more. Not where
+/// stages are too full on average.
 Lengths relieved(Lengths lengths, const Holders& holders, const SplitMemory& memory)
 {
     double least = overflow(memory.needed(lengths), memory.capacity());
@@ -271,8 +275,8 @@ std::vector<Lengths> even_splits(const Units& units, const ParallelPlan& plan)
     return splits;
 }
 
-/// Splits within memory, as if all chunks of a stage were like each; with less memory each, by as much as the one before needs too
-/// much.
+/// Splits within memory, as if all chunks of a stage were like each; with less memory each, by as much as
+/// the one before needs too much.
 std::vector<Lengths> splits_within_memory(const Units& units, const Holders& holders,
                                           const SplitMemory& memory, Ticks least)
 {

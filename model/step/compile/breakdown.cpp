@@ -34,7 +34,8 @@ std::map<KernelClass, double> by_class(const KernelSeconds& kernels)
     return sums;
 }
 
-/// Kernels may be fused between blocks, so that those of blocks alone take a little longer: each class is shared out as they are.
+/// Kernels may be fused between blocks, so that those of blocks alone take a little longer: each
+/// class is shared out as they are.
 KernelSeconds shared_out(const KernelSeconds& whole, const KernelSeconds& by_block)
 {
     const std::map<KernelClass, double> of_blocks = by_class(by_block);

@@ -1,6 +1,7 @@
 #pragma once
 
-/// Where the step of a plan at mean durations and the memory of its GPUs go, by pipeline stage. docs/methods/breakdown.md.
+/// Where the step of a plan at mean durations and the memory of its GPUs go, by pipeline
+/// stage. docs/methods/breakdown.md.
 
 #include "model/hardware/kernel_class.hpp"
 #include "model/step/graph/step_summary.hpp"

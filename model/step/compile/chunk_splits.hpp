@@ -45,15 +45,16 @@ struct NoLimit {
     bool operator()(int, int, int) const { return true; }
 };
 
-/// Splits whose chunks take no longer than a limit and `fit(chunk, begin, end)`. What is part of a stretch that fits, fits.
-/// The probe of a limit, and its bisection over the sums that occur: Pinar and Aykanat, J. Parallel Distrib. Comput. 64(8), 2004,
-/// sections 3 and 4.
+/// Splits whose chunks take no longer than a limit and `fit(chunk, begin, end)`. What is part of a stretch
+/// that fits, fits. The probe of a limit, and its bisection over the sums that occur: Pinar and Aykanat, J.
+/// Parallel Distrib. Comput. 64(8), 2004, sections 3 and 4.
 template <class Fit>
 class Chains {
 public:
     Chains(const Units& units, int chunks, const Fit& fit) : units_(units), chunks_(chunks), fit_(fit) {}
 
-    /// Whether the units fit into the chunks, if chunks may be empty; and if not, the least limit with which chunks hold more.
+    /// Whether the units fit into the chunks, if chunks may be empty; and if not, the least
+    /// limit with which chunks hold more.
     struct Probe {
         bool fits;
         Ticks next;
@@ -103,7 +104,8 @@ public:
         return least;
     }
 
-    /// Of the splits without empty chunks the one whose chunks are most equal, then that with the shorter chunks at the ends.
+    /// Of the splits without empty chunks the one whose chunks are most equal, then that with
+    /// the shorter chunks at the ends.
     std::optional<Lengths> most_equal(Ticks limit) const
     {
         const std::optional<Ends> ends = possible_ends(limit);
@@ -143,7 +145,8 @@ private:
         std::vector<int> last;
     };
 
-    /// Ends of each chunk that leave no chunk before or behind it empty or too long; nothing where a chunk has none.
+    /// Ends of each chunk that leave no chunk before or behind it empty or too long;
+    /// nothing where a chunk has none.
     std::optional<Ends> possible_ends(Ticks limit) const
     {
         Ends ends{std::vector<int>(chunks_, 0), std::vector<int>(chunks_, 0)};

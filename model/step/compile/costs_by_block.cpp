@@ -10,7 +10,8 @@ namespace prismopt {
 
 namespace {
 
-/// Names by kind of the network as names by kind of costs, which may have each kind without and with recompute.
+/// Names by kind of the network as names by kind of costs, which may have each
+/// kind without and with recompute.
 std::vector<std::string> spread(const std::vector<std::string>& names, std::size_t kinds)
 {
     std::vector<std::string> result;

@@ -59,7 +59,8 @@ struct StageOf {
     }
 };
 
-/// Calls visit(times, chunk, pass) for the passes of a stage that take time. In a pair the backward pass takes the time of both.
+/// Calls visit(times, chunk, pass) for the passes of a stage that take time. In a pair the
+/// backward pass takes the time of both.
 template <class Visit>
 void for_passes(const StageOf& at, Visit&& visit)
 {

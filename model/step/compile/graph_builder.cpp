@@ -38,9 +38,10 @@ DurationDistribution with_shape(const ComposedDuration& duration, ExecutionGraph
             static_cast<int>(at - shapes.begin())};
 }
 
-/// Megatron-LM without overlapped messages (forward_backward_pipelining_with_interleaving): a stage sends what a forward and a
-/// backward gave, and receives what the next two need, in one exchange, and does nothing else meanwhile. So an op holds its stage
-/// for half of its transfer; the other half it only comes later by, and a message alone still takes its whole time.
+/// Megatron-LM without overlapped messages (forward_backward_pipelining_with_interleaving): a stage sends
+/// what a forward and a backward gave, and receives what the next two need, in one exchange, and does nothing
+/// else meanwhile. So an op holds its stage for half of its transfer; the other half it only comes later by,
+/// and a message alone still takes its whole time.
 bool waits_for_chunks(const ParallelPlan& plan, const Cluster& cluster)
 {
     return facts_of(plan.schedule).groups && cluster.stack.waits_for_chunks;
@@ -137,7 +138,8 @@ private:
         graph_.segment_cv = segment_cv(costs_.typical(), setting_.noise.residual, placed_.widths);
         graph_.group = setting_.noise.group_factor(graph_.placement.tp, graph_.segment_cv);
         if (cluster_.nodes_listed()) {
-            // A known factor is of a node's slowest GPU, which all in it wait for: neither its GPUs nor itself are drawn.
+            // A known factor is of a node's slowest GPU, which all in it wait for: neither
+            // its GPUs nor itself are drawn.
             for (const int node : nodes_in_order(placed_.plan, cluster_)) {
                 graph_.node.push_back(static_cast<float>(cluster_.node_factors[node]));
             }
@@ -244,7 +246,8 @@ private:
         }
     }
 
-    /// Seconds for which the busiest circuit sends the messages of one microbatch, of all replicas, one after the other.
+    /// Seconds for which the busiest circuit sends the messages of one microbatch, of all
+    /// replicas, one after the other.
     double busiest_circuit() const
     {
         const Placement& at = graph_.placement;
@@ -269,8 +272,8 @@ private:
         return busy;
     }
 
-    /// Where a circuit takes longer than the busiest stage works on a microbatch, that stage can have one only so often: its
-    /// forward passes are longer by the rest.
+    /// Where a circuit takes longer than the busiest stage works on a microbatch, that stage can have one
+    /// only so often: its forward passes are longer by the rest.
     void hold_for_circuits()
     {
         if (!graph_.placement.stages_cross()) {

@@ -20,8 +20,8 @@ struct PlacesOfReplica {
     const GroupPlaces& exchanges;  // of the plan, or of its part in one building
 };
 
-/// Returns the graph with the means of all durations. `costs`: some of those that `chunks` were made from; `optimizer`: the
-/// network's.
+/// Returns the graph with the means of all durations. `costs`: some of those that `chunks` were made
+/// from; `optimizer`: the network's.
 ExecutionGraph build_graph(const PlacedPlan& placed, const PlacesOfReplica& places,
                            std::shared_ptr<const Program> program, const PlacedChunks& chunks,
                            const LayerCosts& costs, const OptimizerSettings& optimizer,
@@ -30,8 +30,8 @@ ExecutionGraph build_graph(const PlacedPlan& placed, const PlacesOfReplica& plac
 /// Returns the barriers inside a replica alone.
 inline BarrierWidths inside_replica(const BarrierWidths& widths) { return {widths.tensor, widths.context}; }
 
-/// Adds the mean waiting of the members of a replica for each other to the means of compute. Replicas that wait for each other
-/// inside ops wait longer still.
+/// Adds the mean waiting of the members of a replica for each other to the means of compute. Replicas that
+/// wait for each other inside ops wait longer still.
 void add_waiting(const PlacedPlan& placed, const PlacedChunks& chunks, ChainDistributions& chains,
                  ExecutionGraph& graph);
 
@@ -39,7 +39,8 @@ void add_waiting(const PlacedPlan& placed, const PlacedChunks& chunks, ChainDist
 void add_distributions(const PlacedPlan& placed, const PlacedChunks& chunks, const Cluster& cluster,
                        ChainDistributions& chains, ExecutionGraph& graph);
 
-/// Adds the differences between microbatches by the lengths of their samples. `factors`: null if they do not differ.
+/// Adds the differences between microbatches by the lengths of their samples.
+/// `factors`: null if they do not differ.
 void add_lengths(const PlacedPlan& placed, const PlacedChunks& chunks, const Cluster& cluster,
                  std::shared_ptr<const LengthFactors> factors, ExecutionGraph& graph);
 

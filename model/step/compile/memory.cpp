@@ -68,8 +68,8 @@ std::vector<double> peak_activations(const Program& program, const std::vector<A
     return peak;
 }
 
-/// Bytes of one microbatch more in flight, whose forward pass runs beside a backward pass (Megatron-Core, schedules.py: one more
-/// warm-up pass): of the chunk that keeps most.
+/// Bytes of one microbatch more in flight, whose forward pass runs beside a backward pass (Megatron-Core,
+/// schedules.py: one more warm-up pass): of the chunk that keeps most.
 double kept_beside(const ParallelPlan& plan, double most) { return plan.pairs_microbatches() ? most : 0.0; }
 
 Activations kept_by(const ChunkContents& chunk)

@@ -1,6 +1,7 @@
 #pragma once
 
-/// Memory of every pipeline stage, with activations from a replay of the schedule. docs/methods/step-graph.md.
+/// Memory of every pipeline stage, with activations from a replay of the
+/// schedule. docs/methods/step-graph.md.
 
 #include "model/hardware/hardware.hpp"
 #include "model/network/layer_cost.hpp"
@@ -49,8 +50,9 @@ struct Activations {
     bool operator==(const Activations&) const = default;
 };
 
-/// Largest sums of activations over a schedule. Remembers the last few, which many plans have in common: they do not depend on
-/// sharding, overlaps and the order of dimensions. All programs of one shape must have equal peaks.
+/// Largest sums of activations over a schedule. Remembers the last few, which many plans have in
+/// common: they do not depend on sharding, overlaps and the order of dimensions. All programs of
+/// one shape must have equal peaks.
 class ActivationPeaks {
 public:
     /// Returns the largest sum of what is kept, in bytes by stage. `kept`: [stage * v + chunk].
@@ -75,12 +77,14 @@ struct MemoryModel {
         double>::infinity()};  // beyond which paged states leave, as beyond the accelerator's memory
 };
 
-/// Returns the memory per GPU of each stage, [stage], at the moment of a step when it is most: parameters, gradients and states in the
-/// optimizer's number types. ZeRO-1 divides the optimizer states by the GPUs of the sharding group, ZeRO-2 gradients as well, ZeRO-3
-/// parameters as well, except those of the current layer and the next one; states of routed experts are divided by the GPUs that hold
-/// the same experts. With local updates, `plan` is that of a building, and the outer optimizer's state counts to the states. `chunks` in
-/// network order. Sources: Rajbhandari et al., arXiv 1910.02054, section 3; Megatron-LM's distributed optimizer documentation; what
-/// else frameworks hold: MemoryRules. Not modelled: fragmentation beyond Accelerator::memory_reserved and MemoryRules::fragmentation.
+/// Returns the memory per GPU of each stage, [stage], at the moment of a step when it is most: parameters,
+/// gradients and states in the optimizer's number types. ZeRO-1 divides the optimizer states by the GPUs of
+/// the sharding group, ZeRO-2 gradients as well, ZeRO-3 parameters as well, except those of the current layer
+/// and the next one; states of routed experts are divided by the GPUs that hold the same experts. With local
+/// updates, `plan` is that of a building, and the outer optimizer's state counts to the states. `chunks` in
+/// network order. Sources: Rajbhandari et al., arXiv 1910.02054, section 3; Megatron-LM's distributed
+/// optimizer documentation; what else frameworks hold: MemoryRules. Not modelled: fragmentation beyond
+/// Accelerator::memory_reserved and MemoryRules::fragmentation.
 std::vector<MemoryUse> memory_by_stage(const Program& program, std::span<const ChunkContents> chunks,
                                        const ParallelPlan& plan, const MemoryModel& model,
                                        ActivationPeaks& known);
@@ -90,14 +94,14 @@ inline std::vector<MemoryUse> memory_by_stage(const Program& program, std::span<
     ActivationPeaks none;
     return memory_by_stage(program, chunks, plan, model, none);
 }
-/// Returns what each chunk holds when its stage holds most, [stage * v + chunk]. `program`: not shortened. `kept`: as in
-/// ActivationPeaks.
+/// Returns what each chunk holds when its stage holds most, [stage * v + chunk]. `program`: not shortened.
+/// `kept`: as in ActivationPeaks.
 std::vector<HeldPasses> held_at_peaks(const Program& program, std::span<const Activations> kept);
 /// Returns the memory of a stage whose chunks are all equal to this one.
 MemoryUse memory_of_equal_chunks(int stage, const ChunkContents& chunk, const Program& program,
                                  const ParallelPlan& plan, const MemoryModel& model);
-/// Returns a lower bound of the memory of a stage that needs no program, with the fewest microbatches that its schedule holds.
-/// `chunks`: in network order.
+/// Returns a lower bound of the memory of a stage that needs no program, with the fewest microbatches that
+/// its schedule holds. `chunks`: in network order.
 Bytes least_memory_of(int stage, const ScheduleShape& shape, std::span<const Chunk> chunks,
                       const LayerCosts& costs, const ParallelPlan& plan, const MemoryModel& model);
 /// Returns the largest memory use; the first of several equal ones.

@@ -10,8 +10,9 @@ namespace prismopt {
 namespace {
 
 constexpr double difference_bytes = 4.0;  // of a parameter, as sent
-// Bytes per parameter. Differences: reads outer and inner parameters, writes one (12). Update: reads difference, outer parameters and
-// momentum, writes momentum, outer parameters, and the inner ones in 32 and 16 bits (26).
+// Bytes per parameter. Differences: reads outer and inner parameters, writes one (12). Update:
+// reads difference, outer parameters and momentum, writes momentum, outer parameters, and the
+// inner ones in 32 and 16 bits (26).
 constexpr double update_traffic = 12.0 + 26.0;
 constexpr double offloaded_traffic = 2.0 * outer_state_bytes;  // states come and go over the link of the host
 

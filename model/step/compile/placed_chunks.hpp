@@ -23,7 +23,8 @@ PassCost LayerCost::*cost_of(Pass pass);
 /// The network's chunks where a schedule places them. Chunks are indexed by stage * v + chunk of the stage.
 class PlacedChunks {
 public:
-    /// `chunks`: in network order; `costs`: [stage], or one of all stages. All arguments must outlive the object.
+    /// `chunks`: in network order; `costs`: [stage], or one of all stages. All
+    /// arguments must outlive the object.
     PlacedChunks(const ScheduleShape& shape, std::span<const Chunk> chunks,
                  std::span<const LayerCosts* const> costs);
 
@@ -40,8 +41,8 @@ public:
     ChunkPass pass(int index, Pass kind) const;
     /// The pass over the chunk's layers, without embedding and head.
     ChunkPass layers_of(int index, Pass kind) const;
-    /// Calls visit(kinds, costs) with those of a program's first `passes` kinds of pass that take time, forward and backward
-    /// first. The time of paired passes is all in the backward one.
+    /// Calls visit(kinds, costs) with those of a program's first `passes` kinds of pass that take time,
+    /// forward and backward first. The time of paired passes is all in the backward one.
     template <class Visit>
     void with_passes(int index, int passes, Visit&& visit) const
     {
@@ -67,8 +68,9 @@ public:
 
     /// Returns the stage of the chunk before (-1) or after (1); at the ends of the network the chunk's own.
     int stage_next_to(int index, int step) const;
-    /// Returns the bytes that a tensor-parallel member receives from the chunk before (-1: the chunk's input) or after (1: the
-    /// gradient of that chunk's input). Zero between chunks of one stage, and where no gradient is needed.
+    /// Returns the bytes that a tensor-parallel member receives from the chunk before
+    /// (-1: the chunk's input) or after (1: the gradient of that chunk's input). Zero between chunks of one
+    /// stage, and where no gradient is needed.
     double received_bytes(int index, int step) const;
     /// Returns the bytes that it sends there.
     double sent_bytes(int index, int step) const;

@@ -1,6 +1,7 @@
 #pragma once
 
-/// Placement, groups and layout of a plan in one phase on one cluster, independent of costs. Derived once per compiled plan.
+/// Placement, groups and layout of a plan in one phase on one cluster, independent of costs.
+/// Derived once per compiled plan.
 
 #include "model/hardware/hardware.hpp"
 #include "model/plan/coupling.hpp"
@@ -24,7 +25,8 @@ struct PlacedPlan {
     BarrierWidths widths;
 };
 
-/// Places of a plan's groups, with the numbers of those inside layers: equal ones of all plans have the same number.
+/// Places of a plan's groups, with the numbers of those inside layers: equal ones of
+/// all plans have the same number.
 struct NumberedPlaces {
     GroupPlaces groups;
     std::vector<int> numbers;  // of groups.layers

@@ -482,7 +482,8 @@ std::optional<double> PlanCompiler::busiest_stage_of(const PlainPlan& plain, Com
     return known ? std::optional(busiest_stage(shape, seconds) * (1.0 - single_precision)) : std::nullopt;
 }
 
-/// Sharding and its overlap do not change the kernels of layers, so groups have this factor with every sharding.
+/// Sharding and its overlap do not change the kernels of layers, so groups have
+/// this factor with every sharding.
 std::optional<LeastStep> PlanCompiler::slowest_groups_of(const PlainPlan& plain,
                                                          std::span<const double> probabilities)
 {

@@ -42,7 +42,8 @@ struct CompiledPlan {
     double held_for_weights = 1.0;
 };
 
-/// Input of the compilation of plans, fixed for a study and a phase: one phase of a Problem, or a measured run.
+/// Input of the compilation of plans, fixed for a study and a phase: one phase
+/// of a Problem, or a measured run.
 struct Setting {
     const Workload& workload;
     const Phase& phase;
@@ -60,12 +61,13 @@ inline Setting without_memory_limit(Setting setting)
     return setting;
 }
 
-/// Purpose of a compiled graph. The noise-free step needs means only, which take a tenth of the time. For bounds, the means of
-/// compute contain the waiting inside tensor-parallel groups, as those of draws do, and the program is shortened.
+/// Purpose of a compiled graph. The noise-free step needs means only, which take a tenth of the time.
+/// For bounds, the means of compute contain the waiting inside tensor-parallel groups, as those of draws
+/// do, and the program is shortened.
 enum class CompileFor { noise_free_step, bounds, sampling };
 
-/// Compiles plans for one setting. Caches what plans share (layer costs, composed distributions, programs); use one compiler per
-/// thread.
+/// Compiles plans for one setting. Caches what plans share (layer costs, composed distributions,
+/// programs); use one compiler per thread.
 class PlanCompiler {
 public:
     /// The members that `setting` refers to must outlive the compiler.
@@ -78,45 +80,48 @@ public:
     {
     }
 
-    /// Returns the compiled plan, or the reason why it is infeasible. Throws std::out_of_range for a tensor-parallel degree
-    /// without tables.
+    /// Returns the compiled plan, or the reason why it is infeasible. Throws std::out_of_range for a
+    /// tensor-parallel degree without tables.
     std::variant<CompiledPlan, Infeasible> compile(const ParallelPlan& plan,
                                                    CompileFor purpose = CompileFor::sampling);
 
-    /// Returns the graph, for the noise-free step, of a plan that another compiler has compiled for a cluster that differs in
-    /// constants only: with its schedule and its layers.
+    /// Returns the graph, for the noise-free step, of a plan that another compiler has compiled for a cluster
+    /// that differs in constants only: with its schedule and its layers.
     ExecutionGraph graph_of(const CompiledPlan& compiled, const ParallelPlan& plan);
 
     /// Returns the compiled schedule for bounds; nothing if it is infeasible.
     std::shared_ptr<const Program> program(const ScheduleShape& shape) const;
 
-    /// Returns a lower bound of the noise-free step of this plan with whatever sharding and overlap of data parallelism, in seconds:
-    /// that of its busiest stage, without transfers between stages, collectives of data parallelism and the optimizer. Nothing if it
-    /// is not known: with balanced splits, given orders, known nodes, or schedules that are not defined. The plan need not fit into
-    /// memory.
+    /// Returns a lower bound of the noise-free step of this plan with whatever sharding and overlap of data
+    /// parallelism, in seconds: that of its busiest stage, without transfers between stages, collectives of
+    /// data parallelism and the optimizer. Nothing if it is not known: with balanced splits, given orders,
+    /// known nodes, or schedules that are not defined. The plan need not fit into memory.
     std::optional<double> least_step(const ParallelPlan& plan);
 
-    /// Returns the same from durations that do not vary. Without recompute and offload, it is also a lower bound for this plan with
-    /// them: they add to the duration of each pass. (They may take from the waits for the host, which are part of its compute, so
-    /// this does not hold for least_step(), which scales compute.)
+    /// Returns the same from durations that do not vary. Without recompute and offload, it is also a
+    /// lower bound for this plan with them: they add to the duration of each pass. (They may take
+    /// from the waits for the host, which are part of its compute, so this does not hold for
+    /// least_step(), which scales compute.)
     std::optional<double> least_constant_step(const ParallelPlan& plan);
 
-    /// Returns lower bounds of the mean step of a fleet, from the slowest of the groups of the busiest stages: of its mean and its
-    /// quantiles over fleets. For whatever sharding and so on, as least_step(). Nothing where that has nothing, if groups do not
-    /// vary, or if passes run in pairs. `probabilities`: the same in each call.
+    /// Returns lower bounds of the mean step of a fleet, from the slowest of the groups of the busiest
+    /// stages: of its mean and its quantiles over fleets. For whatever sharding and so on, as
+    /// least_step(). Nothing where that has nothing, if groups do not vary, or if passes run in pairs.
+    /// `probabilities`: the same in each call.
     std::optional<LeastStep> least_step_of_groups(const ParallelPlan& plan,
                                                   std::span<const double> probabilities);
 
     /// Returns the persistent factor of groups of this degree. Valid until the next call.
     const GroupFactor& group_of(int degree, double segment_cv);
 
-    /// Returns a lower bound of the memory of the fullest GPU, in bytes: that of the first or the last stage, with the
-    /// fewest microbatches that its schedule holds. It does not depend on how anything overlaps. Nothing if it is not known: with
-    /// balanced splits or given orders, and where layers do not fill the chunks.
+    /// Returns a lower bound of the memory of the fullest GPU, in bytes: that of the first or the
+    /// last stage, with the fewest microbatches that its schedule holds. It does not depend on how
+    /// anything overlaps. Nothing if it is not known: with balanced splits or given orders, and where
+    /// layers do not fill the chunks.
     std::optional<double> least_memory(const ParallelPlan& plan);
 
-    /// Returns the energy of a step's work on all GPUs, beyond what they draw waiting; zero where an accelerator's energy does not
-    /// follow its work.
+    /// Returns the energy of a step's work on all GPUs, beyond what they draw waiting; zero where an
+    /// accelerator's energy does not follow its work.
     Joules step_energy(const ParallelPlan& plan);
     /// Returns a lower bound of it for any plan.
     Joules least_step_energy() const;
@@ -214,8 +219,9 @@ private:
     /// Nothing if the busiest stage of the plan is not known.
     std::optional<PlainPlan> plain(const ParallelPlan& plan);
     std::optional<LeastStep> slowest_groups_of(const PlainPlan& plain, std::span<const double> probabilities);
-    /// Calls visit(place, compute, communication) for each pass of the plan's chunks, in seconds, with the compute of a pass
-    /// compute_s(pass). False where its schedule is not defined, or its layers do not fill the chunks.
+    /// Calls visit(place, compute, communication) for each pass of the plan's chunks, in seconds,
+    /// with the compute of a pass compute_s(pass). False where its schedule is not defined, or its
+    /// layers do not fill the chunks.
     template <class Compute, class Visit>
     bool for_passes(const PlainPlan& plain, Compute&& compute_s, Visit&& visit);
     template <class Compute>

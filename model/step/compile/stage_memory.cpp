@@ -56,8 +56,9 @@ double stored_numbers(const LayerCost& layer_cost)
     return layer_cost.parameters.all - layer_cost.parameters.rows;
 }
 
-/// Bytes of a part's gradients on their way to a reduction: as computed, and in the type of messages (PyTorch, FSDP2,
-/// _fsdp_collectives.py, foreach_reduce: gradients are copied to the input of the reduce-scatter, in the type of the reduction).
+/// Bytes of a part's gradients on their way to a reduction: as computed, and in the type of messages
+/// (PyTorch, FSDP2, _fsdp_collectives.py, foreach_reduce: gradients are copied to the input of the
+/// reduce-scatter, in the type of the reduction).
 double reduced_bytes(const LayerCost& layer_cost, const MemoryCase& of)
 {
     if (!of.model.stack.holds.layer_gradients || !shards_gradients(of.plan.sharding)) {
@@ -101,7 +102,8 @@ struct Held {
     double states = 0.0;
 };
 
-/// From the first forward pass to the last backward pass: most is saved, and gradients are those of earlier microbatches.
+/// From the first forward pass to the last backward pass: most is saved, and gradients are
+/// those of earlier microbatches.
 Moment passes(const Held& held, double activations, double workspace, double cached,
               const Parameters& trained, const MemoryCase& of)
 {
@@ -136,8 +138,8 @@ MemoryUse placed(const Moment& moment, const Held& held, int stage, const Memory
     use.reserved = of.model.accelerator.memory_reserved + of.model.stack.holds.fragmentation * allocated;
     use.cached = of.model.stack.holds.cached * allocated + Bytes{moment.cached};
     if (of.model.optimizer.paged && !states_leave) {
-        // Pages leave once the accelerator is full (bitsandbytes, docs/source/explanations/optimizers.mdx), so that the error of a
-        // prediction is not held against states that may leave.
+        // Pages leave once the accelerator is full (bitsandbytes, docs/source/explanations/optimizers.mdx),
+        // so that the error of a prediction is not held against states that may leave.
         const Bytes full = std::min(of.model.capacity, of.model.accelerator.memory);
         const Bytes moved = std::clamp(use.total() - full, Bytes{0.0}, use.optimizer_state);
         use.optimizer_state = use.optimizer_state - moved;

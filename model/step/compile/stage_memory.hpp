@@ -1,6 +1,7 @@
 #pragma once
 
-/// Memory of one pipeline stage at the moments of a step that can be its peak: docs/methods/step-graph.md, "Memory".
+/// Memory of one pipeline stage at the moments of a step that can be its peak:
+/// docs/methods/step-graph.md, "Memory".
 
 #include "model/hardware/hardware.hpp"
 #include "model/network/layer_cost.hpp"
@@ -23,7 +24,8 @@ struct MemoryCase {
 class StageContents {
 public:
     void add(const ChunkContents& chunk);
-    /// Returns the memory at the moment when it is most. `activations`: bytes saved at the peak of the schedule.
+    /// Returns the memory at the moment when it is most. `activations`: bytes
+    /// saved at the peak of the schedule.
     MemoryUse peak(int stage, double activations, const MemoryCase& of) const;
 
 private:

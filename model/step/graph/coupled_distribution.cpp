@@ -61,8 +61,8 @@ double mean_time(ChainDistributions& chains, std::span<const ChunkPass> passes, 
     return sum;
 }
 
-/// From `at_one` at n = 1, the octave's start, to `at_two`, along log2(n): t + bend t (1 - t), exact at both ends and in the
-/// middle.
+/// From `at_one` at n = 1, the octave's start, to `at_two`, along log2(n): t + bend t (1 - t), exact
+/// at both ends and in the middle.
 void set_octave(PolynomialPieces<2>& pieces, std::size_t octave, double at_one, double at_two)
 {
     constexpr double bend = 4.0 * (0.5849625007211562 - 0.5);  // log2(1.5)
@@ -135,8 +135,8 @@ template <class R>
     }
 }
 
-/// Factor over the slowest member's, from P1 = low and P2 = high of k = 2^squarings. The root is that many square roots, each as
-/// exact as a sum.
+/// Factor over the slowest member's, from P1 = low and P2 = high of k = 2^squarings. The root is that many
+/// square roots, each as exact as a sum.
 template <class R>
 [[gnu::always_inline]] inline void factor_of_powers(const CoupledDistribution& distribution, int squarings,
                                                     const Floats& low, const Floats& high, Floats& out)

@@ -17,8 +17,8 @@ struct CriticalPath {
     float ahead_s = 0.0F;             // time by which the step of its last stage began before time zero
 };
 
-/// Returns the paths that are critical as planned, with each stage in turn slower, and on nodes that are known. The longest of
-/// them is a lower bound of a replica's step and replaces it when replicas are ranked.
+/// Returns the paths that are critical as planned, with each stage in turn slower, and on nodes that are
+/// known. The longest of them is a lower bound of a replica's step and replaces it when replicas are ranked.
 std::vector<CriticalPath> critical_paths(const ExecutionGraph& graph);
 
 }  // namespace prismopt

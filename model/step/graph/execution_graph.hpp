@@ -68,7 +68,8 @@ struct ExecutionGraph {
     }
     /// Number of such replicas.
     int slowest_replicas() const;
-    /// Returns a lower bound of the mean factor of a stage of a replica, from its slowest known node and its drawn ones.
+    /// Returns a lower bound of the mean factor of a stage of a replica, from its slowest
+    /// known node and its drawn ones.
     double mean_factor(int replica, int stage) const;
 };
 

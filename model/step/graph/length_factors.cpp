@@ -7,7 +7,8 @@ namespace prismopt {
 
 namespace {
 
-/// The value of the microbatch at each probability; one where none has any, as the attention of a network without.
+/// The value of the microbatch at each probability; one where none has any, as the
+/// attention of a network without.
 QuantileTable table_of(const std::vector<MicrobatchWork>& microbatches, double MicrobatchWork::*value)
 {
     const std::size_t count = microbatches.size();

@@ -19,16 +19,18 @@ struct LengthFactors {
 /// Returns the factors of these microbatches, which are sorted by their work.
 LengthFactors length_factors(const std::vector<MicrobatchWork>& microbatches);
 
-/// Seconds of a stage that follow tokens and attention, over those of its compute. Collectives and messages that follow tokens count
-/// as compute, so that the share of tokens may exceed one.
+/// Seconds of a stage that follow tokens and attention, over those of its compute. Collectives and messages
+/// that follow tokens count as compute, so that the share of tokens may exceed one.
 struct LengthShares {
     float tokens = 0.0F;
     float attention = 0.0F;
     float exposed = 0.0F;  // gathers and reductions of sharded parameters that longer compute would hide
 
-    /// Returns the factor of a set of coupled replicas with the gathers beside its compute: max(compute, gathers) over their mean.
+    /// Returns the factor of a set of coupled replicas with the gathers beside its compute:
+    /// max(compute, gathers) over their mean.
     float beside_gathers(float factor) const { return std::max(factor, 1.0F + exposed) - exposed; }
-    /// Returns the factor of the stage's compute. Its lower limit matters only where tokens take more in collectives than in compute.
+    /// Returns the factor of the stage's compute. Its lower limit matters only where tokens take more
+    /// in collectives than in compute.
     float factor(float tokens_factor, float attention_factor) const
     {
         constexpr float least = 0.01F;

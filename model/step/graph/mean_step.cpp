@@ -15,7 +15,8 @@ public:
 
     double& operator[](std::size_t op) { return ends_[op & mask_]; }
 
-    /// Whether the last `count` ends before op `i` are all later by the same time than those `distance` ops before; returns that time.
+    /// Whether the last `count` ends before op `i` are all later by the same time than those `distance`
+    /// ops before; returns that time.
     std::optional<double> shift(std::size_t i, std::size_t count, std::size_t distance)
     {
         constexpr double rounding = 1e-12;
@@ -52,13 +53,15 @@ struct Cycle {
     double later = 0.0;
 };
 
-/// Most repetitions of a cycle: those that fill the pipeline, because stages that are nearly equal take turns as the slowest, or two.
+/// Most repetitions of a cycle: those that fill the pipeline, because stages that are nearly equal
+/// take turns as the slowest, or two.
 std::size_t longest_cycle(const Program& program, std::size_t period)
 {
     return std::max<std::size_t>(2, program.ops_of_pipeline() / period + 1);
 }
 
-/// Ops whose ends decide all later ones within repetitions: each stage has one in a period, and no op waits for an earlier one.
+/// Ops whose ends decide all later ones within repetitions: each stage has one in a period, and
+/// no op waits for an earlier one.
 std::size_t deciding_ops(const Program& program, std::size_t period)
 {
     return std::max<std::size_t>(program.longest_wait, period);
@@ -78,7 +81,8 @@ std::optional<Cycle> cycle_before(RecentEnds& ends, std::size_t i, std::size_t k
     return std::nullopt;
 }
 
-/// Of the replicas that no lead makes faster, the one whose known nodes take longest in sum; any one bounds the step of all.
+/// Of the replicas that no lead makes faster, the one whose known nodes take longest in sum;
+/// any one bounds the step of all.
 int slowest_replica(const ExecutionGraph& graph)
 {
     int slowest = 0;
@@ -228,8 +232,8 @@ NoiseFreeStep noise_free_step(const ExecutionGraph& graph)
     NoiseFreeStep result;
     const auto outer = static_cast<double>(graph.outer_s);
     result.step_s = last + optimizer + outer;
-    // Of the busiest stage: exposed are its collectives in ops, the gather before its first op, and the reduction after its
-    // last; the remainder of the step is waiting.
+    // Of the busiest stage: exposed are its collectives in ops, the gather before its first op, and the
+    // reduction after its last; the remainder of the step is waiting.
     const double reduction = std::max(0.0, run.gradients_end(busiest) - run.stage_end(busiest));
     const auto gathering =
         static_cast<double>(graph.gathering[static_cast<std::size_t>(busiest) * graph.chunks()].exposed());

@@ -12,8 +12,8 @@
 
 namespace prismopt {
 
-/// Noise-free step time and its shares. It is a lower bound of the mean step time: the step is convex in its durations, and
-/// factors are independent (Jensen). docs/methods/step-graph.md.
+/// Noise-free step time and its shares. It is a lower bound of the mean step time: the step is convex in its
+/// durations, and factors are independent (Jensen). docs/methods/step-graph.md.
 struct NoiseFreeStep {
     double step_s = 0.0;
     StepShares shares;
@@ -34,13 +34,16 @@ double optimizer_time(const ExecutionGraph& graph);
 /// Returns the factor of each stage in the noise-free step, [stage].
 std::vector<double> mean_factors(const ExecutionGraph& graph);
 
-/// Returns the time, [stage], between the arrival of a stage's parameters and its first op in the noise-free step.
+/// Returns the time, [stage], between the arrival of a stage's parameters and its
+/// first op in the noise-free step.
 std::vector<float> idle_before(const ExecutionGraph& graph);
 
-/// Run over the program with durations at their means: the recurrence shared by noise_free_step() and critical_paths().
+/// Run over the program with durations at their means: the recurrence shared by
+/// noise_free_step() and critical_paths().
 class MeanRun {
 public:
-    /// `slow_stage` takes `slowness` times as long; -1: none. `replica`: uses the known factors of that replica's nodes.
+    /// `slow_stage` takes `slowness` times as long; -1: none. `replica`: uses the known
+    /// factors of that replica's nodes.
     MeanRun(const ExecutionGraph& graph, int slow_stage, double slowness,
             std::optional<int> replica = std::nullopt)
         : graph_(graph)
@@ -67,8 +70,8 @@ public:
         }
     }
 
-    /// Calls step(op index, op, start, end, fed) for each op of a whole program. `fed`: the op waited for its input, not for its
-    /// stage.
+    /// Calls step(op index, op, start, end, fed) for each op of a whole program. `fed`: the op waited
+    /// for its input, not for its stage.
     template <class Step>
     void run(Step&& step)
     {
@@ -84,12 +87,13 @@ public:
         finish();
     }
 
-    /// Runs to the same ends up to rounding, but skips repetitions once each delays all ends by the same time, because all further
-    /// ones do, too (docs/methods/step-graph.md). Returns the number of ops that it ran; nothing if the program lacks repetitions that
-    /// cannot be skipped.
+    /// Runs to the same ends up to rounding, but skips repetitions once each delays all ends by the same
+    /// time, because all further ones do, too (docs/methods/step-graph.md). Returns the number of ops that it
+    /// ran; nothing if the program lacks repetitions that cannot be skipped.
     std::optional<std::size_t> run_skipping();
 
-    /// Runs until each stage has begun. Returns the time, [stage], between the arrival of its parameters and its first op.
+    /// Runs until each stage has begun. Returns the time, [stage], between the arrival of
+    /// its parameters and its first op.
     std::vector<float> idle_before();
 
     /// Returns the time of the stage's ops without waiting.

@@ -12,8 +12,10 @@ struct DurationDistribution {
 };
 
 /// Duration of an op in one step:
-///     compute * [group, node, site, stage, microbatch, common compute factors] + communication * [common communication factor];
-/// before it a transfer from the neighbouring stage, transfer_s * [common] * [per-step factor of its tier] * [p2p factor].
+///     compute * [group, node, site, stage, microbatch, common compute factors] + communication *
+///     [common communication factor];
+/// before it a transfer from the neighbouring stage, transfer_s * [common] *
+/// [per-step factor of its tier] * [p2p factor].
 struct OpDistribution {
     float compute_s = 0.0F;  // noise-free means: of one member, without waiting
     float communication_s = 0.0F;

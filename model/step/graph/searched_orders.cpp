@@ -168,8 +168,8 @@ std::vector<Task> one_forward_one_gradient(int microbatches, int ahead)
     return order;
 }
 
-/// Calls visit(task, activations held from its start on) for a rank's tasks. An input gradient leaves a share for the weight
-/// gradient.
+/// Calls visit(task, activations held from its start on) for a rank's tasks. An input gradient leaves a
+/// share for the weight gradient.
 template <class Visit>
 void for_each_held(const std::vector<Task>& order, double for_weights, Visit&& visit)
 {
@@ -210,8 +210,8 @@ TaskOrders orders_that_hold_least(const ScheduleShape& shape)
     return least;
 }
 
-/// Returns the rank, chunk and microbatch of the first forward pass that exceeds the limit of its rank in these orders. What weight
-/// gradients keep is not counted.
+/// Returns the rank, chunk and microbatch of the first forward pass that exceeds the limit of its rank in
+/// these orders. What weight gradients keep is not counted.
 Facts first_beyond(const TaskOrders& orders, int most)
 {
     Facts found;

@@ -28,14 +28,14 @@ struct GreedyFlags {
 /// Returns the smallest limit with which all stages can run some greedy_orders().
 int least_held(const ScheduleShape& shape);
 
-/// Returns greedy orders: forwards and input gradients in the order of a rule, or with numbers of forwards ahead; weight
-/// gradients fill the gaps before them, run when the limit requires it, or run at the end. After Qi et al., arXiv 2401.10241,
-/// section 3.1.
+/// Returns greedy orders: forwards and input gradients in the order of a rule, or with numbers of forwards
+/// ahead; weight gradients fill the gaps before them, run when the limit requires it, or run at the end.
+/// After Qi et al., arXiv 2401.10241, section 3.1.
 TaskOrders greedy_orders(const ExecutionGraph& graph, const HeldLimit& limit, const GreedyFlags& flags);
 
-/// Returns the orders with the shortest noise-free step, among the rules that split the backward pass, have the same chunks and
-/// stay within the limit, and the greedy orders of all parameters. Infeasible if the schedule does not split its backward pass,
-/// or if the limit is below least_held().
+/// Returns the orders with the shortest noise-free step, among the rules that split the backward pass, have
+/// the same chunks and stay within the limit, and the greedy orders of all parameters. Infeasible if the
+/// schedule does not split its backward pass, or if the limit is below least_held().
 std::variant<ChunkOrders, Infeasible> searched_orders(const ExecutionGraph& graph, const HeldLimit& limit);
 
 }  // namespace prismopt

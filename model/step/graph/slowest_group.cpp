@@ -34,8 +34,8 @@ double communication_of(const ExecutionGraph& graph, std::span<const ProgramPath
     return sum;
 }
 
-/// What the stage's last op has to wait for: gradients, less the time by which its next step begins before that of the first
-/// stage.
+/// What the stage's last op has to wait for: gradients, less the time by which its next step begins
+/// before that of the first stage.
 double after_last_op(const ExecutionGraph& graph, std::uint32_t stage_chunk)
 {
     const int stage = static_cast<int>(stage_chunk) / graph.chunks();
@@ -121,8 +121,8 @@ public:
         return low;
     }
 
-    /// Returns a lower bound of the mean step, given that the longest path has the length x: no factor of another stage is so
-    /// large that its path were longer.
+    /// Returns a lower bound of the mean step, given that the longest path has the length x: no factor of
+    /// another stage is so large that its path were longer.
     double step_given(double x) const
     {
         double least = std::numeric_limits<double>::infinity();

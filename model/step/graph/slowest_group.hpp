@@ -1,7 +1,7 @@
 #pragma once
 
-/// Lower bounds of the mean step of a fleet from its slowest tensor-parallel groups: of its mean and its quantiles over fleets.
-/// docs/methods/step-graph.md.
+/// Lower bounds of the mean step of a fleet from its slowest tensor-parallel groups: of its mean and its
+/// quantiles over fleets. docs/methods/step-graph.md.
 
 #include "model/distribution/quantile_table.hpp"
 #include "model/schedule/program_paths.hpp"
@@ -12,7 +12,8 @@
 
 namespace prismopt {
 
-/// A path with all factors at their means except that of the stage in which it stays: its length is rest_s + factor * compute_s.
+/// A path with all factors at their means except that of the stage in which it stays: its length
+/// is rest_s + factor * compute_s.
 struct StagePath {
     double rest_s = 0.0;
     double others_s = 0.0;  // part of the rest: compute of other stages
@@ -26,7 +27,8 @@ std::vector<StagePath> stage_paths(const ExecutionGraph& graph, std::span<const 
 /// Returns paths of all stages that are chosen by the graph's own durations, each stage slowed in turn.
 std::vector<StagePath> own_stage_paths(const ExecutionGraph& graph);
 
-/// Returns the length of the longest path, at the means: a lower bound of the noise-free step without the optimizer.
+/// Returns the length of the longest path, at the means: a lower bound of the
+/// noise-free step without the optimizer.
 double longest_path(std::span<const StagePath> paths);
 
 /// Persistent factor of a tensor-parallel group, tabulated by its values.
@@ -57,8 +59,8 @@ struct LeastStep {
     std::vector<double> quantiles_s;  // in the order of their probabilities
 };
 
-/// Returns lower bounds of the mean step of a fleet, from the slowest of the groups in which the paths stay, in all replicas. All
-/// zero if groups do not vary or the factors of nodes are known.
+/// Returns lower bounds of the mean step of a fleet, from the slowest of the groups in which the paths stay,
+/// in all replicas. All zero if groups do not vary or the factors of nodes are known.
 LeastStep slowest_group_bounds(const ExecutionGraph& graph, const GroupFactor& group,
                                std::span<const StagePath> paths, std::span<const double> probabilities);
 

@@ -231,8 +231,8 @@ void BlockStep::draw_mean_microbatches()
     }
 }
 
-/// Collectives over the replicas: one draw each, the same for all of them. What reduces gradients is one draw, be it a
-/// reduce-scatter or an all-reduce.
+/// Collectives over the replicas: one draw each, the same for all of them. What reduces gradients is one
+/// draw, be it a reduce-scatter or an all-reduce.
 void BlockStep::draw_collectives()
 {
     std::array<Words, 4> words;

@@ -1,7 +1,7 @@
 #pragma once
 
-/// Draws of one step of 64 fleets that plans share: factors of GPUs, nodes, stages and microbatches, and collectives between
-/// replicas.
+/// Draws of one step of 64 fleets that plans share: factors of GPUs, nodes, stages and microbatches,
+/// and collectives between replicas.
 
 #include "model/distribution/noise_tables.hpp"
 #include "model/step/sample/lane_kernels.hpp"
@@ -49,10 +49,12 @@ public:
     {
         return std::max<std::size_t>(1, noise.microbatch_powers.tables.size());
     }
-    /// Draws the factors of the microbatches of one replica, or of a replica per lane. `out`: [power * microbatches + microbatch].
+    /// Draws the factors of the microbatches of one replica, or of a replica per lane. `out`:
+    /// [power * microbatches + microbatch].
     void draw_microbatches(std::uint32_t replica, std::span<Floats> out) const;
     void draw_microbatches(const Ints& replica, std::span<Floats> out) const;
-    /// Draws four words for the lengths in four microbatches of one replica, or of a replica per lane. `event`: which four.
+    /// Draws four words for the lengths in four microbatches of one replica, or of a replica
+    /// per lane. `event`: which four.
     void draw_lengths(std::uint32_t replica, std::uint32_t event, std::array<Words, 4>& words) const;
     void draw_lengths(const Ints& replica, std::uint32_t event, std::array<Words, 4>& words) const;
     /// Draws four words, not stratified, for an event of one replica or of all (who: step_replica()).

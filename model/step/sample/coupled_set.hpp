@@ -1,6 +1,7 @@
 #pragma once
 
-/// Compute factors of one set of coupled replicas in a step of 64 fleets; see model/step/graph/coupled_distribution.hpp.
+/// Compute factors of one set of coupled replicas in a step of 64 fleets; see
+/// model/step/graph/coupled_distribution.hpp.
 
 #include "model/step/graph/execution_graph.hpp"
 #include "model/step/sample/block_step.hpp"
@@ -16,7 +17,8 @@ public:
     /// The graph must outlive this object.
     CoupledSet(const ExecutionGraph& graph, const NoiseTables& noise);
 
-    /// Computes the factors of set number set[lane]. `stage`: factors of its members, [member * stages + stage].
+    /// Computes the factors of set number set[lane]. `stage`: factors of its
+    /// members, [member * stages + stage].
     void draw_set(const BlockStep& at, const Ints& set, const Floats* stage);
 
     /// Returns the factors, [stage * rows() + microbatch]; one row per stage if microbatches do not vary.

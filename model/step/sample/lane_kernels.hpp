@@ -42,14 +42,16 @@ void multiply(const Floats& a, Floats& out);
 /// out[lane * stride] = row[lane].
 void store(const Floats& row, std::ptrdiff_t stride, double* out);
 
-/// Stratifies the words of an event over its block (see stratified()); keys[lane] are equal for lanes with the same event.
+/// Stratifies the words of an event over its block (see stratified()); keys[lane] are equal
+/// for lanes with the same event.
 void stratify(const Words& keys, Words& words);
 void stratify(std::uint32_t key, Words& words);
 
 /// out = max(out, shared + sum over i < n of weight[i] * factor[i]): the length of one path.
 void longest_path(const Floats& shared, const float* weight, const Floats* factor, int n, Floats& out);
 
-/// Inserts a value into the list of the `kept` largest values and their owners, largest first; it goes after equal ones.
+/// Inserts a value into the list of the `kept` largest values and their owners, largest
+/// first; it goes after equal ones.
 void insert_largest(const Floats& value, int owner, int kept, Floats* best, Ints* owners);
 
 }  // namespace prismopt

@@ -270,7 +270,8 @@ void run_window(std::span<const ProgramOp> ops, const OpDraws* draws, const Shar
                 run_plans<R, false>(ops, draws, shared.communicates, plan, Run{plan, {}});
             } else if (i + plans_together <= plans.size() && same_kind(plan, *plans[i + 1]) &&
                        same_kind(plan, *plans[i + 2]) && same_kind(plan, *plans[i + 3])) {
-                // Looking up distributions takes more than reading draws does: only plans that share one go together.
+                // Looking up distributions takes more than reading draws does: only
+                // plans that share one go together.
                 run_plans<R, true>(ops, draws, shared.communicates, plan, Run{plan, {}},
                                    Run{*plans[i + 1], {}}, Run{*plans[i + 2], {}}, Run{*plans[i + 3], {}});
                 i += plans_together - 1;

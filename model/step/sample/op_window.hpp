@@ -2,8 +2,9 @@
 
 /// Inner loops of the sampler over a window of ops of a program, 64 fleets side by side.
 ///
-/// fill_draws() draws the random part of each op, which is the same for all plans whose ops have the same keys; run_window()
-/// runs the pipelines of the plans through the window. The draws thus serve many plans and stay in the cache.
+/// fill_draws() draws the random part of each op, which is the same for all plans whose ops have the
+/// same keys; run_window() runs the pipelines of the plans through the window. The draws thus serve
+/// many plans and stay in the cache.
 
 #include "model/distribution/noise_tables.hpp"
 #include "model/schedule/program.hpp"
@@ -15,8 +16,9 @@
 
 namespace prismopt {
 
-/// One op in 64 draws. `compute` and `communication` are normal scores, to which the distributions of the op are applied; or
-/// draws of the standard distribution itself if all plans of a window share it. `transfer` is a factor of mean one.
+/// One op in 64 draws. `compute` and `communication` are normal scores, to which the distributions of the
+/// op are applied; or draws of the standard distribution itself if all plans of a window share it.
+/// `transfer` is a factor of mean one.
 struct OpDraws {
     Floats compute;
     Floats communication;
@@ -31,8 +33,8 @@ struct DrawKeys {
     const std::uint16_t* first_slot = nullptr;  // [part]
 };
 
-/// Common properties of the plans of a window. `compute`, `communication`: the standard distributions of all their ops; both or
-/// neither.
+/// Common properties of the plans of a window. `compute`, `communication`: the standard distributions of
+/// all their ops; both or neither.
 struct SharedDistributions {
     const StandardDistribution* compute = nullptr;
     const StandardDistribution* communication = nullptr;
@@ -76,7 +78,8 @@ struct PipelineRun {
     Floats* slot = nullptr;            // [slot]: ends of ops; zeros in Program::start
     Floats* gradients_end = nullptr;   // [stage]
 };
-/// Number of plans that go through a window together if ops share a distribution: each draw is read once for all of them.
+/// Number of plans that go through a window together if ops share a distribution: each
+/// draw is read once for all of them.
 inline constexpr std::size_t plans_together = 4;
 /// Runs the window's ops in each of the plans.
 void run_window(std::span<const ProgramOp> ops, const OpDraws* draws, const SharedDistributions& shared,

@@ -280,7 +280,8 @@ void PlanStep::multiply_spanned_nodes(const BlockStep& at, std::vector<Floats>& 
     }
 }
 
-/// The optimizer starts after the last gradient everywhere (their norm is global) and ends with the slowest GPU.
+/// The optimizer starts after the last gradient everywhere (their norm is global)
+/// and ends with the slowest GPU.
 void PlanStep::set_optimizer_time(std::vector<Floats>& factors)
 {
     optimizer_ = Floats{};
@@ -291,7 +292,8 @@ void PlanStep::set_optimizer_time(std::vector<Floats>& factors)
     }
 }
 
-/// What is waited for of its collectives: the end of each gather of parameters, and the time of each gradient sum.
+/// What is waited for of its collectives: the end of each gather of parameters, and
+/// the time of each gradient sum.
 void PlanStep::time_collectives(const BlockStep& at)
 {
     const int chunks = graph_.chunks();
@@ -318,8 +320,8 @@ void PlanStep::time_collectives(const BlockStep& at)
     }
 }
 
-/// Lengths of the replicas' longest critical paths. Chosen are the replicas with the longest, by lane, and an ordinary one, so that the
-/// residual distribution is not learnt from extremes alone.
+/// Lengths of the replicas' longest critical paths. Chosen are the replicas with the longest, by lane, and an
+/// ordinary one, so that the residual distribution is not learnt from extremes alone.
 void PlanStep::rank_replicas(const BlockStep& at, std::vector<Floats>& factors)
 {
     const int slow = plan_.simulated - 1;
@@ -380,7 +382,8 @@ const Floats* PlanStep::mean_factors(const BlockStep& at, int replica, const Flo
     return ranked_.stage_factor.data();
 }
 
-/// What a path takes in every replica equally: mean communication in this step's regime, and the drawn collectives.
+/// What a path takes in every replica equally: mean communication in this step's
+/// regime, and the drawn collectives.
 void PlanStep::add_shared(const BlockStep& at, const CriticalPath& path, Floats& length) const
 {
     for (int l = 0; l < lanes; ++l) {

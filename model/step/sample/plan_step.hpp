@@ -1,8 +1,9 @@
 #pragma once
 
-/// One plan in one step of 64 fleets, apart from its ops: the replicas that are simulated op by op, their factors, and the
-/// residuals of the others. See model/step/sample/sampler.hpp. "Replica" in the names below is a set of coupled replicas
-/// (Placement::coupled), which is one replica in most plans; a member is one replica of a set.
+/// One plan in one step of 64 fleets, apart from its ops: the replicas that are simulated op by op,
+/// their factors, and the residuals of the others. See model/step/sample/sampler.hpp. "Replica" in the
+/// names below is a set of coupled replicas (Placement::coupled), which is one replica in most plans; a
+/// member is one replica of a set.
 
 #include "model/step/graph/critical_paths.hpp"
 #include "model/step/sample/block_step.hpp"
@@ -25,7 +26,8 @@ struct BoundPlan {
     int nodes() const;
     int replicas() const { return graph.placement.replicas / graph.placement.coupled; }
     bool coupled() const { return graph.placement.coupled > 1; }
-    /// Returns the rows of 64 draws that a PlanStep keeps for the factors of coupled replicas, and of lengths.
+    /// Returns the rows of 64 draws that a PlanStep keeps for the factors of
+    /// coupled replicas, and of lengths.
     std::size_t coupled_rows() const;
     bool ranks_replicas() const { return !paths.empty(); }
     /// Whether microbatches differ in the lengths of their samples.
@@ -86,8 +88,9 @@ public:
 
     /// Begins a step. `factors`: scratch that plans may share; its contents do not matter.
     void begin(const BlockStep& at, std::vector<Floats>& factors);
-    /// Begins the k-th simulated replica; its ops then run through pipeline(), until end_replica(). `microbatch`: its factors, [power * microbatches + microbatch], if
-    /// all replicas are simulated, the same in all plans; empty if the factor is constant. `slots`: memory for the ends of ops,
+    /// Begins the k-th simulated replica; its ops then run through pipeline(), until end_replica().
+    /// `microbatch`: its factors, [power * microbatches + microbatch], if all replicas are simulated, the
+    /// same in all plans; empty if the factor is constant. `slots`: memory for the ends of ops,
     /// Program::slots rows that belong to the plan until end_replica().
     void begin_replica(const BlockStep& at, int k, const std::vector<Floats>& microbatch, Floats* slots);
     PipelineRun& pipeline() { return run_; }

@@ -15,9 +15,10 @@ namespace prismopt {
 
 namespace {
 
-// Ops whose draws are filled at once, by what uses them. One plan uses each draw once: so many as the first-level cache holds.
-// A group of plans, whose state stays in the second-level cache: so many as lie there beside it. Many groups: so many as the
-// third-level cache holds, and each group takes them through the second-level cache in windows.
+// Ops whose draws are filled at once, by what uses them. One plan uses each draw once: so many as the
+// first-level cache holds. A group of plans, whose state stays in the second-level cache: so many as lie
+// there beside it. Many groups: so many as the third-level cache holds, and each group takes them through the
+// second-level cache in windows.
 constexpr std::size_t window_of_one = 24;
 constexpr std::size_t window_of_many = 256;
 constexpr std::size_t filled_for_groups = 2048;
@@ -124,7 +125,8 @@ public:
     }
 
 private:
-    /// The k-th simulated replica of every plan. Replicas are equal but for their factors: the ops' draws go by k.
+    /// The k-th simulated replica of every plan. Replicas are equal but for their
+    /// factors: the ops' draws go by k.
     void run_replicas(int k)
     {
         const auto replica = static_cast<std::uint32_t>(k);

@@ -13,8 +13,8 @@ namespace {
 
 constexpr double infinite = std::numeric_limits<double>::infinity();
 
-/// Of the best bound of a cell: points that a sweep returns. Values lie some percent above their bounds, and those of points that may
-/// be the best about as much.
+/// Of the best bound of a cell: points that a sweep returns. Values lie some percent above their bounds, and
+/// those of points that may be the best about as much.
 constexpr double within = 0.05;
 constexpr std::size_t most_kept = 256;
 /// Points of the first alternative that are tried on the others.
@@ -203,7 +203,8 @@ std::vector<Request> AlternativeSearch::sweeps_again(const std::set<std::size_t>
     return sweeps;
 }
 
-/// The limits of a round may fail with a share 6 / (pi^2 round^2) of the error: over all rounds these sum to one.
+/// The limits of a round may fail with a share 6 / (pi^2 round^2) of the error:
+/// over all rounds these sum to one.
 std::vector<Request> AlternativeSearch::points_of(const std::set<std::size_t>& cells)
 {
     std::vector<PointRequest> points;
@@ -251,7 +252,8 @@ void AlternativeSearch::choose_within(std::size_t alternative, std::set<std::siz
     }
 }
 
-/// The regret that bounds alone suggest: what draws show of some alternatives carries little information about the others.
+/// The regret that bounds alone suggest: what draws show of some alternatives carries
+/// little information about the others.
 std::vector<double> AlternativeSearch::regret_of_lows() const
 {
     std::vector<Known> lows;
@@ -274,8 +276,8 @@ std::vector<std::size_t> AlternativeSearch::most_promising(const std::vector<std
     return order;
 }
 
-/// Those of the most promising alternatives that another one does not surely dominate; and of each task that with the least bound, by
-/// which the regret of all is measured.
+/// Those of the most promising alternatives that another one does not surely dominate; and of each task that
+/// with the least bound, by which the regret of all is measured.
 std::set<std::size_t> AlternativeSearch::cells_to_draw() const
 {
     const std::vector<Judged> all = judge();

@@ -1,6 +1,7 @@
 #pragma once
 
-/// Search of alternatives that each serve several tasks: which are on the front of their weighted value and their worst regret.
+/// Search of alternatives that each serve several tasks: which are on the front of their
+/// weighted value and their worst regret.
 
 #include "search/space.hpp"
 #include "search/strategies/alternatives/cells.hpp"
@@ -16,14 +17,16 @@
 
 namespace prismopt {
 
-/// Sweeps the points of one alternative, tries its best ones on all others, sweeps those below what that gives, and draws points of
-/// alternatives that may be on the front, and of those that may have the least of a task, until no other point matters.
+/// Sweeps the points of one alternative, tries its best ones on all others, sweeps those below what that
+/// gives, and draws points of alternatives that may be on the front, and of those that may have the least of
+/// a task, until no other point matters.
 ///
-/// A point whose bound lies above the limit of another point of its cell cannot be the best of it. Alternatives that another surely
-/// dominates keep bounds in place of a value.
+/// A point whose bound lies above the limit of another point of its cell cannot be the best of it.
+/// Alternatives that another surely dominates keep bounds in place of a value.
 class AlternativeSearch final : public Strategy {
 public:
-    /// `goal` has alternatives, regions that are their cells, and one objective with a bound. Throws std::invalid_argument otherwise.
+    /// `goal` has alternatives, regions that are their cells, and one objective with a bound. Throws
+    /// std::invalid_argument otherwise.
     AlternativeSearch(const Space& space, StudyGoal goal);
 
     std::optional<std::vector<Request>> ask() override;

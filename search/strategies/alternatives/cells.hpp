@@ -1,6 +1,7 @@
 #pragma once
 
-/// What a search knows of the points of a cell: lower bounds of the best, draws of some, and a bound of all others.
+/// What a search knows of the points of a cell: lower bounds of the best, draws of
+/// some, and a bound of all others.
 
 #include "search/outcome.hpp"
 #include "search/strategy.hpp"
@@ -28,8 +29,8 @@ public:
     /// Takes limits of a drawn point from other draws; its value stays.
     void limit(const Evaluation& evaluation);
 
-    /// Undrawn points that may be better than the best drawn one by more than a gap, the best bounds first. The gap does not count
-    /// while few are drawn.
+    /// Undrawn points that may be better than the best drawn one by more than a gap, the best bounds first.
+    /// The gap does not count while few are drawn.
     std::vector<std::uint64_t> open(std::size_t most) const;
     /// Whether points that were not added may be so, too.
     bool hides() const { return others_ < goal(); }

@@ -19,8 +19,8 @@ struct Judged {
 /// By how much each cell has more than the least of its task over all alternatives, relative.
 std::vector<Known> regrets(std::span<const Known> cells, std::size_t tasks);
 
-/// Judges each alternative by what is known of its cells, [alternative * tasks + task]. Regret is relative minimax regret: Kouvelis,
-/// Yu, Robust Discrete Optimization and Its Applications (1997), chapter 1.
+/// Judges each alternative by what is known of its cells, [alternative * tasks + task]. Regret is relative
+/// minimax regret: Kouvelis, Yu, Robust Discrete Optimization and Its Applications (1997), chapter 1.
 std::vector<Judged> judged(std::span<const Known> cells, const AlternativeGoal& alternatives);
 
 /// Whether an alternative is on no front of the two, as another is surely not worse in any and better in one.

@@ -10,8 +10,8 @@
 namespace prismopt {
 namespace {
 
-/// A leader gets limits of its own if the nearest upper limit is at least this many times as far from its values as its lower limits:
-/// closer ones save too few draws.
+/// A leader gets limits of its own if the nearest upper limit is at least this many times as far from its
+/// values as its lower limits: closer ones save too few draws.
 constexpr double worth_lowering = 4.0;
 
 }  // namespace

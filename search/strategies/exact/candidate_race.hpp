@@ -12,27 +12,28 @@
 
 namespace prismopt {
 
-/// Spends the other half of the error probability of a search: it is divided among the points that may be drawn before any of them
-/// is. A point that is drawn becomes a candidate. It is settled when a limit excludes it, or at the top rung.
+/// Spends the other half of the error probability of a search: it is divided among the points that may be
+/// drawn before any of them is. A point that is drawn becomes a candidate. It is settled when a limit
+/// excludes it, or at the top rung.
 class CandidateRace {
 public:
     /// Goal and batches must outlive the race.
     CandidateRace(const StudyGoal& goal, const RaceBatches& batches) : goal_(goal), batches_(batches) {}
 
-    /// Divides the error among `known` points at places of `feasible` and, if there are any, `withheld` ones that were counted, but
-    /// not returned by a sweep: each half then has half of it.
+    /// Divides the error among `known` points at places of `feasible` and, if there are any, `withheld` ones
+    /// that were counted, but not returned by a sweep: each half then has half of it.
     void divide_error(std::size_t known, std::uint64_t withheld, const BoundLayers& feasible);
 
     /// Requests of the best candidates so far that are not settled: their limits exclude the most.
     std::vector<AskedPoint> leaders(const Points& points);
-    /// Places of leaders at the last rung near which many unsettled candidates are: unless some limit is nearly as low as theirs would
-    /// be.
+    /// Places of leaders at the last rung near which many unsettled candidates are: unless some limit is
+    /// nearly as low as theirs would be.
     std::vector<std::size_t> leaders_worth_limits(const Points& points);
-    /// Requests of new candidates, best first: a batch, later as many as there are already, so that at most half of them came too early
-    /// and plans of one program are drawn together.
+    /// Requests of new candidates, best first: a batch, later as many as there are already, so that at most
+    /// half of them came too early and plans of one program are drawn together.
     std::vector<AskedPoint> new_candidates(Points& points);
-    /// Requests of the next candidates, in the order of their first requests: by fronts of the lower bounds, so promising ones come
-    /// early.
+    /// Requests of the next candidates, in the order of their first requests: by fronts of the lower
+    /// bounds, so promising ones come early.
     std::vector<AskedPoint> rivals(const Points& points);
     void receive(std::size_t candidate, const Evaluation& evaluation, const BoundLayers& feasible);
 
@@ -45,8 +46,8 @@ public:
     std::size_t place(std::size_t candidate) const { return candidates_[candidate].place; }
     /// Lowers each objective to the least value that a candidate can have.
     void lower_to_least(std::vector<double>& least, const BoundLayers& feasible) const;
-    /// The points that no other dominates by value at the top rung, in index order. Of points that may or may not keep what is allowed,
-    /// those that do by value dominate the others, but not the reverse.
+    /// The points that no other dominates by value at the top rung, in index order. Of points that may or may
+    /// not keep what is allowed, those that do by value dominate the others, but not the reverse.
     std::vector<std::uint64_t> front(const BoundLayers& feasible) const;
 
 private:

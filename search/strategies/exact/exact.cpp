@@ -102,8 +102,8 @@ bool Exact::sweep_for_front()
     return sweeps_.running();
 }
 
-/// Limits of the points with the best bounds come first; then a sweep for better points; then limits of the best among them; then more
-/// draws for the points that keep a gap open.
+/// Limits of the points with the best bounds come first; then a sweep for better points; then limits of the
+/// best among them; then more draws for the points that keep a gap open.
 bool Exact::narrow_gaps()
 {
     if (sweeps_.covered() || options_.goal.max_evaluations > 0) {
@@ -155,8 +155,8 @@ bool Exact::tighten()
     return sweeps_.running();
 }
 
-/// If many points remain: a round for the best of them by their bounds, which are closer to the truth than few draws; then one with
-/// four times the draws for the owners of limits that have many of them.
+/// If many points remain: a round for the best of them by their bounds, which are closer to the truth than
+/// few draws; then one with four times the draws for the owners of limits that have many of them.
 bool Exact::open_further_round()
 {
     if (options_.goal.max_evaluations > 0) {
@@ -181,7 +181,8 @@ bool Exact::open_further_round()
     return false;
 }
 
-/// Counts the points that may be drawn, before any of them is. Points that the sweep did not return all count.
+/// Counts the points that may be drawn, before any of them is. Points that the
+/// sweep did not return all count.
 bool Exact::divide_error()
 {
     const std::size_t known = points_.exclude();
@@ -189,7 +190,8 @@ bool Exact::divide_error()
     return false;
 }
 
-/// The best candidates so far come first, because their limits exclude the most; then new points; then the remaining candidates.
+/// The best candidates so far come first, because their limits exclude the most; then new points;
+/// then the remaining candidates.
 bool Exact::race()
 {
     if (request(race_.leaders(points_))) {

@@ -1,7 +1,7 @@
 #pragma once
 
-/// Exact search: bounds every feasible point, draws only those that its lower bound does not exclude, and states what that
-/// proves.
+/// Exact search: bounds every feasible point, draws only those that its lower bound does not
+/// exclude, and states what that proves.
 
 #include "search/strategies/exact/candidate_race.hpp"
 #include "search/strategies/exact/exploration.hpp"
@@ -37,13 +37,16 @@ enum class ExactStage {
 
 /// Branch and bound over non-dominated fronts of the lower bounds, with racing over the rungs.
 ///
-/// A point is excluded only if the upper confidence limits of an incumbent dominate the best values that it can have: its lower
-/// bounds before it is drawn, the larger of lower bound and lower confidence limit after. Bounds never exclude each other.
+/// A point is excluded only if the upper confidence limits of an incumbent dominate the best values that it
+/// can have: its lower bounds before it is drawn, the larger of lower bound and lower confidence limit after.
+/// Bounds never exclude each other.
 ///
-/// The error probability is spent where limits are used, so the limits do not widen with the size of the space: one half by the rounds
-/// of limits, the other by the race. docs/methods/exact-search.md describes the components and the proof in the order of the stages.
+/// The error probability is spent where limits are used, so the limits do not widen with the size of the
+/// space: one half by the rounds of limits, the other by the race. docs/methods/exact-search.md describes the
+/// components and the proof in the order of the stages.
 ///
-/// The next requests depend only on the answers to all earlier requests, so the batching of answers has no influence.
+/// The next requests depend only on the answers to all earlier requests, so the
+/// batching of answers has no influence.
 class Exact final : public Strategy {
 public:
     /// Throws std::invalid_argument if options contradict each other.

@@ -20,8 +20,9 @@ struct ExplorationOptions {
     std::size_t patience = 4;      // consecutive generations without a new point on the front before it stops
 };
 
-/// Random branches of the space, then children of the points on the front of the lower bounds: mutated, with a factor moved from
-/// one degree to another, or crossed. Each generation depends on the answers to all earlier ones only.
+/// Random branches of the space, then children of the points on the front of the lower bounds:
+/// mutated, with a factor moved from one degree to another, or crossed. Each generation depends on the
+/// answers to all earlier ones only.
 class Exploration {
 public:
     /// The space must outlive the exploration.

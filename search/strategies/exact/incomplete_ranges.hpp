@@ -11,15 +11,17 @@
 
 namespace prismopt {
 
-/// Each of the points that a range did not return is dominated by or equal to a member of its floor. Limits that exclude the floor exclude
-/// these points; the other ranges are swept again in smaller ones. Memory thus grows with the number of points that must be drawn.
+/// Each of the points that a range did not return is dominated by or equal to a member of its floor. Limits
+/// that exclude the floor exclude these points; the other ranges are swept again in smaller ones. Memory thus
+/// grows with the number of points that must be drawn.
 class IncompleteRanges {
 public:
     /// Adds a range that did not return `count` points.
     void add(const SweepRange& range, std::uint64_t count, std::vector<std::vector<double>> floor);
     /// Drops the ranges all of whose points the limits exclude.
     void drop_excluded(std::span<const std::vector<double>> limits);
-    /// Takes out the first ranges, if there are any; returns their parts, which together return up to `keep` bounds.
+    /// Takes out the first ranges, if there are any; returns their parts, which
+    /// together return up to `keep` bounds.
     std::vector<SweepRange> next_ranges(std::uint64_t keep);
 
     bool empty() const { return ranges_.empty(); }

@@ -12,8 +12,8 @@
 namespace prismopt {
 namespace {
 
-/// Points that remain near a limit from which a closer one is worth its four times as many draws, which cost as much as drawing four
-/// of them: it is half as far from the value, so about half of them remain.
+/// Points that remain near a limit from which a closer one is worth its four times as many draws, which cost
+/// as much as drawing four of them: it is half as far from the value, so about half of them remain.
 constexpr std::size_t worth_a_limit = 10;
 
 }  // namespace

@@ -1,6 +1,7 @@
 #pragma once
 
-/// Who becomes an incumbent of an exact search: choices of points by their bounds, by a few draws, or by the points near them.
+/// Who becomes an incumbent of an exact search: choices of points by their bounds, by a few
+/// draws, or by the points near them.
 
 #include "search/strategies/exact/points.hpp"
 
@@ -17,7 +18,8 @@ struct Scout {
     bool keeps = true;  // what the study allows at most, by value
 };
 
-/// The best points by their bounds that no limit excludes, up to `most`: spread over the first layer if it has more.
+/// The best points by their bounds that no limit excludes, up to `most`: spread over
+/// the first layer if it has more.
 std::vector<std::size_t> best_by_bounds(const Points& points, std::size_t most);
 /// Requests of the best points by their bounds.
 std::vector<AskedPoint> scout_requests(const Points& points, std::size_t most);
@@ -28,7 +30,8 @@ std::vector<std::size_t> best_of_each_objective(const BoundLayers& feasible, std
                                                 std::size_t most);
 /// The scouts that no other dominates by value, of those that keep what is allowed.
 std::vector<std::size_t> best_scouts(std::span<const Scout> scouts);
-/// The owners of those limits that many of the points are nearest to: closer limits are worth their draws there.
+/// The owners of those limits that many of the points are nearest to: closer
+/// limits are worth their draws there.
 std::vector<std::size_t> owners_of_many(const Limits& limits,
                                         std::span<const std::span<const double>> points);
 /// The same for the points that remain, by their bounds.

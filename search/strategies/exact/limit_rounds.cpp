@@ -49,8 +49,8 @@ std::vector<AskedPoint> LimitRounds::next_check(const BoundLayers& feasible)
     return asked;
 }
 
-/// Look k of round j may fail with a share 36 / (pi^4 j^2 k^2) of the half of the error that rounds have: over all rounds and looks
-/// these sum to one. Each objective has an upper and a lower limit.
+/// Look k of round j may fail with a share 36 / (pi^4 j^2 k^2) of the half of the error that rounds have:
+/// over all rounds and looks these sum to one. Each objective has an upper and a lower limit.
 double LimitRounds::miss() const
 {
     const double checks = square(static_cast<double>(check_) * round_) * pow4(std::numbers::pi) / 36.0;

@@ -1,6 +1,7 @@
 #pragma once
 
-/// Rounds of limits of an exact search: incumbents that are fixed before draws of their own give them confidence limits.
+/// Rounds of limits of an exact search: incumbents that are fixed before draws of their
+/// own give them confidence limits.
 
 #include "search/components/bound_layers.hpp"
 #include "search/limits.hpp"
@@ -15,16 +16,16 @@
 
 namespace prismopt {
 
-/// Spends one half of the error probability of a search (docs/methods/exact-search.md). The incumbents of a round are fixed when it
-/// opens. A look takes an upper and a lower limit of each; those whose upper limit is infinite are looked at again with four times
-/// the draws, up to four times.
+/// Spends one half of the error probability of a search (docs/methods/exact-search.md). The incumbents of a
+/// round are fixed when it opens. A look takes an upper and a lower limit of each; those whose upper limit is
+/// infinite are looked at again with four times the draws, up to four times.
 class LimitRounds {
 public:
     /// The goal must outlive the rounds.
     explicit LimitRounds(const StudyGoal& goal) : goal_(goal) {}
 
-    /// Opens a round for the points at these places, unless there are none; returns the requests of its first look: at `closer` rungs
-    /// above the last.
+    /// Opens a round for the points at these places, unless there are none; returns the requests of its first
+    /// look: at `closer` rungs above the last.
     std::vector<AskedPoint> open(const std::vector<std::size_t>& places, const BoundLayers& feasible,
                                  int closer = 0);
     /// Requests of the next look of the round; none if it is over.
@@ -36,7 +37,8 @@ public:
     int opened() const { return round_; }
     /// Returns the places among them that were incumbents in no round.
     std::vector<std::size_t> without_limits(std::vector<std::size_t> places) const;
-    /// The best values that a point can have: its bounds, or its lower limits where these are larger. Lower limits serve the gaps only.
+    /// The best values that a point can have: its bounds, or its lower limits where these are larger.
+    /// Lower limits serve the gaps only.
     std::vector<double> least_of(const Bound& point) const;
 
 private:

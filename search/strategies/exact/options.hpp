@@ -51,7 +51,8 @@ struct ExactOptions {
     GapOptions gaps = {};
 };
 
-/// The options, with the ranges of the whole space if none are given. Throws std::invalid_argument if they contradict each other.
+/// The options, with the ranges of the whole space if none are given. Throws std::invalid_argument
+/// if they contradict each other.
 ExactOptions checked(ExactOptions options);
 
 /// Whether all objectives have lower bounds. Without one, limits exclude no point before it is drawn.

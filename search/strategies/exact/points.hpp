@@ -1,6 +1,7 @@
 #pragma once
 
-/// What the components of an exact search share: the points that may be drawn, and the limits that exclude some of them.
+/// What the components of an exact search share: the points that may be drawn, and the
+/// limits that exclude some of them.
 
 #include "search/components/bound_layers.hpp"
 #include "search/limits.hpp"
@@ -15,7 +16,8 @@
 
 namespace prismopt {
 
-/// Feasible points whose bounds are known, each at its *place*, and the upper limits of incumbents, which their places own.
+/// Feasible points whose bounds are known, each at its *place*, and the upper limits of
+/// incumbents, which their places own.
 struct Points {
     explicit Points(std::size_t objectives) : feasible(objectives) {}
 
@@ -31,7 +33,8 @@ struct Points {
     std::optional<BoundViolation> violation(std::size_t place, const Evaluation& evaluation) const;
 };
 
-/// A request for draws, with the place of the scout or incumbent, or the number of the candidate, that it is for.
+/// A request for draws, with the place of the scout or incumbent, or the number of
+/// the candidate, that it is for.
 struct AskedPoint {
     PointRequest request;
     std::size_t whose = 0;

@@ -9,8 +9,8 @@
 
 namespace prismopt {
 
-/// Ranges that are swept for one purpose, with one list of limits. The answers to the ranges of the first wave come before any other
-/// range is requested.
+/// Ranges that are swept for one purpose, with one list of limits. The answers to the ranges of the first
+/// wave come before any other range is requested.
 struct RangeSweep {
     SweepPurpose purpose = SweepPurpose::exploration;
     std::vector<SweepRange> ranges = {};  // in order; without their limits

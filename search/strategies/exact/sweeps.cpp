@@ -81,7 +81,8 @@ void Sweeps::seek_better(const std::vector<double>& than)
     }
 }
 
-/// Points near the best of their region cost more than others: a sample of the ranges comes first, after which fewer are near.
+/// Points near the best of their region cost more than others: a sample of the ranges comes
+/// first, after which fewer are near.
 void Sweeps::sweep_for_front(Points& points)
 {
     points.exclude();

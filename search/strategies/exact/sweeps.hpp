@@ -1,6 +1,7 @@
 #pragma once
 
-/// Sweeps of an exact search: which ranges are swept next and for what, and what is known of points that no sweep returned.
+/// Sweeps of an exact search: which ranges are swept next and for what, and what is known of
+/// points that no sweep returned.
 
 #include "search/near_bounds.hpp"
 #include "search/strategies/exact/incomplete_ranges.hpp"
@@ -30,8 +31,8 @@ struct SweepTally {
     CountByBound excluded_by = {};
 };
 
-/// Makes one sweep at a time, for one of the purposes. Points that are returned go to their component: those of an exploration and of
-/// a sweep for better points are not kept here.
+/// Makes one sweep at a time, for one of the purposes. Points that are returned go to their component: those
+/// of an exploration and of a sweep for better points are not kept here.
 class Sweeps {
 public:
     /// The options must outlive the sweeps.
@@ -61,8 +62,8 @@ public:
     void sweep_again(Points& points);
 
     // Answers: checked, taken, counted.
-    /// The bounds of the answer to the next range, minus infinity for objectives without one. Throws std::runtime_error if it is
-    /// another range, or if a bound is not a number.
+    /// The bounds of the answer to the next range, minus infinity for objectives without one. Throws
+    /// std::runtime_error if it is another range, or if a bound is not a number.
     std::vector<Bound> checked(const Sweep& sweep) const;
     void receive_explored(std::span<const Bound> bounds);
     void receive(const Sweep& sweep, std::span<const Bound> bounds, Points& points);

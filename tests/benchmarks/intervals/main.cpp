@@ -1,5 +1,5 @@
-/// interval_study: measures how often 95 % confidence intervals contain the truth, and how wide they are; writes
-/// results/intervals.md.
+/// interval_study: measures how often 95 % confidence intervals contain the truth, and how wide they
+/// are; writes results/intervals.md.
 ///   interval_study SEEDS FILE [ROW]
 
 #include "io/scenario/reading/read_scenario.hpp"

@@ -1,4 +1,5 @@
-/// scaling_study: measures the scheduler and the items of a study, and simulates teams that this machine does not have.
+/// scaling_study: measures the scheduler and the items of a study, and simulates teams
+/// that this machine does not have.
 ///   mpirun -n 2 scaling_study SCENARIO
 
 #include "io/scenario/reading/read_scenario.hpp"

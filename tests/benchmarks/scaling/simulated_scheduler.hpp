@@ -1,7 +1,7 @@
 #pragma once
 
-/// The scheduler's hand-out as a discrete-event simulation: one coordinator that serves one message after the other, workers with
-/// up to two items each.
+/// The scheduler's hand-out as a discrete-event simulation: one coordinator that serves one message after the
+/// other, workers with up to two items each.
 
 #include <cstddef>
 #include <vector>

@@ -28,10 +28,10 @@ double seconds_since(Clock::time_point start)
     return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-/// A step of `fixed` seconds and two parts that a faster clock x and a wider link y shorten, each speed at its price:
-/// T = fixed + work / x + bytes / y, price = base + a x + b y. For what is spent on speed, s = a x + b y, the least time is
-/// fixed + k^2 / s with k = sqrt(a work) + sqrt(b bytes), by Cauchy and Schwarz, at a x / sqrt(a work) = b y / sqrt(b bytes) = s
-/// / k.
+/// A step of `fixed` seconds and two parts that a faster clock x and a wider link y shorten, each speed at
+/// its price: T = fixed + work / x + bytes / y, price = base + a x + b y. For what is spent on speed, s = a x
+/// + b y, the least time is fixed + k^2 / s with k = sqrt(a work) + sqrt(b bytes), by Cauchy and Schwarz, at
+/// a x / sqrt(a work) = b y / sqrt(b bytes) = s / k.
 struct Tradeoff {
     double fixed = 1.0, work = 3.0, bytes = 5.0;
     double base = 2.0, a = 0.05, b = 0.02;

@@ -1,7 +1,7 @@
 #pragma once
 
-/// What the tuning of continuous hardware parameters finds, beside a closed form and beside a fine grid of the same hardware
-/// parameters.
+/// What the tuning of continuous hardware parameters finds, beside a closed form and beside a fine grid
+/// of the same hardware parameters.
 
 #include <string>
 

@@ -1,4 +1,5 @@
-/// Writes results/search-quality.md (jobs/search_quality_study). One argument: the file to write; `--quick`: three seeds.
+/// Writes results/search-quality.md (jobs/search_quality_study). One argument: the file to
+/// write; `--quick`: three seeds.
 
 #include "io/report/outcome_text.hpp"
 #include "io/scenario/reading/read_scenario.hpp"

@@ -1,6 +1,7 @@
 #pragma once
 
-/// pagmo's nsga2 on a space of labels, as a user would set it up: whole numbers for labels, an infeasible tuple as a huge cost.
+/// pagmo's nsga2 on a space of labels, as a user would set it up: whole numbers for labels, an
+/// infeasible tuple as a huge cost.
 
 #include <cstdint>
 #include <functional>

@@ -1,6 +1,7 @@
 #pragma once
 
-/// A real space of which every feasible plan has been drawn, so that searches can be replayed on it and compared with the truth.
+/// A real space of which every feasible plan has been drawn, so that searches can be replayed on
+/// it and compared with the truth.
 
 #include "optimizer/study/study_model.hpp"
 #include "search/archive.hpp"
@@ -46,8 +47,8 @@ private:
     std::map<std::uint64_t, std::vector<Evaluation>> table_;
 };
 
-/// Hypervolume as a share of that of the whole front: objectives on a logarithmic scale (those that are positive), the box from
-/// the ideal point to the nadir of the front, reference 1.1.
+/// Hypervolume as a share of that of the whole front: objectives on a logarithmic scale
+/// (those that are positive), the box from the ideal point to the nadir of the front, reference 1.1.
 class HypervolumeShare {
 public:
     HypervolumeShare(std::vector<std::vector<double>> front, bool logarithmic);

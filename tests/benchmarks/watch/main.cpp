@@ -1,5 +1,5 @@
-/// watch_study: measures what `watch` finds in public series with injected changes and in synthetic jobs; writes
-/// results/watch.md.
+/// watch_study: measures what `watch` finds in public series with injected changes and in synthetic
+/// jobs; writes results/watch.md.
 ///   watch_study SCENARIO RUNS FILE FOLDER
 /// FOLDER: with the public series.
 

@@ -104,7 +104,8 @@ std::vector<AutocorrelatedKind> autocorrelated_kinds()
 AutocorrelatedJob::AutocorrelatedJob(const AutocorrelatedKind& kind, std::uint64_t seed)
     : kind_(kind), generator_(seed), past_(kind.coefficients.size(), 0.0)
 {
-    // The deviation of an autoregression is that of its innovations times the root of the sum of squared responses to one of them.
+    // The deviation of an autoregression is that of its innovations times the root of the sum of
+    // squared responses to one of them.
     constexpr int terms = 2000;
     double squares = 1.0;
     std::vector<double> responses(past_.size(), 0.0);

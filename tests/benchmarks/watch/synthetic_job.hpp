@@ -9,7 +9,8 @@
 
 namespace prismopt::bench {
 
-/// Draws of a plan's step without the factor of all compute (common_compute), as logarithms about the mean of their fleet.
+/// Draws of a plan's step without the factor of all compute (common_compute), as logarithms
+/// about the mean of their fleet.
 struct PlanNoise {
     std::string design;
     double mean_s = 0.0;

@@ -1,6 +1,7 @@
 #pragma once
 
-/// Jobs with a known change: what the detector finds, and when. Percentages with limits by a bootstrap over clusters of jobs.
+/// Jobs with a known change: what the detector finds, and when. Percentages with limits by a
+/// bootstrap over clusters of jobs.
 
 #include "model/run/changes/change_detector.hpp"
 
@@ -54,8 +55,8 @@ struct Judged {
 std::string share_text(const std::vector<Judged>& all);
 std::string share_text(const std::vector<Outcome>& outcomes, const std::function<bool(const Outcome&)>& is);
 
-/// Cells of a table: found in at most so many steps; median and p99 of the delay; now within 1 %; size inside its limits, and their
-/// median width.
+/// Cells of a table: found in at most so many steps; median and p99 of the delay; now within 1 %; size inside
+/// its limits, and their median width.
 std::string outcome_cells(const std::vector<Outcome>& outcomes, int within);
 
 }  // namespace prismopt::bench

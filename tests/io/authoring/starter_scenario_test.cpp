@@ -222,7 +222,8 @@ TEST(StarterScenario, IsWrittenForMachinesWithoutNvlink)
     EXPECT_THROW(starter_scenario(torus), InputError);
 }
 
-/// Nodes that are filled in part, and 64 of the 72 GPUs of a domain where the number of GPUs or the batch asks for it.
+/// Nodes that are filled in part, and 64 of the 72 GPUs of a domain where the number of
+/// GPUs or the batch asks for it.
 TEST(StarterScenario, TakesAnyNumberOfGpus)
 {
     const auto scenario_of = [](const StarterChoice& made) {
@@ -304,7 +305,8 @@ TEST(StarterScenario, ListsTheLeversOfTheSoftware)
     EXPECT_THAT(sharded.offload, ElementsAre(Offload::none, Offload::optimizer));
 }
 
-/// Reasons of the software's trainer against a selective recomputation that the starter searches, of the rules on modules.
+/// Reasons of the software's trainer against a selective recomputation that the starter
+/// searches, of the rules on modules.
 std::vector<std::string> refused_modules(const Scenario& scenario)
 {
     std::vector<std::string> reasons;
@@ -361,7 +363,8 @@ int refused_values(const Axis& axis, const TrainerRule& rule, const Scenario& sc
     return refused;
 }
 
-/// With --for, plans are meant to be exported: of the values that the software has, those with a setting are searched.
+/// With --for, plans are meant to be exported: of the values that the software has,
+/// those with a setting are searched.
 TEST(StarterScenario, SearchesOnlyWhatTheExportToItsTrainerHasSettingsFor)
 {
     StarterChoice made = choice("deepseek-v3", "h100-sxm", 256);

@@ -9,8 +9,8 @@ namespace {
 
 std::span<const std::byte> bytes_of(std::string_view text) { return std::as_bytes(std::span(text)); }
 
-/// The check values of both algorithms: R. Williams, "A painless guide to CRC error detection algorithms" (1993), and G. Cook's
-/// catalogue of parametrised CRC algorithms (CRC-32/ISO-HDLC, CRC-64/XZ).
+/// The check values of both algorithms: R. Williams, "A painless guide to CRC error detection algorithms"
+/// (1993), and G. Cook's catalogue of parametrised CRC algorithms (CRC-32/ISO-HDLC, CRC-64/XZ).
 TEST(Checksum, HasTheKnownValues)
 {
     EXPECT_EQ(crc32_of({bytes_of("123456789")}), 0xCBF43926U);

@@ -33,7 +33,8 @@ Results with_front(const std::vector<std::pair<double, double>>& values)
 
 TEST(Compare, MeasuresFrontsInOneBox)
 {
-    // The box is [1, 4.4] x [1, 2.2]; A dominates (4.4 - 2) * (2.2 - 1) of it, B two rectangles less their overlap.
+    // The box is [1, 4.4] x [1, 2.2]; A dominates (4.4 - 2) * (2.2 - 1) of it, B two
+    // rectangles less their overlap.
     const std::vector<NamedResults> studies{{"a.h5", with_front({{2.0, 1.0}})},
                                             {"b.h5", with_front({{1.0, 2.0}, {4.0, 1.5}})}};
     const std::vector<double> volumes = joint_hypervolumes(studies);

@@ -23,7 +23,8 @@ using testing::Contains;
 using testing::HasSubstr;
 using testing::Not;
 
-/// Llama 3 405B as it was trained on 16,384 GPUs (arXiv 2407.21783, table 4): 126 layers, 16 stages of 8 slots.
+/// Llama 3 405B as it was trained on 16,384 GPUs (arXiv 2407.21783, table 4):
+/// 126 layers, 16 stages of 8 slots.
 Launch llama()
 {
     Launch launch;
@@ -188,7 +189,8 @@ TEST(Megatron, HasBiasesAndDropoutAsTheWorkload)
     EXPECT_THAT(arguments, Not(Contains("--disable-bias-linear")));
 }
 
-/// By the assertion of its parallel_state: 2,048 / (1 * 16 * 8) = 16 replicas of experts beside 128 of attention.
+/// By the assertion of its parallel_state: 2,048 / (1 * 16 * 8) = 16 replicas of
+/// experts beside 128 of attention.
 TEST(Megatron, PutsReplicasOutermostOnlyWhereExpertsHaveAsMany)
 {
     Launch launch = llama();
@@ -225,7 +227,8 @@ TEST(Launch, SaysThatItsPlanIsProvisional)
     EXPECT_TRUE(nlohmann::json::parse(text(launch_json(laid_out(launch))))["provisional"]);
 }
 
-/// Between the probability with which plans must fit and that below which they are infeasible, a plan is exported with a warning.
+/// Between the probability with which plans must fit and that below which they are infeasible, a
+/// plan is exported with a warning.
 TEST(Launch, SaysThatItsPlanMayNotFit)
 {
     Launch launch = laid_out(llama());
@@ -258,7 +261,8 @@ TEST(Megatron, NamesExpertsAndLatentAttention)
     }
 }
 
-/// cp_comm_type: a2a of all members, or of neighbours and rings of such groups; Transformer Engine does not replicate key/value heads.
+/// cp_comm_type: a2a of all members, or of neighbours and rings of such groups; Transformer Engine does
+/// not replicate key/value heads.
 TEST(Megatron, NamesTheExchangeOfHeads)
 {
     Launch launch = llama();

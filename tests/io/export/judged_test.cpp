@@ -208,7 +208,8 @@ TEST(Judged, PositionsAreThoseOfTheNetwork)
                 Contains("--position-embedding-type rope"));
 }
 
-/// Megatron divides samples by the batch of the phase for the iterations of all phases: 1,000 and 500 of them.
+/// Megatron divides samples by the batch of the phase for the iterations of all
+/// phases: 1,000 and 500 of them.
 TEST(Judged, LaterPhasesCountFromTheFirst)
 {
     Launch launch = dense();

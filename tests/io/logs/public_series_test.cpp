@@ -18,7 +18,8 @@
 namespace prismopt {
 namespace {
 
-/// A series. The steps of three jobs become slower by more than 10 % by themselves, and their deviation grows tenfold.
+/// A series. The steps of three jobs become slower by more than 10 % by themselves, and
+/// their deviation grows tenfold.
 struct PublicJob {
     std::string name;
     bool grows = false;

@@ -11,7 +11,8 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
-/// The scale goes from -1.1 to 1.1 times the longest bar, over 520 units from 230 on: zero at 490, a unit 236.4 long.
+/// The scale goes from -1.1 to 1.1 times the longest bar, over 520 units from 230 on:
+/// zero at 490, a unit 236.4 long.
 TEST(Tornado, DrawsBarsToBothSidesOfZero)
 {
     const std::string svg =

@@ -25,7 +25,8 @@ TEST(DeadlineRisk, ShiftsTheDistributionByTheLimits)
     ASSERT_TRUE(risk);
     EXPECT_NEAR(risk->low, 0.25, 1e-12);
     EXPECT_NEAR(risk->high, 0.52, 1e-12);
-    // 1 - 0.6 E[1 / factor]; the factor is lognormal with median 1, so the mean of its inverse is exp(deviation^2 / 2).
+    // 1 - 0.6 E[1 / factor]; the factor is lognormal with median 1, so the mean of its
+    // inverse is exp(deviation^2 / 2).
     const double deviation = std::log(1.25) / 1.959964;
     EXPECT_NEAR(risk->mean, 1.0 - 0.6 * std::exp(0.5 * deviation * deviation), 2e-4);
     EXPECT_EQ(deadline_risk_text(*risk),

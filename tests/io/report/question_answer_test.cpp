@@ -19,7 +19,8 @@ using testing::IsEmpty;
 
 constexpr double day = 86400.0;
 
-/// A plan whose times are equal but for the error of the model, a factor that lies with 95 % between these limits.
+/// A plan whose times are equal but for the error of the model, a factor that lies
+/// with 95 % between these limits.
 FrontPoint plan(std::uint64_t index, int gpus, double days, double cost_usd, double error = 1.2)
 {
     FrontPoint point;
@@ -55,7 +56,8 @@ protected:
     QuestionAnswer answer() const { return *answer_to(question_, results_, notes_); }
 };
 
-/// The chance of 100 days is that of a factor below 100 / 88: a normal logarithm with 95 % between 1 / 1.2 and 1.2.
+/// The chance of 100 days is that of a factor below 100 / 88: a normal logarithm
+/// with 95 % between 1 / 1.2 and 1.2.
 TEST_F(Asked, ProbabilityIncludesTheErrorOfTheModel)
 {
     const double deviation = std::log(1.2) / 1.959964;
@@ -91,7 +93,8 @@ TEST_F(Asked, ProbabilityIncludesTheErrorOfTheModel)
     EXPECT_EQ(without.not_enough->plan->index, 4U);
 }
 
-/// Of several machines, each other one is named with what it comes to: its cheapest in time, otherwise its surest.
+/// Of several machines, each other one is named with what it comes to: its cheapest
+/// in time, otherwise its surest.
 TEST_F(Asked, EachOtherMachineHasItsBestPlan)
 {
     EXPECT_TRUE(answer().machines.empty());
@@ -169,8 +172,8 @@ TEST_F(Asked, CountsTheGpusOfSpareNodes)
     EXPECT_EQ(answer().best->plan->index, 2U);
 }
 
-/// The cost follows the time, whose error is a factor with 95 % between 1 / 1.2 and 1.2: of 8 M USD, a budget of 8.8 M USD is kept with
-/// the probability of a factor below 1.1.
+/// The cost follows the time, whose error is a factor with 95 % between 1 / 1.2 and 1.2: of 8 M USD, a budget
+/// of 8.8 M USD is kept with the probability of a factor below 1.1.
 TEST_F(Asked, StatesHowSurelyTheBudgetIsKept)
 {
     question_.budget_usd = 8.8e6;

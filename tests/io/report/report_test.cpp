@@ -166,7 +166,8 @@ TEST(TextReport, TellsWhatWasLookedAtFromTheSpace)
                                                 "examined: 3 feasible plans (9.4 %), 29 infeasible"));
 }
 
-/// Combinations that repeat a plan, or name no schedule, are no plans; what a later phase cannot run is infeasible.
+/// Combinations that repeat a plan, or name no schedule, are no plans; what a later
+/// phase cannot run is infeasible.
 TEST(TextReport, CountsEachCombinationOnce)
 {
     Results results = sample_results();

@@ -87,7 +87,8 @@ TEST(Journal, HasTheLayoutThatIsDocumented)
     const std::string path = folder.file("a.journal");
     write(path, {"abc"});
     const std::string bytes = journal_content(path);
-    // CRC-32 of the header's other 20 bytes, and of the bytes 03 00 00 00 'a' 'b' 'c', from Python's zlib.crc32.
+    // CRC-32 of the header's other 20 bytes, and of the bytes 03 00 00 00 'a' 'b'
+    // 'c', from Python's zlib.crc32.
     const std::string header("PRISMJNL\x04\0\0\0\x55\xB0\xDC\xAE\xEF\xCD\xAB\x89\x67\x45\x23\x01",
                              header_bytes / 2);
     const std::string expected =

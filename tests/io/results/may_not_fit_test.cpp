@@ -19,7 +19,8 @@ FrontPoint plan(std::uint64_t index, std::initializer_list<double> objectives, d
     return point;
 }
 
-/// 1: the front has it all. 2: as good as 3, which is surer. 4: dearer than 3, but surer. 5 and 6: the same twice.
+/// 1: the front has it all. 2: as good as 3, which is surer. 4: dearer than 3, but
+/// surer. 5 and 6: the same twice.
 TEST(MayNotFitList, HasWhatNoSurerPlanMatches)
 {
     Results results;

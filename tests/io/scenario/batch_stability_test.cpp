@@ -42,7 +42,8 @@ TEST(BatchStability, NamesTheNearestRuns)
                 HasSubstr("nearest unstable run: palm-540b"));
 }
 
-/// A network of so many layers of 12.6e6 parameters in these batches of sequences of 1,024 tokens; its phase has 64.
+/// A network of so many layers of 12.6e6 parameters in these batches of sequences of
+/// 1,024 tokens; its phase has 64.
 std::string of_network(int layers, const std::string& batches)
 {
     std::ifstream file(PRISMOPT_SOURCE_DIR "/jobs/scenarios/small.toml");

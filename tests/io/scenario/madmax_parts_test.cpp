@@ -1,5 +1,6 @@
-/// A recommendation network on 8 and 128 A100, part by part and as an iteration, beside MAD-Max (Hsia et al., arXiv 2310.02784;
-/// figures from the notebook of facebookresearch/ScaleExplorer, madmax): its constants, and where its counts are not ours, why.
+/// A recommendation network on 8 and 128 A100, part by part and as an iteration, beside MAD-Max (Hsia et al.,
+/// arXiv 2310.02784; figures from the notebook of facebookresearch/ScaleExplorer, madmax): its constants, and
+/// where its counts are not ours, why.
 
 #include "io/scenario/sections/catalog.hpp"
 #include "io/words/infeasible_text.hpp"
@@ -52,8 +53,8 @@ const std::array jobs{
 
 bool one_node(int gpus) { return gpus == 8; }
 
-/// ZionEX as its system file has it, with its rate of 32-bit products for numbers sent in 16 bits: effective shares in the rates,
-/// no latencies, 200 GB/s in a node and 7 GB/s out of it for each GPU.
+/// ZionEX as its system file has it, with its rate of 32-bit products for numbers sent in 16 bits: effective
+/// shares in the rates, no latencies, 200 GB/s in a node and 7 GB/s out of it for each GPU.
 Cluster zionex(int gpus)
 {
     Cluster c;
@@ -121,10 +122,10 @@ Parts ours(int gpus)
             seconds_of(KernelClass::expert_all_to_all, w, gpus), reduction};
 }
 
-/// MAD-Max's iteration: computing and sending are a stream each. Forward: lookups, then the exchange beside the bottom layers,
-/// then the top ones. Backward, after the forward pass: the top layers with their reductions beside them, the exchange after
-/// these, the bottom layers beside it, their reductions after it, and the update of rows after the exchange. `exchange_there`: of
-/// the forward pass.
+/// MAD-Max's iteration: computing and sending are a stream each. Forward: lookups, then the exchange beside
+/// the bottom layers, then the top ones. Backward, after the forward pass: the top layers with their
+/// reductions beside them, the exchange after these, the bottom layers beside it, their reductions after it,
+/// and the update of rows after the exchange. `exchange_there`: of the forward pass.
 double in_two_streams(const Parts& part, double exchange_there)
 {
     constexpr int layers = 10;  // each of bottom and top
@@ -179,7 +180,8 @@ class MadMax : public testing::TestWithParam<MeasuredJob> {};
 INSTANTIATE_TEST_SUITE_P(Jobs, MadMax, testing::ValuesIn(jobs),
                          [](const auto& job) { return std::to_string(job.param.gpus) + "Gpus"; });
 
-/// The same FLOPs. Ours takes longer: half the rate where 3994 columns are not aligned to 8, and part waves of tiles.
+/// The same FLOPs. Ours takes longer: half the rate where 3994 columns are not aligned
+/// to 8, and part waves of tiles.
 TEST_P(MadMax, ProductsAreOfTheSameFlops)
 {
     const int gpus = GetParam().gpus;
@@ -194,7 +196,8 @@ TEST_P(MadMax, ProductsAreOfTheSameFlops)
     EXPECT_LT(waves, 1.3);
 }
 
-/// It reads the rows once each way. Ours also writes the sums, and in the backward pass reads their gradients and writes rows.
+/// It reads the rows once each way. Ours also writes the sums, and in the backward pass reads
+/// their gradients and writes rows.
 TEST_P(MadMax, LookupsMoveMoreHere)
 {
     const double read_once = 2.0 * samples * lookups * columns * 2.0 / memory_rate;
@@ -203,9 +206,10 @@ TEST_P(MadMax, LookupsMoveMoreHere)
     EXPECT_NEAR(ours(GetParam().gpus).lookups, more * read_once, 1e-3 * read_once);
 }
 
-/// It sends twice the bytes of the rows read over the number of GPUs, each way: on 128 GPUs 92 MB, on 8 GPUs 1.48 GB. What a GPU
-/// has to get are the sums of all tables for its own samples, 394 MB each way on any number of GPUs and for any number of rows in
-/// a sum, and first come the indices, 252 MB. So ours takes longer on many GPUs and less on few.
+/// It sends twice the bytes of the rows read over the number of GPUs, each way: on 128 GPUs 92 MB, on 8 GPUs
+/// 1.48 GB. What a GPU has to get are the sums of all tables for its own samples, 394 MB each way on any
+/// number of GPUs and for any number of rows in a sum, and first come the indices, 252 MB. So ours takes
+/// longer on many GPUs and less on few.
 TEST_P(MadMax, ExchangesCarrySumsAndIndicesHere)
 {
     const int gpus = GetParam().gpus;
@@ -221,9 +225,9 @@ TEST_P(MadMax, ExchangesCarrySumsAndIndicesHere)
     EXPECT_NEAR(ours(gpus).exchanges, expected, 0.05 * expected);
 }
 
-/// It moves all gradients once, at 60 GB/s (a share of the node's bandwidth and the rest of what leaves it) or at 200 GB/s in a
-/// node. Ours takes each number over all members twice: through a ring in a node, and through trees over sixteen, whose channels
-/// leave a node by its eight ports together.
+/// It moves all gradients once, at 60 GB/s (a share of the node's bandwidth and the rest of what leaves it)
+/// or at 200 GB/s in a node. Ours takes each number over all members twice: through a ring in a node, and
+/// through trees over sixteen, whose channels leave a node by its eight ports together.
 TEST_P(MadMax, GradientsGoThroughRingsOrTreesHere)
 {
     const int gpus = GetParam().gpus;
@@ -241,8 +245,9 @@ TEST_P(MadMax, ItsPartsOverlapInTwoStreams)
     EXPECT_NEAR(in_two_streams(theirs, 0.5 * theirs.exchanges), GetParam().iteration, 2e-5);
 }
 
-/// Ours: passes run their parts one after the other; only the reduction of gradients is beside the backward pass, its exchange
-/// included, but for the last bucket. And the dense parameters are updated, and activation functions run.
+/// Ours: passes run their parts one after the other; only the reduction of gradients is beside the
+/// backward pass, its exchange included, but for the last bucket. And the dense parameters are
+/// updated, and activation functions run.
 TEST_P(MadMax, PartsFollowEachOtherHere)
 {
     const int gpus = GetParam().gpus;
@@ -254,7 +259,8 @@ TEST_P(MadMax, PartsFollowEachOtherHere)
     const double dense = 20.0 * 3994.0 * 3994.0;
     EXPECT_NEAR(here.update, dense * OptimizerSettings{}.update_traffic(true) / memory_rate,
                 1e-3 * here.update);
-    // What our parts would take in its two streams; the indices go ahead of the lookups, with the exchange of the forward pass.
+    // What our parts would take in its two streams; the indices go ahead of the lookups, with
+    // the exchange of the forward pass.
     const double sums = samples * tables * columns * 2.0;
     const double there =
         part.exchanges * (sums + samples * lookups * 8.0) / (2.0 * sums + samples * lookups * 8.0);

@@ -1,5 +1,6 @@
-/// Noise-free steps and memory of every network of the catalog under every way to run a layer, beside a stored table: what a
-/// change of the model's structure must keep. `PRISMOPT_WRITE_PREDICTIONS=FILE` writes the table anew; say why in the commit.
+/// Noise-free steps and memory of every network of the catalog under every way to run a layer, beside a
+/// stored table: what a change of the model's structure must keep. `PRISMOPT_WRITE_PREDICTIONS=FILE` writes
+/// the table anew; say why in the commit.
 
 #include "io/base/csv.hpp"
 #include "io/scenario/reading/read_scenario.hpp"

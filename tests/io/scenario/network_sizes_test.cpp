@@ -117,8 +117,8 @@ TEST(NetworkSizes, AreThePublishedOnesToTheirLastDigit)
     }
 }
 
-/// Parameters that one token uses: all but the routed experts that it is not sent to. With both embeddings; sums over the tensors
-/// of the published configurations.
+/// Parameters that one token uses: all but the routed experts that it is not sent to. With both embeddings;
+/// sums over the tensors of the published configurations.
 TEST(NetworkSizes, CountTheExpertsOfAToken)
 {
     const auto active = [](const char* name) {
@@ -145,7 +145,8 @@ TEST(NetworkSizes, CountTheExpertsOfAToken)
                 billions("dlrm-dcnv2") * 1e9 - 204184588.0 * 128.0 + 214.0 * 128.0, 1.0);
 }
 
-/// GPT-like networks of papers about training, whose vocabularies are padded and whose positions are not counted.
+/// GPT-like networks of papers about training, whose vocabularies are padded and
+/// whose positions are not counted.
 TEST(NetworkSizes, CoverTheWholeCatalog)
 {
     const std::set<std::string> of_papers{"gpt-22b",         "gpt3-175b",    "gpt-530b",      "gpt-1t",
@@ -168,8 +169,8 @@ struct Flops {
     const char* source;
 };
 
-/// Of training, by what vendors print: model FLOP/s over tokens/s (NVIDIA Megatron-Bridge, docs/performance-summary.md), and
-/// papers.
+/// Of training, by what vendors print: model FLOP/s over tokens/s (NVIDIA Megatron-Bridge,
+/// docs/performance-summary.md), and papers.
 TEST(NetworkSizes, NeedThePublishedOperations)
 {
     const Flops rows[] = {
@@ -182,7 +183,8 @@ TEST(NetworkSizes, NeedThePublishedOperations)
         {"llama3-405b", 8192, 2525.0, 0.005, "Megatron-Bridge: 2520 to 2530"},
         {"llama3-70b", 8192, 449.2, 0.005, "Megatron-Bridge: 439 to 453"},
         {"llama3-8b", 8192, 51.5, 0.005, "Megatron-Bridge, release 25.11"},
-        // Its formula for scans takes twice the hidden size for their width and 7 products (section 3.5 of the methods).
+        // Its formula for scans takes twice the hidden size for their width and 7
+        // products (section 3.5 of the methods).
         {"nemotron-3-nano-30b-a3b", 8192, 22.3, 0.08, "Megatron-Bridge: 22.1 to 22.6"},
         {"nemotron-3-super-120b-a12b", 8192, 75.4, 0.02, "the same formula without prediction modules"},
         {"nemotron-3-ultra-550b-a55b", 8192, 335.6, 0.02, "the same"},
@@ -195,8 +197,8 @@ TEST(NetworkSizes, NeedThePublishedOperations)
             << "; " << row.source;
     }
     // Forward passes of images and samples: multiply-adds of DiT-XL/2 (118.6e9 at 256 pixels, 524.5e9 at 512;
-    // facebookresearch/DiT), operations of ViT-G/14 (963.6e9; arXiv 2106.04560, table 2), U-Nets counted by hand from their
-    // configurations.
+    // facebookresearch/DiT), operations of ViT-G/14 (963.6e9; arXiv 2106.04560, table 2), U-Nets counted by
+    // hand from their configurations.
     const Flops forward[] = {{"dit-xl-2", 256, 2.0 * 118.6, 0.005, "arXiv 2212.09748, table 4"},
                              {"dit-xl-2", 1024, 2.0 * 524.5, 0.005, "same"},
                              {"vit-g-14", 256, 963.6, 0.005, "arXiv 2106.04560, table 2"},

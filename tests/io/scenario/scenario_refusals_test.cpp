@@ -21,8 +21,8 @@ using testing::StartsWith;
 
 /// What is refused, with the whole message.
 
-/// What the reader says to the good scenario with `from` replaced by `to`, without the place, which must be the line where the
-/// replacement begins plus `further` lines.
+/// What the reader says to the good scenario with `from` replaced by `to`, without the place, which must be
+/// the line where the replacement begins plus `further` lines.
 std::string refusal(const std::string& from, const std::string& to, int further = 0)
 {
     const std::string text = with(from, to);
@@ -275,7 +275,8 @@ std::string without_space(std::string text, const std::string& gpus)
     return text.replace(text.find(range), range.size(), "gpus = " + gpus);
 }
 
-/// A job on two GPUs of a node of eight: the node's links, no others, and no more GPUs than given. Half a rack is the part in use.
+/// A job on two GPUs of a node of eight: the node's links, no others, and no more GPUs than given.
+/// Half a rack is the part in use.
 TEST(Scenario, MayUsePartOfANode)
 {
     const Scenario part = parse_scenario(without_space(with("gpus = 64", "gpus = 2"), "[1, 2]"), "x.toml");

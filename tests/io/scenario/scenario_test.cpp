@@ -115,8 +115,8 @@ double cv_of(const Variability& variability, KernelClass kernel)
     return std::get<LogNormal>(residual_distribution(variability, kernel).family).cv;
 }
 
-/// Each class of kernels is a key, whose distribution is that of all within it, of the class that varies as it does, and of no
-/// other.
+/// Each class of kernels is a key, whose distribution is that of all within it, of the class that
+/// varies as it does, and of no other.
 TEST(Scenario, ReadsADistributionOfEachClassOfKernels)
 {
     const Variability usual = with_residual("");

@@ -61,8 +61,8 @@ TEST(VariabilityToml, AScenarioReadsItAsItIs)
     const Variability variability = read_variability(root.section("variability", ""));
     root.refuse_unknown_keys();
     EXPECT_NE(variability.microbatch.source.find("synthetic"), std::string::npos);
-    // Variance of the square is 2/n of itself: four standard errors for 200 x 16 microbatches and 200 steps, and the noise of a
-    // step's mean, as large.
+    // Variance of the square is 2/n of itself: four standard errors for 200 x 16 microbatches and 200 steps,
+    // and the noise of a step's mean, as large.
     EXPECT_NEAR(DistributionQuantile(variability.microbatch).moments().cv(), 0.1,
                 0.1 * 4.0 * std::sqrt(0.5 / 3200.0) + 0.002);
     EXPECT_NEAR(DistributionQuantile(variability.common_compute).moments().cv(), 0.02,

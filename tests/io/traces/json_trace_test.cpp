@@ -62,8 +62,8 @@ TEST_F(JsonTraceTest, ReadsKernelsOfKineto)
     EXPECT_EQ(trace.faults[1].reason, FaultReason::before_the_first_step);
 }
 
-/// 20 steps of 12.3 ms since the epoch, in microseconds with a fraction, as PyTorch writes them; the first kernel begins with its
-/// step.
+/// 20 steps of 12.3 ms since the epoch, in microseconds with a fraction, as PyTorch writes them; the
+/// first kernel begins with its step.
 TEST_F(JsonTraceTest, AKernelThatBeginsWithItsStepIsOfThatStep)
 {
     std::string text = R"({"traceEvents": [{"ph": "M"})";
@@ -83,8 +83,9 @@ TEST_F(JsonTraceTest, AKernelThatBeginsWithItsStepIsOfThatStep)
     }
 }
 
-/// The CPU marks steps 1.5 steps before the GPU begins them. Stream 7 computes; on stream 20 a step's exchange, which a thread
-/// without marks launched, is followed by a marked one, which ends in the next step's time.
+/// The CPU marks steps 1.5 steps before the GPU begins them. Stream 7 computes; on stream 20
+/// a step's exchange, which a thread without marks launched, is followed by a marked one,
+/// which ends in the next step's time.
 TEST_F(JsonTraceTest, StepsOfTheGpuAreFoundByItsOwnMarks)
 {
     std::string text = R"({"traceEvents": [{"ph": "M"})";
@@ -120,8 +121,8 @@ TEST_F(JsonTraceTest, StepsOfTheGpuAreFoundByItsOwnMarks)
     }
 }
 
-/// The GPU lags behind the CPU by 1.5 steps and more, so kernels start in later steps than those that launched them; marks on the
-/// GPU begin after a step's first kernels.
+/// The GPU lags behind the CPU by 1.5 steps and more, so kernels start in later steps than those that
+/// launched them; marks on the GPU begin after a step's first kernels.
 TEST_F(JsonTraceTest, AKernelIsOfTheStepThatLaunchedIt)
 {
     for (const auto& [runtime, kernel] :

@@ -51,7 +51,8 @@ TEST(Deconvolution, FindsModesThatNoiseHides)
         sums[i] += own[i] + (is_slow(random) ? distance : 0.0) - slow * distance;
     }
     const std::vector<double> found = deconvolved(sums, normals(0.75, 5), normals(1.0, 6));
-    // Ten rounds leave each mode some bins wide: their middles are known to two bins, of the small one to three.
+    // Ten rounds leave each mode some bins wide: their middles are known to two
+    // bins, of the small one to three.
     EXPECT_TRUE(std::is_sorted(found.begin(), found.end()));
     EXPECT_NEAR(quantile(found, 0.5), -slow * distance, 2.0 * bin);
     EXPECT_NEAR(quantile(found, 0.97), (1.0 - slow) * distance, 3.0 * bin);

@@ -30,7 +30,8 @@ std::vector<double> counted(std::size_t n)
     return draws;
 }
 
-/// Ranks of the tables of distribution-free intervals for the median: Conover, Practical Nonparametric Statistics, table A3.
+/// Ranks of the tables of distribution-free intervals for the median: Conover, Practical
+/// Nonparametric Statistics, table A3.
 struct Ranks {
     std::size_t n;
     double low;
@@ -55,7 +56,8 @@ TEST(QuantileEstimate, IsTheSmallestDrawThatAShareDoesNotExceed)
     EXPECT_EQ(quantile_estimate(counted(64), {}, 0.99, {}).value, 64.0);
 }
 
-/// P(all 64 draws lie below p99) = 0.53: no draw bounds it from above. 368 draws do at 95 %: 0.99^368 = 0.0248.
+/// P(all 64 draws lie below p99) = 0.53: no draw bounds it from above. 368 draws
+/// do at 95 %: 0.99^368 = 0.0248.
 TEST(QuantileEstimate, LimitsThatTheDrawsCannotSupportAreInfinite)
 {
     const Estimate few = quantile_estimate(counted(64), {}, 0.99, {});
@@ -91,7 +93,8 @@ TEST(Estimate, LimitsNestAroundTheValue)
     }
 }
 
-/// Draws c + w of clusters: between-cluster share `common` of a unit variance, so that every draw is standard normal.
+/// Draws c + w of clusters: between-cluster share `common` of a unit variance, so that
+/// every draw is standard normal.
 struct Scheme {
     const char* name;
     std::size_t clusters;
@@ -173,8 +176,9 @@ TEST(MeanEstimate, CoversAsPromised)
     }
 }
 
-/// Exponential draws, whose skewness is 2: the upper limit lies below the mean in as many samples as promised, and without the
-/// allowance for skewness (as reported limits are) in more than twice as many. 4 standard errors of the counts.
+/// Exponential draws, whose skewness is 2: the upper limit lies below the mean in as many samples as
+/// promised, and without the allowance for skewness (as reported limits are) in more than twice as many. 4
+/// standard errors of the counts.
 TEST(MeanEstimate, LimitsAllowForSkewness)
 {
     constexpr double level = 0.998;
@@ -220,7 +224,8 @@ TEST(MeanEstimate, TooFewSkewedDrawsHaveNoLimits)
 {
     constexpr double tail = 1e-3;
     EXPECT_EQ(score_for_skewness(tail, 2.0, 64.0), infinite);
-    // From the definition: the normal probability of 4.2381 times exp(2 * 4.2381^3 / (3 * sqrt(128))) is 1.000e-3.
+    // From the definition: the normal probability of 4.2381 times exp(2 * 4.2381^3
+    // / (3 * sqrt(128))) is 1.000e-3.
     EXPECT_NEAR(score_for_skewness(tail, 2.0, 128.0), 4.2381, 1e-4);
     EXPECT_NEAR(score_for_skewness(tail, 2.0, 1e12), score_for_skewness(tail, 0.0, 1.0), 1e-4);
     EXPECT_EQ(score_for_skewness(tail, -1.0, 64.0), score_for_skewness(tail, 0.0, 64.0));
@@ -377,7 +382,8 @@ TEST(ScaledQuantileEstimate, MatchesTheProductOfLognormals)
     }
 }
 
-/// Where nothing else varies the quantile is the factor's own, to the ends of its tails: a slow mode of one step in 10,000 too.
+/// Where nothing else varies the quantile is the factor's own, to the ends of its tails: a slow
+/// mode of one step in 10,000 too.
 TEST(ScaledQuantileEstimate, IsTheFactorsOwnWhereNothingElseVaries)
 {
     for (const Distribution& distribution : {Distribution{LogNormal{1.0}, {}, 1000.0, "test"},

@@ -24,8 +24,8 @@ std::vector<double> ascending(std::vector<double> draws)
     return draws;
 }
 
-/// The weights are what a bootstrap without end gives: order statistic k of a resample is at most value i where k of n or more
-/// draws are.
+/// The weights are what a bootstrap without end gives: order statistic k of a resample is at most value i
+/// where k of n or more draws are.
 TEST(SmoothQuantiles, AreTheMeanOrderStatisticsOfResamples)
 {
     const std::vector<double> sorted{1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0};
@@ -101,8 +101,8 @@ TEST(Jackknife, OfAMeanIsItsStandardError)
     EXPECT_NEAR(e.simultaneous_high, mean_estimate(draws, {}, {}).simultaneous_high, 1e-12);
 }
 
-/// A change that is nearly alike for all draws is known better by smooth quantiles than by order statistics, whose change is that
-/// of one or two draws.
+/// A change that is nearly alike for all draws is known better by smooth quantiles than by order statistics,
+/// whose change is that of one or two draws.
 TEST(SmoothQuantiles, KnowSmallChangesBetter)
 {
     constexpr std::size_t draws = 4096;
@@ -147,8 +147,8 @@ struct Case {
 
 class JackknifeLimits : public testing::TestWithParam<Case> {};
 
-/// a = exp(shared s + own e), b = exp(changed s): quantiles are known, whether the change is large or almost the same for all
-/// draws.
+/// a = exp(shared s + own e), b = exp(changed s): quantiles are known, whether the change is large or
+/// almost the same for all draws.
 TEST_P(JackknifeLimits, CoverAsOftenAsTheySay)
 {
     const Case& c = GetParam();

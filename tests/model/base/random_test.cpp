@@ -13,7 +13,8 @@ namespace {
 
 using Four = std::array<std::uint32_t, 4>;
 
-/// Known answers of philox4x32-10 from the authors' Random123 distribution: tests/kat_vectors, words of counter, key and output.
+/// Known answers of philox4x32-10 from the authors' Random123 distribution: tests/kat_vectors,
+/// words of counter, key and output.
 TEST(Philox, GivesTheKnownAnswers)
 {
     EXPECT_EQ(philox(0, {0, 0, 0, 0}), (Four{0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8}));
@@ -50,7 +51,8 @@ TEST(Philox, LanesGiveTheSameBits)
     }
 }
 
-/// The 64 lanes of a block fall into the 64 strata once each, whatever the key; and over the keys each lane into all of them.
+/// The 64 lanes of a block fall into the 64 strata once each, whatever the key; and over the
+/// keys each lane into all of them.
 TEST(Strata, AreDealtOutOnceEach)
 {
     std::mt19937_64 random(2);

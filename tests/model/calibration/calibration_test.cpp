@@ -49,8 +49,8 @@ TEST(Calibrate, NamesTheSlowGpuAndTheLongStage)
     EXPECT_NEAR(calibration.slow[1].excess, 0.5, 0.05);
 }
 
-/// One GPU of 16 is 30 % slower. Its stage's others are as those of other stages: 7.5 % in the stage's mean, nothing in its
-/// median.
+/// One GPU of 16 is 30 % slower. Its stage's others are as those of other stages: 7.5 % in the
+/// stage's mean, nothing in its median.
 TEST(Calibrate, ASlowGpuIsNoLongStage)
 {
     SyntheticJob job;
@@ -111,7 +111,8 @@ TEST(Calibrate, WaitingIsNoTransfer)
     }
 }
 
-/// Transfers of 50 us with a cv of 10 %; three tenths of them wait, 1 ms on average, exponentially: no gap between the two.
+/// Transfers of 50 us with a cv of 10 %; three tenths of them wait, 1 ms on average,
+/// exponentially: no gap between the two.
 TEST(Waiting, ExponentialWaitsAreSeparatedFromTransfers)
 {
     std::mt19937_64 generator(6);
@@ -128,7 +129,8 @@ TEST(Waiting, ExponentialWaitsAreSeparatedFromTransfers)
         std::vector<double> transfers;
         std::copy_if(seconds.begin(), seconds.end(), std::back_inserter(transfers),
                      [&](double s) { return s <= threshold; });
-        // Waits of less than the transfers' spread cannot be told: those below 20 us, 2 % and 7 % of the waits.
+        // Waits of less than the transfers' spread cannot be told: those below
+        // 20 us, 2 % and 7 % of the waits.
         EXPECT_NEAR(1.0 - static_cast<double>(transfers.size()) / 20'000.0, part, 0.02 * part + 0.012)
             << part;
         EXPECT_NEAR(mean_of(transfers), 50e-6 * std::exp(0.005), 0.5e-6) << part;
@@ -155,8 +157,8 @@ TEST(Waiting, ATailIsNoWaiting)
     }
 }
 
-/// Each rank starts a step where its own last one ended, so that a slow one falls behind, as unsynchronised clocks make it seem.
-/// Ranks of one profile: the same kernels, without microbatches.
+/// Each rank starts a step where its own last one ended, so that a slow one falls behind, as unsynchronised
+/// clocks make it seem. Ranks of one profile: the same kernels, without microbatches.
 Trace profile_of_ranks(int ranks, double slow, double spread, unsigned seed)
 {
     std::mt19937_64 generator(seed);
@@ -236,7 +238,8 @@ std::vector<std::vector<double>> steps_of_gpus(int gpus, int steps, double share
     return logs;
 }
 
-/// Holm's correction at 1 %: of 300 jobs of equal GPUs 3 have a false alarm, 8 with three standard errors more.
+/// Holm's correction at 1 %: of 300 jobs of equal GPUs 3 have a false alarm, 8
+/// with three standard errors more.
 TEST(SometimesSlow, IsFoundInItsStepsAndNotInvented)
 {
     int alarms = 0;
@@ -391,7 +394,8 @@ TEST(Drift, IsFoundWhereItIs)
     }
     const DriftFit found = fit_drift(series, places, 2.0);
     EXPECT_TRUE(found.found);
-    // 4,000 steps are 40 independent stretches of twice the memory: four standard errors, sqrt(1/80) of the cv.
+    // 4,000 steps are 40 independent stretches of twice the memory: four
+    // standard errors, sqrt(1/80) of the cv.
     EXPECT_NEAR(found.cv, 0.02, 0.02 * 4.0 * std::sqrt(1.0 / 80.0));
     EXPECT_GT(found.time_s, 100.0 / 2.0);
     EXPECT_LT(found.time_s, 100.0 * 2.0);
@@ -514,7 +518,8 @@ TEST(GpuRuns, NumbersOfGpusAreTheirNodes)
     const Calibration calibration = calibrate_gpu_runs(cluster_runs(0.0, 0.015, 2), "test");
     ASSERT_NE(distribution(calibration, "gpu"), nullptr);
     EXPECT_EQ(distribution(calibration, "gpu")->fit.values, 400U);
-    // Of 400 GPUs: four standard errors, sd / sqrt(2 n), and as much again for quantiles near one standard deviation.
+    // Of 400 GPUs: four standard errors, sd / sqrt(2 n), and as much again for
+    // quantiles near one standard deviation.
     EXPECT_NEAR(spread_of(*distribution(calibration, "gpu")), 0.015, 4.0 * 1.4 * 0.015 / std::sqrt(800.0));
     ASSERT_NE(distribution(calibration, "node"), nullptr);
     EXPECT_EQ(distribution(calibration, "node")->fit.family, "constant");
@@ -533,7 +538,8 @@ TEST(GpuRuns, NodesTakeWhatTheirGpusShare)
     EXPECT_EQ(calibration.slow[0].name, "GPU 3 of node n17");
 }
 
-/// Of 400 GPUs one is 25 % slower: the distribution's usual part has none of it, and its slow mode has it as often.
+/// Of 400 GPUs one is 25 % slower: the distribution's usual part has none of it, and
+/// its slow mode has it as often.
 TEST(GpuRuns, SlowOnesAreARareMode)
 {
     const Calibration calibration = calibrate_gpu_runs(cluster_runs(0.0, 0.015, 2), "test");
@@ -557,7 +563,8 @@ TEST(GpuRuns, ShowNothingOfKernels)
     EXPECT_EQ(distribution(calibration, "residual.gemm"), nullptr);
     ASSERT_EQ(calibration.left.size(), 1U);
     EXPECT_EQ(calibration.left[0].key, "residual.gemm");
-    // About the median of five, of variance 0.287 and covariance 1/5 with each: sqrt(1 + 0.287 - 2 / 5) = 0.94 of 0.2 %.
+    // About the median of five, of variance 0.287 and covariance 1/5 with each:
+    // sqrt(1 + 0.287 - 2 / 5) = 0.94 of 0.2 %.
     const auto& runs = std::get<RunsOnly>(calibration.left[0].why);
     EXPECT_NEAR(runs.spread, 0.94 * 0.002, 4.0 * 0.94 * 0.002 / std::sqrt(2.0 * 2000.0));
     EXPECT_EQ(runs.source, "test");
@@ -583,8 +590,8 @@ TEST(Collectives, MeansOfIterationsSaySo)
     EXPECT_NE(source.find("at most 4.5 times"), std::string::npos) << source;
 }
 
-/// Of three GPUs a variance is known to a factor of 40 upwards: 95 % limits hold the truth in 34 of 40, three standard errors
-/// below.
+/// Of three GPUs a variance is known to a factor of 40 upwards: 95 % limits hold the truth in 34 of
+/// 40, three standard errors below.
 TEST(Calibrate, LimitsOfFewGpusAreWide)
 {
     int inside = 0;

@@ -96,7 +96,8 @@ TEST(GpuRuns, SlowGpusOfOneNodeAreASlowNode)
     EXPECT_EQ(distribution_of(anywhere, "node").fit.family, "constant");
 }
 
-/// Three runs of a GPU that scatter by twice as much as GPUs differ: their medians' error is known from all runs, and nobody is slow.
+/// Three runs of a GPU that scatter by twice as much as GPUs differ: their medians' error is known
+/// from all runs, and nobody is slow.
 TEST(GpuRuns, FewRunsNameNobodyAndLeaveTheSpread)
 {
     constexpr double gpu_spread = 0.01;
@@ -155,8 +156,8 @@ TEST(SlowShare, HasItsInterval)
     EXPECT_EQ(slow_share("node", 0, 84, 0.0).low, 0.0);
 }
 
-/// Of many failures of a Poisson process the posterior of the rate is that of a gamma distribution, a little wider, as the process
-/// might be another.
+/// Of many failures of a Poisson process the posterior of the rate is that of a gamma distribution, a little
+/// wider, as the process might be another.
 TEST(RatePosterior, OfAPoissonProcessIsNearlyChiSquared)
 {
     std::mt19937_64 generator(1);
@@ -184,7 +185,8 @@ TEST(RatePosterior, BatchesCountOnce)
     EXPECT_GT(rate.high, 6.5);
 }
 
-/// Spikes whose number is proportional to the members: the law has their exponent, and carries the distribution.
+/// Spikes whose number is proportional to the members: the law has their
+/// exponent, and carries the distribution.
 TEST(TailGrowth, IsThatOfIndependentMembers)
 {
     std::mt19937_64 generator(7);

@@ -94,7 +94,8 @@ void expect_distribution(const ComposedDuration& found, const SumOracle& truth, 
     }
 }
 
-/// Segments of one, two and three equal gamma kernels, whose sums are gamma distributions; the largest of n has F^n.
+/// Segments of one, two and three equal gamma kernels, whose sums are gamma
+/// distributions; the largest of n has F^n.
 TEST(ChainDistributions, OfGammaKernelsMatchTheirTransforms)
 {
     for (const double cv : spreads) {
@@ -156,8 +157,8 @@ TEST(ChainDistributions, OfOneMemberAreClosedFormsToTheirTails)
                 const double deviation = cv * std::sqrt(kernels);
                 EXPECT_NEAR(found->mean_s, kernels, 1e-9 * kernels);
                 EXPECT_NEAR(found->cv * kernels, deviation, 1e-5 * deviation);
-                // A sixteenth of a deviation is one cell of the grid: where a wide distribution begins, and near the least
-                // factor, 0.001.
+                // A sixteenth of a deviation is one cell of the grid: where a wide distribution begins,
+                // and near the least factor, 0.001.
                 const double tolerance = (cv < 1.0 ? 0.01 : 0.0625) * deviation;
                 for (const double p : {0x1p-32, 1e-6, 1e-3, 0.1}) {
                     EXPECT_NEAR(value(*found, p), truth(p + 0x1p-33, false), tolerance)
@@ -182,7 +183,8 @@ PassCost loaded_layer(double surplus_s)
     return layer;
 }
 
-/// Of layers whose loads are independent the sum is a gamma distribution; of equal ones it is one draw, as often.
+/// Of layers whose loads are independent the sum is a gamma distribution; of equal
+/// ones it is one draw, as often.
 TEST(ChainDistributions, OfImbalancedExpertsAreClosedForms)
 {
     const ResidualDistributions constant{};
@@ -354,7 +356,8 @@ TEST(ChainDistributions, OfNarrowAndWideBarriersMatchEveryMemberDrawn)
     }
 }
 
-/// A slow mode makes a quantile function jump, and most of the variance, while nearly all draws are fast ones.
+/// A slow mode makes a quantile function jump, and most of the variance, while
+/// nearly all draws are fast ones.
 TEST(ChainDistributions, KnowHowOftenAKernelIsSlow)
 {
     constexpr double often = 0.01;
@@ -408,7 +411,8 @@ TEST(ChainDistributions, AddEmbeddingAndHead)
          chains.compose({embedding, 1}, 1).compute);
 }
 
-/// One draw an op: of one lognormal kernel the product is lognormal; of constant ones it is that of all of the op, messages too.
+/// One draw an op: of one lognormal kernel the product is lognormal; of constant ones it is that
+/// of all of the op, messages too.
 TEST(ChainDistributions, TimesAnOperationsFactorMatchClosedForms)
 {
     const auto sigma = [](double cv) { return std::sqrt(std::log1p(cv * cv)); };
@@ -564,7 +568,8 @@ TEST(ChainDistributions, SegmentsLieBetweenKernelAndPart)
     EXPECT_NEAR(segment_cv(part, residual, {2}), 0.05 * (std::sqrt(3.0) + std::sqrt(2.0)) / 5.0, 1e-6);
 }
 
-/// Members that differ for good: the composed distribution times the factor of the group, against each member drawn.
+/// Members that differ for good: the composed distribution times the factor of the
+/// group, against each member drawn.
 TEST(ChainDistributions, TimesTheGroupFactorMatchDrawnFleets)
 {
     constexpr int fleets = 4000;

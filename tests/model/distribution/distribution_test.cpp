@@ -37,7 +37,8 @@ TEST(DistributionQuantile, OfFamiliesMatchesBoost)
     }
 }
 
-/// With cv = 1 the gamma distribution is exponential: Q = -log(1 - p), but for factors below the smallest, 1e-3.
+/// With cv = 1 the gamma distribution is exponential: Q = -log(1 - p), but for
+/// factors below the smallest, 1e-3.
 TEST(DistributionQuantile, GammaOfCvOneIsExponential)
 {
     const DistributionQuantile q({Gamma{1.0}, {}, 1000.0, ""});
@@ -59,7 +60,8 @@ TEST(DistributionQuantile, OfAPoolGoesThroughItsSortedRatios)
     EXPECT_NEAR(q(1e-9, true), 9.0 / 4.0, 1e-4);
 }
 
-/// The survival function of the mixture (1 - q) X + q (1 + excess) X, at its quantile, is the probability again.
+/// The survival function of the mixture (1 - q) X + q (1 + excess) X, at its
+/// quantile, is the probability again.
 TEST(DistributionQuantile, OfAMixtureInvertsItsSurvival)
 {
     const SlowMode slow{0.05, 0.5};
@@ -126,8 +128,8 @@ TEST(DistributionQuantile, OfMoreFamiliesMatchesBoost)
                   0.02, 1.0 - 0.02 * median);
 }
 
-/// Student's t of one degree of freedom is Cauchy's distribution: F = 1/2 + atan((x - 1) / s) / pi, and the integral of x dF is
-/// F + s / (2 pi) log(1 + ((x - 1) / s)^2). Cut to (0, cap], factors below 1e-3 raised.
+/// Student's t of one degree of freedom is Cauchy's distribution: F = 1/2 + atan((x - 1) / s) / pi, and the
+/// integral of x dF is F + s / (2 pi) log(1 + ((x - 1) / s)^2). Cut to (0, cap], factors below 1e-3 raised.
 TEST(DistributionQuantile, OfCauchysDistributionHasItsMeanAfterTruncation)
 {
     const double pi = std::acos(-1.0);
@@ -148,9 +150,9 @@ TEST(DistributionQuantile, OfCauchysDistributionHasItsMeanAfterTruncation)
     }
 }
 
-/// X = 1 with probability 1 - q, else Pareto from 1 (with shape a: P(X > x) = x^-a), which is generalized Pareto with shape and
-/// scale 1 / a. Cut at c: mean (1 - q + q a (1 - c^(1 - a)) / (a - 1)) / (1 - q c^-a), and for a = 1 (1 - q + q log c) / (1 - q /
-/// c).
+/// X = 1 with probability 1 - q, else Pareto from 1 (with shape a: P(X > x) = x^-a), which is generalized
+/// Pareto with shape and scale 1 / a. Cut at c: mean (1 - q + q a (1 - c^(1 - a)) / (a - 1)) / (1 - q c^-a),
+/// and for a = 1 (1 - q + q log c) / (1 - q / c).
 TEST(DistributionQuantile, OfAParetoTailHasItsMeanAfterTruncation)
 {
     const Mixture core{{{1.0, 1.0, Constant{}}}};

@@ -52,7 +52,8 @@ TEST_P(Families, RiseFromTailToTailWithinTheirBounds)
     EXPECT_NEAR(distribution(0.3, true), distribution(0.7, false), 1e-12);
 }
 
-/// P(X > x) falls through p at Q(p), and P(X <= x) rises through it: of smooth distributions and of those with jumps alike.
+/// P(X > x) falls through p at Q(p), and P(X <= x) rises through it: of smooth distributions
+/// and of those with jumps alike.
 TEST_P(Families, GoToQuantilesAndBack)
 {
     constexpr double x_slack = 1e-11;
@@ -85,7 +86,8 @@ TEST_P(Families, HaveComplementaryProbabilities)
     EXPECT_EQ(distribution.probability(0.0, false), 0.0);
 }
 
-/// Mean: integral of P(X > x); second moment: of 2 x P(X > x). Simpson's rule between quantiles an eighth of an octave apart.
+/// Mean: integral of P(X > x); second moment: of 2 x P(X > x). Simpson's rule between
+/// quantiles an eighth of an octave apart.
 struct Integrated {
     double mean = 0.0;
     double second = 0.0;
@@ -141,9 +143,10 @@ float lookup(const QuantileTable& table, double p, bool upper)
     return table(upper ? ~bits : bits);
 }
 
-/// Error of the table in units of the deviation (or of the quartiles' distance, where a tail makes most of the deviation); where
-/// the quantile is farther than that from the median, relative to that distance. Where Q jumps, any value between its sides
-/// counts as right. Bound: (1/32)^2/12 p^2 |Q''| / Q for Q ~ p^-1.2 is 2.2e-4.
+/// Error of the table in units of the deviation (or of the quartiles' distance, where a tail makes
+/// most of the deviation); where the quantile is farther than that from the median, relative to that
+/// distance. Where Q jumps, any value between its sides counts as right. Bound: (1/32)^2/12 p^2
+/// |Q''| / Q for Q ~ p^-1.2 is 2.2e-4.
 TEST_P(Families, AreTabulated)
 {
     const Quantile quantile = [this](double p, bool upper) { return distribution(p, upper); };
@@ -173,7 +176,8 @@ TEST_P(Families, AreTabulated)
     RecordProperty("mean_error", shown(table.mean() - 1.0));
     EXPECT_LT(body, 3e-4);  // of an extreme-value distribution whose tail begins at once
     EXPECT_LT(tails, 2.2e-4);
-    // Floats, and what lies beyond the table's last probability; kinks are found to a part of their segment's rise.
+    // Floats, and what lies beyond the table's last probability; kinks are found to
+    // a part of their segment's rise.
     EXPECT_NEAR(table.mean(), 1.0,
                 (row().steps ? 5e-6 : 2e-7) +
                     0x1p-33 * (distribution(deepest, true) - distribution(0x1p-33, true)));
@@ -198,7 +202,8 @@ TEST_P(Families, HaveTheirLargestOfManyInTheTable)
         RecordProperty(beyond == 0.5 ? "median_of_largest" : "p99_of_largest", shown(error));
         EXPECT_NEAR(error, 0.0, 2e-4) << beyond;
     }
-    // Mean over the largest one's distribution: p^(n-1) n dp in terms of p = 1 - e^y, one grid for both, which no octave repeats.
+    // Mean over the largest one's distribution: p^(n-1) n dp in terms of p = 1 - e^y, one grid for
+    // both, which no octave repeats.
     double exact = 0.0;
     double found = 0.0;
     double p = deepest;

@@ -27,8 +27,8 @@ std::vector<double> drawable(const Quantile& distribution)
     return values;
 }
 
-/// The group's time a segment given its members' factors, E[max_i S_i R_i], by integrating 1 - product of F(t / S_i) for
-/// lognormal R of mean one.
+/// The group's time a segment given its members' factors, E[max_i S_i R_i], by integrating 1 - product of
+/// F(t / S_i) for lognormal R of mean one.
 double mean_of_largest(const std::vector<double>& factors, double cv)
 {
     const double deviation = std::sqrt(std::log1p(cv * cv));
@@ -56,8 +56,9 @@ double mean_of(const std::vector<double>& values)
     return sum / static_cast<double>(values.size());
 }
 
-/// Against groups whose members are drawn one by one. The mean is exact in theory, so its tolerance is four standard errors
-/// and the distribution's interpolation; the median and p99 leave out the spread of groups with equal slowest members: 0.1 %.
+/// Against groups whose members are drawn one by one. The mean is exact in theory, so its tolerance is four
+/// standard errors and the distribution's interpolation; the median and p99 leave out the spread of groups
+/// with equal slowest members: 0.1 %.
 TEST(GroupDistribution, MatchesGroupsDrawnMemberByMember)
 {
     const Quantile member = quantile_of(gpus());
@@ -98,7 +99,8 @@ TEST(GroupDistribution, MatchesGroupsDrawnMemberByMember)
 
 constexpr std::array tail_probabilities{1e-9, 1e-6, 1e-3, 0.02, 0.2, 0.5};
 
-/// Alone, a GPU waits for nobody. Between nodes the distribution is linear in logit(p): within 1e-4, a two-hundredth of the cv.
+/// Alone, a GPU waits for nobody. Between nodes the distribution is linear in logit(p): within
+/// 1e-4, a two-hundredth of the cv.
 TEST(GroupDistribution, OfOneMemberIsTheMembersDistribution)
 {
     const Quantile member = quantile_of({Normal{0.02}, {}, 20.0, ""});
@@ -134,7 +136,8 @@ TEST(GroupDistribution, OfEqualMembersIsOne)
     }
 }
 
-/// The more members, the slower the slowest usually is; one shows less where all members wait for residuals anyway.
+/// The more members, the slower the slowest usually is; one shows less where all
+/// members wait for residuals anyway.
 TEST(GroupDistribution, GrowsWithWidthAndHidesBehindResiduals)
 {
     const Quantile member = quantile_of(gpus());

@@ -75,8 +75,8 @@ TEST(StandardDistributions, InLanesEqualOneByOne)
     }
 }
 
-/// From nearly normal to a kernel alone with a deviation as large as its mean. In the body, where quantiles of a step come from,
-/// within 1e-3 deviations; in the tails relative to the value.
+/// From nearly normal to a kernel alone with a deviation as large as its mean. In the body, where quantiles
+/// of a step come from, within 1e-3 deviations; in the tails relative to the value.
 TEST(StandardDistributions, FollowTheirQuantiles)
 {
     const NormalScores scores(normal_quantile);
@@ -132,8 +132,8 @@ TEST(StandardDistributions, HaveMeanZeroAndDeviationOne)
         distribution.standardise(probability);
         // The scores' own error is 7e-5, and the rule of the mean as good where a piece is cubic.
         EXPECT_NEAR(mean_over_words(distribution, scores, [](double x) { return x; }), 0.0, 5e-4) << row.name;
-        // Caps a thousand times the mean and more: half of the variance lies where the distribution function is not taken for a
-        // cubic any more.
+        // Caps a thousand times the mean and more: half of the variance lies where the distribution function
+        // is not taken for a cubic any more.
         const double of_square = row.distribution.cap > 1e3 ? 0.05 : 2e-3;
         EXPECT_NEAR(mean_over_words(distribution, scores, [](double x) { return x * x; }), 1.0, of_square)
             << row.name;

@@ -51,10 +51,11 @@ double largest_error(const Quantile& quantile)
     return worst;
 }
 
-/// A piece with the segment's mean and the chord's rise errs by at most h^2 / 12 |Q''| (at its ends) with h <= p / 32 between
-/// knots: (1/32)^2 / 12 = 8.1e-5 times the largest p^2 |Q''|, which is 0.43 for the normal distribution (near p = 0.18) and 1 for
-/// the exponential distribution (its whole upper tail). Tails end at 2^-33 on both sides, so the same bound holds there. Single
-/// precision adds 4e-7 of a value of at most 23; the next term of the expansion is a thirty-second part.
+/// A piece with the segment's mean and the chord's rise errs by at most h^2 / 12 |Q''| (at its ends) with h
+/// <= p / 32 between knots: (1/32)^2 / 12 = 8.1e-5 times the largest p^2 |Q''|, which is 0.43 for the normal
+/// distribution (near p = 0.18) and 1 for the exponential distribution (its whole upper tail). Tails end at
+/// 2^-33 on both sides, so the same bound holds there. Single precision adds 4e-7 of a value of at most 23;
+/// the next term of the expansion is a thirty-second part.
 TEST(QuantileTable, ErrsLessThanItsPiecesMay)
 {
     EXPECT_LT(largest_error(normal_quantile), 0.43 * 8.14e-5 * 1.05 + 1e-5);
@@ -62,7 +63,8 @@ TEST(QuantileTable, ErrsLessThanItsPiecesMay)
     EXPECT_GT(largest_error(exponential), 7.5e-5);  // the bound is sharp: the probes do meet knots
 }
 
-/// In the middle of its segment a linear piece has its mean: of -log p from a to b, [p (1 - log p)] / (b - a).
+/// In the middle of its segment a linear piece has its mean: of -log p from a
+/// to b, [p (1 - log p)] / (b - a).
 TEST(QuantileTable, KeepsTheMeanOfEachSegment)
 {
     const QuantileTable table(exponential);
@@ -130,8 +132,8 @@ TEST(QuantileTable, BetweenTwoTablesIsTheirMixtureOfQuantiles)
     }
 }
 
-/// A barrier of 4,096 members, each drawn: harmonic numbers for the exponential distribution, numerical integration for the
-/// normal.
+/// A barrier of 4,096 members, each drawn: harmonic numbers for the exponential distribution,
+/// numerical integration for the normal.
 struct Largest {
     double mean;
     double deviation;

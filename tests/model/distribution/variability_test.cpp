@@ -24,7 +24,8 @@ TEST(Variability, SaysWhetherAQuantileReachesTheMean)
     EXPECT_FALSE(quantiles_reach_means(kernel, 0.95));
 }
 
-/// A mode of probability p that makes all of the variance has the skewness of a Bernoulli draw, (1 - 2 p) / sqrt(p (1 - p)).
+/// A mode of probability p that makes all of the variance has the skewness of a Bernoulli
+/// draw, (1 - 2 p) / sqrt(p (1 - p)).
 TEST(Variability, RareModesAreSkewed)
 {
     Variability v;

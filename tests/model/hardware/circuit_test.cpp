@@ -12,8 +12,9 @@ namespace {
 
 using namespace literals;
 
-/// Nodes of 8 GPUs at 300 GB/s; buildings of 64 at 25 GB/s a GPU; two of them a campus, behind circuits of 200 GB/s and 1 ms; two
-/// campuses a region, behind 100 GB/s and 10 ms. Efficiencies of one keep the arithmetic plain.
+/// Nodes of 8 GPUs at 300 GB/s; buildings of 64 at 25 GB/s a GPU; two of them a campus, behind
+/// circuits of 200 GB/s and 1 ms; two campuses a region, behind 100 GB/s and 10 ms. Efficiencies of
+/// one keep the arithmetic plain.
 Cluster region()
 {
     Cluster c;
@@ -40,7 +41,8 @@ TEST(Circuit, BuildingsLieBelowTheFirstOne)
     EXPECT_EQ(plain.building_gpus(), 0);
 }
 
-/// One member a node of a campus: 16 hops, of which 2 cross the circuit; the 8 groups of a node share it, so one has 25 GB/s.
+/// One member a node of a campus: 16 hops, of which 2 cross the circuit; the 8 groups of a
+/// node share it, so one has 25 GB/s.
 TEST(Circuit, RingOverTwoTiersHasItsClosedForm)
 {
     Cluster c = region();
@@ -78,7 +80,8 @@ TEST(Circuit, NothingOutrunsLight)
     }
 }
 
-/// Inside each building, then the shards of 8 members each side of the circuit: 1/8 of the message, a 64th of the circuit each.
+/// Inside each building, then the shards of 8 members each side of the circuit: 1/8 of the
+/// message, a 64th of the circuit each.
 TEST(Circuit, HierarchyHasItsClosedForm)
 {
     Cluster c = region();
@@ -93,7 +96,8 @@ TEST(Circuit, HierarchyHasItsClosedForm)
                 1e-12);
 }
 
-/// Groups in buildings that are partly used lie apart by whole buildings; the same as a group that fills them.
+/// Groups in buildings that are partly used lie apart by whole buildings; the
+/// same as a group that fills them.
 TEST(Circuit, PartsOfAGroupMayLieInSeveralBuildings)
 {
     const Cluster c = region();
@@ -115,7 +119,8 @@ TEST(Circuit, PartsOfAGroupMayLieInSeveralBuildings)
     EXPECT_EQ(in_buildings(8, 1, 2).tiers[2].fewest, 16);
 }
 
-/// The share of a group falls as groups grow: all of a building's GPUs are behind one circuit, in however many groups.
+/// The share of a group falls as groups grow: all of a building's GPUs are behind one
+/// circuit, in however many groups.
 TEST(Circuit, SharesShrinkAsTheBuildingGrows)
 {
     Cluster large = region();
@@ -142,7 +147,8 @@ TEST(Circuit, MessagesOfAllSendersShareIt)
     EXPECT_NEAR(point_to_point_time(1_GB, 0, 128, 16, c).si, 1e-2 + 1e9 / (100e9 / 16), 1e-12);
 }
 
-/// 1 in a million packets of 4 KiB lost, 2 x 1 ms and 25 GB/s: 12,208 packets are under way, of which a loss repeats all.
+/// 1 in a million packets of 4 KiB lost, 2 x 1 ms and 25 GB/s: 12,208 packets are under
+/// way, of which a loss repeats all.
 TEST(Circuit, LossTakesItsShareOfTheBandwidth)
 {
     NetworkTier tier = region().tiers[2];

@@ -13,7 +13,8 @@ using namespace literals;
 
 constexpr std::array kinds{Collective::all_reduce, Collective::all_gather, Collective::reduce_scatter};
 
-/// 8 GPUs a node at 300 GB/s, 64 a pod and 1,024 in all at 25 GB/s; efficiencies of one keep the arithmetic plain.
+/// 8 GPUs a node at 300 GB/s, 64 a pod and 1,024 in all at 25 GB/s; efficiencies of
+/// one keep the arithmetic plain.
 Cluster cluster()
 {
     Cluster c;
@@ -75,7 +76,8 @@ TEST(Collective, RingKeepsThePaceOfItsSlowestEdge)
     thin.tiers[2].oversubscription = 8.0;  // 8 nodes of a pod share an eighth of their links
     EXPECT_NEAR(seconds(Collective::all_gather, 1_GB, {8, 8}, thin), 7.0 / 8.0 * 1e9 / 25e9 + 7 * 6e-6,
                 1e-12);
-    // All 8 nodes' groups of one member: the ring crosses once a pod with all 8 members' links, an eighth each.
+    // All 8 nodes' groups of one member: the ring crosses once a pod with all 8
+    // members' links, an eighth each.
     EXPECT_NEAR(seconds(Collective::all_gather, 1_GB, {16, 8}, thin),
                 15.0 / 16.0 * 1e9 / 25e9 + 15 * mean_hop, 1e-12);
     // One member a pod: nothing to spread over.
@@ -83,7 +85,8 @@ TEST(Collective, RingKeepsThePaceOfItsSlowestEdge)
                 15.0 / 16.0 * 1e9 * 8.0 / 25e9 + 15 * 10e-6, 1e-12);
 }
 
-/// 1 KB over 128 nodes: 3 levels of a pod and 4 of the cluster up and down instead of 127 steps around, twice.
+/// 1 KB over 128 nodes: 3 levels of a pod and 4 of the cluster up and down
+/// instead of 127 steps around, twice.
 TEST(Collective, SmallAllReduceTakesTheTree)
 {
     const CollectiveTime t = collective_time(Collective::all_reduce, Bytes{1000.0}, {128, 8}, cluster());
@@ -101,7 +104,8 @@ TEST(Collective, GathersRunInRings)
     }
 }
 
-/// While nodes sum a chunk inside, they pass others on: 2 nodes exchange S over 8 links, and chains pass 2 (15/16) S inside.
+/// While nodes sum a chunk inside, they pass others on: 2 nodes exchange S over 8 links, and
+/// chains pass 2 (15/16) S inside.
 TEST(Collective, TreesWorkOnTheirLevelsAtOnce)
 {
     const double hops = 2.0 * (7.0 * 3e-6 + 6e-6);
@@ -212,7 +216,8 @@ TEST(Collective, GrowsWithItsMessage)
     }
 }
 
-/// Each member must receive (k-1)/k of the message through its own fastest link, and each node what it lacks through its links.
+/// Each member must receive (k-1)/k of the message through its own fastest link, and each node
+/// what it lacks through its links.
 TEST(Collective, NeverBeatsTheBandwidthBound)
 {
     for (const Collective kind : kinds) {
@@ -357,7 +362,8 @@ TEST(AllToAll, IsSetByTheTierWithTheLeastBandwidthForItsShare)
     EXPECT_EQ(collective_time(Collective::all_to_all, 1_GB, {16, 1}, c).algorithm, Algorithm::direct);
 }
 
-/// Of 2 nodes the other one is needed with probability 1 - (1/2)^8 and then once, where plain copies send half of 8.
+/// Of 2 nodes the other one is needed with probability 1 - (1/2)^8 and then once,
+/// where plain copies send half of 8.
 TEST(AllToAll, TokensGoOnceToANode)
 {
     const Cluster c = cluster();
@@ -371,7 +377,8 @@ TEST(AllToAll, TokensGoOnceToANode)
               seconds(Collective::all_to_all, 8_GB, {16, 1}, c) + 1e-12);
 }
 
-/// Inside a node each of 8 GPUs is needed with probability 1 - (7/8)^8, seven of them over links, where plain copies send 7/8 of
+/// Inside a node each of 8 GPUs is needed with probability 1 - (7/8)^8, seven of them over links,
+/// where plain copies send 7/8 of
 /// 8.
 TEST(AllToAll, TokensGoOnceToAGpu)
 {

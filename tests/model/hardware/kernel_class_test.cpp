@@ -35,7 +35,8 @@ TEST(KernelClass, IsFoundByGroupAndKind)
               KernelClass::expert_collective);  // has none of its own
 }
 
-/// Scenarios that name only these, but for waits for the host, which vary as elementwise kernels do, say something of every class.
+/// Scenarios that name only these, but for waits for the host, which vary as elementwise kernels
+/// do, say something of every class.
 TEST(KernelClass, IsWithinOneOfSixOrWaits)
 {
     std::set<std::string_view> outermost_names;

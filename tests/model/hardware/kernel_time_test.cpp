@@ -43,7 +43,8 @@ TEST(Gemm, PaysForAPartWave)
                 1e-12);  // the same tiles
 }
 
-/// A vocabulary that nobody padded: one column more than a multiple of 8 doubles the time, seven more bring it back.
+/// A vocabulary that nobody padded: one column more than a multiple of 8 doubles the
+/// time, seven more bring it back.
 TEST(Gemm, PaysForRowsThatAreNotAligned)
 {
     const double k = 65536.0;
@@ -110,12 +111,14 @@ TEST(Kernels, AttentionPaysForItsBlocks)
     EXPECT_NEAR(rate(1e9, 420.0) / rate(1e9, 1e9), 0.5, 1e-3);          // twice the time of its keys
     EXPECT_NEAR(rate(128.0 * 200.0, 1e9) / rate(1e9, 1e9), 0.5, 1e-3);  // twice 100 multiprocessors
     EXPECT_GT(rate(1e6, 8192.0), rate(1e6, 1024.0));
-    // The backward pass walks the same blocks: at equal work its time is the forward pass's by the ratio of the shares.
+    // The backward pass walks the same blocks: at equal work its time is the forward
+    // pass's by the ratio of the shares.
     const AttentionWork few{Flops{1e9}, 256.0, 300.0};
     EXPECT_NEAR(fused_attention_time(few, true, a) / fused_attention_time(few, false, a), 0.5 / 0.4, 1e-12);
 }
 
-/// A softmax that takes as long as 128 columns of products: heads of 64 run at two thirds of the rate of heads of 128.
+/// A softmax that takes as long as 128 columns of products: heads of 64 run at two
+/// thirds of the rate of heads of 128.
 TEST(Kernels, SmallHeadsPayForTheirSoftmax)
 {
     Accelerator a = plain();
@@ -129,8 +132,8 @@ TEST(Kernels, SmallHeadsPayForTheirSoftmax)
     EXPECT_NEAR(time(192.0, 128.0) / time(128.0, 128.0), 2.0, 1e-6);
 }
 
-/// Products of 8 bits take half of the time, the softmax takes all of it: public kernels gain so much with heads of 128 and 64
-/// (ai-dynamo/aiconfigurator, commit 095f58a5), within a tenth.
+/// Products of 8 bits take half of the time, the softmax takes all of it: public kernels gain so much with
+/// heads of 128 and 64 (ai-dynamo/aiconfigurator, commit 095f58a5), within a tenth.
 TEST(Kernels, AttentionIn8BitsKeepsItsSoftmax)
 {
     Accelerator a = plain();
@@ -169,8 +172,8 @@ TEST(Kernels, CastsHaveAShareOfTheirOwn)
     EXPECT_DOUBLE_EQ(cast_time(9_GB, a).si, 2.0 * elementwise_time(9_GB, a).si);
 }
 
-/// At twice the peak a product takes half the time, but for the fill of its pipeline; 4-bit products do not hide their memory
-/// traffic. An accelerator says what it has.
+/// At twice the peak a product takes half the time, but for the fill of its pipeline; 4-bit products do not
+/// hide their memory traffic. An accelerator says what it has.
 TEST(Gemm, FollowsThePeakOfItsPrecision)
 {
     Accelerator a = plain();
@@ -217,7 +220,8 @@ TEST(Stacks, ChooseTheKindOf8Bits)
     EXPECT_EQ(kind_of(Precision::mxfp8, {.fp8 = Precision::fp8_delayed}), Precision::mxfp8);
 }
 
-/// Large products take as long as their share of the peak says; one that is not known comes from that of a scale for each tensor.
+/// Large products take as long as their share of the peak says; one that is not known comes from
+/// that of a scale for each tensor.
 TEST(Kernels, KindsOf8BitsHaveSharesOfTheirOwn)
 {
     Accelerator a = plain();

@@ -14,7 +14,8 @@ MemoryLimit limit_of(double headroom, double probability, double bias = 0.0)
     return {.headroom = headroom, .probability = probability, .bias = bias, .deviation = 0.06};
 }
 
-/// A plan whose predicted peak is what is usable fits as often as not; the standard normal distribution has 84.13 % below one deviation.
+/// A plan whose predicted peak is what is usable fits as often as not; the standard normal distribution
+/// has 84.13 % below one deviation.
 TEST(MemoryLimit, ProbabilitiesAreThoseOfTheNormalDistribution)
 {
     EXPECT_DOUBLE_EQ(fit_probability(limit_of(0.0, 0.9), memory, memory), 0.5);

@@ -92,7 +92,8 @@ TEST(Torus, IsLimitedByItsBisection)
     EXPECT_DOUBLE_EQ(big, 4.0 * small);
 }
 
-/// Strides of placement decide which axes a group has: one part of an axis, several axes, or every second chip of one.
+/// Strides of placement decide which axes a group has: one part of an axis, several
+/// axes, or every second chip of one.
 TEST(Torus, MapsGroupsToAxes)
 {
     const NetworkTier pod = torus({4, 8, 16}, {true, true, true});
@@ -167,8 +168,8 @@ TEST(Torus, IsPartOfACluster)
     EXPECT_DOUBLE_EQ(point_to_point_time(Bytes{large}, 256, 257, 1, cluster).si, hop + large / link);
 }
 
-/// In a full mesh, a pair of 8 has one of 7 links: MI300X reaches 47.7 GB/s between two, 312.9 of 448 among eight
-/// (stas00/ml-engineering).
+/// In a full mesh, a pair of 8 has one of 7 links: MI300X reaches 47.7 GB/s between two, 312.9 of 448 among
+/// eight (stas00/ml-engineering).
 TEST(FullMesh, HasTheLinksToItsMembers)
 {
     Cluster cluster;

@@ -29,8 +29,8 @@ LayerShape shape_of_alternate()
     return shape;
 }
 
-/// torchtitan saves q, v, gate and down of q, k, v, o, gate, up, down, beside the layer's input, attention's output and its 32-bit sums:
-/// 2 (4096 + 4096 + 1024 + 14336 + 4096 + 4096) + 4 x 32 bytes per token.
+/// torchtitan saves q, v, gate and down of q, k, v, o, gate, up, down, beside the layer's input, attention's
+/// output and its 32-bit sums: 2 (4096 + 4096 + 1024 + 14336 + 4096 + 4096) + 4 x 32 bytes per token.
 TEST(AlternateProducts, AreSaved)
 {
     const Kept kept = kept_of(llama_layer(), shape_of_alternate(), Recompute::selective);
@@ -49,8 +49,8 @@ TEST(AlternateProducts, RunAgainIfNotSaved)
     EXPECT_NEAR(again / of_products, 0.365, 0.005);
 }
 
-/// Tokens that go to experts on other GPUs are saved where they arrive, and their results where they come back; nothing is exchanged
-/// where each GPU has all experts.
+/// Tokens that go to experts on other GPUs are saved where they arrive, and their results where they come
+/// back; nothing is exchanged where each GPU has all experts.
 TEST(AlternateProducts, ExchangesOfTokensAreSavedOnce)
 {
     constexpr int width = 2048;

@@ -257,8 +257,8 @@ TEST(Blocks, SelectiveRecomputeRunsNoProduct)
     }
 }
 
-/// By hand: 3 h f weights and a norm; 6 h f operations a token; kept are the norm's input and output, both columns and their
-/// product.
+/// By hand: 3 h f weights and a norm; 6 h f operations a token; kept are the norm's input and output,
+/// both columns and their product.
 TEST(Blocks, GatedMlpByHand)
 {
     const LayerKind& kind = block("gated mlp");
@@ -268,8 +268,8 @@ TEST(Blocks, GatedMlpByHand)
     EXPECT_EQ(kept_of(kind, shape_of(), Recompute::selective).numbers, sequence * (hidden + 2.0 * 4096.0));
 }
 
-/// DeepSeek-V2, arXiv 2405.04434, table 1 and section 2.1, per token: r_q (h + a (n + r)) + c (h + a (n + v)) + h r + a v h
-/// products, and of a causal half of the pairs 2 a (n + r) + 2 a v.
+/// DeepSeek-V2, arXiv 2405.04434, table 1 and section 2.1, per token: r_q (h + a (n + r)) + c (h + a (n + v))
+/// + h r + a v h products, and of a causal half of the pairs 2 a (n + r) + 2 a v.
 TEST(Blocks, LatentAttentionByHand)
 {
     const LayerKind& kind = block("latent attention");
@@ -280,8 +280,8 @@ TEST(Blocks, LatentAttentionByHand)
                 sequence * (2.0 * weights + 0.5 * sequence * 2.0 * 16.0 * (96.0 + 64.0)), 1.0);
 }
 
-/// The indexer scores all keys; queries then meet the latent vectors of the keys that it chose: 128 numbers of content and 32 of
-/// position, and 128 again as values.
+/// The indexer scores all keys; queries then meet the latent vectors of the keys that it chose: 128 numbers
+/// of content and 32 of position, and 128 again as values.
 TEST(Blocks, SparseAttentionByHand)
 {
     const double pairs = 256.0 - 256.0 * 255.0 / (2.0 * sequence);  // keys of a query, in the mean
@@ -342,8 +342,9 @@ TEST(Blocks, ExpertsOnOneGroupHaveNoImbalance)
                   2.0 * kept_of(block("mlp"), shared, Recompute::none).numbers);
 }
 
-/// Experts with biases add that of their results outside of the product, 12 bytes per number forward and 16 backward, and limit the
-/// inputs of their activation, 8 and 10. Graphs of whole iterations have none of these kernels.
+/// Experts with biases add that of their results outside of the product, 12 bytes per number
+/// forward and 16 backward, and limit the inputs of their activation, 8 and 10. Graphs of whole
+/// iterations have none of these kernels.
 TEST(Blocks, ExpertsWithBiasesHaveKernelsBesideTheirProducts)
 {
     ExpertsBlock experts{.count = 16, .active = 4, .inner = 512};
@@ -401,8 +402,8 @@ TEST(Blocks, ConvolutionByHand)
     EXPECT_EQ(kept_of(kind, shape_of(), Recompute::none).numbers, 4.0 * sequence * 320.0);
 }
 
-/// One product of the 27 vectors of 128 with themselves, as DLRM computes pairs (arXiv 1906.00091); three cross layers through
-/// 512 columns (Wang et al., arXiv 2008.13535).
+/// One product of the 27 vectors of 128 with themselves, as DLRM computes pairs (arXiv 1906.00091); three
+/// cross layers through 512 columns (Wang et al., arXiv 2008.13535).
 TEST(Blocks, InteractionByHand)
 {
     EXPECT_EQ(forward_flops(block("products of pairs"), shape_of()), sequence * 2.0 * 27.0 * 27.0 * 128.0);
@@ -428,8 +429,9 @@ TEST(Blocks, ScansOfShortSequencesHaveOneChunk)
     }
 }
 
-/// Dao and Gu, arXiv 2405.21060, and state-spaces/mamba: d = 32 heads of 64, 8 groups, states of 128, chunks of 128. In and out h
-/// (2 d + 2 g N + H) + d h, convolution of 4 taps with bias over d + 2 g N, 3 H, norm d; a scan 4 d N + d Q + 2 g Q N a token.
+/// Dao and Gu, arXiv 2405.21060, and state-spaces/mamba: d = 32 heads of 64, 8 groups, states of 128, chunks
+/// of 128. In and out h (2 d + 2 g N + H) + d h, convolution of 4 taps with bias over d + 2 g N, 3 H, norm d;
+/// a scan 4 d N + d Q + 2 g Q N a token.
 TEST(Blocks, Mamba2ByHand)
 {
     const LayerKind& kind = block("mamba2");
@@ -439,13 +441,14 @@ TEST(Blocks, Mamba2ByHand)
     EXPECT_EQ(parameters_of(kind, shape_of()).all, products + 5.0 * mixed + 3.0 * 32.0 + d + hidden);
     EXPECT_DOUBLE_EQ(forward_flops(kind, shape_of()) / sequence,
                      2.0 * products + 8.0 * mixed + 4.0 * d * 128.0 + d * 128.0 + 2.0 * 8.0 * 128.0 * 128.0);
-    // z, x, B, C and dt, the scan's result, the norm's input and its output; and the block's norm, before and after.
+    // z, x, B, C and dt, the scan's result, the norm's input and its output; and the
+    // block's norm, before and after.
     EXPECT_EQ(kept_of(kind, shape_of(), Recompute::none).numbers,
               sequence * (2.0 * hidden + (2.0 * d + 2.0 * 8.0 * 128.0 + 32.0) + 3.0 * d));
 }
 
-/// Yang et al., arXiv 2412.06464: K = 8 * 128, W = 16 * 128; in h (2 K + 2 W + 2 H) and out W h, convolution of 4 taps over 2 K +
-/// W, 2 H, norm of a head; a scan H (6 k v + C (6 k + 4 v) + C^2) a token.
+/// Yang et al., arXiv 2412.06464: K = 8 * 128, W = 16 * 128; in h (2 K + 2 W + 2 H) and out W h, convolution
+/// of 4 taps over 2 K + W, 2 H, norm of a head; a scan H (6 k v + C (6 k + 4 v) + C^2) a token.
 TEST(Blocks, GatedDeltaByHand)
 {
     const LayerKind& kind = block("gated delta");
@@ -466,7 +469,8 @@ TEST(Blocks, GatedConvolutionByHand)
     EXPECT_EQ(forward_flops(kind, shape_of()), sequence * (8.0 * hidden * hidden + 6.0 * hidden));
 }
 
-/// A causal window of w has w - w (w - 1) / (2 s) keys a query, chunks of c half of c, another sequence all of its tokens.
+/// A causal window of w has w - w (w - 1) / (2 s) keys a query, chunks of c half of c,
+/// another sequence all of its tokens.
 TEST(Blocks, KeysInReachByHand)
 {
     const auto core = [](const char* name) {
@@ -518,9 +522,10 @@ std::map<GroupKind, double> bytes_by_group(const Calls& calls)
     return bytes;
 }
 
-/// Ulysses (arXiv 2309.14509, section 3.2): queries, keys and values of a member's tokens before attention, results after it. Its
-/// kernel has all tokens and a share of the heads, so that no member has more of a causal mask than another. Between members with the
-/// same heads a ring passes the keys and values of that share.
+/// Ulysses (arXiv 2309.14509, section 3.2): queries, keys and values of a member's tokens before
+/// attention, results after it. Its kernel has all tokens and a share of the heads, so that no
+/// member has more of a causal mask than another. Between members with the same heads a ring passes
+/// the keys and values of that share.
 TEST(Blocks, HeadExchangesByHand)
 {
     const double heads = 16.0;
@@ -569,8 +574,8 @@ TEST(Blocks, HeadExchangesByHand)
     }
 }
 
-/// Each stream has weights of its own, attention is of both together: twice the parameters but for norms without weights, and the same
-/// work per token.
+/// Each stream has weights of its own, attention is of both together: twice the parameters but for norms
+/// without weights, and the same work per token.
 TEST(Blocks, TwoStreamsShareAttentionOnly)
 {
     Workload w;
@@ -605,7 +610,8 @@ TEST(Blocks, TwoStreamsShareAttentionOnly)
                      forward_flops(two, shape_of()) - 2.0 * vectors);
 }
 
-/// A modulation before parallel blocks scales their common input: it stays whole, and they share the rest as before.
+/// A modulation before parallel blocks scales their common input: it stays whole, and
+/// they share the rest as before.
 TEST(Blocks, ModulationLeadsParallelBlocks)
 {
     Workload w;
@@ -646,7 +652,8 @@ TEST(Blocks, TablesByHand)
     EXPECT_EQ(bytes_by_group(forward_calls(kind, apart)).at(GroupKind::tables), bytes);
 }
 
-/// Frozen layers have no gradients of weights, and keep no inputs for them; with nothing trained before them no backward pass.
+/// Frozen layers have no gradients of weights, and keep no inputs for them; with nothing
+/// trained before them no backward pass.
 TEST(Blocks, FrozenLayersKeepLess)
 {
     Workload w;
@@ -676,8 +683,8 @@ TEST(Blocks, FrozenLayersKeepLess)
                      frozen_products - attention + 2.0 * attention + 2.0 * 2.0 * sequence * adapters);
 }
 
-/// QLoRA (arXiv 2305.14314): 4.5 bits a weight, 4.127 with scales in 8 bits, read and written in 16 bits before a product. Norms keep
-/// theirs.
+/// QLoRA (arXiv 2305.14314): 4.5 bits a weight, 4.127 with scales in 8 bits, read and written in 16 bits
+/// before a product. Norms keep theirs.
 TEST(Blocks, FrozenWeightsMayHaveFewBits)
 {
     Workload w;

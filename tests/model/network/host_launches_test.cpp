@@ -1,4 +1,5 @@
-/// Launches by the host: which come from Python, which from C++ back to back, and how long they are waited for.
+/// Launches by the host: which come from Python, which from C++ back to back,
+/// and how long they are waited for.
 
 #include "model/network/call_times.hpp"
 #include "model/network/passes.hpp"
@@ -52,9 +53,9 @@ Launches launches_of_layer(const Workload& workload, Precision precision, const 
     return sum;
 }
 
-/// Two linear layers: six products an expert, and casts of the input and the gradient of each (Transformer Engine to 2.16: none in
-/// 16 bits; one kernel for blocks; maximum, scale and cast with a current scale; one kernel for all experts with a delayed one; two
-/// for all in 4 bits).
+/// Two linear layers: six products an expert, and casts of the input and the gradient of each (Transformer
+/// Engine to 2.16: none in 16 bits; one kernel for blocks; maximum, scale and cast with a current scale; one
+/// kernel for all experts with a delayed one; two for all in 4 bits).
 TEST(HostLaunches, OfExpertsOneByOneFollowFromThePrecision)
 {
     const auto native = [](Precision precision, const SoftwareStack& stack) {
@@ -81,7 +82,8 @@ TEST(HostLaunches, OfGroupedExpertsDoNotGrowWithTheirNumber)
     EXPECT_EQ(native(Precision::nvfp4, {.grouped_experts = true}), 14.0);
 }
 
-/// Padded to a capacity, experts are one batch. In a graph of the whole iteration the host launches nothing by itself.
+/// Padded to a capacity, experts are one batch. In a graph of the whole iteration the
+/// host launches nothing by itself.
 TEST(HostLaunches, OfBatchesAndGraphsAreNone)
 {
     EXPECT_EQ(launches_of_layer(layers_of_experts(1.5), Precision::bf16, {}).native, 0.0);
@@ -94,7 +96,8 @@ TEST(HostLaunches, OfBatchesAndGraphsAreNone)
     EXPECT_LT(launches_of_layer(layers_of_experts(), Precision::fp8, {}, {Module::attn}).python, alone);
 }
 
-/// A kernel of one second from Python with six more from C++: 2 + 6 * 0.5 seconds of the host. The wait is a kernel of its own class.
+/// A kernel of one second from Python with six more from C++: 2 + 6 * 0.5 seconds of the host. The
+/// wait is a kernel of its own class.
 TEST(HostLaunches, AreWaitedForByTheirKind)
 {
     const SoftwareStack stack{.host = Seconds{2.0}, .host_native = Seconds{0.5}};

@@ -28,8 +28,8 @@ LayerCosts costs_of(const Transformer& w, int tp, bool sequence_parallel, Recomp
         products_only());
 }
 
-/// Korthikanti et al., arXiv 2205.05198: equations 1 (t = 1), 2 (tensor), 4 (and sequence parallel), 6 (selective), and 2sbh
-/// for full recompute.
+/// Korthikanti et al., arXiv 2205.05198: equations 1 (t = 1), 2 (tensor), 4 (and sequence parallel), 6
+/// (selective), and 2sbh for full recompute.
 TEST(LayerCosts, SaveTheActivationsOfThePaper)
 {
     const auto saved = [](int tp, bool sequence_parallel, Recompute recompute) {
@@ -56,8 +56,8 @@ TEST(LayerCosts, SaveInProportionToTheMicrobatch)
                      2.0 * sbh / 8.0);  // Narayanan et al., SC21, section 4.1: bsh split over tp
 }
 
-/// The same section, appendix: 24 bsh^2 + 4 bs^2 h forward a layer, and 6bshV for the logits with their backward; in sum
-/// 72 bLsh^2 (1 + s/6h + V/12hL).
+/// The same section, appendix: 24 bsh^2 + 4 bs^2 h forward a layer, and 6bshV for the logits with their
+/// backward; in sum 72 bLsh^2 (1 + s/6h + V/12hL).
 TEST(ModelFlops, AreThoseOfThePaper)
 {
     const double layers = 96.0;
@@ -72,14 +72,16 @@ TEST(ModelFlops, AreThoseOfThePaper)
                 3.0 * layers * 2.0 * s * s * h, 1e9);
 }
 
-/// Without memory traffic a forward layer takes its FLOPs at the roof; the shapes are whole waves but for a few percent.
+/// Without memory traffic a forward layer takes its FLOPs at the roof; the shapes are
+/// whole waves but for a few percent.
 TEST(LayerCosts, ForwardTakesItsFlops)
 {
     for (const int tp : {1, 2, 8}) {
         const LayerCosts c = costs_of(gpt_175b, tp, true, Recompute::none);
         const double flops = (24.0 * s * h * h + 4.0 * s * s * h) / tp;
         EXPECT_GT(c.kinds.front().forward.compute_s, flops / 100e12);
-        // Scores are products with a short inner dimension of 128, at two thirds of the rate; part waves are the rest.
+        // Scores are products with a short inner dimension of 128, at two thirds of the
+        // rate; part waves are the rest.
         EXPECT_LT(c.kinds.front().forward.compute_s, 1.15 * flops / 100e12) << tp;
     }
 }
@@ -111,7 +113,8 @@ TEST(LayerCosts, RecomputeRepeatsTheForward)
     EXPECT_NEAR(full.backward.compute_s, none.backward.compute_s + none.forward.compute_s, 1e-12);
     EXPECT_NEAR(full.backward.communication_s, none.backward.communication_s + none.forward.communication_s,
                 1e-12);
-    // Korthikanti et al., section 5: selective recompute repeats 4bs^2h of the layer, here at 128 / (128 + 64) of the rate.
+    // Korthikanti et al., section 5: selective recompute repeats 4bs^2h of the layer, here
+    // at 128 / (128 + 64) of the rate.
     EXPECT_NEAR(selective.backward.compute_s - none.backward.compute_s, 4.0 * s * s * h / 8.0 / 100e12 * 1.5,
                 1e-7);
     EXPECT_EQ(selective.backward.communication_s, none.backward.communication_s);
@@ -120,8 +123,9 @@ TEST(LayerCosts, RecomputeRepeatsTheForward)
     }
 }
 
-/// Two all-reduces of 2bsh bytes a layer (Shoeybi et al., arXiv 1909.08053, section 3); with sequence parallelism each is a
-/// reduce-scatter and an all-gather of the same bytes (Korthikanti et al., section 4.2.2).
+/// Two all-reduces of 2bsh bytes a layer (Shoeybi et al., arXiv 1909.08053, section 3); with
+/// sequence parallelism each is a reduce-scatter and an all-gather of the same bytes
+/// (Korthikanti et al., section 4.2.2).
 TEST(LayerCosts, ForwardSendsTwoAllReducesWorth)
 {
     const double all_reduce = 2.0 * 7.0 / 8.0 * 2.0 * sbh / 300e9;
@@ -132,8 +136,9 @@ TEST(LayerCosts, ForwardSendsTwoAllReducesWorth)
     EXPECT_EQ(costs_of(gpt_175b, 1, true, Recompute::none).kinds.front().forward.communication_s, 0.0);
 }
 
-/// The sums are those of the chain, and its collectives are where the members meet: four a layer and pass with sequence
-/// parallelism, two without, none alone. A collective that a kernel hides is a barrier without a time.
+/// The sums are those of the chain, and its collectives are where the members meet: four a
+/// layer and pass with sequence parallelism, two without, none alone. A collective that a
+/// kernel hides is a barrier without a time.
 TEST(LayerCosts, ChainsHaveABarrierACollective)
 {
     for (const bool sequence_parallel : {false, true}) {
@@ -156,7 +161,8 @@ TEST(LayerCosts, ChainsHaveABarrierACollective)
             const std::size_t forward = sequence_parallel ? 4 : 2;
             EXPECT_EQ(c.kinds.front().forward.exposed.size(), tp == 1 ? 0 : forward);
             EXPECT_EQ(c.kinds.front().forward.segments.size(), tp == 1 ? 1 : forward + 1);
-            // Backward: two gathers and, beside weight gradients, two sums; with sequence parallelism two more hidden gathers.
+            // Backward: two gathers and, beside weight gradients, two sums; with sequence
+            // parallelism two more hidden gathers.
             EXPECT_EQ(c.kinds.front().backward.segments.size(), tp == 1 ? 1U : sequence_parallel ? 7U : 3U);
         }
     }
@@ -212,9 +218,10 @@ TEST(LayerCosts, ContextParallelMembersShareTheSequence)
     }
 }
 
-/// Of multi-head attention, 8 members: rings pass on 7 shares of keys and values beside compute, all-to-alls move four tensors, of
-/// which 7/8 leave, and nothing hides them. So rings are free on a fast network, and all-to-alls better on a slow one (arXiv 2309.14509,
-/// section 3.2: a factor of the number of members fewer bytes; arXiv 2405.07719, table 2).
+/// Of multi-head attention, 8 members: rings pass on 7 shares of keys and values beside compute, all-to-alls
+/// move four tensors, of which 7/8 leave, and nothing hides them. So rings are free on a fast network, and
+/// all-to-alls better on a slow one (arXiv 2309.14509, section 3.2: a factor of the number of members fewer
+/// bytes; arXiv 2405.07719, table 2).
 TEST(LayerCosts, HeadExchangesSendLessThanRings)
 {
     Transformer w = llama(32, 4096, 32, 14336);
@@ -236,8 +243,8 @@ TEST(LayerCosts, HeadExchangesSendLessThanRings)
     EXPECT_LT(seconds(2, 3e9), seconds(1, 3e9));
 }
 
-/// Parameters of a layer come for each pass, gradients leave with the backward one; what compute hides costs only its share of
-/// the multiprocessors.
+/// Parameters of a layer come for each pass, gradients leave with the backward one; what compute hides costs
+/// only its share of the multiprocessors.
 TEST(LayerCosts, ShardedParametersAreGatheredBesideCompute)
 {
     Cluster slow = products_only();
@@ -287,7 +294,8 @@ TEST(LayerCosts, RecomputeOfSomeLayersIsOfThem)
     }
 }
 
-/// Host and accelerator wait for each other: the sum of their cubes is that of the pass. A launch for each kernel and collective.
+/// Host and accelerator wait for each other: the sum of their cubes is that of the pass. A launch
+/// for each kernel and collective.
 TEST(LayerCosts, WaitForTheHostThatLaunchesThem)
 {
     Cluster c = products_only();
@@ -311,7 +319,8 @@ TEST(LayerCosts, WaitForTheHostThatLaunchesThem)
     }
 }
 
-/// Two heads on a member: with one sequence its score matrices are no multiple of the four that the fused softmax needs.
+/// Two heads on a member: with one sequence its score matrices are no multiple of the
+/// four that the fused softmax needs.
 TEST(LayerCosts, SoftmaxOfFewScoresIsNotFused)
 {
     const auto kernels = [](int microbatch) {
@@ -346,9 +355,10 @@ TEST(LayerCosts, LossMovesTheLogits)
     EXPECT_NEAR(head_s(52.0, LossKernel::unfused) - head_s(24.0), (40.0 - 24.0) * logits, 1e-12);
 }
 
-/// Bytes per logit: Megatron's loss keeps 32-bit logits, and a 16-bit gradient beside them. PyTorch's has three 32-bit tensors at once: 8B with
-/// 32,768 tokens and 128,256 entries holds 50.4 GB; 16 bytes where tensor parallelism divides the vocabulary. A compiled one has logits and
-/// gradient in 16 bits; chunks an eighth of PyTorch's beside 16-bit logits; and fused with the head only numbers like its input remain.
+/// Bytes per logit: Megatron's loss keeps 32-bit logits, and a 16-bit gradient beside them. PyTorch's has
+/// three 32-bit tensors at once: 8B with 32,768 tokens and 128,256 entries holds 50.4 GB; 16 bytes where
+/// tensor parallelism divides the vocabulary. A compiled one has logits and gradient in 16 bits; chunks an
+/// eighth of PyTorch's beside 16-bit logits; and fused with the head only numbers like its input remain.
 TEST(LayerCosts, HoldsTheLossAsItsStackDoes)
 {
     const auto head = [](LossKernel loss, const MemoryRules& rules, int tp) {
@@ -377,8 +387,8 @@ TEST(LayerCosts, HoldsTheLossAsItsStackDoes)
     EXPECT_DOUBLE_EQ(head(LossKernel::fused_linear, megatron, 1).workspace_bytes, 14.0 * input + stream);
 }
 
-/// Transformer Engine saves inputs of products in 8 bits: GPT's of four products, 1 + 1 + 1 + 4 times h per token; in both orientations, so
-/// that nothing is gained, where there are no products of 4 bits.
+/// Transformer Engine saves inputs of products in 8 bits: GPT's of four products, 1 + 1 + 1 + 4 times h per
+/// token; in both orientations, so that nothing is gained, where there are no products of 4 bits.
 TEST(LayerCosts, SavesOperandsInTheirPrecision)
 {
     Cluster c = products_only();
@@ -399,8 +409,8 @@ TEST(LayerCosts, SavesOperandsInTheirPrecision)
     EXPECT_LE(less, sbh * (1.0 + 1.0 + 1.0 + 4.0 + 4.0));  // and of the activation
 }
 
-/// What a layer keeps leaves during its forward pass and returns during its backward pass; what compute does not hide is waited
-/// for.
+/// What a layer keeps leaves during its forward pass and returns during its backward pass; what
+/// compute does not hide is waited for.
 TEST(Offload, MovesActivationsBesideCompute)
 {
     Cluster c = products_only();
@@ -455,7 +465,8 @@ TEST(Mixtures, ComputeTheActiveExpertsAndHoldAll)
     shape.ep = 8;
     const LayerCost eighth = layer_costs(w, shape, products_only()).kinds.front();
     EXPECT_NEAR(eighth.parameters.expert, mlp, 1.0);
-    // There and back, two of eight copies of 4096 tokens, seven eighths of them to others; and the same backward.
+    // There and back, two of eight copies of 4096 tokens, seven eighths of them to
+    // others; and the same backward.
     EXPECT_NEAR(eighth.forward.communication_s, 2.0 * 7.0 / 8.0 * 2.0 * 2.0 * 4096.0 * 4096.0 / 300e9, 1e-9);
     EXPECT_NEAR(eighth.backward.communication_s, eighth.forward.communication_s, 1e-12);
 }
@@ -618,8 +629,9 @@ TEST(LayerCosts, CountWorkBeyondTheMeanOfExperts)
     EXPECT_NEAR(dropped.surplus_s, 0.5 * uneven.surplus_s, 0.02 * uneven.surplus_s);
 }
 
-/// Megatron-Core's steady phase: of 16 stages with two chunks and 32 microbatches the first stage warms up with 47 of 64 passes.
-/// Exchanges that the other microbatch hides whole are shorter by the share of the passes that have one.
+/// Megatron-Core's steady phase: of 16 stages with two chunks and 32 microbatches the first stage
+/// warms up with 47 of 64 passes. Exchanges that the other microbatch hides whole are shorter by the
+/// share of the passes that have one.
 TEST(LayerCosts, MicrobatchesPairInTheSteadyPhase)
 {
     Cluster cluster = slow_exchanges();

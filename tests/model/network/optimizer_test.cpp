@@ -7,9 +7,10 @@
 namespace prismopt {
 namespace {
 
-/// Bytes a parameter beside the 16-bit parameter: Megatron-Core, docs/user-guide/features/dist_optimizer.md (18 in all with AdamW
-/// and 32-bit gradients, 16 with 16-bit ones); bitsandbytes, docs/source/explanations/optimizers.mdx (two bytes of moments and a 32-bit scale of 256); Liu et
-/// al., arXiv 2502.16982 (half of AdamW's moments).
+/// Bytes a parameter beside the 16-bit parameter: Megatron-Core, docs/user-guide/features/dist_optimizer.md
+/// (18 in all with AdamW and 32-bit gradients, 16 with 16-bit ones); bitsandbytes,
+/// docs/source/explanations/optimizers.mdx (two bytes of moments and a 32-bit scale of 256); Liu et al.,
+/// arXiv 2502.16982 (half of AdamW's moments).
 TEST(Optimizer, HoldsThePublishedBytes)
 {
     const OptimizerSettings adamw;
@@ -18,12 +19,14 @@ TEST(Optimizer, HoldsThePublishedBytes)
     EXPECT_EQ(2.0 + reduced.gradient_bytes() + reduced.state_bytes(true), 16.0);
     const OptimizerSettings blocks{.states = NumberType::int8};
     EXPECT_DOUBLE_EQ(blocks.state_bytes(true), 4.0 + 2.0 + 2.0 * 4.0 / 256.0);
-    // All in 16 bits: 8 bytes, 43.47 GB of Mistral 7B as foundation-model-stack/fms-acceleration measured (6.00 without gradients).
+    // All in 16 bits: 8 bytes, 43.47 GB of Mistral 7B as foundation-model-stack/fms-acceleration
+    // measured (6.00 without gradients).
     const OptimizerSettings pure{
         .states = NumberType::bf16, .master = MasterCopy::none, .gradients = NumberType::bf16};
     EXPECT_EQ(2.0 + pure.gradient_bytes() + pure.state_bytes(true), 8.0);
     EXPECT_EQ(pure.update_traffic(true), 3.0 * 2.0 + 2.0 * 4.0 + 2.0 * 2.0);  // the parameter is read, too
-    // bitsandbytes and torchao: 2.03 and 1.06 bytes of two moments with their scales. Lion has one moment, Adafactor next to none.
+    // bitsandbytes and torchao: 2.03 and 1.06 bytes of two moments with their scales. Lion has one
+    // moment, Adafactor next to none.
     const auto states = [](Optimizer kind, NumberType type) {
         return OptimizerSettings{.kind = kind, .states = type, .master = MasterCopy::none}.state_bytes(true);
     };
@@ -37,11 +40,12 @@ TEST(Optimizer, HoldsThePublishedBytes)
     EXPECT_EQ(OptimizerSettings{.kind = Optimizer::sgd}.state_bytes(true), 8.0);
 }
 
-/// AdamW reads gradient, two moments and master copy (16), writes moments, copy and parameter (14), and gradients twice more (8).
+/// AdamW reads gradient, two moments and master copy (16), writes moments, copy and parameter
+/// (14), and gradients twice more (8).
 TEST(Optimizer, MovesItsStates) { EXPECT_EQ(OptimizerSettings{}.update_traffic(true), 38.0); }
 
-/// Without a copy: gradient, two moments and parameter (16) read, moments and parameter (12) written, and gradients twice more
-/// (8).
+/// Without a copy: gradient, two moments and parameter (16) read, moments and parameter (12)
+/// written, and gradients twice more (8).
 TEST(Optimizer, Updates32BitParametersInPlace)
 {
     const OptimizerSettings wide{.parameters = NumberType::fp32};
@@ -51,7 +55,8 @@ TEST(Optimizer, Updates32BitParametersInPlace)
     EXPECT_EQ(OptimizerSettings{}.offloaded_traffic(), 4.0);
 }
 
-/// 20 r^2 c + 10 r^3 a matrix of r x c (arXiv 2502.16982): on hardware that runs products at their peak, a layer of h and f.
+/// 20 r^2 c + 10 r^3 a matrix of r x c (arXiv 2502.16982): on hardware that runs products at
+/// their peak, a layer of h and f.
 TEST(Optimizer, MuonComputesItsIterations)
 {
     Transformer t = llama(2, 8192, 64, 28672);

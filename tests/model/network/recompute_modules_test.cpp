@@ -1,5 +1,6 @@
-/// Selective recompute by modules: saved tensors and repeated work of a layer of DeepSeek-V3 (arXiv 2412.19437, section 4.2), by
-/// hand from its sizes: what Megatron-Core's --recompute-modules name (transformer_config.py).
+/// Selective recompute by modules: saved tensors and repeated work of a layer of DeepSeek-V3
+/// (arXiv 2412.19437, section 4.2), by hand from its sizes: what Megatron-Core's
+/// --recompute-modules name (transformer_config.py).
 
 #include "model/network/layer_cost.hpp"
 #include "model/network/passes.hpp"
@@ -79,8 +80,8 @@ TEST(RecomputeModules, DropWhatEachMakesAgain)
     EXPECT_DOUBLE_EQ(dropped(dense, {Module::mlp}), 3.0 * 18432.0);
     EXPECT_DOUBLE_EQ(dropped(dense, {Module::moe}), 0.0);
     EXPECT_DOUBLE_EQ(dropped(moe, {Module::layernorm, Module::moe_act}), 2.0 * hidden_size + k * f);
-    // The norm before the experts is not of their module: its result is the input of the checkpoint, dropped with the norm's
-    // module only.
+    // The norm before the experts is not of their module: its result is the input of the checkpoint,
+    // dropped with the norm's module only.
     EXPECT_DOUBLE_EQ(dropped(moe, {Module::layernorm, Module::moe}),
                      dropped(moe, {Module::layernorm}) + dropped(moe, {Module::moe}));
 }
@@ -108,7 +109,8 @@ TEST(RecomputeModules, RepeatTheirOwnWork)
               0);
 }
 
-/// Fused attention makes its scores again itself; plain attention drops the 5 a s^2 bytes of Korthikanti et al., arXiv
+/// Fused attention makes its scores again itself; plain attention drops the 5 a s^2
+/// bytes of Korthikanti et al., arXiv
 /// 2205.05198, eq. 1.
 TEST(RecomputeModules, CoreAttentionIsThatOfPlainAttention)
 {
@@ -133,7 +135,8 @@ TEST(RecomputeModules, DefaultsAreScoresElseElementwiseResults)
     EXPECT_DOUBLE_EQ(dropped(flash, {}), 2.0 * hidden_size + query_rank + key_rank + k * f + f);
 }
 
-/// Inputs of linear layers and of the experts' activations in 8 bits, with 4 bytes for each 128: 1 + 1/32 of a byte instead of 2.
+/// Inputs of linear layers and of the experts' activations in 8 bits, with 4 bytes for each 128: 1
+/// + 1/32 of a byte instead of 2.
 TEST(RecomputeModules, ActivationsMayBeStoredInEightBits)
 {
     Workload w = network_with(AttentionKernel::flash);

@@ -134,7 +134,8 @@ TEST(Recorded, ConvolutionsGradientHasThePositionsOfItsInput)
     EXPECT_EQ(gradient[0].k, 32.0 * 9.0 / 4.0);
 }
 
-/// One column in each group leaves nothing to the tensor cores: input and result stream through memory as 16-bit numbers.
+/// One column in each group leaves nothing to the tensor cores: input and result stream
+/// through memory as 16-bit numbers.
 TEST(Recorded, ConvolutionByDepthStreams)
 {
     const auto forward = kernels(forward_calls(of(all_work()[3].second), recorded_shape()));

@@ -59,7 +59,8 @@ TEST(WideLayers, AllBlocksInSixteenBitsAreTheNetworkInSixteenBits)
 }
 
 /// Each block is faster by itself; what remains is one launch of casts, which takes no time here.
-/// The denominator of MFU: linear layers at the peak of 8 bits, attention, head and wide layers at that of 16.
+/// The denominator of MFU: linear layers at the peak of 8 bits, attention, head
+/// and wide layers at that of 16.
 TEST(WideLayers, PeakOfProductsCountsEachInItsPrecision)
 {
     constexpr int sequence = 2048;
@@ -145,7 +146,8 @@ TEST(WideLayers, AttentionMayHave8Bits)
     expect_same(layer(costs_of_layers(plain), 0), layer(costs_of_layers(wide), 0));
 }
 
-/// Kernels that hold the activation of gated experts, and its casts, run with MXFP8 in graphs of whole iterations.
+/// Kernels that hold the activation of gated experts, and its casts, run with MXFP8
+/// in graphs of whole iterations.
 TEST(WideLayers, ExpertsFuseTheirActivation)
 {
     const auto time = [](bool fused, Precision precision, ModuleSet graphs, Activation activation) {

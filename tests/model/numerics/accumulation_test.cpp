@@ -66,7 +66,8 @@ TEST(Accumulation, FewerBitsAndMoreTermsDeviateMore)
               1.1 * rms("fp22, FP32 every 128", 256));  // promotion ends the drift
 }
 
-/// DeepSeek-V3, arXiv 2412.19437, section 3.3.2: with 4,096 terms the largest relative error of FP8 products is near 2 %.
+/// DeepSeek-V3, arXiv 2412.19437, section 3.3.2: with 4,096 terms the largest relative
+/// error of FP8 products is near 2 %.
 TEST(Accumulation, TruncatedSumsOfFp8DeviateAsPublished)
 {
     const double largest = sum_deviation(*number_format("fp8-e4m3"), accumulator("fp22"), 4096, 1).largest;
@@ -104,7 +105,8 @@ TEST(Linear, DeviatesByTheRoundingOfItsOperands)
     EXPECT_LT(before, 0.25);
 }
 
-/// Uniform relative errors of up to u in both operands: RMS between u / (2 sqrt(3)) and u / sqrt(3) each, e4m3: u = 1 / 16.
+/// Uniform relative errors of up to u in both operands: RMS between u / (2 sqrt(3)) and u /
+/// sqrt(3) each, e4m3: u = 1 / 16.
 TEST(Linear, Fp8DeviatesAsItsUnitRoundoffSays)
 {
     const LinearInputs<float> in = random_linear(64, 512, 64, 1);

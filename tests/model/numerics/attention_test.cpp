@@ -177,8 +177,8 @@ TEST_F(AttentionOfThePaper, DeviationGrowsWithTheSequence)
     }
 }
 
-/// FlashAttention-3, arXiv 2407.08608: with FP32 softmax and sums, flash attention deviates less (1.9e-4 against 3.2e-4), as it
-/// does not round its scores.
+/// FlashAttention-3, arXiv 2407.08608: with FP32 softmax and sums, flash attention deviates less
+/// (1.9e-4 against 3.2e-4), as it does not round its scores.
 TEST(Attention, WithFp32AccumulationFlashDeviatesLess)
 {
     const AttentionInputs<float> in = random_attention(512, head, true, 1, Elements::outliers);

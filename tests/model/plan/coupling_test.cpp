@@ -22,7 +22,8 @@ struct Work {
     double reduce_s = 0.0;
 };
 
-/// Persistent GPUs with rare slow ones, stages and microbatches that vary. All barriers have the same members.
+/// Persistent GPUs with rare slow ones, stages and microbatches that vary. All
+/// barriers have the same members.
 BruteForceJob lively_job(const ScheduleShape& shape, const BarrierWidths& widths, int replicas,
                          const Work& work)
 {
@@ -100,8 +101,9 @@ TEST(Coupling, EveryPass)
     expect_agreement(job, 1500);
 }
 
-/// Forward passes that fill a pipeline wait for nobody, and where each microbatch has another slowest replica a lead of half a
-/// layer saves waiting: too long, by what model/plan/coupling.hpp says, beside the 0.25 % of all.
+/// Forward passes that fill a pipeline wait for nobody, and where each microbatch has another
+/// slowest replica a lead of half a layer saves waiting: too long, by what model/plan/coupling.hpp
+/// says, beside the 0.25 % of all.
 TEST(Coupling, EveryPassOfAPipeline)
 {
     BruteForceJob job = lively_job(four_stages, {2, 1, 1, 1, 16}, 16, {4});

@@ -96,7 +96,8 @@ int uneven_groups(const LayerGroups& groups)
     return uneven;
 }
 
-/// Of a stage and a set of replicas that meet inside layers, the distinct ones of each kind; at the ends of a step, those of a stage.
+/// Of a stage and a set of replicas that meet inside layers, the distinct ones of each kind; at the
+/// ends of a step, those of a stage.
 TEST(GroupPlaces, LieWhereTheirMembersDo)
 {
     PlanDice random(3);

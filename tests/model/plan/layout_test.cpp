@@ -66,8 +66,8 @@ TEST(Layout, HoldsEachLayerOnceAndInOrder)
     }
 }
 
-/// Llama 3, arXiv 2407.21783, section 3.3.2: 126 layers over 16 stages; one layer fewer on the first and the last, so the
-/// first chunk has only the embedding and the last only the loss head.
+/// Llama 3, arXiv 2407.21783, section 3.3.2: 126 layers over 16 stages; one layer fewer on the first and the
+/// last, so the first chunk has only the embedding and the last only the loss head.
 TEST(Layout, OfLlama405bLeavesTheEndsWithoutLayers)
 {
     const auto chunks = std::get<std::vector<Chunk>>(layout(126, plan(16, 8, LayerSplit::slots)));

@@ -68,7 +68,8 @@ TEST(NodeOrder, SparesAreTheSlowest)
     EXPECT_EQ(node_problem(plan, example_cluster(64))->reason(), Reason::no_known_nodes);
 }
 
-/// A slow node at each stage of one replica: draw by draw the plain simulation, with everything varying beside it.
+/// A slow node at each stage of one replica: draw by draw the plain simulation,
+/// with everything varying beside it.
 TEST(NodeOrder, ASlowNodeAtAStageIsWhatThePlainSimulationSays)
 {
     Problem problem = example_problem(lively_variability(), 16, widths);
@@ -87,7 +88,8 @@ TEST(NodeOrder, ASlowNodeAtAStageIsWhatThePlainSimulationSays)
     }
 }
 
-/// The same where the other nodes are drawn, for tensor parallel groups of part of a node, of one, and of two.
+/// The same where the other nodes are drawn, for tensor parallel groups of part
+/// of a node, of one, and of two.
 TEST(NodeOrder, DrawnNodesBesideAKnownOneAreWhatThePlainSimulationSays)
 {
     const std::array wide{1, 2, 4, 8, 16};
@@ -108,7 +110,8 @@ TEST(NodeOrder, DrawnNodesBesideAKnownOneAreWhatThePlainSimulationSays)
     }
 }
 
-/// A list of one node that is hardly slow changes hardly anything: the others are as they were, on the same draws.
+/// A list of one node that is hardly slow changes hardly anything: the others are
+/// as they were, on the same draws.
 TEST(NodeOrder, OneListedNodeLeavesTheOthersDrawn)
 {
     Problem problem = example_problem(lively_variability(), 256, widths);
@@ -128,8 +131,8 @@ TEST(NodeOrder, OneListedNodeLeavesTheOthersDrawn)
     EXPECT_LT(p99(), 0.99 * drawn);  // whose nodes are all nominal
 }
 
-/// A node so hot that it outweighs the loss head's stage has a path that no slow GPU's is like: simulating it with few other
-/// replicas must be enough. Same draws, so hardly any noise.
+/// A node so hot that it outweighs the loss head's stage has a path that no slow GPU's is like: simulating it
+/// with few other replicas must be enough. Same draws, so hardly any noise.
 TEST(NodeOrder, AHotNodeNeedsNoMoreSimulatedReplicas)
 {
     Variability variability;
@@ -150,7 +153,8 @@ TEST(NodeOrder, AHotNodeNeedsNoMoreSimulatedReplicas)
     EXPECT_NEAR(p99(4), brute_force, 0.0025 * brute_force);
 }
 
-/// Without noise: (m + p - 1) equal ops, of which the slow stage's are longer, and the bound is the step itself.
+/// Without noise: (m + p - 1) equal ops, of which the slow stage's are longer,
+/// and the bound is the step itself.
 TEST(NodeOrder, WithoutNoiseTheBoundIsTheStep)
 {
     Problem problem = example_problem({}, 16, widths);

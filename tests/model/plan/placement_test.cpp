@@ -73,7 +73,8 @@ TEST(Placement, CrossesByTheDimensionThatItIsToldTo)
     EXPECT_EQ(building(Crossing::pp, 0, 1), 0);
     EXPECT_EQ(building(Crossing::pp_interleaved, 7, 5), 1);
     EXPECT_EQ(building(Crossing::pp_interleaved, 0, 4), 0);
-    // All 8 replicas' groups of 4 GPUs use the circuit at a boundary; of stages dealt out, both of a building send.
+    // All 8 replicas' groups of 4 GPUs use the circuit at a boundary; of stages
+    // dealt out, both of a building send.
     EXPECT_EQ(place(crossing(plan_of(4, 8, 8), Crossing::pp), cluster).senders(1, 2), 32);
     EXPECT_EQ(place(crossing(plan_of(4, 8, 8), Crossing::pp_interleaved), cluster).senders(1, 2), 64);
     EXPECT_EQ(place(crossing(plan_of(4, 8, 8), Crossing::pp), cluster).senders(0, 1), 4);
@@ -114,7 +115,8 @@ TEST(Placement, StagesInRunsCrossLessOften)
     EXPECT_EQ(crossings(Crossing::dp), 0);
 }
 
-/// A circuit that a microbatch's messages keep busy for longer than a stage works sets the pace: m times its seconds.
+/// A circuit that a microbatch's messages keep busy for longer than a stage works sets
+/// the pace: m times its seconds.
 TEST(Placement, AThinCircuitSetsThePace)
 {
     const Problem problem = buildings({}, 1e8, 1e-6);
@@ -127,8 +129,8 @@ TEST(Placement, AThinCircuitSetsThePace)
     EXPECT_LT(step, 4 * one + 4 * 2 * one);
 }
 
-/// One microbatch through two stages in two buildings: out and back, nothing else varies. So the step is a constant and twice the
-/// transfer times the tier's factor.
+/// One microbatch through two stages in two buildings: out and back, nothing else varies. So the step is a
+/// constant and twice the transfer times the tier's factor.
 TEST(Placement, TransfersHaveTheRegimeOfTheirTier)
 {
     Problem problem = buildings({});
@@ -150,7 +152,8 @@ TEST(Placement, TransfersHaveTheRegimeOfTheirTier)
     const double sigma = std::sqrt(std::log1p(cv * cv));
     for (const auto& [p, z] : {std::pair{0.5, 0.0}, {0.9, 1.2816}}) {
         const double factor = std::exp(sigma * z - 0.5 * sigma * sigma);
-        // Stratified in blocks of 64: a rank is off by at most 1 / 64 of the probability; here its slope is below 3.
+        // Stratified in blocks of 64: a rank is off by at most 1 / 64 of the
+        // probability; here its slope is below 3.
         EXPECT_NEAR((draws[static_cast<std::size_t>(p * 4096)] - mean) / (2.0 * transfer), factor - 1.0,
                     3.0 / 64.0)
             << p;

@@ -20,9 +20,9 @@ struct MeshDimension {
     int size;
 };
 
-/// Groups along some dimensions of a mesh whose first dimension varies fastest: Megatron-Core's rule of RankGenerator
-/// (megatron/core/parallel_state.py, generate_masked_orthogonal_rank_groups), and, from the last dimension to the first, that of
-/// torch.distributed.device_mesh (row-major).
+/// Groups along some dimensions of a mesh whose first dimension varies fastest: Megatron-Core's rule of
+/// RankGenerator (megatron/core/parallel_state.py, generate_masked_orthogonal_rank_groups), and, from the
+/// last dimension to the first, that of torch.distributed.device_mesh (row-major).
 std::set<std::vector<int>> groups_along(const std::vector<MeshDimension>& mesh,
                                         const std::set<std::string>& along)
 {
@@ -82,7 +82,8 @@ TEST(ProcessGroups, AreThoseOfMegatronCore)
         EXPECT_EQ(groups_of(GroupKind::context, plan, placement), groups_along(dense, {"cp"})) << text_of(c);
         EXPECT_EQ(groups_of(GroupKind::data, plan, placement), groups_along(dense, {"cp", "dp"}))
             << text_of(c);
-        // hierarchical_context_parallel_sizes: neighbours exchange heads, equal ones of them keys (arguments.py).
+        // hierarchical_context_parallel_sizes: neighbours exchange heads, equal
+        // ones of them keys (arguments.py).
         std::vector<MeshDimension> levels = dense;
         levels[1] = {"heads", plan.head_gpus()};
         levels.insert(levels.begin() + 2, {"keys", plan.ring_gpus()});
@@ -111,7 +112,8 @@ TEST(ProcessGroups, AreThoseOfMegatronCore)
     EXPECT_GT(with_experts, random_cases / 3);
 }
 
-/// torchtitan: pp, dp_replicate, dp_shard, cp, tp, row-major (torchtitan/distributed/parallel_dims.py); it shards over dp_shard and cp.
+/// torchtitan: pp, dp_replicate, dp_shard, cp, tp, row-major (torchtitan/distributed/parallel_dims.py);
+/// it shards over dp_shard and cp.
 TEST(ProcessGroups, AreThoseOfADeviceMesh)
 {
     PlanDice random(2);

@@ -62,7 +62,8 @@ TEST(SampleLengths, PaddedMicrobatchesAreAsLongAsTheirLongest)
     }
 }
 
-/// Each sample is in one sequence, so that attention over tokens is E[l^2] / E[l], whatever is packed with what.
+/// Each sample is in one sequence, so that attention over tokens is E[l^2] /
+/// E[l], whatever is packed with what.
 TEST(SampleLengths, PackedAttentionIsThatOfItsSamples)
 {
     for (const Batching batching : {Batching::packed, Batching::tokens}) {

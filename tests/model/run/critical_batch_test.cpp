@@ -38,7 +38,8 @@ double total(const std::vector<Phase>& phases)
     return tokens;
 }
 
-/// Trains by small steps. Returns the tokens to the end of the run in the batches of a ramp, [stage]; the last is the rest.
+/// Trains by small steps. Returns the tokens to the end of the run in the batches of a ramp,
+/// [stage]; the last is the rest.
 std::vector<double> trained_by_steps(const Learning& of, int global_batch)
 {
     const auto critical = [&](double at) {
@@ -151,9 +152,10 @@ TEST(CriticalBatch, ARampThatIsTooLongEndsWithTheRun)
     EXPECT_LT(phases.back().tokens, 1e12);
 }
 
-/// OLMo 1B doubled its batch of 1,024 sequences of 4,096 tokens after 168e9 and 503e9 tokens, at no loss (Merrill et al., arXiv
-/// 2505.23971, sections 4.2 and 4.3). Their "43 % fewer gradient steps" are of 608e9 tokens and of the 50e9 of mid-training, which
-/// keeps the last batch; the 608e9 alone have 40.5 % fewer.
+/// OLMo 1B doubled its batch of 1,024 sequences of 4,096 tokens after 168e9 and 503e9 tokens, at
+/// no loss (Merrill et al., arXiv
+/// 2505.23971, sections 4.2 and 4.3). Their "43 % fewer gradient steps" are of 608e9 tokens and of the 50e9
+/// of mid-training, which keeps the last batch; the 608e9 alone have 40.5 % fewer.
 TEST(CriticalBatch, StepsOfOlmosRamp)
 {
     const auto fewer_steps = [](double tokens) {

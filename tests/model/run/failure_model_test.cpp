@@ -42,8 +42,8 @@ TEST(FailureModel, GivesThePublishedFirstOrderRatios)
     EXPECT_NEAR(first_order_ettr(writes), 0.894, 0.0005);
 }
 
-/// Where losses are small the first-order form, exact renewal and histories agree; the histories within 1 % of the renewal
-/// always.
+/// Where losses are small the first-order form, exact renewal and histories agree; the histories
+/// within 1 % of the renewal always.
 TEST(TrainingTime, AgreesWithTheFirstOrderFormWhereLossesAreSmall)
 {
     const double productive = 500.0 * hour;
@@ -60,9 +60,9 @@ TEST(TrainingTime, AgreesWithTheFirstOrderFormWhereLossesAreSmall)
     }
 }
 
-/// Effective training time ratio at 16,384 GPUs by exact renewal 0.715 with a checkpoint an hour where nothing fails in the
-/// downtime, and 0.1 % less where it is a restart that may fail. With one every 5 minutes the first-order form, 0.931, is nearly
-/// exact.
+/// Effective training time ratio at 16,384 GPUs by exact renewal 0.715 with a checkpoint an hour where
+/// nothing fails in the downtime, and 0.1 % less where it is a restart that may fail. With one every 5
+/// minutes the first-order form, 0.931, is nearly exact.
 TEST(TrainingTime, GivesThePublishedRatios)
 {
     const double productive = 1000.0 * hour;
@@ -78,8 +78,8 @@ TEST(TrainingTime, GivesThePublishedRatios)
     }
 }
 
-/// Failures faster than restarts are long: 131,072 GPUs and beyond. Several causes, each with a restart and a detection of its
-/// own.
+/// Failures faster than restarts are long: 131,072 GPUs and beyond. Several causes, each with a
+/// restart and a detection of its own.
 TEST(TrainingTime, RestartsFailToo)
 {
     const auto cause = [](double rate, double detection_s, double restart_s, std::size_t place) {
@@ -121,8 +121,8 @@ TEST(TrainingTime, ExpectedIsTheMeanOfManyHistories)
     }
 }
 
-/// A bound that prunes must not exceed the mean, whatever is left after the last whole interval; a run that ends on a
-/// checkpoint's hour does not wait for that checkpoint.
+/// A bound that prunes must not exceed the mean, whatever is left after the last whole interval; a run that
+/// ends on a checkpoint's hour does not wait for that checkpoint.
 TEST(TrainingTime, ExpectedNeverExceedsTheMean)
 {
     for (const double rate : {0.0, 1.0 / (8 * hour), 1.0 / hour}) {
@@ -135,8 +135,8 @@ TEST(TrainingTime, ExpectedNeverExceedsTheMean)
     }
 }
 
-/// A run that is shorter than the interval begins again after each failure (Daly's equation 13 of one part), however long that
-/// is.
+/// A run that is shorter than the interval begins again after each failure (Daly's equation 13 of
+/// one part), however long that is.
 TEST(TrainingTime, OfARunWithoutCheckpoints)
 {
     const double productive = 2.5 * hour;
@@ -160,7 +160,8 @@ TEST(TrainingTime, WithoutFailuresIsWorkAndWrites)
     }
 }
 
-/// Young's interval is first order: within a few percent of the best when writes are short beside the time between failures.
+/// Young's interval is first order: within a few percent of the best when writes are short
+/// beside the time between failures.
 TEST(TrainingTime, YoungsIntervalIsNearTheBest)
 {
     const Reliability reliability{PerSecond{1e-3 / day}, Seconds{10 * minute}, Seconds{0.0}, Seconds{30.0}};
@@ -207,8 +208,8 @@ TEST(FailureModel, KnowsWhenARunNeverEnds)
     EXPECT_TRUE(poisson(1.0 / hour, 60.0, hour, 9 * hour).hopeless());
 }
 
-/// Three formulas for one question. Daly's higher order is within 0.1 % of the best time, Young's within 1 %; the optimum is
-/// where the renewal formula is lowest, by brute force.
+/// Three formulas for one question. Daly's higher order is within 0.1 % of the best time, Young's within 1 %;
+/// the optimum is where the renewal formula is lowest, by brute force.
 TEST(CheckpointInterval, OptimumIsWhereTheTimeIsLowest)
 {
     for (const double stall : {6.0, 60.0, 600.0}) {
@@ -232,8 +233,8 @@ TEST(CheckpointInterval, OptimumIsWhereTheTimeIsLowest)
     }
 }
 
-/// With copies in memory only the failures that destroy them go back to storage; the others lose no more with a longer interval.
-/// By brute force over intervals, on the same histories each: within 0.2 % of the best.
+/// With copies in memory only the failures that destroy them go back to storage; the others lose no more with
+/// a longer interval. By brute force over intervals, on the same histories each: within 0.2 % of the best.
 TEST(CheckpointInterval, OptimumKnowsOfCopiesInMemory)
 {
     Reliability r{PerSecond{}, Seconds{}, Seconds{0.0}, Seconds{60.0}};
@@ -292,7 +293,8 @@ TEST(FailureModel, CountsRatesByWhatTheyAreOf)
     EXPECT_NEAR(first_order_ettr(model), 1.0 - 91e-9 * (down + 0.5 * hour), 1e-12);
 }
 
-/// Against a cluster's failures that are dealt out to its nodes: how clustered are those of a job on some of them?
+/// Against a cluster's failures that are dealt out to its nodes: how clustered are
+/// those of a job on some of them?
 TEST(FailureModel, AJobSeesItsPartOfAClustersGaps)
 {
     constexpr int nodes = 400;
@@ -360,8 +362,8 @@ TEST(FailureModel, LeavesTimeForAsynchronousWrites)
     EXPECT_EQ(interval_by(IntervalRule::young, model), 300.0);
 }
 
-/// Whatever the causes and however rare they are, what prunes does not exceed the quantile of histories (four standard errors of
-/// the share of histories below).
+/// Whatever the causes and however rare they are, what prunes does not exceed the quantile of histories (four
+/// standard errors of the share of histories below).
 TEST(TrainingTime, LeastQuantileNeverExceedsTheQuantile)
 {
     constexpr int histories = 4096;

@@ -13,8 +13,8 @@
 namespace prismopt {
 namespace {
 
-/// What is left of a gap has the mean E[gap^2] / (2 E[gap]) and P(rest > x) = the integral of P(gap > t) from x on: at each
-/// quantile of the table, by the midpoint rule in log t.
+/// What is left of a gap has the mean E[gap^2] / (2 E[gap]) and P(rest > x) = the integral of P(gap > t) from
+/// x on: at each quantile of the table, by the midpoint rule in log t.
 TEST(FirstGaps, AreWhatIsLeftOfGaps)
 {
     FailureTables tables(exponential_gaps());

@@ -1,5 +1,5 @@
-/// Jobs that continue with fewer replicas, judged by closed forms and by a simulation of its own, from event to event with draws of the
-/// standard library.
+/// Jobs that continue with fewer replicas, judged by closed forms and by a simulation of its own, from event
+/// to event with draws of the standard library.
 
 #include "model/run/failure_model.hpp"
 
@@ -35,7 +35,8 @@ struct ReplicatedJob {
     std::vector<Fault> faults;
 };
 
-/// One run: whatever happens next is the earliest of what may, and gaps without memory are drawn anew each time.
+/// One run: whatever happens next is the earliest of what may, and gaps without
+/// memory are drawn anew each time.
 class EventRun {
 public:
     EventRun(const ReplicatedJob& job, double productive, std::mt19937_64& random) : job_(job)
@@ -191,8 +192,9 @@ TEST(FewerReplicas, AreThoseOfAPlainSimulation)
     }
 }
 
-/// Nodes that fail and come back are a queue with a server for each: Poisson numbers, whatever the repair times (Takacs 1962, ch. 3.2).
-/// With a node per replica and nothing else lost, the speed is the share that is there.
+/// Nodes that fail and come back are a queue with a server for each: Poisson numbers, whatever
+/// the repair times (Takacs 1962, ch. 3.2). With a node per replica and nothing else lost, the
+/// speed is the share that is there.
 TEST(FewerReplicas, LoseTheShareInRepair)
 {
     const double load = 3.0;  // nodes in repair on average
@@ -207,7 +209,8 @@ TEST(FewerReplicas, LoseTheShareInRepair)
     EXPECT_EQ(s.runs.cause[0].rework_gpu_s, 0.0);
 }
 
-/// A surviving replica holds the state: nothing is done twice, as with checkpoints at each moment (renewal for short intervals).
+/// A surviving replica holds the state: nothing is done twice, as with checkpoints at each moment
+/// (renewal for short intervals).
 TEST(FewerReplicas, RepeatNoWorkIfOneHoldsTheState)
 {
     const double rate = 1.0 / (4 * hour);

@@ -124,7 +124,8 @@ std::vector<RunSegment> parts_of(const Case& c, std::size_t histories)
     return parts;
 }
 
-/// Failures of a Poisson process whose rate is known to a part of it are negative binomial: variance mean + (mean cv)^2.
+/// Failures of a Poisson process whose rate is known to a part of it are negative
+/// binomial: variance mean + (mean cv)^2.
 TEST(UncertainRates, GiveNegativeBinomialCounts)
 {
     constexpr int runs = 6400;
@@ -145,7 +146,8 @@ TEST(UncertainRates, GiveNegativeBinomialCounts)
         squares += lost * lost / runs;
     }
     const double variance = squares - sum * sum;
-    // Failures of time spent on rework come on top: mean (1 + mean rework) and so on; at a rate of 0.1 an hour, 5 %.
+    // Failures of time spent on rework come on top: mean (1 + mean rework) and so on;
+    // at a rate of 0.1 an hour, 5 %.
     const double expected = mean * (1.0 + 1.0 / 3.0) + mean * mean * cv * cv * 1.1;
     EXPECT_NEAR(mean, 20.0 * 1.05, 0.04 * mean);
     EXPECT_NEAR(variance, expected, 0.12 * expected);
@@ -217,9 +219,10 @@ INSTANTIATE_TEST_SUITE_P(Runs, EachHistory, testing::ValuesIn(cases()), [](const
     return name;
 });
 
-/// Clustered failures, exactly, by renewal reward: an attempt lasts E[gap] + detection and saves interval * sum over j of
-/// P(gap >= restart + lag + j cycle). A run of a thousand attempts is that but for its ends. The first begins without a restart
-/// and lasts what is left of a gap, R: P(R > t) is the integral of P(gap > t) from t on over the mean, E[R] = mean (1 + cv^2) /
+/// Clustered failures, exactly, by renewal reward: an attempt lasts E[gap] + detection and saves interval *
+/// sum over j of P(gap >= restart + lag + j cycle). A run of a thousand attempts is that but for its ends.
+/// The first begins without a restart and lasts what is left of a gap, R: P(R > t) is the integral of
+/// P(gap > t) from t on over the mean, E[R] = mean (1 + cv^2) /
 /// 2.
 TEST(ClusteredFailures, HaveTheRatioOfRenewalReward)
 {
@@ -262,8 +265,8 @@ TEST(ClusteredFailures, HaveTheRatioOfRenewalReward)
     }
 }
 
-/// Of a process that has run for long, rate * t failures in t on average, however short t is. Announced stops lose no work: a run
-/// is its productive time and a second of detection for each failure.
+/// Of a process that has run for long, rate * t failures in t on average, however short t is. Announced stops
+/// lose no work: a run is its productive time and a second of detection for each failure.
 TEST(ClusteredFailures, AreAsManyInShortRunsAsInLongOnes)
 {
     constexpr double rate = 8 / (1000 * day);  // 8 nodes
@@ -316,9 +319,9 @@ TEST(Spares, NoneMeansWaitingForEachRepair)
     EXPECT_EQ(many.runs.cause[0].waiting_gpu_s, 0.0);
 }
 
-/// One spare, repairs of a constant time R, gaps G exponential: a failure that waited for w leaves R - w until its node is back
-/// when training goes on, so the next waits for max(0, R - w - G). The stationary P(w > y) = E[1 - e^(-rate (R - w - y))]+ by
-/// iteration.
+/// One spare, repairs of a constant time R, gaps G exponential: a failure that waited for w leaves R - w
+/// until its node is back when training goes on, so the next waits for max(0, R - w - G). The stationary
+/// P(w > y) = E[1 - e^(-rate (R - w - y))]+ by iteration.
 TEST(Spares, OneIsMissedAsOftenAsItsChainSays)
 {
     const double rate = 1.0 / (10 * hour);
@@ -346,7 +349,8 @@ TEST(Spares, OneIsMissedAsOftenAsItsChainSays)
     model.sources[0].repair_cv = 0.001;
     model.spares = 1;
     const Simulated s = simulate(200 * day, model, 500);
-    // About 240,000 failures, neighbours correlated: the mean to 0.5 %; the first of each run finds the spare there.
+    // About 240,000 failures, neighbours correlated: the mean to 0.5 %; the first of
+    // each run finds the spare there.
     EXPECT_NEAR(s.runs.cause[0].waiting_gpu_s / s.runs.cause[0].failures, wait, 0.015 * wait);
 }
 
@@ -359,7 +363,8 @@ TEST(NodeRates, SpreadTheNumberOfFailures)
     const int histories = 4000;
     FailureTables tables(exponential_gaps());
     const double running = 100 * hour;
-    // Without downtime and with short intervals, time beyond the work is rework: nearly half an interval a failure.
+    // Without downtime and with short intervals, time beyond the work is rework:
+    // nearly half an interval a failure.
     const RunSegment part{model, 1, std::vector<double>(histories, running)};
     const Histories runs = sample_histories({&part, 1}, 1, tables, 3, Purpose::search);
     const double mean = runs.cause[0].failures;
@@ -371,15 +376,16 @@ TEST(NodeRates, SpreadTheNumberOfFailures)
     for (const double seconds : runs.seconds) {
         squares += std::pow(seconds - running - lost, 2) / (histories - 1);
     }
-    // Variance of lost time: mean * E[loss^2] of single losses, uniform over the interval, + (mean loss cv)^2 of the rates.
+    // Variance of lost time: mean * E[loss^2] of single losses, uniform over the interval, +
+    // (mean loss cv)^2 of the rates.
     const double single = 10 * minute;
     const double expected = mean * single * single / 3.0 + std::pow(0.3 * lost, 2);
     EXPECT_NEAR(mean, running / hour * (1.0 + 1.0 / 12.0), 0.05 * mean);
     EXPECT_NEAR(squares, expected, 0.15 * expected);
 }
 
-/// Llama 3 405B (arXiv 2407.21783, section 3.3.4): 54 days on 16,384 GPUs, 419 unexpected and 47 planned interruptions, more than
-/// 90 % effective training time with automated restarts.
+/// Llama 3 405B (arXiv 2407.21783, section 3.3.4): 54 days on 16,384 GPUs, 419 unexpected and 47 planned
+/// interruptions, more than 90 % effective training time with automated restarts.
 TEST(Histories, GiveLlama3s54Days)
 {
     const std::vector<std::pair<const char*, double>> counts{{"GPU", 148},    {"HBM", 72},  {"software", 54},

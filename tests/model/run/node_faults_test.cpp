@@ -21,7 +21,8 @@ namespace {
 constexpr int outage_nodes = 400;
 constexpr double outage_days = 176.5;
 
-/// Counts by node of many histories of this mean have the variance of the negative binomial: mean + (mean cv)^2.
+/// Counts by node of many histories of this mean have the variance of the
+/// negative binomial: mean + (mean cv)^2.
 TEST(FailingNodes, HaveNegativeBinomialCounts)
 {
     for (const double cv : {0.0, 0.7, 2.0}) {
@@ -30,7 +31,8 @@ TEST(FailingNodes, HaveNegativeBinomialCounts)
         double sum = 0.0;
         double squares = 0.0;
         for (std::uint32_t h = 0; h < histories; ++h) {
-            // Given the total, counts are multinomial: a Poisson total of mean 100 times the nodes' mean rate.
+            // Given the total, counts are multinomial: a Poisson total of mean
+            // 100 times the nodes' mean rate.
             std::map<int, int> counts;
             for (const int node : failing_nodes(100, nodes, cv, 1, Purpose::search, h)) {
                 ++counts[node];
@@ -40,7 +42,8 @@ TEST(FailingNodes, HaveNegativeBinomialCounts)
                 squares += static_cast<double>(count) * count / nodes / histories;
             }
         }
-        // Of a fixed total: Dirichlet-multinomial with weights k = 1 / cv^2 a node, n p (1 - p) (n + nodes k) / (1 + nodes k).
+        // Of a fixed total: Dirichlet-multinomial with weights k = 1 / cv^2 a node, n p (1 - p)
+        // (n + nodes k) / (1 + nodes k).
         const double p = 1.0 / nodes;
         const double weights = nodes / (cv * cv);
         const double spread = cv == 0.0 ? 1.0 : (100.0 + weights) / (1.0 + weights);
@@ -118,12 +121,12 @@ Moments2 moments_of(const std::vector<double>& values)
     return m;
 }
 
-/// As far apart as two samples of one distribution are by chance in one of twenty cases, one of them very large (Kolmogorov's
-/// limit).
+/// As far apart as two samples of one distribution are by chance in one of twenty cases, one of them
+/// very large (Kolmogorov's limit).
 double chance_distance(std::size_t size) { return 1.36 / std::sqrt(static_cast<double>(size)); }
 
-/// Outages of 400 servers in 176.5 days: distributions fitted by moments; gaps and counts of simulated histories against the
-/// measured.
+/// Outages of 400 servers in 176.5 days: distributions fitted by moments; gaps and counts of simulated
+/// histories against the measured.
 TEST(NodeFaults, AreSimulatedAsMeasured)
 {
     const char* folder = std::getenv("PRISMOPT_DATA");

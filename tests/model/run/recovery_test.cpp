@@ -1,4 +1,5 @@
-/// Hot spares and failures of whole units, judged by a simulation of its own: plain queues of nodes, draws of the standard library.
+/// Hot spares and failures of whole units, judged by a simulation of its own: plain queues of nodes,
+/// draws of the standard library.
 
 #include "model/run/failure_model.hpp"
 
@@ -166,7 +167,8 @@ TEST(Recovery, OfEnoughHotSparesIsARenewal)
                 1e-9 * day);
 }
 
-/// Where no spare can take over, hot spares change nothing, to the bit: none are there, or the job failed as a whole.
+/// Where no spare can take over, hot spares change nothing, to the bit: none are
+/// there, or the job failed as a whole.
 TEST(Recovery, WithoutASpareIsARestart)
 {
     PlainJob job{12, hour, minute, 0, -1.0, {{1.0 / (8 * hour), 3 * minute, 25 * minute, 10 * hour, 1.5, 1}}};

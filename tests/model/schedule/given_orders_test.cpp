@@ -57,7 +57,8 @@ TEST(GivenOrders, ComeBackAsTheScheduleMadeThem)
     }
 }
 
-/// An order of its own for a plan: one microbatch after the other, so the step takes m times the pass of one through all stages.
+/// An order of its own for a plan: one microbatch after the other, so the step takes m times the
+/// pass of one through all stages.
 TEST(GivenOrders, AreRunInsteadOfTheSchedule)
 {
     constexpr int m = 4;

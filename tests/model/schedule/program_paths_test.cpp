@@ -53,7 +53,8 @@ TEST(ProgramPaths, OfManyMicrobatchesAreNeverLongerThanTheStepAndAsLongAsOthers)
             const double longest = longest_path(stage_paths(graph, program_paths(*graph.program).paths));
             const double of_whole = longest_path(stage_paths(graph, program_paths(whole).paths));
             EXPECT_LE(longest, replayed_step(graph) * (1.0 + 1e-12)) << name(shape.schedule);
-            // Both are chosen for usual durations and not for these, so one may be a little longer than the other.
+            // Both are chosen for usual durations and not for these, so one may be
+            // a little longer than the other.
             EXPECT_GE(longest, 0.99 * of_whole) << name(shape.schedule);
         }
     }
@@ -95,7 +96,8 @@ TEST(ProgramPaths, ContainACriticalPathWhereStagesAreAlike)
     }
 }
 
-/// Each begins where the step does and ends with the last op of a stage, and its own ops are all of its stage's between two.
+/// Each begins where the step does and ends with the last op of a stage, and its own ops are
+/// all of its stage's between two.
 TEST(ProgramPaths, StayInTheirStages)
 {
     for (const ScheduleShape& shape : shapes()) {

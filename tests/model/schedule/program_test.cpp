@@ -43,7 +43,8 @@ int position(const Program& program, const ProgramOp& op)
     return op.chunk * program.shape.stages + op.stage;
 }
 
-/// Runs the program on names instead of times: each op must find in its slot the very result that it waits for.
+/// Runs the program on names instead of times: each op must find in its slot the
+/// very result that it waits for.
 TEST(Program, FindsInEverySlotWhatItWaitsFor)
 {
     for (const ScheduleShape& shape : program_shapes()) {
@@ -208,7 +209,8 @@ TEST(Program, IsShortenedByRepetitions)
     }
 }
 
-/// Other programs push it out of the smaller of two caches, from which it comes without what bounds do not need.
+/// Other programs push it out of the smaller of two caches, from which it comes
+/// without what bounds do not need.
 TEST(Program, IsShortenedToTheSameAgain)
 {
     const ScheduleShape shape{Schedule::zb_v, 4, 600, 2};

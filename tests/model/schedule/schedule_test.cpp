@@ -90,7 +90,8 @@ TEST(Schedules, DoWhatTheirFactsSay)
     }
 }
 
-/// Forward, gradient of the input, gradient of the weights: each once for each microbatch of each chunk, in this order.
+/// Forward, gradient of the input, gradient of the weights: each once for each
+/// microbatch of each chunk, in this order.
 TEST(Schedules, DoEachTaskOnceAndInOrder)
 {
     for (const ScheduleShape& shape : defined_shapes()) {
@@ -196,7 +197,8 @@ TEST(Schedules, KnowThePublishedBubbles)
     EXPECT_DOUBLE_EQ(*known_bubble({Schedule::dualpipe, 8, 32, 2}, {1.0, 1.0, 1.0}), 3.0 * (3.0 + 2.0 - 3.0));
 }
 
-/// Less memory, more bubble: V-Min's is two thirds of 1F1B's and a constant (arXiv 2405.15362, authors' table), V-Half's less.
+/// Less memory, more bubble: V-Min's is two thirds of 1F1B's and a constant (arXiv 2405.15362,
+/// authors' table), V-Half's less.
 TEST(Schedules, OfLessMemoryHaveLessBubbleThan1F1B)
 {
     const StageTimes equal;
@@ -226,9 +228,9 @@ int most_in_flight(const std::vector<Task>& order)
     return most;
 }
 
-/// 1F1B holds p - s microbatches, GPipe all; interleaved 2 (p - s - 1) + (v - 1) p + 1 chunks, on the first stage
-/// 1 + (p - 1) / (p v) times 1F1B's activations (Korthikanti et al., arXiv 2205.05198, section 4.2.3); the others by their
-/// papers.
+/// 1F1B holds p - s microbatches, GPipe all; interleaved 2 (p - s - 1) + (v - 1) p + 1 chunks, on the first
+/// stage 1 + (p - 1) / (p v) times 1F1B's activations (Korthikanti et al., arXiv 2205.05198, section
+/// 4.2.3); the others by their papers.
 TEST(Schedules, HoldNoMoreThanTheyPromise)
 {
     for (const ScheduleShape& shape : defined_shapes()) {

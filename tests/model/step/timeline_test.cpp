@@ -29,7 +29,8 @@ double end_of(const std::vector<TimelineEvent>& events)
     return end;
 }
 
-/// One replica, all replicas simulated, some ranked; coupled replicas; every kind of pass, gathers beside ops and before them.
+/// One replica, all replicas simulated, some ranked; coupled replicas; every kind of pass,
+/// gathers beside ops and before them.
 std::vector<ParallelPlan> plans()
 {
     std::vector<ParallelPlan> list{plan_of(2, 4, 1), plan_of(1, 2, 4), plan_of(2, 4, 8)};

@@ -12,8 +12,8 @@
 namespace prismopt {
 namespace {
 
-/// The table that ships: Megatron 22B, 175B, 530B, 1T with two kinds of recompute, and two rows of Llama 3. Held with a margin on
-/// what the fit reached; constants belong to accelerators, stacks and links alone.
+/// The table that ships: Megatron 22B, 175B, 530B, 1T with two kinds of recompute, and two rows of Llama 3.
+/// Held with a margin on what the fit reached; constants belong to accelerators, stacks and links alone.
 TEST(CheckModel, ShippedRunsAreMatched)
 {
     const CheckedModel checked = check_model(shipped_runs());
@@ -56,7 +56,8 @@ TEST(CheckModel, OwnRunsAreThoseOfTheirScenarioAndPlan)
     EXPECT_GT(checked.runs.front().predicted_s, 0.0);
 }
 
-/// Tensors have less than the allocator reserved for them, and that is less than the device has in use: its context besides.
+/// Tensors have less than the allocator reserved for them, and that is less than the device
+/// has in use: its context besides.
 TEST(CheckModel, ComparesPeaksOfMemoryByWhatTheyCount)
 {
     MeasuredRuns runs;

@@ -69,7 +69,8 @@ TEST(KernelFit, LeavesOutAFamilyOfShapes)
     EXPECT_GT(errors.front().error, 0.04);
 }
 
-/// 8-bit rows hold the cast of their activation, and with a scale for a tensor two passes for its largest value.
+/// 8-bit rows hold the cast of their activation, and with a scale for a tensor
+/// two passes for its largest value.
 TEST(KernelFit, CountsCastsInRowsOfFewerBits)
 {
     auto rows = products("gemm_fp8", Precision::fp8_current);

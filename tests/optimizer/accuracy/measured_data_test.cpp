@@ -40,8 +40,8 @@ std::vector<const CheckedRun*> of_kind(const CheckedModel& checked, RunKind kind
     return runs;
 }
 
-/// Measured runs of the folder that PRISMOPT_DATA names, as jobs/normalise_measurements.py writes them, held with a margin on what the fit
-/// reached.
+/// Measured runs of the folder that PRISMOPT_DATA names, as jobs/normalise_measurements.py writes them, held
+/// with a margin on what the fit reached.
 TEST(MeasuredData, IsMatchedBySource)
 {
     const char* folder = std::getenv("PRISMOPT_DATA");
@@ -99,15 +99,16 @@ TEST(MeasuredData, IsMatchedBySource)
     EXPECT_LT(memory("torchtitan, Llama 3.1 8B"), 0.05);
     const SourceAccuracy several = accuracy_of("all but the sweep of one node", nodes, 0);
     EXPECT_GT(several.rows, 450U);
-    // With one host cost for the releases of one trainer, by hand until the next fit of all constants (0.063 and 0.041 before).
+    // With one host cost for the releases of one trainer, by hand until the next fit of all
+    // constants (0.063 and 0.041 before).
     EXPECT_LT(several.mean_absolute, 0.0635);
     EXPECT_LT(several.median_absolute, 0.0425);
     EXPECT_LT(several.memory_error, 0.10);
     const SourceAccuracy all = accuracy_of("all", fitted, 0);
     EXPECT_LT(all.mean_absolute, 0.066);
     EXPECT_LT(all.median_absolute, 0.0455);
-    // 95 % model intervals: of rows weighted by source, as the scatter is found; the sweep of one node has wider errors and most
-    // rows.
+    // 95 % model intervals: of rows weighted by source, as the scatter is found; the sweep of one node
+    // has wider errors and most rows.
     EXPECT_GT(all.inside, 0.90);
     EXPECT_GT(several.inside, 0.94);
     std::map<std::string, SourceAccuracy> kinds;

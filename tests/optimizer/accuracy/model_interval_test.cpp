@@ -62,9 +62,9 @@ Fit uncertain(const std::vector<MeasuredRun>& runs)
     return fit;
 }
 
-/// Gradients by the catalog's entries of a cluster are those of the fit, which sets the constants in the catalog and builds the
-/// cluster anew. Both are differences of 1e-3 downwards; where entries share a constant their values are the same but for the
-/// digits of the file (3).
+/// Gradients by the catalog's entries of a cluster are those of the fit, which sets the constants in the
+/// catalog and builds the cluster anew. Both are differences of 1e-3 downwards; where entries share a
+/// constant their values are the same but for the digits of the file (3).
 TEST(ModelInterval, HasTheDeviationOfTheFit)
 {
     const std::vector<MeasuredRun> runs = shipped_runs().runs;
@@ -245,8 +245,8 @@ TEST(ModelInterval, IsNeverNarrowerWithAnOverride)
     }
 }
 
-/// A chip described by its datasheet has the interval of accelerators that were left out of the fit, or the error that it
-/// declares where that is wider.
+/// A chip described by its datasheet has the interval of accelerators that were left out of the fit, or the
+/// error that it declares where that is wider.
 TEST(ModelInterval, OfAnInventedAcceleratorIsThatOfThoseLeftOut)
 {
     const FittedModel model = fitted_model();
@@ -292,7 +292,8 @@ TEST_P(DeclaredAccelerators, AreNeverMoreCertainThanMeasuredOnes)
     EXPECT_GE(narrowest_declared, widest_measured);
 }
 
-/// Software that a user describes is known no better than any of the program, whatever its numbers are; neither are a library or a link.
+/// Software that a user describes is known no better than any of the program, whatever its numbers are;
+/// neither are a library or a link.
 TEST(OwnEntries, AreNeverMoreCertainThanTheProgrammes)
 {
     double widest = 1.0;
@@ -391,8 +392,8 @@ TEST(LeftOutAccelerators, HaveADeviationThatHoldsTheShare)
     EXPECT_DOUBLE_EQ(unmeasured_deviation({pair}), 0.01);
 }
 
-/// Of 100 rows of which the constants explain a tenth of what is missing on the worst six, 95 % must be inside: the sixth
-/// decides.
+/// Of 100 rows of which the constants explain a tenth of what is missing on the worst six, 95 %
+/// must be inside: the sixth decides.
 TEST(Widening, PutsTheShareInside)
 {
     std::vector<HeldOut> rows(100, {0.01, 0.05, 0.05, 1.0});

@@ -63,7 +63,8 @@ Scenario mixture_with(const std::string& software)
         "x.toml");
 }
 
-/// What named software takes lies inside the interval of a scenario that does not name it; that is wider than each.
+/// What named software takes lies inside the interval of a scenario that does not
+/// name it; that is wider than each.
 TEST(ModelInterval, WithoutSoftwareCoversWhatItMayBe)
 {
     const std::string design = "gpus=64 tp=1 pp=1 ep=8 recompute=full";

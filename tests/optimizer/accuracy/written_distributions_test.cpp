@@ -1,5 +1,5 @@
-/// The distributions that `calibrate` writes for jobs with known variance. jobs/calibration_study judges more of them, by their
-/// intervals.
+/// The distributions that `calibrate` writes for jobs with known variance. jobs/calibration_study judges
+/// more of them, by their intervals.
 
 #include "io/scenario/sections/sections.hpp"
 #include "io/traces/calibration_toml.hpp"
@@ -42,7 +42,8 @@ bool written(const Calibration& calibration, const std::string& key)
 double cv_of(const Distribution& distribution) { return DistributionQuantile(distribution).moments().cv(); }
 double cv_of(double log_deviation) { return std::sqrt(std::expm1(log_deviation * log_deviation)); }
 
-/// Each part of the variance in turn: the written distribution has its cv, and no distribution is written of what does not vary.
+/// Each part of the variance in turn: the written distribution has its cv, and no distribution is
+/// written of what does not vary.
 TEST(WrittenDistributions, HaveTheVarianceOfTheJob)
 {
     std::vector<SyntheticJob> jobs(4);
@@ -65,8 +66,8 @@ TEST(WrittenDistributions, HaveTheVarianceOfTheJob)
             const double found = cv_of(read.*known.distribution);
             if (truth > 0.0) {
                 EXPECT_TRUE(written(calibration, known.key)) << what;
-                // Gross errors: beyond three standard errors of the spread of 24 GPUs (1/sqrt(48)), and of a distribution of
-                // 400 steps (1/sqrt(800)).
+                // Gross errors: beyond three standard errors of the spread of 24 GPUs (1/sqrt(48)), and of a
+                // distribution of 400 steps (1/sqrt(800)).
                 EXPECT_NEAR(found, truth, known.key == "gpu" ? 0.5 * truth : 0.12 * truth) << what;
             } else {
                 EXPECT_TRUE(!written(calibration, known.key) || found < 0.01) << what << ' ' << found;

@@ -76,8 +76,9 @@ std::vector<double> measured(const Trace& trace)
     return sorted(std::move(seconds));
 }
 
-/// How far the quantiles lie above the median, which is what distributions say of a step. Before operations had a distribution of
-/// their own, what they vary by was written as that of each kernel, of which a hundred average out: a tenth of this.
+/// How far the quantiles lie above the median, which is what distributions say of a step. Before operations
+/// had a distribution of their own, what they vary by was written as that of each kernel, of which a
+/// hundred average out: a tenth of this.
 TEST(WrittenDistributions, DrawnAreAsWideAsTheJob)
 {
     const auto of = [&](const char* part, auto set) {
@@ -92,8 +93,9 @@ TEST(WrittenDistributions, DrawnAreAsWideAsTheJob)
             const auto width = [p](const std::vector<double>& steps) {
                 return sorted_quantile(steps, p) / sorted_quantile(steps, 0.5) - 1.0;
             };
-            // Three standard errors of both together. Of 2,000 normal steps the excess of p99 over the median is known to 3.7 %
-            // (p95: 3.4 %), of 32,768 draws to 0.9 %, and the spread of a distribution of 2,000 steps to 1.6 %: 4.1 %.
+            // Three standard errors of both together. Of 2,000 normal steps the excess of p99 over the
+            // median is known to 3.7 % (p95: 3.4 %), of 32,768 draws to 0.9 %, and the spread of a
+            // distribution of 2,000 steps to 1.6 %: 4.1 %.
             EXPECT_NEAR(width(found) / width(truth), 1.0, 0.125) << part << ", p " << p;
             RecordProperty(std::string(part) + ", p" + std::to_string(p),
                            std::to_string(width(found)) + " of " + std::to_string(width(truth)));

@@ -51,7 +51,8 @@ std::vector<FittedRow> rows_of(const std::vector<MeasuredRun>& runs)
     return fitted_rows(runs, std::vector<double>(runs.size(), 1.0));
 }
 
-/// Times made with shares 10 % below what is believed give it back: of the chip, and of its stack by what is believed of that.
+/// Times made with shares 10 % below what is believed give it back: of the chip, and of its
+/// stack by what is believed of that.
 TEST(FitConstants, FindsTheConstantThatMadeTheTimes)
 {
     std::vector<MeasuredRun> runs = runs_on_a100();
@@ -79,7 +80,8 @@ TEST(FitConstants, FindsTheConstantThatMadeTheTimes)
     }
 }
 
-/// The shipped runs on A100 with other stacks, a source each. Times: what stacks of FSDP make of matrix products is `factor`.
+/// The shipped runs on A100 with other stacks, a source each. Times: what stacks of FSDP make
+/// of matrix products is `factor`.
 std::vector<MeasuredRun> runs_of_stacks(const std::vector<std::string>& stacks, double factor)
 {
     std::vector<MeasuredRun> runs = runs_on_a100();
@@ -104,7 +106,8 @@ std::vector<MeasuredRun> runs_of_stacks(const std::vector<std::string>& stacks, 
 
 constexpr double fsdp_factor = 0.85;
 
-/// A stack without runs has what the others of its program have in the mean, and is less well known than they are.
+/// A stack without runs has what the others of its program have in the mean, and is
+/// less well known than they are.
 TEST(FitConstants, OfFewRunsAreThoseOfTheirFamily)
 {
     std::vector<MeasuredRun> runs = runs_of_stacks({"fsdp-eager", "fsdp-pure", "fsdp-compile"}, fsdp_factor);
@@ -130,7 +133,8 @@ TEST(FitConstants, OfFewRunsAreThoseOfTheirFamily)
     EXPECT_GT(deviation("fsdp.gemm"), 0.0);
 }
 
-/// One run that says otherwise moves its stack, but not all the way: the others of the program say what it is.
+/// One run that says otherwise moves its stack, but not all the way: the others
+/// of the program say what it is.
 TEST(FitConstants, OfOneRunAreBetweenThatAndTheFamily)
 {
     std::vector<MeasuredRun> runs =

@@ -42,7 +42,8 @@ int axes_between(const ParallelPlan& a, const ParallelPlan& b)
     return static_cast<int>(changed_values(a, b).size());
 }
 
-/// All plans of the space within three changes: value of each, and whether every way to undo some of its changes is worse.
+/// All plans of the space within three changes: value of each, and whether every way to
+/// undo some of its changes is worse.
 TEST(NearPlans, AreTheBestOfAllCombinations)
 {
     const Scenario scenario = closed_scenario(small_space);

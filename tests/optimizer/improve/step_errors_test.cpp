@@ -33,7 +33,8 @@ Spread spread_of(ValueOf&& value_of)
     return spread;
 }
 
-/// What a measured step says of its plan, it says of others in part; the error of their ratio shrinks no more than their own.
+/// What a measured step says of its plan, it says of others in part; the error of their ratio
+/// shrinks no more than their own.
 TEST(StepErrors, FollowAMeasuredStep)
 {
     const Scenario scenario = tiny_scenario("gpus = [8]\ntp = [1, 2]\npp = [1, 2]\n");

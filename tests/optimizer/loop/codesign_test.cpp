@@ -156,7 +156,8 @@ TEST(Codesign, TunedHardwareLiesOnTheFrontOfAFineGrid)
             reference[k] = std::max(reference[k], 1.1 * point[k]);
         }
     }
-    // A few points cannot fill the front, but each lies on it: no hardware of the fine grid is better by a thousandth in both.
+    // A few points cannot fill the front, but each lies on it: no hardware of the fine grid is
+    // better by a thousandth in both.
     for (const auto& point : front_on(scenario, tuned.variants)) {
         for (const auto& other : best) {
             EXPECT_FALSE(other[0] < 0.999 * point[0] && other[1] < 0.999 * point[1]);
@@ -165,7 +166,8 @@ TEST(Codesign, TunedHardwareLiesOnTheFrontOfAFineGrid)
     EXPECT_GE(hypervolume(found, reference), hypervolume(front_on(scenario, scenario.variants), reference));
 }
 
-/// Stopped again and again, each leg knows what those before it learned; what comes out is that of one leg, of drawn costs too.
+/// Stopped again and again, each leg knows what those before it learned; what comes out is that
+/// of one leg, of drawn costs too.
 TEST(Codesign, AStoppedTuningGoesOnFromWhatItLearned)
 {
     const Scenario scenario =

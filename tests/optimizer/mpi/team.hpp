@@ -6,7 +6,8 @@
 
 namespace prismopt {
 
-/// All ranks of the test program. A test begins with `team().broadcast({})`: rank 0 has then left the test before.
+/// All ranks of the test program. A test begins with `team().broadcast({})`: rank 0
+/// has then left the test before.
 Communicator& team();
 
 template <class T>

@@ -38,7 +38,8 @@ Message sleepy(const Message& item)
 
 Message rounded(const Message& item) { return message_of(std::sin(value_of<int>(item)) / 3.0); }
 
-/// Rank 0 submits `items` indices with at most `ahead` outstanding and hands each result to `use`; the others serve.
+/// Rank 0 submits `items` indices with at most `ahead` outstanding and hands each
+/// result to `use`; the others serve.
 template <class Use>
 std::vector<WorkScheduler::Account> run_scheduler(const WorkScheduler::Work& work, int items, int ahead,
                                                   Use use)
@@ -144,7 +145,8 @@ TEST(WorkScheduler, SharesTheWorkAndAccountsForIt)
         EXPECT_LE(account.busy_s + account.idle_s, wall_s) << "rank " << rank;
         sum += account.items;
     }
-    // Items that rank 0 took back in the moment in which their workers began are counted twice: they are among the last.
+    // Items that rank 0 took back in the moment in which their workers began are counted
+    // twice: they are among the last.
     EXPECT_GE(sum, static_cast<std::uint64_t>(items));
     EXPECT_LE(sum, static_cast<std::uint64_t>(items) + 4U);
 }

@@ -17,8 +17,8 @@ namespace {
 
 constexpr std::array widths{8};
 
-/// 2 replicas of 2 stages, the second with the loss head; one node is a spare. Without noise, so that every order of the 5 nodes
-/// can be judged in full.
+/// 2 replicas of 2 stages, the second with the loss head; one node is a spare. Without noise, so that every
+/// order of the 5 nodes can be judged in full.
 TEST(NodeAssignment, IsTheBestOfAllOrders)
 {
     Problem problem = example_problem({}, 16, widths);
@@ -79,8 +79,8 @@ double step_on(const ExecutionGraph& graph, const std::vector<float>& nodes, con
     return steps_on(graph, std::span(&nodes, 1), noise).front();
 }
 
-/// Never above the best of all orders, and equal to it where the slow nodes leave no choice: none, one, or a stage's worth of
-/// them. 4 replicas of 2 stages.
+/// Never above the best of all orders, and equal to it where the slow nodes leave no choice: none, one, or a
+/// stage's worth of them. 4 replicas of 2 stages.
 TEST(AssignmentBound, IsBelowAllOrders)
 {
     Problem problem = example_problem({}, 32, widths);
@@ -142,7 +142,8 @@ TEST(AssignmentGuide, RanksPositionsAsTheirSteps)
     }
 }
 
-/// The positions name each node once, the slowest stand by, and a cluster listed in their order has the p99 that they promise.
+/// The positions name each node once, the slowest stand by, and a cluster listed in their order
+/// has the p99 that they promise.
 TEST(AssignNodes, ListsTheClusterInTheOrderFound)
 {
     Problem problem = example_problem({}, 16, widths);
@@ -174,8 +175,8 @@ TEST(AssignNodes, ListsTheClusterInTheOrderFound)
     EXPECT_EQ(assignment_csv({{8, 4, 1.25, 0, 1}}), "first_gpu,node,factor,replica,stage\n8,4,1.25,0,1\n");
 }
 
-/// 16 slow nodes are listed first, 16 others stand idle beside 64: the p99 is that of a job whose 16 slowest are its spares, and
-/// nothing is below it.
+/// 16 slow nodes are listed first, 16 others stand idle beside 64: the p99 is that of a job whose 16 slowest
+/// are its spares, and nothing is below it.
 TEST(AssignNodes, LeavesSlowNodesIdleWhereOthersAreFree)
 {
     Problem problem = example_problem(lively_variability(), 128, widths);
@@ -199,7 +200,8 @@ TEST(AssignNodes, LeavesSlowNodesIdleWhereOthersAreFree)
     EXPECT_LT(assigned.least_p99_s, assigned.given_p99_s);
 }
 
-/// Twice as many slow nodes as idle ones: the fastest sit, and what is left is near what nothing can be below.
+/// Twice as many slow nodes as idle ones: the fastest sit, and what is left is
+/// near what nothing can be below.
 TEST(AssignNodes, PositionsTheFastestAndSaysHowFarTheBestMayBe)
 {
     Problem problem = example_problem(lively_variability(), 128, widths);

@@ -31,7 +31,8 @@ TEST(TeamOfOne, AbortEndsTheProcessWithTheCode)
     EXPECT_EXIT(Communicator().abort(7), testing::ExitedWithCode(7), "");
 }
 
-/// mpirun of Open MPI, Hydra (MPICH, Intel MPI), srun of any --mpi, PMIx servers, Flux; a batch script, which has SLURM_PROCID, starts no ranks.
+/// mpirun of Open MPI, Hydra (MPICH, Intel MPI), srun of any --mpi, PMIx servers, Flux; a batch script, which
+/// has SLURM_PROCID, starts no ranks.
 TEST(Launcher, IsKnownByTheVariablesOfItsProcesses)
 {
     constexpr std::array variables{"OMPI_COMM_WORLD_RANK", "PMIX_RANK",     "PMI_RANK",

@@ -108,7 +108,8 @@ TEST(SpaceEstimate, AgreesWithASweepThatHasLimits)
     EXPECT_FALSE(estimate.found.empty());
 }
 
-/// Without a feasible plan in the sample only a share is told: the rule of three, where branches weigh the same.
+/// Without a feasible plan in the sample only a share is told: the rule of three,
+/// where branches weigh the same.
 TEST(SpaceEstimate, NeverSaysThatNothingIsFeasible)
 {
     Scenario scenario = tiny_scenario(many_choices);
@@ -126,8 +127,8 @@ TEST(SpaceEstimate, NeverSaysThatNothingIsFeasible)
     EXPECT_NEAR(equal.share_below(), 0.003, 1e-5);
 }
 
-/// A space that takes too long to count is estimated. Stopped at once, in the sample and later, a dry run keeps what it knows: the
-/// text grows. tests/cli/dry_run_test.py lets one end.
+/// A space that takes too long to count is estimated. Stopped at once, in the sample and later, a dry run
+/// keeps what it knows: the text grows. tests/cli/dry_run_test.py lets one end.
 TEST(DryRun, KeepsWhatItKnowsWhenItIsStopped)
 {
     const Scenario scenario = tiny_scenario(many_choices);

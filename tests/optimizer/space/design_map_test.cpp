@@ -21,7 +21,8 @@ namespace {
 
 using testing::HasSubstr;
 
-/// Every rule of the space rejects something here, and every choice is listed so that the first of equals is not the default.
+/// Every rule of the space rejects something here, and every choice is listed so that the
+/// first of equals is not the default.
 Scenario wide(int second_batch = 16)
 {
     return tiny_scenario(R"(gpus = [4, 6, 8, 12]
@@ -57,8 +58,8 @@ bool validates_later(const ParallelPlan& plan)
     return plan.pp > 1 && split.contains(plan.schedule);
 }
 
-/// The plan in a phase with every choice that has no effect on it at one fixed value: equal in all phases for two names of one
-/// The nodes of all GPUs, by replica, stage and member.
+/// The plan in a phase with every choice that has no effect on it at one fixed value: equal in all phases for
+/// two names of one The nodes of all GPUs, by replica, stage and member.
 std::vector<int> nodes_of(ParallelPlan plan, PlacementOrder order, const Cluster& cluster)
 {
     plan.order = order;
@@ -114,8 +115,8 @@ ParallelPlan without_idle_choices(ParallelPlan plan, const Phase& phase, const S
     if (!validates_later(plan)) {
         plan.post_validation = PostValidation::off;
     }
-    // The 4 layers of these tests are 2 2 or 1 2 1 in two or three chunks, whether the ends count or not; 1 1 1 1 or 0 2 2 0 in
-    // four.
+    // The 4 layers of these tests are 2 2 or 1 2 1 in two or three chunks, whether the ends count or
+    // not; 1 1 1 1 or 0 2 2 0 in four.
     EXPECT_EQ(scenario.workload.layers(), 4);
     if (plan.pp * plan.chunks <= 3) {
         plan.split = LayerSplit::layers;
@@ -310,7 +311,8 @@ split = ["slots"]
     EXPECT_EQ(allowed, brute_force(space, scenario));
 }
 
-/// Chunks that a layout is given for, or one, which needs none; a balanced split is a plan of its own but for one chunk.
+/// Chunks that a layout is given for, or one, which needs none; a balanced split is a
+/// plan of its own but for one chunk.
 TEST(DesignMap, TakesLayoutsForTheirNumbersOfChunks)
 {
     const Scenario scenario = tiny_scenario(R"(gpus = [4]
@@ -334,7 +336,8 @@ layout = ["Ettt|tL"]
     EXPECT_EQ(rejected[std::string(name(Reason::no_layout))], 1U);
 }
 
-/// Of four nodes, two at work: with two spares those are equally fast, and who sits where is one; with none they are not.
+/// Of four nodes, two at work: with two spares those are equally fast, and who sits where
+/// is one; with none they are not.
 TEST(DesignMap, NodeOrdersThatChangeNothingAreOnePlan)
 {
     Scenario scenario = tiny_scenario("gpus = [12]\ntp = [2]\npp = [6]\nsplit = [\"slots\"]\n");
@@ -347,15 +350,15 @@ TEST(DesignMap, NodeOrdersThatChangeNothingAreOnePlan)
         const ParallelPlan plan = designs.plan(point);
         allowed.emplace_back(plan.spares, plan.node_order);
     });
-    // Nodes 0 and 1 hold the first and the last three stages as listed, and with the slow one last; the other way round with it
-    // first.
+    // Nodes 0 and 1 hold the first and the last three stages as listed, and with the slow one last; the
+    // other way round with it first.
     EXPECT_EQ(allowed, (std::vector<std::pair<int, NodeOrder>>{{2, NodeOrder::as_listed},
                                                                {0, NodeOrder::as_listed},
                                                                {0, NodeOrder::first_stage}}));
 }
 
-/// Fused attention has no core_attn to recompute, so that this set alone is the plan without recompute, and beside another one no
-/// difference; a dense network has no experts.
+/// Fused attention has no core_attn to recompute, so that this set alone is the plan without recompute, and
+/// beside another one no difference; a dense network has no experts.
 TEST(DesignMap, ModulesThatRecomputeTheSameAreOnePlan)
 {
     Scenario scenario = tiny_scenario(R"(gpus = [4]
@@ -551,7 +554,8 @@ TEST(DesignMap, DispatchFollowsTheNodes)
     EXPECT_TRUE(feasible());
 }
 
-/// A second phase with a plan of its own: choices that are idle in the first phase may tell plans apart in it.
+/// A second phase with a plan of its own: choices that are idle in the first
+/// phase may tell plans apart in it.
 TEST(DesignMap, SpaceWithAPhaseOfItsOwnPlanHoldsWhatStandsTheRulesOnceEach)
 {
     Scenario scenario = mixed();
@@ -583,8 +587,8 @@ TEST(DesignMap, SpaceWithAPhaseOfItsOwnPlanHoldsWhatStandsTheRulesOnceEach)
                            [&](std::uint64_t index, std::span<const int>) { ADD_FAILURE() << index; });
 }
 
-/// A later phase that names a schedule and no chunks has that schedule's chunks, so plans with other chunks stay in the space;
-/// what a phase rejects is counted under it.
+/// A later phase that names a schedule and no chunks has that schedule's chunks, so plans with other chunks
+/// stay in the space; what a phase rejects is counted under it.
 TEST(DesignMap, PhasesWithASchedulesOfTheirOwnKeepInterleavedPlans)
 {
     Scenario scenario = wide();

@@ -78,7 +78,8 @@ std::string in_words(std::string text)
     return text;
 }
 
-/// The scenario lists one value of the axis, another, or all of them: its text names what the scenario would not give.
+/// The scenario lists one value of the axis, another, or all of them: its text names
+/// what the scenario would not give.
 TEST(DesignText, GivesEveryValueOfEveryAxisBack)
 {
     Scenario scenario = tiny_scenario("gpus = [24]\n");
@@ -204,7 +205,8 @@ TEST(ParseDesign, ChecksReplicasAgainstTheGpus)
     EXPECT_THAT(complaint("tp=24 pp=24 cp=24 dp=24"), HasSubstr("more than"));
 }
 
-/// Degrees that do not divide the GPUs leave no replica, so that the plan's degrees do not say how many GPUs were asked for.
+/// Degrees that do not divide the GPUs leave no replica, so that the plan's degrees do not
+/// say how many GPUs were asked for.
 TEST(DesignText, OfAPlanWithoutReplicasNamesNoGpus)
 {
     ParallelPlan plan;

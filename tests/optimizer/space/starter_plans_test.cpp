@@ -27,8 +27,8 @@ bool has_feasible_plan(const Scenario& scenario)
     return false;
 }
 
-/// What init writes for any network of the catalog can be searched, on as many GPUs as hold 18 bytes per parameter in a quarter
-/// of their memory.
+/// What init writes for any network of the catalog can be searched, on as many GPUs as hold 18 bytes per
+/// parameter in a quarter of their memory.
 TEST(StarterPlans, ExistForEveryNetwork)
 {
     for (const std::string& name : catalog_workloads()) {

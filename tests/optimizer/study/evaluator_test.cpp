@@ -282,8 +282,8 @@ TEST_F(EvaluatorTest, SafeLimitsWidenWithTheNumberOfPoints)
     EXPECT_GT(many.simultaneous_high, few.simultaneous_high);
 }
 
-/// The distributions here have a slow mode of one GPU in a hundred: 192 fleets are too few for limits of the mean at the level of
-/// many points.
+/// The distributions here have a slow mode of one GPU in a hundred: 192 fleets are too few for limits of the
+/// mean at the level of many points.
 TEST_F(EvaluatorTest, LimitsOfMeansNeedFleetsThatSeeTheSlowMode)
 {
     const std::uint64_t point = feasible_points()[3];

@@ -74,7 +74,8 @@ TEST(HostWait, IsAShareOfTheStep)
     const NoiseFreeStep without = step_of(free);
     EXPECT_GT(with.shares.host, 0.05);
     EXPECT_EQ(without.shares.host, 0.0);
-    // Parameters are gathered, and gradients reduced, beside longer passes: what they expose then may be less.
+    // Parameters are gathered, and gradients reduced, beside longer passes:
+    // what they expose then may be less.
     EXPECT_LE(without.step_s, with.step_s * (1.0 - with.shares.host) * 1.05);
     EXPECT_GE(without.step_s, with.step_s * (1.0 - with.shares.host) * (1.0 - 1e-9));
 }

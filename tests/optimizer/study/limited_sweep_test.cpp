@@ -80,8 +80,8 @@ std::vector<std::vector<double>> front_of(const Bounds& bounds)
     return front;
 }
 
-/// Sweeps the space with `limits`: a plan is returned if and only if no limit excludes its tightest bound, with that bound;
-/// each raw tuple counts once.
+/// Sweeps the space with `limits`: a plan is returned if and only if no limit excludes its tightest bound,
+/// with that bound; each raw tuple counts once.
 Sweep expect_what_limits_leave(const StudyModel& model, Worker& worker, const Bounds& whole,
                                const std::vector<std::vector<double>>& limits)
 {
@@ -103,8 +103,8 @@ Sweep expect_what_limits_leave(const StudyModel& model, Worker& worker, const Bo
     return sweep;
 }
 
-/// Four plans, one after another, and then the front as limits; the front excludes at least `share` times as many combinations as
-/// there are feasible plans before it looks at their plans (0.48 where memory counts).
+/// Four plans, one after another, and then the front as limits; the front excludes at least `share` times as
+/// many combinations as there are feasible plans before it looks at their plans (0.48 where memory counts).
 void expect_the_same_as_without_limits(const Scenario& scenario, double share = 0.4)
 {
     const StudyModel model(scenario);

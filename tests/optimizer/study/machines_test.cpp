@@ -1,4 +1,5 @@
-/// Machines that serve several networks, against all plans of each network on each machine, drawn with the same draws.
+/// Machines that serve several networks, against all plans of each network on each
+/// machine, drawn with the same draws.
 
 #include "io/base/input_error.hpp"
 #include "io/results/results_file.hpp"

@@ -54,8 +54,9 @@ TEST_F(PlanPosteriorOfStudy, HasAnIntervalOfEachPlanThatFits)
     }
 }
 
-/// Jobs without spare nodes wait for repairs, which no bound contains. Estimates and draws have the same histories of failures (seed and
-/// purpose), so their ratio is that of the productive times, which is the same with and without spares but for where failures fall.
+/// Jobs without spare nodes wait for repairs, which no bound contains. Estimates and draws have the same
+/// histories of failures (seed and purpose), so their ratio is that of the productive times, which is the
+/// same with and without spares but for where failures fall.
 TEST(PlanFacts, EstimatesKnowWhatARunWaitsForNodes)
 {
     const Scenario scenario =
@@ -104,7 +105,8 @@ TEST(PlanFacts, EstimatesKnowWhatARunWaitsForNodes)
     }
 }
 
-/// Software that was not given is drawn once for all plans: its draws are those without that doubt, times the ratio of the steps.
+/// Software that was not given is drawn once for all plans: its draws are those without that
+/// doubt, times the ratio of the steps.
 TEST_F(PlanPosteriorOfStudy, DrawsTheSoftwareOfAllPlansTogether)
 {
     const PossibleSoftware same{scenario_.cluster.software, scenario_.cluster.stack,
@@ -148,7 +150,8 @@ TEST_F(PlanPosteriorOfStudy, DrawsTheSoftwareOfAllPlansTogether)
     EXPECT_GT(slow_draws, 0);
 }
 
-/// A plan that the drawn software does not run is impossible in that draw; whether it fits into memory is another question.
+/// A plan that the drawn software does not run is impossible in that draw; whether it fits
+/// into memory is another question.
 TEST_F(PlanPosteriorOfStudy, LeavesOutPlansThatTheDrawnSoftwareDoesNotRun)
 {
     const PossibleSoftware same{scenario_.cluster.software, scenario_.cluster.stack,
@@ -194,7 +197,8 @@ std::vector<std::vector<double>> trained_with(const std::string& factor, const R
     return by_plan;
 }
 
-/// Brute force of the delta method: the deviation of the logarithm is that of the critical batch times its effect.
+/// Brute force of the delta method: the deviation of the logarithm is that of the
+/// critical batch times its effect.
 TEST_F(PlanPosteriorOfStudy, CarriesTheErrorOfTheCriticalBatch)
 {
     const auto with_batch = [](std::string text, int batch) {
@@ -227,7 +231,8 @@ TEST_F(PlanPosteriorOfStudy, CarriesTheErrorOfTheCriticalBatch)
     }
 }
 
-/// Each draw is longer by the tokens of its place in the interval; the places are even, and the draws of step times are the same.
+/// Each draw is longer by the tokens of its place in the interval; the places are even, and the
+/// draws of step times are the same.
 TEST_F(PlanPosteriorOfStudy, CarriesTheIntervalOfALossGap)
 {
     const auto trained = [](const std::string& numerics) {

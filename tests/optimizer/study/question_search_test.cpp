@@ -45,7 +45,8 @@ Scenario random_scenario(unsigned seed)
                    {{"objectives.minimise", R"(["cost"])"}, {"seed", std::to_string(seed)}});
 }
 
-/// Cost and promised time of all feasible plans, from the draws with which a search compares plans; and their bounds.
+/// Cost and promised time of all feasible plans, from the draws with which a search
+/// compares plans; and their bounds.
 struct DrawnPlan {
     int gpus = 0;
     double cost = 0.0;
@@ -87,8 +88,8 @@ std::uint64_t cheapest(const std::map<std::uint64_t, DrawnPlan>& plans, double d
     return best->first;
 }
 
-/// Deadlines from the least promised time on. Besides its cheapest plan in time, the front has plans at the limit, and the one that comes
-/// nearest to the deadline at a lower cost.
+/// Deadlines from the least promised time on. Besides its cheapest plan in time, the front has plans at the
+/// limit, and the one that comes nearest to the deadline at a lower cost.
 TEST(QuestionSearch, FindsWhatAllPlansWouldAnswer)
 {
     TemporaryFolder folder;
@@ -192,7 +193,8 @@ TEST(QuestionSearch, FindsTheFrontOfCostsWithElectricity)
     }
 }
 
-/// 2 of the 24 GPUs: the same limit of the power allows more of them for the job than for the cluster, whose others wait.
+/// 2 of the 24 GPUs: the same limit of the power allows more of them for the job than for
+/// the cluster, whose others wait.
 TEST(QuestionSearch, LimitsThePowerOfTheJobOrOfTheCluster)
 {
     TemporaryFolder folder;

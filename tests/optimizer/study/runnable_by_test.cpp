@@ -20,7 +20,8 @@ namespace {
 
 using testing::HasSubstr;
 
-/// Every rule of some trainer refuses something in one of the two: `mixed` has experts and context parallel groups.
+/// Every rule of some trainer refuses something in one of the two: `mixed` has
+/// experts and context parallel groups.
 Scenario many_plans(bool mixed)
 {
     Scenario scenario = tiny_scenario(mixed ? R"(gpus = [8, 12]

@@ -14,8 +14,8 @@
 namespace prismopt {
 namespace {
 
-/// All that a plan's time, memory and cost are made of, in all phases: graphs without noise, what serves each stage, memory,
-/// spares. Empty where it does not fit.
+/// All that a plan's time, memory and cost are made of, in all phases: graphs without noise, what serves each
+/// stage, memory, spares. Empty where it does not fit.
 std::string made_of(const ParallelPlan& plan, const Problem& problem)
 {
     std::ostringstream all;

@@ -11,7 +11,8 @@
 namespace prismopt {
 namespace {
 
-/// Candidates whose draws are a true level times noise that all share and noise of their own, both Gumbel; value: p99.
+/// Candidates whose draws are a true level times noise that all share and noise of
+/// their own, both Gumbel; value: p99.
 struct Field {
     std::size_t candidates = 512;
     int first_draws = 16;
@@ -74,7 +75,8 @@ Raced run(const Field& field)
 
 TEST(Race, FindsTheBestWithFewDrawsWhereNoiseIsShared)
 {
-    // Best to second 0.2 %, p99 of shared noise 14 %: only common random numbers tell them apart with so few draws.
+    // Best to second 0.2 %, p99 of shared noise 14 %: only common random numbers
+    // tell them apart with so few draws.
     int right = 0;
     for (std::uint32_t seed = 1; seed <= 20; ++seed) {
         Field field;

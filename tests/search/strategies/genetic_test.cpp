@@ -10,7 +10,8 @@
 namespace prismopt {
 namespace {
 
-/// Share of the front's hypervolume (of the box from ideal to nadir, reference 1.1) that a search has after so many points.
+/// Share of the front's hypervolume (of the box from ideal to nadir, reference 1.1) that a
+/// search has after so many points.
 template <class Kind>
 double share_reached(const Space& space,
                      const std::function<std::vector<double>(std::span<const int>)>& values,
@@ -54,7 +55,8 @@ double share_reached(const Space& space,
     return hypervolume(found, reference) / hypervolume(front, reference);
 }
 
-/// pagmo's nsga2 with a population of 100 needs 4,068 to 99 % in the median of ten seeds (results/search-quality.md).
+/// pagmo's nsga2 with a population of 100 needs 4,068 to 99 % in the median of ten
+/// seeds (results/search-quality.md).
 TEST(Genetic, Nsga2NeedsHalfOfPagmosEvaluationsOnZdt1)
 {
     constexpr std::uint64_t half_of_pagmos = 4'068 / 2;

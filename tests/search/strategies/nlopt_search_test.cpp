@@ -17,8 +17,8 @@ INSTANTIATE_TEST_SUITE_P(All, EachMethod,
                          testing::Values(TuneMethod::sbplx, TuneMethod::bobyqa, TuneMethod::direct_l,
                                          TuneMethod::crs2, TuneMethod::global_then_local));
 
-/// Training time times price, with a bandwidth and a clock that cost alike for what they gain: (work / f + bytes / B + t0) *
-/// (base + c f + b B). By symmetry both stand at the same x = f / work = B / bytes.
+/// Training time times price, with a bandwidth and a clock that cost alike for what they gain: (work / f +
+/// bytes / B + t0) * (base + c f + b B). By symmetry both stand at the same x = f / work = B / bytes.
 TEST_P(EachMethod, FindsTheBandwidthAndClockThatAreWorthTheirPrice)
 {
     const double work = 3.0;
@@ -31,7 +31,8 @@ TEST_P(EachMethod, FindsTheBandwidthAndClockThatAreWorthTheirPrice)
     const auto cost = [=](std::span<const double> k) {
         return (work / k[0] + bytes / k[1]) * (base + c * k[0] + b * k[1]);
     };
-    // Along f = work x, B = bytes x the cost is 2/x * (base + 0.2 x) = 2 base / x + 0.4: it falls for ever, so the box decides.
+    // Along f = work x, B = bytes x the cost is 2/x * (base + 0.2 x) = 2 base / x + 0.4: it
+    // falls for ever, so the box decides.
     const Box box{{1.0, 1.0}, {work * 8.0, bytes * 8.0}};
     const Tuned tuned =
         minimise(cost, box, std::vector{2.0, 2.0}, {.method = GetParam(), .max_evaluations = 400});
@@ -105,7 +106,8 @@ TEST(Minimise, PassesOnWhatTheCostThrowsAndAsksNoMore)
     }
 }
 
-/// Schaffer: f1 = x^2, f2 = (x - 2)^2. Where w1 f1 = w2 f2 (unit box 4 x 4) both terms are equal: x = 2 / (1 + sqrt(w1 / w2)).
+/// Schaffer: f1 = x^2, f2 = (x - 2)^2. Where w1 f1 = w2 f2 (unit box 4 x 4) both terms are
+/// equal: x = 2 / (1 + sqrt(w1 / w2)).
 TEST(Scalarisation, WeightsMoveTheMinimumAlongTheFront)
 {
     for (const double w : {0.1, 0.3, 0.5, 0.8}) {

@@ -63,7 +63,8 @@ struct Noisy {
     Space space = plan_like();
     int top_rung = 4;
 
-    /// One objective with common noise and a little of each point's own that shrinks with the rung; one that is exact.
+    /// One objective with common noise and a little of each point's own that shrinks
+    /// with the rung; one that is exact.
     Evaluation evaluate(std::uint64_t index, int rung) const
     {
         Evaluation evaluation{.index = index, .rung = rung, .draws = 64ULL << rung, .objectives = {}};

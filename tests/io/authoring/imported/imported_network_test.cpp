@@ -27,8 +27,8 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-/// Fields of public model cards with the sum over their tensors, in 1e9. The sums come from the shapes of the published
-/// configurations.
+/// Fields of public model cards with the sum over their tensors, in 1e9. The sums come from the shapes
+/// of the published configurations.
 json configurations()
 {
     std::ifstream file(PRISMOPT_SOURCE_DIR "/tests/io/authoring/imported/configurations.json");
@@ -194,7 +194,8 @@ TEST(ImportedNetwork, HasTheModulesThatPredictMoreTokens)
     EXPECT_EQ(imported("nemotron-3-super-120b-a12b").workload.prediction.size(), 2U);
 }
 
-/// Groups of experts, of which a token chooses some, limit its nodes where each lies on one; else the file says so in a comment.
+/// Groups of experts, of which a token chooses some, limit its nodes where each lies on one; else
+/// the file says so in a comment.
 TEST(ImportedNetwork, GroupsOfExpertsLimitNodes)
 {
     const auto limit = [](const std::string& name) {
@@ -208,7 +209,8 @@ TEST(ImportedNetwork, GroupsOfExpertsLimitNodes)
     EXPECT_THAT(workload_text(imported("deepseek-v2")), HasSubstr("n_group = 8 and topk_group = 3"));
 }
 
-/// Null and absent fields differ where the class has a default: queries without compression, against the usual one.
+/// Null and absent fields differ where the class has a default: queries without
+/// compression, against the usual one.
 TEST(ImportedNetwork, TellsNullFromAbsent)
 {
     EXPECT_EQ(imported("deepseek-v2-lite").workload.find<LatentAttentionBlock>()->query_rank, 0);

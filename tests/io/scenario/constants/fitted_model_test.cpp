@@ -54,7 +54,8 @@ TEST(FittedModel, HasTheRowsOfEachAccelerator)
     EXPECT_EQ(rows_on(model, "abacus"), 0);
 }
 
-/// The error that an accelerator declares is that of its measured runs: it must not stay what was assumed before there were any.
+/// The error that an accelerator declares is that of its measured runs: it must not stay what was
+/// assumed before there were any.
 TEST(FittedModel, AcceleratorsWithTenRowsDeclareTheirOwnError)
 {
     const FittedModel model = fitted_model();

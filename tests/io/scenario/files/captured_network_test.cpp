@@ -72,7 +72,8 @@ TEST(CapturedNetwork, GptIsTheDescribedOne)
     shape.sequence = gpt.tokens;
     EXPECT_EQ(parameters_of(gpt.network.kinds.front(), shape).all,
               parameters_of(network.kinds.front(), shape).all);
-    // By hand in tests/capture/capture_network_test.py; probabilities, which selective recompute makes again, as 16-bit numbers.
+    // By hand in tests/capture/capture_network_test.py; probabilities, which selective recompute
+    // makes again, as 16-bit numbers.
     const Kept kept = kept_of(gpt.network.kinds.front(), shape, Recompute::none);
     EXPECT_EQ(kept.numbers, 48.0 * 32.0 * 16.0 + 4.0 * 48.0);
     EXPECT_EQ(kept.bytes, 2.0 * 4.0 * 48.0 * 48.0);

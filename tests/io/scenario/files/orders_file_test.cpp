@@ -14,7 +14,8 @@ using testing::HasSubstr;
 
 TEST(OrdersFile, ReadsWhatPytorchWrites)
 {
-    // Empty cells are steps in which a rank waits; the runtime's own table has transfers, gathers and reductions.
+    // Empty cells are steps in which a rank waits; the runtime's own table has
+    // transfers, gathers and reductions.
     const ChunkOrders orders = parse_orders(
         "0F0,,0F1,0I0,0W0,0BW1\r\n"
         "1UNSHARD, 1RECV_F0,1F0,1B0,1SEND_B0,(1F1;2B10)OVERLAP_F_B,1RESHARD,1REDUCE_GRAD\r\n",

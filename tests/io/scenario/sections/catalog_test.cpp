@@ -56,7 +56,8 @@ std::string refusal_of(const std::string& scenario)
     return "";
 }
 
-/// A figure without a public source is not in the catalog, and a scenario that needs it is refused with the key to give.
+/// A figure without a public source is not in the catalog, and a scenario that needs it
+/// is refused with the key to give.
 TEST(Catalog, LeavesOutWhatNoPublicSourceStates)
 {
     int priced = 0;
@@ -136,8 +137,8 @@ TEST(Catalog, EveryNumberHasItsSourceOnItsLine)
             file.name == "kernel_names.toml" || file.name == "fit.toml" || file.name == "discrepancy.toml" ||
             file.name == "numerics.toml" || file.name == "families.toml" || file.name == "software.toml" ||
             file.name == "plausible_software.toml") {
-            // Each run, table and row of names has one source for all, or a reason, which its reader requires; the others name the command
-            // that wrote them.
+            // Each run, table and row of names has one source for all, or a reason, which its reader
+            // requires; the others name the command that wrote them.
             continue;
         }
         std::istringstream lines(file.text);

@@ -43,8 +43,8 @@ const std::vector<Case> cases{
 class FitDistribution : public testing::TestWithParam<Case> {};
 void PrintTo(const Case& c, std::ostream* out) { *out << c.name; }
 
-/// The family is among those that fit, as near as chance allows for 4,000 draws (0.0215 at 5 %), and its quantiles are the
-/// truth's:
+/// The family is among those that fit, as near as chance allows for 4,000 draws (0.0215 at 5 %), and
+/// its quantiles are the truth's:
 /// where a rival has an equal likelihood it may be chosen.
 TEST_P(FitDistribution, FindsTheFamilyAndItsQuantiles)
 {
@@ -61,7 +61,8 @@ TEST_P(FitDistribution, FindsTheFamilyAndItsQuantiles)
     const DistributionQuantile found(fit.distribution);
     for (const double p : {0.05, 0.5, 0.95}) {
         const double slope = (expected(p + 0.01, false) - expected(p - 0.01, false)) / 0.02;
-        // Four standard errors of a quantile of 4,000 draws; distributions of a long tail add the error of their mean.
+        // Four standard errors of a quantile of 4,000 draws; distributions of a long
+        // tail add the error of their mean.
         const double margin = 4.0 * slope * std::sqrt(p * (1.0 - p) / 4000.0) + 0.01 * expected(p, false);
         EXPECT_NEAR(found(p, false), expected(p, false), margin) << p;
     }
@@ -111,7 +112,8 @@ TEST(FitDistributionOf, FewValuesStayAPoolAndClaimNoTail)
     EXPECT_NEAR(highest_claim(1000), 0.99, 1e-12);
 }
 
-/// Rare long values that no lognormal has: a distribution of the far tail is preferred, or the line says that there is none.
+/// Rare long values that no lognormal has: a distribution of the far tail is preferred, or
+/// the line says that there is none.
 TEST(FitDistributionOf, TheFarTailIsJudged)
 {
     Distribution truth;
@@ -135,8 +137,8 @@ TEST(FitDistributionOf, TheFarTailIsJudged)
     EXPECT_TRUE(far_tail_holds(0.0, 999));
 }
 
-/// Few operations are much longer (0.4 %, Pareto 2.5, from a tenth on): a tail without a mean, begun before them, may follow the
-/// tenth longest as well, but is several times as wide as the values are.
+/// Few operations are much longer (0.4 %, Pareto 2.5, from a tenth on): a tail without a mean, begun before
+/// them, may follow the tenth longest as well, but is several times as wide as the values are.
 TEST(FitDistributionOf, RareLongOperationsAreAsWideAsTheyAre)
 {
     for (const std::uint64_t seed : {21U, 22U, 23U}) {
@@ -158,8 +160,9 @@ TEST(FitDistributionOf, RareLongOperationsAreAsWideAsTheyAre)
     }
 }
 
-/// 2 % of kernels wait for something whose length has a power tail (Lomax, shape 2 and 3). The three quantiles of 200,000 values
-/// are known to a tenth at p99.9 and to a quarter at p99.99, where twenty values are beyond.
+/// 2 % of kernels wait for something whose length has a power tail (Lomax, shape 2 and 3). The
+/// three quantiles of 200,000 values are known to a tenth at p99.9 and to a quarter at p99.99,
+/// where twenty values are beyond.
 TEST(FitDistributionOf, SpikesKeepTheirFarTail)
 {
     for (const double shape : {2.0, 3.0}) {
@@ -218,8 +221,8 @@ TEST(FitDistributionOf, EqualValuesAreConstant)
     EXPECT_EQ(fit_distribution(std::vector<double>(50, 2.0), "test").family, "constant");
 }
 
-/// Eighty values with a few far off: a Student's t whose mean does not exist in a fold is many times as wide as they are, though
-/// near them in the middle.
+/// Eighty values with a few far off: a Student's t whose mean does not exist in a fold is many times as wide
+/// as they are, though near them in the middle.
 TEST(FitDistributionOf, FewValuesChoosesNoDistributionThatPredictsNothing)
 {
     int foretold_nothing = 0;

@@ -135,7 +135,8 @@ TEST(Steady, AWarmUpIsFoundWithAndWithoutATrend)
     }
 }
 
-/// Of 20 series of each length at most one in twenty loses more than a twentieth: 8 of 80 would be two standard errors more.
+/// Of 20 series of each length at most one in twenty loses more than a twentieth: 8 of 80
+/// would be two standard errors more.
 TEST(Steady, NothingIsLostToATrendNorWithoutOne)
 {
     for (const double trend : {0.0, 0.02, 0.1}) {

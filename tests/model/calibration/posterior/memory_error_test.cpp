@@ -89,8 +89,8 @@ TEST(MemoryError, IsNormalBeforeAnythingWasTried)
     EXPECT_NEAR(found.deviation, 0.1, 4.0 * 0.1 / std::sqrt(2.0 * count));
 }
 
-/// A plan that needs 60 % of the memory by its prediction, or far less, ran out of memory: surprising, but known. Far from the prior, the
-/// common and the own error share the excess by their variances.
+/// A plan that needs 60 % of the memory by its prediction, or far less, ran out of memory: surprising, but
+/// known. Far from the prior, the common and the own error share the excess by their variances.
 TEST(MemoryError, FollowsWhatWasNotExpected)
 {
     for (const double limit : {0.5, 3.0, 30.0}) {

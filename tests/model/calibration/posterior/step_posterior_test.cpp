@@ -66,7 +66,8 @@ TEST(Discrepancy, ScheduleMattersOnlyToPipelines)
 
 TEST(RepeatDeviation, IsTheMeanOverSources)
 {
-    // Pooled variances of two sources: (0.02 + 0.005) / (1 + 1) and 0.08 / 1; plans that are not repeated say nothing.
+    // Pooled variances of two sources: (0.02 + 0.005) / (1 + 1) and 0.08 / 1; plans
+    // that are not repeated say nothing.
     EXPECT_DOUBLE_EQ(repeat_deviation({{{0.1, 0.3}, {0.5, 0.6}}, {{1.0, 1.4}, {7.0}}, {{2.0}}}),
                      std::sqrt((0.0125 + 0.08) / 2.0));
     EXPECT_DOUBLE_EQ(repeat_deviation({}), 0.0);

@@ -41,8 +41,8 @@ const std::vector<Case> cases{
 
 class PredictedSteps : public testing::TestWithParam<Case> {};
 
-/// Fitted to 4,000 steps, compared with the next 4,000 of the same job. Two samples of 4,096 and 4,000 are up to 0.030 apart by
-/// chance at 5 %; the donors' own error, of 4,000 steps, is 0.021.
+/// Fitted to 4,000 steps, compared with the next 4,000 of the same job. Two samples of 4,096 and 4,000 are up
+/// to 0.030 apart by chance at 5 %; the donors' own error, of 4,000 steps, is 0.021.
 TEST_P(PredictedSteps, AreDistributedAsTheNextOnes)
 {
     SyntheticJob job = GetParam().job;
@@ -67,9 +67,9 @@ INSTANTIATE_TEST_SUITE_P(Jobs, PredictedSteps, testing::ValuesIn(cases),
                              return std::string(tested.param.name);
                          });
 
-/// 95 % intervals of five components of eight jobs: of 40, more than 6 miss with probability 0.3 %. What varies in a job is found
-/// apart from what does not: its estimate is within 15 %, three standard errors of the variance of 1,000 draws; that of eight
-/// GPUs is only in its interval.
+/// 95 % intervals of five components of eight jobs: of 40, more than 6 miss with probability 0.3 %. What
+/// varies in a job is found apart from what does not: its estimate is within 15 %, three standard errors of
+/// the variance of 1,000 draws; that of eight GPUs is only in its interval.
 TEST(Components, LieWithinTheirIntervals)
 {
     int missed = 0;

@@ -85,8 +85,8 @@ Count count(const Profile& profile, int repeats)
     return counted;
 }
 
-/// 95 % limits hold the truth in 81 of 100 at least, five standard errors below; the F test at 1 % finds what is not there in 5
-/// at most.
+/// 95 % limits hold the truth in 81 of 100 at least, five standard errors below; the F test at 1 % finds
+/// what is not there in 5 at most.
 TEST(StepEffects, LimitsHoldTheTruth)
 {
     for (const auto& [ranks, steps] : {std::pair{1, 3}, {1, 30}, {4, 5}, {4, 30}}) {
@@ -94,7 +94,8 @@ TEST(StepEffects, LimitsHoldTheTruth)
             const Profile varied{ranks, steps, 0.05, ranks > 1 ? rank_in_step : 0.0};
             const Count found = count(varied, 100);
             EXPECT_GE(found.inside, 84) << ranks << " ranks, " << steps << " steps, " << rank_in_step;
-            // The variance of three draws is chance: P(chi2(2) / 2 > F(2, 40) / (1 + 0.05^2 / 0.0092^2)) = exp(-5.2 / 30.5) =
+            // The variance of three draws is chance: P(chi2(2) / 2 > F(2, 40) /
+            // (1 + 0.05^2 / 0.0092^2)) = exp(-5.2 / 30.5) =
             // 0.84, less three standard errors; of five with ranks in steps beside, 0.92 by the same.
             EXPECT_GE(found.present, steps < 10 ? 73 : 95)
                 << ranks << " ranks, " << steps << " steps, " << rank_in_step;
@@ -153,7 +154,8 @@ TEST(Calibrate, ProfilesInventNoSteps)
     }
 }
 
-/// One step of one rank: forty kernels of two kinds tell the spread of one; of one kernel a kind nobody knows.
+/// One step of one rank: forty kernels of two kinds tell the spread of one; of
+/// one kernel a kind nobody knows.
 TEST(Calibrate, OneStepShowsTheSpreadOfItsKernels)
 {
     Trace trace = trace_of({1, 1, 0.0, 0.0, 0.0, 0.05}, 5);

@@ -71,7 +71,8 @@ TEST(Collectives, KindsThatDifferHaveDistributionsOfTheirOwn)
     for (const CalibratedDistribution& distribution : found.distributions) {
         keys.push_back(distribution.key);
         if (distribution.key == residual_key(KernelClass::dp_reduce_scatter)) {
-            // Of 1,000 times: four standard errors of a standard deviation, sd / sqrt(2 n), and what families differ by.
+            // Of 1,000 times: four standard errors of a standard deviation, sd /
+            // sqrt(2 n), and what families differ by.
             EXPECT_NEAR(DistributionQuantile(distribution.fit.distribution).moments().cv(), 0.25,
                         4.0 * 0.25 / std::sqrt(2000.0) + 0.01);
         }

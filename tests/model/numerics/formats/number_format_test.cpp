@@ -26,7 +26,8 @@ Matrix<float> quantised(Matrix<float> a, const char* format, const RoundingChoic
 
 std::vector<float> values_of(const Matrix<float>& a) { return {a.values().begin(), a.values().end()}; }
 
-/// Largest error relative to the largest element of its block: half a unit in the last place of the format's largest number.
+/// Largest error relative to the largest element of its block: half a unit in the last place
+/// of the format's largest number.
 TEST(NumberFormats, ErrorsStayWithinHalfAUnitOfTheLargestElementOfABlock)
 {
     const Matrix<float> a = random_tensor({.elements = Elements::outliers}, 8, 256);
@@ -34,7 +35,8 @@ TEST(NumberFormats, ErrorsStayWithinHalfAUnitOfTheLargestElementOfABlock)
         const std::size_t block = format.block > 0 ? format.block : 256;
         Matrix<float> b = a;
         quantise(b, format, {}, {});
-        // The factor of MX may be up to half of what the largest element needs, which then saturates: at most 1 / 4 for e2m1.
+        // The factor of MX may be up to half of what the largest element needs, which then
+        // saturates: at most 1 / 4 for e2m1.
         const double widest = format.scaling == Scaling::mx      ? 0.26
                               : format.scaling == Scaling::nvfp4 ? 0.2
                                                                  : 0.0;
@@ -86,7 +88,8 @@ TEST(NumberFormats, MxFactorsArePowersOfTwo)
     EXPECT_EQ(c[0], 7.0F);  // 505.6 in units of 2^-6 saturates at 448
 }
 
-/// 7.9 is 505.6 in units of 2^-6, above e4m3's 448, so the factor is 2^-5: 252.8, between 240 and 256. 7 is 448 in units of 2^-6.
+/// 7.9 is 505.6 in units of 2^-6, above e4m3's 448, so the factor is 2^-5: 252.8, between 240 and
+/// 256. 7 is 448 in units of 2^-6.
 TEST(NumberFormats, MxFactorsThatAreRoundedUpSaturateNothing)
 {
     const auto a = values_of(quantised(row_of({7.9F, 1.0F}), "mxfp8-e4m3-up"));
@@ -101,8 +104,8 @@ TEST(NumberFormats, MxFactorsThatAreRoundedUpSaturateNothing)
     EXPECT_EQ(c[0], 0.0F);
 }
 
-/// x = e2m1 * block factor * tensor factor; tensor factor = 12 / (448 * 6), the block factors 12 / 6 and 3 / 6 over it are 448
-/// and 112.
+/// x = e2m1 * block factor * tensor factor; tensor factor = 12 / (448 * 6), the block factors 12 / 6 and
+/// 3 / 6 over it are 448 and 112.
 TEST(NumberFormats, Nvfp4HasFactorsOfBlocksAndOfTheTensor)
 {
     std::vector<float> values(32, 0.0F);
@@ -137,7 +140,8 @@ TEST(NumberFormats, StochasticRoundingDependsOnSeedTensorAndTile)
     EXPECT_NE(values_of(quantised(a, "mxfp8-e4m3", {Rounding::stochastic, 4}, {1, 2})), b);
 }
 
-/// Elements have a standard deviation of at most half a unit: the mean of n has one of at most unit / (2 sqrt(n)).
+/// Elements have a standard deviation of at most half a unit: the mean of n has one
+/// of at most unit / (2 sqrt(n)).
 TEST(NumberFormats, TheMeanOfAStochasticallyRoundedTensorIsUnbiased)
 {
     Matrix<float> a(64, 128);

@@ -119,7 +119,8 @@ TEST_P(RoundingOf, OnlyFnuzHasNoNegativeZero)
               format.specials != Specials::fnuz);
 }
 
-/// Binomial: the standard error of the mean of n draws that round up with probability p is sqrt(p (1 - p) / n) units.
+/// Binomial: the standard error of the mean of n draws that round up with probability
+/// p is sqrt(p (1 - p) / n) units.
 TEST_P(RoundingOf, TheMeanOfStochasticRoundingIsWithinFourStandardErrors)
 {
     constexpr std::uint32_t draws = 20'000;

@@ -18,8 +18,8 @@ namespace {
 using testing::IsEmpty;
 using testing::SizeIs;
 
-/// A job of 7 s per step: independent noise of 0.8 %, autocorrelated noise of 0.5 % (coefficient 0.5), a daily swing of 1.5 %
-/// peak to peak.
+/// A job of 7 s per step: independent noise of 0.8 %, autocorrelated noise of 0.5 % (coefficient 0.5), a
+/// daily swing of 1.5 % peak to peak.
 class RunningJob {
 public:
     explicit RunningJob(std::uint64_t seed) : generator_(seed)
@@ -198,7 +198,8 @@ TEST(ChangeDetector, FindsTheSameInMeansOverSeveralSteps)
     EXPECT_NEAR(changes[0].size, 0.02, 0.01);
 }
 
-/// Autocorrelated step times of 1 s whose logarithms have this standard deviation, multiplied by `factor` from step `at` on.
+/// Autocorrelated step times of 1 s whose logarithms have this standard deviation, multiplied
+/// by `factor` from step `at` on.
 std::vector<double> autocorrelated(std::uint64_t seed, double coefficient, double deviation, int count,
                                    int at, double factor)
 {
@@ -321,7 +322,8 @@ TEST(ChangeDetector, SizesADriftByAllOfIt)
     EXPECT_NEAR(detector.lasting_s(), 1.08, 0.005);
 }
 
-/// Autocorrelated step times of 6 s, multiplied by `factor(step, share)`, where the share is uniform from 0 to 1.
+/// Autocorrelated step times of 6 s, multiplied by `factor(step, share)`, where
+/// the share is uniform from 0 to 1.
 ChangeDetector watched_mixture(std::uint64_t seed, int steps,
                                const std::function<double(int, double)>& factor)
 {

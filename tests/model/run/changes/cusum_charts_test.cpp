@@ -10,7 +10,8 @@ namespace {
 
 TEST(CusumLimit, InvertsSiegmundsRunLength)
 {
-    // Brook and Evans's run lengths by Siegmund's formula, and exact by a Markov chain of 151 states: 938 and 931, 19110 and
+    // Brook and Evans's run lengths by Siegmund's formula, and exact by a Markov chain of 151
+    // states: 938 and 931, 19110 and
     // 18940.
     EXPECT_NEAR(cusum_limit(0.5, 938.0), 5.0, 0.01);
     EXPECT_NEAR(cusum_limit(0.5, 19110.0), 8.0, 0.01);

@@ -166,8 +166,9 @@ TEST(BalancedLayout, IsTheBestOfAllSplitsThatFit)
     EXPECT_GT(limited, 20);  // where memory decides
 }
 
-/// With several chunks a stage it is no worse than the even splits that fit. Over layers that differ up to fifteenfold, and with
-/// memory for none to all splits, it is the best of all in most cases, and seldom finds none where one fits.
+/// With several chunks a stage it is no worse than the even splits that fit. Over layers that differ up
+/// to fifteenfold, and with memory for none to all splits, it is the best of all in most cases, and
+/// seldom finds none where one fits.
 TEST(BalancedLayout, IsNoWorseThanEvenSplits)
 {
     std::mt19937 random(11);
@@ -245,7 +246,8 @@ TEST(BalancedLayout, KeepsTheEndsShort)
               (std::vector{3, 3, 3, 1}));
 }
 
-/// As many chunks as layers and two: embedding and head have one of their own. One chunk more is one too many.
+/// As many chunks as layers and two: embedding and head have one of their own.
+/// One chunk more is one too many.
 TEST(BalancedLayout, FillsEachChunk)
 {
     LayerCosts costs;

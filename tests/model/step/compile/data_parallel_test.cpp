@@ -94,7 +94,8 @@ TEST(DataParallel, MessagesHaveTheTypesOfTheNumbers)
     EXPECT_NEAR(sent(wide), 2e9 * one_way, single_precision);
 }
 
-/// Of ten buckets nine go beside the pass: a pass long enough leaves one, a short one hides its own length of them.
+/// Of ten buckets nine go beside the pass: a pass long enough leaves one, a short
+/// one hides its own length of them.
 TEST(DataParallel, BucketsHideBehindTheLastPass)
 {
     const Cluster c = cluster();
@@ -112,7 +113,8 @@ TEST(DataParallel, BucketsHideBehindTheLastPass)
                 single_precision);
 }
 
-/// A pass whose messages have the links all the time hides nothing on these, whether compute hides the messages or not.
+/// A pass whose messages have the links all the time hides nothing on these, whether
+/// compute hides the messages or not.
 TEST(DataParallel, AMessageHasItsLinksForItself)
 {
     const Cluster c = cluster();
@@ -137,8 +139,8 @@ TEST(DataParallel, AMessageHasItsLinksForItself)
                 between->reduction(own, {exposed, 1}, 10, false).exposed(), single_precision);
 }
 
-/// A draw that is longer is waited for by all that it is longer, where the compute beside it is used up; slower compute hides
-/// more.
+/// A draw that is longer is waited for by all that it is longer, where the compute beside it is used
+/// up; slower compute hides more.
 TEST(DataParallel, WhatIsHiddenHangsOnTheDraw)
 {
     constexpr Exchange exchange{1.0F, 0.75F, 2.0F};
@@ -162,7 +164,8 @@ TEST(DataParallel, LayerwiseShardingLeavesOneLayer)
     }
 }
 
-/// Hybrid: reduce-scatter within 8, then all-reduce of the shards between the two groups; the other way gathers within 8.
+/// Hybrid: reduce-scatter within 8, then all-reduce of the shards between the two groups;
+/// the other way gathers within 8.
 TEST(DataParallel, HybridShardingStaysInsideItsGroup)
 {
     const Cluster c = cluster();

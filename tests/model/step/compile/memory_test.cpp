@@ -48,8 +48,8 @@ LayerCosts counting(double parameters = 0.0)
     return c;
 }
 
-/// 1F1B's first stage holds p microbatches of L / p layers: all L (Korthikanti et al., arXiv 2205.05198, section 4.2.3);
-/// interleaved L (1 + (p - 1) / (p v)); GPipe m microbatches where there is a pipeline.
+/// 1F1B's first stage holds p microbatches of L / p layers: all L (Korthikanti et al., arXiv 2205.05198,
+/// section 4.2.3); interleaved L (1 + (p - 1) / (p v)); GPipe m microbatches where there is a pipeline.
 TEST(Memory, HoldsTheActivationsOfTheFirstStage)
 {
     const int layers = 64;
@@ -89,8 +89,8 @@ TEST(Memory, OfStageSHoldsFewerMicrobatches)
     EXPECT_EQ(first.activations.si, 4.0 * (4.0 + 50.0));
 }
 
-/// Rajbhandari et al., arXiv 1910.02054: 16 bytes a parameter, of which the optimizer's 12 are shared by replicas; and the
-/// gradients here in 32 bits, 18 in all.
+/// Rajbhandari et al., arXiv 1910.02054: 16 bytes a parameter, of which the optimizer's 12 are shared by
+/// replicas; and the gradients here in 32 bits, 18 in all.
 TEST(Memory, CountsTheBytesOfAParameter)
 {
     ParallelPlan plan = pipeline_plan(Schedule::one_f_one_b, 4, 1, 8);
@@ -105,8 +105,8 @@ TEST(Memory, CountsTheBytesOfAParameter)
     EXPECT_DOUBLE_EQ(whole.total().si, 18.0 * 4e6 + whole.activations.si + 3e9);
 }
 
-/// "AdamW, all fp32": 16 bytes, 8 + 8/d sharded (Megatron-Core, docs/user-guide/features/dist_optimizer.md); with 16-bit
-/// parameters 6 + 12/d.
+/// "AdamW, all fp32": 16 bytes, 8 + 8/d sharded (Megatron-Core, docs/user-guide/features/dist_optimizer.md);
+/// with 16-bit parameters 6 + 12/d.
 TEST(Memory, FollowsThePrecision)
 {
     const auto per_parameter = [](Precision precision, int dp) {
@@ -159,7 +159,8 @@ TEST(Memory, TakesTheLargestWorkspace)
     EXPECT_EQ(last.workspace.si, 1e6);
 }
 
-/// ZeRO-2 divides gradients too, ZeRO-3 also parameters but for the layer in work and the next (Rajbhandari et al., figure 1).
+/// ZeRO-2 divides gradients too, ZeRO-3 also parameters but for the layer in work and the next
+/// (Rajbhandari et al., figure 1).
 TEST(Memory, ShardingLevelsDivideTheirStates)
 {
     ParallelPlan plan = pipeline_plan(Schedule::one_f_one_b, 1, 1, 8);
@@ -201,8 +202,10 @@ constexpr MemoryRules pytorch{.loss_saved = 4.0,
 
 double allocated(const MemoryUse& use) { return (use.total() - use.reserved).si; }
 
-/// AdamW in 16 bits: 10 bytes per parameter where PyTorch updates with foreach, 8 with fused kernels (fms-acceleration: Mistral 7B of
-/// 7.242e9 parameters peaks at 72.43 GB on one GPU and at 36.23 GB on two); moments of 8 bits with scales 6.03.
+/// AdamW in 16 bits: 10 bytes per parameter where PyTorch updates with foreach, 8 with fused kernels
+/// (fms-acceleration: Mistral 7B of
+/// 7.242e9 parameters peaks at 72.43 GB on one GPU and at 36.23 GB on two);
+/// moments of 8 bits with scales 6.03.
 TEST(Memory, IncludesTheUpdate)
 {
     const auto bytes = [](const OptimizerSettings& optimizer, int dp) {
@@ -218,13 +221,15 @@ TEST(Memory, IncludesTheUpdate)
     OptimizerSettings few_bits = pure;
     few_bits.states = NumberType::int8;
     EXPECT_NEAR(bytes(few_bits, 1), 4.0 + 2.0 * (1.0 + 4.0 / 256.0), 1e-6);
-    // Updated layer by layer, gradients of one of 100 layers are there (torchtune, docs/source/tutorials/memory_optimizations.rst).
+    // Updated layer by layer, gradients of one of 100 layers are there (torchtune,
+    // docs/source/tutorials/memory_optimizations.rst).
     OptimizerSettings in_backward = pure;
     in_backward.in_backward = true;
     EXPECT_NEAR(bytes(in_backward, 1), 6.0 + 2.0 / 100.0, 1e-6);
 }
 
-/// Without buffers there are no gradients while a single microbatch saves most; with several there are those of earlier ones.
+/// Without buffers there are no gradients while a single microbatch saves most; with several
+/// there are those of earlier ones.
 TEST(Memory, OfGradientsIsThatOfTheMoment)
 {
     LayerCosts costs = counting(1e6);
@@ -235,8 +240,8 @@ TEST(Memory, OfGradientsIsThatOfTheMoment)
     EXPECT_EQ(memory_of(costs, 4, plan, 1, pure).gradients.si, 2.0 * 4e6);
 }
 
-/// FSDP stores 32-bit shards (16 bytes per parameter with gradients and moments, no 16-bit ones), gathers two layers, and the gradients of
-/// a layer are whole in 16 bits and in the 32 bits of the reduction.
+/// FSDP stores 32-bit shards (16 bytes per parameter with gradients and moments, no 16-bit ones), gathers two
+/// layers, and the gradients of a layer are whole in 16 bits and in the 32 bits of the reduction.
 TEST(Memory, OfFsdpHasTheLayerInWork)
 {
     LayerCosts costs = counting(1e6);
@@ -254,8 +259,8 @@ TEST(Memory, OfFsdpHasTheLayerInWork)
     EXPECT_DOUBLE_EQ(memory_of(costs, 16, plan, 8, {}, pytorch).parameters.si, 2.0 * (1e6 + 3e6));
 }
 
-/// PyTorch's pipelines reduce gradients after the last microbatch: until then they are whole, in 32 bits. 405B on tp 8, pp 8: 6.24e9 x 4
-/// = 25 GB.
+/// PyTorch's pipelines reduce gradients after the last microbatch: until then they are whole, in 32 bits.
+/// 405B on tp 8, pp 8: 6.24e9 x 4 = 25 GB.
 TEST(Memory, OfPipelinesHasWholeGradients)
 {
     LayerCosts costs = counting(1e6);
@@ -271,7 +276,8 @@ TEST(Memory, OfPipelinesHasWholeGradients)
     EXPECT_DOUBLE_EQ(memory_of(costs, 16, plan, 8, {}, accelerate).gradients.si, 4.0 * 16e6);
 }
 
-/// Weights of 12 GB, states of 24 and activations of 50 beside 3 that the accelerator reserves: 9 of 89 GB move to the host.
+/// Weights of 12 GB, states of 24 and activations of 50 beside 3 that the accelerator
+/// reserves: 9 of 89 GB move to the host.
 TEST(Memory, PagesStatesThatDoNotFit)
 {
     OptimizerSettings paged = pure;
@@ -285,8 +291,8 @@ TEST(Memory, PagesStatesThatDoNotFit)
     EXPECT_DOUBLE_EQ((use.optimizer_state + use.host).si, 24e9);
 }
 
-/// 12 bytes of master copy and moments per parameter on the host; with parameters there, 2 + 4 more, and two layers on the accelerator.
-/// Llama 2 70B on 8 GPUs: 12 x 69e9 = 828 GB for the node.
+/// 12 bytes of master copy and moments per parameter on the host; with parameters there, 2 + 4 more, and two
+/// layers on the accelerator. Llama 2 70B on 8 GPUs: 12 x 69e9 = 828 GB for the node.
 TEST(Memory, OfTheHostHoldsWhatIsOffloaded)
 {
     ParallelPlan plan = pipeline_plan(Schedule::one_f_one_b, 1, 1, 8);
@@ -305,7 +311,8 @@ TEST(Memory, OfTheHostHoldsWhatIsOffloaded)
     EXPECT_EQ(drives.host.si + drives.optimizer_state.si, 0.0);
 }
 
-/// GaLore, arXiv 2403.03507, table 1: states of m x n with m <= n are m r + 2 n r numbers; embeddings have AdamW's.
+/// GaLore, arXiv 2403.03507, table 1: states of m x n with m <= n are m r + 2 n r
+/// numbers; embeddings have AdamW's.
 TEST(Memory, OfProjectedGradientsFollowsTheRank)
 {
     LayerCosts costs = counting();

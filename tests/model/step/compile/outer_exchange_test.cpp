@@ -64,7 +64,8 @@ TEST(OuterExchange, TakesWhatItsBytesTake)
     }
 }
 
-/// Without variability: the step of a building with its share of the batch, and the exchange over the steps between two.
+/// Without variability: the step of a building with its share of the batch, and the
+/// exchange over the steps between two.
 TEST(OuterExchange, AddsItsShareToTheStepOfABuilding)
 {
     const Problem problem = buildings({});
@@ -97,8 +98,8 @@ TEST(OuterExchange, AddsItsShareToTheStepOfABuilding)
     }
 }
 
-/// Brute force of rounds of two steps: two buildings, each a fleet of its own, that meet after both steps. The model lets them meet after
-/// each step, which only adds to the time.
+/// Brute force of rounds of two steps: two buildings, each a fleet of its own, that meet after both steps.
+/// The model lets them meet after each step, which only adds to the time.
 TEST(OuterExchange, ARoundIsTheSlowestBuilding)
 {
     Variability variability;

@@ -76,7 +76,8 @@ TEST(PlacedGroups, TheSlowestReplicasSetTheStep)
     ParallelPlan plan = plan_of(1, 1, 576);
     plan.ep = 64;
     const ExecutionGraph graph = std::get<CompiledPlan>(compiled(problem, plan)).graph;
-    // The fourth group has GPUs 192 to 255: 24 in the third rack, 40 in the fourth. The second and the eighth have 8 in one.
+    // The fourth group has GPUs 192 to 255: 24 in the third rack, 40 in the fourth. The
+    // second and the eighth have 8 in one.
     const LayerShape shape =
         layer_shape(plan, problem.phases.front().sequence, problem.phases.front().global_batch);
     double slowest_s = 0.0;
@@ -97,8 +98,9 @@ TEST(PlacedGroups, TheSlowestReplicasSetTheStep)
     EXPECT_GT(graph.lead_s.front(), graph.lead_s[3]);  // inside a rack, and half in each of two
 }
 
-/// Of three expert groups of 16 GPUs on racks of 24, the second straddles two racks and takes longest; a node of the third, which has
-/// a lead, is hardly slower than the others. The noise-free step is that of the second, not that of its groups on the slower node.
+/// Of three expert groups of 16 GPUs on racks of 24, the second straddles two racks and takes longest; a node
+/// of the third, which has a lead, is hardly slower than the others. The noise-free step is that of the
+/// second, not that of its groups on the slower node.
 TEST(PlacedGroups, ASlowNodeOfAFastReplicaDoesNotRaiseTheBound)
 {
     Problem problem = on_nodes(true, 8);
@@ -120,8 +122,9 @@ TEST(PlacedGroups, ASlowNodeOfAFastReplicaDoesNotRaiseTheBound)
     EXPECT_LE(noise_free_step(graph).step_s, drawn_s * (1.0 + 1e-6));
 }
 
-/// Of three expert groups of 8 GPUs on racks of 12, the second straddles two racks and takes longer. The barrier at the end of a step
-/// waits for one slow and two fast sets of replicas, not for three slow ones: against draws of each kind on its own.
+/// Of three expert groups of 8 GPUs on racks of 12, the second straddles two racks and takes longer. The
+/// barrier at the end of a step waits for one slow and two fast sets of replicas, not for three slow ones:
+/// against draws of each kind on its own.
 TEST(PlacedGroups, ABarrierCountsEachKindOfReplica)
 {
     Variability variability;
@@ -150,7 +153,8 @@ TEST(PlacedGroups, ABarrierCountsEachKindOfReplica)
     one.placement.replicas = one.placement.coupled;
     EXPECT_LT(mean(graph), mean(all_slow));
     EXPECT_GE(mean(graph), mean(one) * (1.0 - 1e-3));
-    // Sets of coupled replicas end independently of each other: the maximum of one slow and two fast ones, drawn apart.
+    // Sets of coupled replicas end independently of each other: the maximum of one slow
+    // and two fast ones, drawn apart.
     const std::vector<double> slow = sample_steps(one, problem.noise, draws, {.seed = 11});
     ExecutionGraph two = all_slow;
     two.placement.replicas = 2 * two.placement.coupled;
@@ -166,12 +170,13 @@ TEST(PlacedGroups, ABarrierCountsEachKindOfReplica)
     const auto count = static_cast<double>(slow.size());
     const double expected = sum / count;
     const double deviation = std::sqrt(std::max(0.0, squares / count - expected * expected));
-    // Two means of as many draws, five deviations of their difference, and a thousandth for the fast ones' shorter messages.
+    // Two means of as many draws, five deviations of their difference, and a thousandth for
+    // the fast ones' shorter messages.
     EXPECT_NEAR(mean(graph), expected, 5.0 * deviation * std::sqrt(2.0 / count) + 1e-3 * expected);
 }
 
-/// Nodes of 8 behind circuits, of 18, or racks of 72 in pods of four: an expert group may leave a pod in equal parts, or only a rack in
-/// uneven ones.
+/// Nodes of 8 behind circuits, of 18, or racks of 72 in pods of four: an expert group may leave a pod in
+/// equal parts, or only a rack in uneven ones.
 Problem nested(bool mixture, int node)
 {
     Problem problem = on_nodes(mixture, node);

@@ -54,8 +54,8 @@ TEST(Placement, GivesEachGroupItsOwnGpus)
     }
 }
 
-/// Stages of 4 GPUs, two a node: transfers alternate between the node and the network; none into the first forward and the
-/// last stage's backward.
+/// Stages of 4 GPUs, two a node: transfers alternate between the node and the network; none into the first
+/// forward and the last stage's backward.
 TEST(ExecutionGraph, TransfersCrossTheTierBetweenStages)
 {
     const ExecutionGraph graph = graph_of(plan_with_replicas_outermost(4, 4, 2));
@@ -88,8 +88,8 @@ TEST(ExecutionGraph, ChunksAreFedByTheLastStage)
     EXPECT_THAT(graph.first_slot, testing::ElementsAre(0, 9, 5, 13));  // stage 0: chunks 0, 2 of the network
 }
 
-/// Where interleaved chunks wait for their exchanges: a transfer alone takes as long as ever, and of two each holds the stage for
-/// half.
+/// Where interleaved chunks wait for their exchanges: a transfer alone takes as long as ever, and of two
+/// each holds the stage for half.
 TEST(ExecutionGraph, ExchangesOfChunksHoldTheStage)
 {
     ParallelPlan plan = plan_of(8, 2, 2);
@@ -218,8 +218,9 @@ TEST(PlanCompiler, LimitsWhatHostsHold)
     EXPECT_DOUBLE_EQ(std::get<Infeasible>(refused).miss, 1e6);
 }
 
-/// Members wait for each other, so a group's mean is longer than one member's; alone it is the same. Stages with equal chunks
-/// share their distributions: the first, the last and those between have two each for both passes.
+/// Members wait for each other, so a group's mean is longer than one member's; alone it is the
+/// same. Stages with equal chunks share their distributions: the first, the last and those between
+/// have two each for both passes.
 TEST(PlanCompiler, ComposesTheDistributionsOfOps)
 {
     for (const int tp : {1, 8}) {
@@ -272,7 +273,8 @@ TEST(PlanCompiler, MeansForBoundsAreThoseOfDraws)
     }
 }
 
-/// With many microbatches, whose program is shortened for bounds. But for GPipe, a stage holds no more than with few.
+/// With many microbatches, whose program is shortened for bounds. But for GPipe, a
+/// stage holds no more than with few.
 TEST(PlanCompiler, MemoryForBoundsIsThatOfTheWholeProgram)
 {
     Problem small = problem();
@@ -350,8 +352,8 @@ TEST(PlanCompiler, LeastStepsAreBelowTheNoiseFreeStepAndNeedADefinedSchedule)
     EXPECT_EQ(compiler.least_step(undefined), std::nullopt);
 }
 
-/// Plans with every schedule, sharding, recompute and offload, also where the host launches slowly: visit(compiler, plan, compiled)
-/// for the feasible ones. Returns their number.
+/// Plans with every schedule, sharding, recompute and offload, also where the host launches slowly:
+/// visit(compiler, plan, compiled) for the feasible ones. Returns their number.
 template <class Visit>
 int for_plans(Visit&& visit)
 {

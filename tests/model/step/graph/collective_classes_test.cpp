@@ -124,8 +124,8 @@ TEST(CollectiveClasses, AreOfThePlansGroups)
     }
 }
 
-/// Variance of a pass's communication: of each collective the square of the deviation that its classes with the distribution have
-/// together.
+/// Variance of a pass's communication: of each collective the square of the deviation that its classes with
+/// the distribution have together.
 TEST(CollectiveClasses, VaryByTheirOwnDistributions)
 {
     for (const KernelClassRow& row : kernel_class_rows) {
@@ -161,7 +161,8 @@ TEST(CollectiveClasses, VaryByTheirOwnDistributions)
     }
 }
 
-/// Step times of one GPU count whose only noise is a class: they vary by its part of the exchange at the ends of the step.
+/// Step times of one GPU count whose only noise is a class: they vary by its part of the
+/// exchange at the ends of the step.
 double deviation(const Problem& problem, const ParallelPlan& plan, KernelClass kernel)
 {
     Problem varied = problem;
@@ -188,8 +189,8 @@ TEST(CollectiveClasses, AtTheEndsOfAStepVaryByTheirOwnDistributions)
             const auto gathered = static_cast<double>(graph.gathering[0].exposed());
             EXPECT_EQ(summed > 0.0, sharding == Sharding::none || shard_gpus > 0);
             const auto expect = [&](KernelClass kernel, double of) {
-                // Four standard errors of a standard deviation of 8,192 draws; of lognormal distributions of 10 % somewhat more,
-                // and floats.
+                // Four standard errors of a standard deviation of 8,192 draws; of lognormal distributions of
+                // 10 % somewhat more, and floats.
                 const double margin =
                     1.2 * 4.0 / std::sqrt(2.0 * 8192.0) * of * cv + 1e-6 * noise_free_step(graph).step_s;
                 EXPECT_NEAR(deviation(problem, plan, kernel), of * cv, margin)

@@ -23,7 +23,8 @@ struct Work {
 
     double deviation() const { return std::sqrt(std::log1p(cv * cv)); }
 
-    /// Mean of the slowest GPU of replicas with these factors, tp GPUs each: integral of P(slower than t) dt, t = longest exp(z).
+    /// Mean of the slowest GPU of replicas with these factors, tp GPUs each: integral of
+    /// P(slower than t) dt, t = longest exp(z).
     double mean_of_slowest(const std::vector<double>& factors, int tp) const
     {
         constexpr int steps = 400;

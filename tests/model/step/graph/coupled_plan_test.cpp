@@ -146,7 +146,8 @@ TEST(CoupledPlan, WidthsOfEveryClass)
     EXPECT_EQ(barrier_widths(plan).replicas(), 1) << "replicas meet once a step";
 }
 
-/// Whatever groups divide the GPUs, the replicas that meet divide all replicas: also where DualPipe has two copies of the model.
+/// Whatever groups divide the GPUs, the replicas that meet divide all replicas: also where
+/// DualPipe has two copies of the model.
 TEST(CoupledPlan, ReplicasThatMeetDivideTheReplicas)
 {
     for (const Schedule schedule : {Schedule::one_f_one_b, Schedule::dualpipe}) {

@@ -22,7 +22,8 @@ double gathered(const ExecutionGraph& graph, int part)
     return sum;
 }
 
-/// Length of a path in a graph whose times may have changed since: factors by stage, and one for the ops' communication.
+/// Length of a path in a graph whose times may have changed since: factors by stage, and
+/// one for the ops' communication.
 double length(const CriticalPath& path, const ExecutionGraph& now, const std::vector<double>& factor,
               double communication)
 {

@@ -127,7 +127,8 @@ bool neighbour_on_another_stage(const ScheduleShape& shape, int part, Pass pass)
     return pass != Pass::weight_gradient && from && from->stage != position.stage;
 }
 
-/// Equal stages of F = 1 s, B = 2 s: (m + p - 1)(F + B), and what lies before the first and after the last op.
+/// Equal stages of F = 1 s, B = 2 s: (m + p - 1)(F + B), and what lies before
+/// the first and after the last op.
 TEST(NoiseFreeStep, OfEqualStagesHasTheClosedForm)
 {
     for (const Schedule schedule : {Schedule::one_f_one_b, Schedule::gpipe}) {
@@ -176,7 +177,8 @@ TEST(NoiseFreeStep, MatchesRelaxationOnRandomGraphs)
     }
 }
 
-/// What repeats is skipped without an effect on the step, whether stages are alike, nearly alike or different.
+/// What repeats is skipped without an effect on the step, whether stages are
+/// alike, nearly alike or different.
 TEST(NoiseFreeStep, IsThatOfTheRunThatSkipsNothing)
 {
     constexpr double rounding = 1e-9;  // 1e-12 for each of up to a thousand repetitions
@@ -237,7 +239,8 @@ TEST(NoiseFreeStep, IsThatOfTheShortenedProgram)
     EXPECT_LT(lacking, runs / 3);
 }
 
-/// Of 2,048 microbatches it runs at most those that fill the pipeline 16 times, if durations differ by up to a tenth.
+/// Of 2,048 microbatches it runs at most those that fill the pipeline 16 times, if
+/// durations differ by up to a tenth.
 TEST(NoiseFreeStep, RunsFewOpsOfManyMicrobatches)
 {
     std::mt19937_64 random(22);
@@ -279,8 +282,8 @@ TEST(NoiseFreeStep, SharesAreThoseOfTheClosedForm)
     }
 }
 
-/// The program of every schedule, pairs included, against the replay of its orders; distributions differ by stage, chunk and
-/// pass.
+/// The program of every schedule, pairs included, against the replay of its orders; distributions
+/// differ by stage, chunk and pass.
 TEST(NoiseFreeStep, OfEverySchedulesProgramIsThatOfItsReplay)
 {
     std::mt19937_64 random(11);
@@ -321,8 +324,8 @@ TEST(NoiseFreeStep, OfEverySchedulesProgramIsThatOfItsReplay)
     }
 }
 
-/// Stages that need not wait for each other at the end begin their next step early: zero bubbles remain zero, and the step is the
-/// longest stage's span. With flushes nothing is won.
+/// Stages that need not wait for each other at the end begin their next step early: zero bubbles remain zero,
+/// and the step is the longest stage's span. With flushes nothing is won.
 TEST(NoiseFreeStep, WithPostValidationIsTheLongestSpan)
 {
     for (const Schedule schedule : {Schedule::one_f_one_b, Schedule::zb_h1, Schedule::zb_h2}) {

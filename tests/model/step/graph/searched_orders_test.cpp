@@ -94,7 +94,8 @@ TEST(SearchedOrders, KeepToTheLimitAndBeatTheRule)
     EXPECT_GT(shorter, 12);  // of 36: times are unequal
 }
 
-/// Qi et al., arXiv 2401.10241, table 2, with F = B = W = 1: (p - 1) with what 1F1B holds, nothing with 2p - 1.
+/// Qi et al., arXiv 2401.10241, table 2, with F = B = W = 1: (p - 1) with what
+/// 1F1B holds, nothing with 2p - 1.
 TEST(SearchedOrders, HaveTheKnownBubblesWithEqualTimes)
 {
     constexpr int p = 4;
@@ -103,7 +104,8 @@ TEST(SearchedOrders, HaveTheKnownBubblesWithEqualTimes)
     graph.ahead_s = idle_before(graph);
     EXPECT_LE(step_of(graph, search(graph, p)), 3.0 * m + p - 1);
     EXPECT_EQ(step_of(graph, search(graph, 2 * p - 1)), 3.0 * m);
-    // One microbatch at a time: each waits for the whole way of the one before, less what its last weight gradient hides.
+    // One microbatch at a time: each waits for the whole way of the one before, less what
+    // its last weight gradient hides.
     EXPECT_GE(step_of(graph, search(graph, 1)), m * 2.0 * p);
 }
 
@@ -124,7 +126,8 @@ TEST(SearchedOrders, UseTheMemoryThatInputGradientsFree)
     EXPECT_LT(step_of(graph, freed), 0.98 * step_of(graph, whole));
 }
 
-/// The limit is what counts, not the name: v_min with the memory of zb_v is no longer than it, whatever the times.
+/// The limit is what counts, not the name: v_min with the memory of zb_v is no
+/// longer than it, whatever the times.
 TEST(SearchedOrders, BeatAllRulesOfTheSameChunks)
 {
     std::mt19937_64 random(5);
@@ -141,7 +144,8 @@ TEST(SearchedOrders, BeatAllRulesOfTheSameChunks)
     }
 }
 
-/// A vee may use what it is given: v_min with the memory of zb_v, which has no bubble with equal times (section 6).
+/// A vee may use what it is given: v_min with the memory of zb_v, which has no
+/// bubble with equal times (section 6).
 TEST(SearchedOrders, OfAVeeAreAsShortAsTheMemoryAllows)
 {
     const ScheduleShape shape{Schedule::v_min, 4, 12, 2};

@@ -17,7 +17,8 @@
 namespace prismopt {
 namespace {
 
-/// A path is never longer than the step, and at the slowness for which it was chosen it is nearly as long for some stage.
+/// A path is never longer than the step, and at the slowness for which it was chosen it is
+/// nearly as long for some stage.
 TEST(SlowestGroup, PathsAreNeverLongerThanTheStep)
 {
     std::mt19937_64 random(5);
@@ -110,8 +111,9 @@ TEST(GroupFactor, BoundsProbabilitiesAndMeansOfItsTable)
     EXPECT_TRUE(GroupFactor(QuantileTable([](double, bool) { return 1.0; })).constant());
 }
 
-/// Brute force: fleets that differ in their GPUs alone, or in all that varies between steps as well, with all replicas simulated.
-/// No bound is higher than an upper limit of what is drawn (four standard errors), and all are well above the noise-free step.
+/// Brute force: fleets that differ in their GPUs alone, or in all that varies between steps as well, with all
+/// replicas simulated. No bound is higher than an upper limit of what is drawn (four standard errors), and
+/// all are well above the noise-free step.
 TEST(SlowestGroup, BoundsMeansAndQuantilesOfFleets)
 {
     Variability persistent;

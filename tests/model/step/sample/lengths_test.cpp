@@ -18,7 +18,8 @@
 namespace prismopt {
 namespace {
 
-/// Distributions of lengths against closed forms, and against a simulation that shares nothing with the sampler but the two factors.
+/// Distributions of lengths against closed forms, and against a simulation that shares nothing with
+/// the sampler but the two factors.
 
 constexpr PipelineNoise no_noise{.compute = 1e-5, .stage = 0.0, .spatial = 0.0, .transfer = 0.0};
 
@@ -211,7 +212,8 @@ TEST(Lengths, PackedSamplesAttendWithinThemselves)
     EXPECT_DOUBLE_EQ(packed.phases.front().filled, 1.0);
 }
 
-/// FSDP waits for the slowest microbatch of all replicas in each pass, other data parallelism for the slowest sum.
+/// FSDP waits for the slowest microbatch of all replicas in each pass, other data
+/// parallelism for the slowest sum.
 TEST(Lengths, ShardedReplicasWaitInEachMicrobatch)
 {
     const SampleLengths lengths{{{0.0, 256.0}, {0.5, 256.0}, {0.5, 2048.0}, {1.0, 2048.0}}, Batching::padded};

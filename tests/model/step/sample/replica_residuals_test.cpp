@@ -27,7 +27,8 @@ TEST(ReplicaResiduals, RecoverKnownParts)
         }
     }
     const ReplicaResidualDistribution distribution = fit_replica_residuals(residuals);
-    // Four standard errors: slope 0.1 / sqrt(12,800), deviation 0.1 / sqrt(2 * 12,800), a draw's level 0.1 / sqrt(200).
+    // Four standard errors: slope 0.1 / sqrt(12,800), deviation 0.1 / sqrt(2 * 12,800),
+    // a draw's level 0.1 / sqrt(200).
     const double n = replicas * lanes;
     EXPECT_NEAR(distribution.slope, -0.2, 4.0 * 0.1 / std::sqrt(n));
     EXPECT_NEAR(distribution.deviation, 0.1, 4.0 * 0.1 / std::sqrt(2.0 * n));
@@ -51,7 +52,8 @@ TEST(ReplicaResiduals, ShrinkLevelsThatAreChance)
     const ReplicaResidualDistribution distribution = fit_replica_residuals(residuals);
     EXPECT_EQ(distribution.slope, 0.0F);
     for (const float at_zero : distribution.at_zero.at) {
-        // Means of four scatter by 0.05; chance leaves a share of that scatter: 4 * sqrt(2 / 64) of the variance at most.
+        // Means of four scatter by 0.05; chance leaves a share of that scatter: 4 *
+        // sqrt(2 / 64) of the variance at most.
         EXPECT_NEAR(at_zero, 3.0, 4.0 * 0.05 * 4.0 * std::sqrt(2.0 / lanes));
     }
 }

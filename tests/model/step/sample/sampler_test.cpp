@@ -151,8 +151,8 @@ TEST(Sampler, ReplicasInDistributionMatchBruteForce)
             const auto brute =
                 sorted(sample_steps(graph, problem.noise, range, {5, Purpose::search, plan.dp}));
             const auto fast = sorted(sample_steps(graph, problem.noise, range, {5, Purpose::search, 4}));
-            // All but the ops' residuals are the same draws. 0.25 % is what a quantile may be off; beyond it, three standard
-            // errors of the difference, in probability.
+            // All but the ops' residuals are the same draws. 0.25 % is what a quantile may be off; beyond it,
+            // three standard errors of the difference, in probability.
             for (const double p : {0.05, 0.50, 0.95, 0.99}) {
                 const double error = 3.0 * std::sqrt(2.0 * p * (1.0 - p) / static_cast<double>(brute.size()));
                 EXPECT_GT(sorted_quantile(fast, p), 0.9975 * sorted_quantile(brute, p - error))
@@ -198,7 +198,8 @@ TEST(Sampler, DrawsTheSameForAPlanWhateverIsSampledWithIt)
     }
 }
 
-/// Distributions with jumps and far modes, and tails up to the farthest cap: steps keep the mean that they have without noise.
+/// Distributions with jumps and far modes, and tails up to the farthest cap: steps keep the
+/// mean that they have without noise.
 TEST(Sampler, StepsHaveTheirMeanWhateverTheDistribution)
 {
     constexpr int fleets = 4096;
@@ -240,8 +241,8 @@ TEST(Sampler, StepsHaveTheirMeanWhateverTheDistribution)
     }
 }
 
-/// All of a plan's compute is one part of the pipeline, so its exponents are means of the lists: a step of M microbatches is M f^0.5 +
-/// 2 M f^1.5 of them, with lognormal f.
+/// All of a plan's compute is one part of the pipeline, so its exponents are means of the lists: a step of M
+/// microbatches is M f^0.5 + 2 M f^1.5 of them, with lognormal f.
 TEST(Sampler, ExponentsAreThoseOfThePasses)
 {
     constexpr int fleets = 16'384;
@@ -280,7 +281,8 @@ TEST(MicrobatchExponents, OfPartsAreMeansOfTheirShare)
     EXPECT_DOUBLE_EQ(exponent_of_chunk({0.5, 1.0, 1.5}, 1, 2), (0.5 * 1.0 + 1.5) / 1.5);
 }
 
-/// Each factor in turn is all that varies. A stratified estimate has the same expectation as a plain one and less variance.
+/// Each factor in turn is all that varies. A stratified estimate has the same expectation as
+/// a plain one and less variance.
 TEST(Sampler, StratifiedDrawsAreUnbiasedAndLessNoisy)
 {
     std::vector<std::pair<const char*, Variability>> cases(5);

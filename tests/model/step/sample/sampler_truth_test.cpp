@@ -1,5 +1,5 @@
-/// The sampler's distributions: against brute force, against a simulation that shares no code with it, and what strata and
-/// common random numbers do to estimates. Larger cases: tests/model/long.
+/// The sampler's distributions: against brute force, against a simulation that shares no code with it, and
+/// what strata and common random numbers do to estimates. Larger cases: tests/model/long.
 
 #include "tests/support/draw_statistics.hpp"
 #include "tests/support/example_problem.hpp"
@@ -55,8 +55,8 @@ TEST(SamplerTruth, ReplicasMatchBruteForceInAGivenFleet)
     record("mean over fleets", bias);
 }
 
-/// The share of the reference's draws that the sampler's quantile does not exceed is the probability asked for, but for the
-/// errors of both. A million draws: tests/model/long.
+/// The share of the reference's draws that the sampler's quantile does not exceed is the probability asked
+/// for, but for the errors of both. A million draws: tests/model/long.
 TEST(SamplerTruth, PipelinesMatchAPlainSimulation)
 {
     for (const PlainCase& c : plain_cases()) {
@@ -104,7 +104,8 @@ double gain_of_common_draws(const std::vector<double>& a, const std::vector<doub
     return SampleMoments(apart).variance / SampleMoments(together).variance;
 }
 
-/// Draws are keyed by what they are for, so that they survive a change of schedule, width and microbatch size.
+/// Draws are keyed by what they are for, so that they survive a change of
+/// schedule, width and microbatch size.
 TEST(SamplerTruth, PlansShareTheirLuck)
 {
     constexpr std::array widths{2, 4};
@@ -155,7 +156,8 @@ TEST(SamplerTruth, AnyNumberOfThreadsDrawsTheSameBits)
     omp_set_num_threads(threads_before);
 }
 
-/// How many draws of each block lie above the plain p99: the same on average with strata, with and without ranked replicas.
+/// How many draws of each block lie above the plain p99: the same on average with strata,
+/// with and without ranked replicas.
 TEST(SamplerTruth, StrataLeaveTheTailWhereItIs)
 {
     constexpr int blocks = 2048;

@@ -15,7 +15,8 @@ namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
-/// AlternativeGoal and tasks of which every value is known. Limits contain the value at each rung, and bounds lie below them.
+/// AlternativeGoal and tasks of which every value is known. Limits contain the value at each
+/// rung, and bounds lie below them.
 struct Problem {
     std::size_t alternatives = 0;
     std::size_t tasks = 2;
@@ -190,7 +191,8 @@ TEST(AlternativeSearch, AnAlternativeWithoutAFeasiblePointServesNoTask)
 
 TEST(AlternativeSearch, SweepsAgainWhatFewBoundsHide)
 {
-    // More points within 5 % of the best bound than a sweep returns, and the best value among the last of them.
+    // More points within 5 % of the best bound than a sweep returns, and the
+    // best value among the last of them.
     Problem problem{.alternatives = 2, .points = 3000, .width = 0.0001, .truth = {}};
     problem.truth.resize(problem.cells() * problem.points);
     for (std::uint64_t index = 0; index < problem.truth.size(); ++index) {

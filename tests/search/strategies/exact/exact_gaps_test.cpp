@@ -41,8 +41,8 @@ TEST(Exact, GapsContainTheBestValues)
     EXPECT_LT(before, 0.05);
 }
 
-/// After an exploration, gaps are known before the space is swept for the front: by a sweep for better points than the incumbents,
-/// whose best points become incumbents, too.
+/// After an exploration, gaps are known before the space is swept for the front: by a sweep for better points
+/// than the incumbents, whose best points become incumbents, too.
 TEST(Exact, KnowsTheGapsOfAnExploredSpaceBeforeItsFront)
 {
     bool some_better = false;

@@ -1,4 +1,5 @@
-/// Exact searches of points of which some quantity, which the search does not minimise, may be so much at most.
+/// Exact searches of points of which some quantity, which the search does not
+/// minimise, may be so much at most.
 
 #include "search/strategies/exact/exact.hpp"
 
@@ -55,7 +56,8 @@ struct LimitedProblem : KnownProblem {
         return found;
     }
 
-    /// By what the top rung shows of all points: a point that does not keep the limit by value dominates none that does.
+    /// By what the top rung shows of all points: a point that does not keep the limit by
+    /// value dominates none that does.
     std::set<std::uint64_t> front_of_all() const
     {
         std::set<std::uint64_t> front;

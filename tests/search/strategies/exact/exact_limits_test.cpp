@@ -30,8 +30,8 @@ TEST(Exact, InfiniteLimitsExcludeNothingUntilTheNextRung)
     EXPECT_EQ(blind.evaluated.size(), problem.feasible());
 }
 
-/// Incumbents are fixed before their draws, each round has draws of its own, and all that may fail sums to the error of the
-/// study.
+/// Incumbents are fixed before their draws, each round has draws of its own, and all that may fail
+/// sums to the error of the study.
 class ErrorOfExact : public testing::TestWithParam<bool> {};
 INSTANTIATE_TEST_SUITE_P(Explored, ErrorOfExact, testing::Bool());
 
@@ -180,8 +180,8 @@ struct NormalProblem {
     }
 };
 
-/// At 95 % confidence the best point is excluded in at most 16 of 200 studies: more have a probability of 2 % where each study
-/// fails with one of 5 % (binomial).
+/// At 95 % confidence the best point is excluded in at most 16 of 200 studies: more have a probability of 2 %
+/// where each study fails with one of 5 % (binomial).
 TEST(Exact, ExcludesTheBestPointNoMoreOftenThanStated)
 {
     int wrong = 0;
@@ -225,8 +225,8 @@ TEST(Exact, ExcludesTheBestPointNoMoreOftenThanStated)
     EXPECT_LT(drawn, studies * points / 2);  // and limits do exclude
 }
 
-/// Point 0 has the best bound and by far the worst value; point 1 is the best. Its limits are worth their draws if ten others,
-/// point 0 among them, are still in the race.
+/// Point 0 has the best bound and by far the worst value; point 1 is the best. Its limits are worth their
+/// draws if ten others, point 0 among them, are still in the race.
 TEST(Exact, OpensARoundForALeaderWithManyRivals)
 {
     for (const std::uint64_t rivals : {9, 10, 30}) {

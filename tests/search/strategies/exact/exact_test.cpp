@@ -27,7 +27,8 @@ TEST(Exact, FindsTheFrontOfZdt1WithFewEvaluations)
     expect_proved(problem, run);
     EXPECT_LT(run.evaluated.size(), problem.feasible() / 6);
     EXPECT_GE(run.evaluated.size(), problem.unavoidable());
-    // The first incumbents are chosen at the first rung, and new ones once the candidates are three times as many.
+    // The first incumbents are chosen at the first rung, and new ones once the
+    // candidates are three times as many.
     EXPECT_LE(run.evaluated.size(), problem.unavoidable() + 3 * exact_options(problem, 2).batches.most);
     EXPECT_EQ(run.outcome.feasible, 4096U);
     EXPECT_EQ(run.outcome.confidence, 0.95);
@@ -162,7 +163,8 @@ TEST(Exact, ProvesTheSameFrontIfItExploresFirst)
     EXPECT_TRUE(some_unchecked);
 }
 
-/// The limits of the incumbents are in the sweep of the whole space, which returns no point that they dominate.
+/// The limits of the incumbents are in the sweep of the whole space, which
+/// returns no point that they dominate.
 TEST(Exact, SweepsWithLimitsAfterAnExploration)
 {
     LabelledProblem labels = labelled(1, 2);

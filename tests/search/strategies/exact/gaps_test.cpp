@@ -33,7 +33,8 @@ TEST_F(GapsTest, AreUnknownBeforeASweep)
     EXPECT_THAT(known(), IsEmpty());
 }
 
-/// Points that the sweep excludes are no more than the gap sought better than the limits; others are as good as their bounds.
+/// Points that the sweep excludes are no more than the gap sought better than the limits;
+/// others are as good as their bounds.
 TEST_F(GapsTest, AreLeftByBetterPoints)
 {
     points.limits.add(0, {10.0, 20.0});

@@ -13,7 +13,8 @@ namespace {
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-/// Two layers: four points on a diagonal, then three behind them. Places are in the order of the first objective.
+/// Two layers: four points on a diagonal, then three behind them. Places are in
+/// the order of the first objective.
 Points two_layers()
 {
     Points points(2);

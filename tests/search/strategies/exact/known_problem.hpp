@@ -26,8 +26,9 @@ inline constexpr double infinity = std::numeric_limits<double>::infinity();
 
 /// A textbook problem with everything known: what a sweep bounds, and what a rung shows.
 ///
-/// The simultaneous limits of a rung contain those of the next and the value of each rung. So whatever is confidently dominated is
-/// dominated by value at the top rung too, and the front is that of all values at the top rung.
+/// The simultaneous limits of a rung contain those of the next and the value of each rung. So
+/// whatever is confidently dominated is dominated by value at the top rung too, and the front is that
+/// of all values at the top rung.
 struct KnownProblem {
     std::vector<std::vector<double>> truth;        // by index; empty: infeasible
     std::vector<double> half_width = {0.2, 0.02};  // of the simultaneous limits, relative, by rung from 1
@@ -110,7 +111,8 @@ struct KnownProblem {
 
     std::uint64_t feasible() const { return sweep({0, truth.size()}).feasible.size(); }
 
-    /// Points that no exact search can do without: their bound is not dominated by any upper limit of the top rung.
+    /// Points that no exact search can do without: their bound is not dominated by
+    /// any upper limit of the top rung.
     std::uint64_t unavoidable() const
     {
         std::vector<std::vector<double>> highs;

@@ -67,7 +67,8 @@ TEST(Sweeps, CountWhatTheSweepForTheFrontFinds)
     EXPECT_EQ(sweeps.excluded(points.feasible), 9U) << "all that were not returned";
 }
 
-/// Points that were explored before are counted once, whether the sweep returns them or its limits exclude them.
+/// Points that were explored before are counted once, whether the sweep returns
+/// them or its limits exclude them.
 TEST(Sweeps, CountExploredPointsOnce)
 {
     const ExactOptions options = two_ranges();
