@@ -57,8 +57,8 @@ MeasuredRuns with_folder(MeasuredRuns shipped, const std::string& folder);
 /// Compares the measured collectives of the folder with the network model, and adds them to `checked`.
 void check_collectives(const std::string& folder, CheckedModel& checked);
 
-/// The runs as if nobody knew their software, nor had measured it: with what else is plausible. Those for
-/// which nothing else is are left out.
+/// The runs as if nobody knew their software, nor had measured it: with what else is plausible.
+/// Omits those for which nothing else is.
 MeasuredRuns without_software(MeasuredRuns runs);
 
 /// Predicts every run under its variability profile, without a memory limit (the runs fitted into memory).

@@ -37,8 +37,8 @@ NumericsTable run_experiment(const NumericsExperiment& experiment, std::uint64_t
 /// Deviation of one user's cases.
 NumericsTable attention_table(const AttentionGrid& grid, std::uint64_t seed);
 
-/// Statements of Golden et al., arXiv 2405.02803, beside what the tables show; those whose tables
-/// are not among these are left out.
+/// Statements of Golden et al., arXiv 2405.02803, beside what the tables show.
+/// Omits those whose tables are not among these.
 NumericsTable paper_table(const std::vector<NumericsTable>& tables);
 
 }  // namespace prismopt
