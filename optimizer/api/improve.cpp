@@ -76,8 +76,7 @@ MemoryLimit limit_after(const Problem& problem, const Scenario& scenario, double
                         measured / peak_unit, capacity / peak_unit));
     }
     const std::string& stack = problem.cluster.stack.name;
-    const MemoryError before =
-        scenario.learned.empty() ? catalog_discrepancy().memory_error_on(stack) : scenario.learned.memory;
+    const MemoryError before = memory_error_of(scenario.learned, stack);
     const MemoryError error = after(before, std::log(measured / predicted), measured_memory_noise);
     return with_error(problem.memory_limit, stack, error);
 }

@@ -6,7 +6,7 @@
 #include "optimizer/commands/command.hpp"
 #include "optimizer/preview/example_plan.hpp"
 #include "optimizer/program/log.hpp"
-#include "optimizer/study/study_plan.hpp"
+#include "optimizer/program/scenario_log.hpp"
 
 #include <fmt/format.h>
 

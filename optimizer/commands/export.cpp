@@ -47,21 +47,21 @@ const ExportTarget& target_of(const po::variables_map& values)
 }
 
 /// `out`: the main file; empty: standard output.
-Launch launch_of(const po::variables_map& values, StudyLaunches& study, std::uint64_t number,
-                 const std::filesystem::path& out)
+Launch launch_of_point(const po::variables_map& values, StudyLaunches& study, std::uint64_t number,
+                       const std::filesystem::path& out)
 {
     return study.feasible_launch(number, values["phase"].as<int>(), out.stem().string());
 }
 
 /// The plan of --point from the results of a search, which know its step time;
 /// that of --design from any file.
-Launch launch_of(const po::variables_map& values, FileOfPlan file, const std::string& path,
-                 const std::filesystem::path& out)
+Launch launch_of_file(const po::variables_map& values, FileOfPlan file, const std::string& path,
+                      const std::filesystem::path& out)
 {
     if (file == FileOfPlan::results && values["design"].as<std::string>().empty()) {
         const Results results = open_results(path);
         StudyLaunches study(results);
-        return launch_of(values, study, study.number(number_of_point(values)), out);
+        return launch_of_point(values, study, study.number(number_of_point(values)), out);
     }
     return feasible_launch(chosen_plan(path, values),
                            {.phase = values["phase"].as<int>(), .stem = out.stem().string()});
@@ -147,7 +147,7 @@ void export_shortlist(const po::variables_map& values, const ExportTarget& targe
         for (const ShortlistedPlan& plan : list.plans) {
             const std::uint64_t point = plan.point;
             const std::filesystem::path file = folder / fmt::format("point-{}{}", point, target.extension);
-            const Exported exported = target.make(launch_of(values, study, point, file));
+            const Exported exported = target.make(launch_of_point(values, study, point, file));
             if (const auto* why = std::get_if<Refusals>(&exported)) {
                 refused[point] = fmt::format("{}", fmt::join(*why, "; "));
                 log_warning(
@@ -215,7 +215,7 @@ int export_command(const std::vector<std::string>& words, const Call& call)
         return exit_done;
     }
     const std::string out = values->count("out") > 0 ? (*values)["out"].as<std::string>() : "";
-    const std::vector<ExportFile> files = exported_files(target, launch_of(*values, file, path, out));
+    const std::vector<ExportFile> files = exported_files(target, launch_of_file(*values, file, path, out));
     if (values->count("out") > 0) {
         write(files, (*values)["out"].as<std::string>(), path);
     } else if (files.size() == 1) {

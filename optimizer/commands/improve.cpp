@@ -11,7 +11,7 @@
 #include "optimizer/commands/chosen_plan.hpp"
 #include "optimizer/commands/command.hpp"
 #include "optimizer/commands/output.hpp"
-#include "optimizer/study/study_plan.hpp"
+#include "optimizer/program/scenario_log.hpp"
 
 #include <fmt/format.h>
 

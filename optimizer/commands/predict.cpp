@@ -9,6 +9,7 @@
 #include "optimizer/commands/chosen_plan.hpp"
 #include "optimizer/preview/scale_curve.hpp"
 #include "optimizer/program/log.hpp"
+#include "optimizer/program/scenario_log.hpp"
 #include "optimizer/study/study_plan.hpp"
 
 #include <fmt/format.h>

@@ -7,9 +7,9 @@
 #include "io/toml/nearest.hpp"
 #include "optimizer/commands/chosen_plan.hpp"
 #include "optimizer/preview/example_plan.hpp"
+#include "optimizer/program/scenario_log.hpp"
 #include "optimizer/sensitivity/effects_text.hpp"
 #include "optimizer/sensitivity/worth_text.hpp"
-#include "optimizer/study/study_plan.hpp"
 
 #include <fmt/format.h>
 

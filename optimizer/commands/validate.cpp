@@ -8,7 +8,7 @@
 #include "io/report/placement_text.hpp"
 #include "io/report/space_counts.hpp"
 #include "io/report/study_json.hpp"
-#include "optimizer/study/study_plan.hpp"
+#include "optimizer/program/scenario_log.hpp"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

@@ -2,8 +2,8 @@
 
 #include "io/toml/catalog_file.hpp"
 #include "optimizer/api/scenarios.hpp"
+#include "optimizer/program/scenario_log.hpp"
 #include "optimizer/python/without_lock.hpp"
-#include "optimizer/study/study_plan.hpp"
 
 #include <pybind11/stl.h>
 

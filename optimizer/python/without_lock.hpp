@@ -35,8 +35,8 @@ auto without_lock(Work&& work)
 std::function<void()> handle_signals_sometimes();
 
 /// Runs work(stop) on a thread of its own. The calling thread waits; ten times per second it takes the
-/// lock, calls `look`, and lets Python handle its signals. Ctrl-C, or an exception of `look`, asks `work`
-/// to stop, and waits for its end. Exceptions of `work` pass through, then those of `look`. Returns
+/// lock, calls `poll`, and lets Python handle its signals. Ctrl-C, or an exception of `poll`, asks `work`
+/// to stop, and waits for its end. Exceptions of `work` pass through, then those of `poll`. Returns
 /// whether Ctrl-C was what stopped it.
 bool run_beside(const std::function<void(std::stop_token)>& work, const std::function<void()>& poll);
 

@@ -71,8 +71,7 @@ PlanPosterior::PlanPosterior(const StudyModel& model, const Results& results,
     const Learned& before = model.scenario.learned;
     measured_.steps = before.steps;
     measured_.trials = before.trials;
-    measured_.memory = before.empty() ? steps_.discrepancy().memory_error_on(model.problem.cluster.stack.name)
-                                      : before.memory;
+    measured_.memory = memory_error_of(before, model.problem.cluster.stack.name);
     FactsRequest request{FactsRequest::Kind::gradients, {}};
     for (const Contender& contender : contenders_) {
         request.points.push_back(contender.index);

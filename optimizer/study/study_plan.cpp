@@ -3,13 +3,12 @@
 #include "io/base/input_error.hpp"
 #include "io/report/space_counts.hpp"
 #include "io/scenario/figure_origin.hpp"
-#include "io/scenario/scenario_notes.hpp"
-#include "io/scenario/sections/software.hpp"
 #include "io/scenario/variants.hpp"
 #include "io/words/infeasible_text.hpp"
 #include "io/words/rejected_text.hpp"
 #include "model/plan_rules.hpp"
 #include "optimizer/program/log.hpp"
+#include "optimizer/program/scenario_log.hpp"
 #include "optimizer/space/design_text.hpp"
 #include "optimizer/study/batch_advice.hpp"
 #include "optimizer/study/machine_table.hpp"
@@ -152,22 +151,6 @@ void refuse_incomparable_machines(const StudyModel& model)
 }
 
 }  // namespace
-
-std::vector<std::string> notes_of(const Scenario& scenario)
-{
-    std::vector<std::string> notes = scenario_notes(scenario);
-    if (std::string omitted = omitted_text(clusters(scenario), catalog_of(scenario)); !omitted.empty()) {
-        notes.push_back(std::move(omitted));
-    }
-    return notes;
-}
-
-void log_notes(const Scenario& scenario)
-{
-    for (const std::string& note : notes_of(scenario)) {
-        log_warning(note);
-    }
-}
 
 void refuse_ranked_placeholders(const Scenario& scenario)
 {

@@ -32,12 +32,6 @@ std::unique_ptr<Strategy> strategy_without_limits(const StudyModel& model, const
 std::unique_ptr<Strategy> search_of_doubtful(const StudyModel& model, std::vector<SweepRange> ranges,
                                              std::size_t rungs);
 
-/// What the user of a scenario should read before its results (scenario_notes.hpp), and what
-/// its jobs do that is not modelled.
-std::vector<std::string> notes_of(const Scenario& scenario);
-/// Logs these notes.
-void log_notes(const Scenario& scenario);
-
 /// Message for a space without feasible plans: the reasons, and by how much the closest plan misses.
 std::string infeasible_text(const Scenario& scenario, const Archive& archive);
 /// Throws infeasible_text() as an InputError.

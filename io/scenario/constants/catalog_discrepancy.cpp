@@ -1,5 +1,6 @@
 #include "io/scenario/constants/catalog_discrepancy.hpp"
 
+#include "io/scenario/constants/learned.hpp"
 #include "io/toml/catalog_file.hpp"
 #include "io/toml/toml.hpp"
 
@@ -64,6 +65,11 @@ MachineCorrelations catalog_correlations()
     return {.accelerator = correlation("accelerator"),
             .software = correlation("software"),
             .gpus = correlation("gpus")};
+}
+
+MemoryError memory_error_of(const Learned& learned, const std::string& stack)
+{
+    return learned.empty() ? catalog_discrepancy().memory_error_on(stack) : learned.memory;
 }
 
 MemoryLimit with_error(MemoryLimit limit, const std::string& stack, const MemoryError& learned)
