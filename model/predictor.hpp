@@ -115,6 +115,10 @@ public:
     /// and the one above. The last one, if none suffices, is from the longest paths of all stages.
     std::variant<NoiseFree, Infeasible> bound(const ParallelPlan& plan, Cutoff& cutoff);
 
+    /// Returns why the plan is infeasible, as bound() would, or nothing: without bounds, which take most of
+    /// the time.
+    std::optional<Infeasible> infeasibility(const ParallelPlan& plan);
+
     /// Plans that stand for a sub-space.
     struct SubSpace {
         std::span<const ParallelPlan> steps;  // one for each work of a stage

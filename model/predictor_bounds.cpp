@@ -343,6 +343,25 @@ std::variant<NoiseFree, Infeasible> Predictor::bound(const ParallelPlan& plan)
     return bound(plan, slowest_groups(plan).value_or(std::vector<LeastStep>(compilers_.size())), nullptr);
 }
 
+std::optional<Infeasible> Predictor::infeasibility(const ParallelPlan& plan)
+{
+    constexpr double ample = 10.0;  // no bound is as many times the noise-free step
+    const auto compiled = compile(plan, CompileFor::noise_free_step);
+    if (const auto* why = std::get_if<Infeasible>(&compiled)) {
+        return *why;
+    }
+    std::vector<LeastStep> long_steps;
+    for (const CompiledPlan& phase : std::get<CompiledRun>(compiled).phases) {
+        long_steps.push_back(at_least(ample * noise_free_step(phase.graph).step_s, {}));
+    }
+    if (std::holds_alternative<NoiseFree>(bound_of_run(plan, long_steps, 0.0))) {
+        return std::nullopt;
+    }
+    const auto bounded = bound(plan);  // a run that hardly ends
+    const auto* why = std::get_if<Infeasible>(&bounded);
+    return why == nullptr ? std::nullopt : std::optional(*why);
+}
+
 std::variant<NoiseFree, Infeasible> Predictor::bound(const ParallelPlan& plan, Cutoff& cutoff)
 {
     EarlyBounds& early = early_bounds(plan);

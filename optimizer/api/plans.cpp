@@ -21,7 +21,6 @@ namespace prismopt {
 namespace {
 
 constexpr std::uint64_t most_counted = 100'000'000;  // some ten seconds; a larger space is estimated
-constexpr std::size_t kept_bounds = 1024;            // not read here
 constexpr std::uint64_t first_ranges = 64;           // for a first feasible plan
 
 /// The scenario whose only variant is that of these values.
@@ -192,10 +191,8 @@ PlanCount count_plans(const Scenario& scenario, const Pause& pause)
     count.combinations = model.designs.space().size();
     Archive archive;
     Worker worker(model, pause);
-    std::vector<SweepRange> ranges = spread_ranges(count.combinations, most_counted);
-    for (SweepRange& range : ranges) {
-        range.keep = kept_bounds / ranges.size();
-        archive.add(std::vector<Answer>{worker.sweep(range)});
+    for (const SweepRange& range : spread_ranges(count.combinations, most_counted)) {
+        archive.add(std::vector<Answer>{worker.count(range)});
         count.examined += range.end - range.begin;
     }
     count.feasible = archive.feasible();
@@ -230,7 +227,7 @@ std::string first_check(const Scenario& scenario)
     Archive archive;
     Worker worker(model, [] {});
     for (const SweepRange& range : split_space(model.designs.space().size(), first_ranges)) {
-        archive.add(std::vector<Answer>{worker.sweep(range)});
+        archive.add(std::vector<Answer>{worker.count(range)});
         if (archive.feasible() > 0) {
             return "";
         }

@@ -48,12 +48,17 @@ void count(std::vector<Rejected>& rejected, const Infeasible& why, const Paralle
     }
 }
 
+enum class Answering { bounds, counts };
+
 class RangeSweep {
 public:
     RangeSweep(const StudyModel& model, HardwareBenches& benches, PointIntervals& intervals,
-               const Pause& pause, const SweepRange& range)
+               const Pause& pause, const SweepRange& range, Answering answering)
         : model_(model), bench_(benches.of(range.feasibility)), certain_(benches.of(Feasibility::certain)),
-          intervals_(intervals), pause_(pause), range_(range), kept_(range), near_(range.near),
+          intervals_(intervals), pause_(pause), range_(range),
+          counts_only_(answering == Answering::counts && excludes_nothing() &&
+                       range.feasibility == Feasibility::certain),
+          kept_(range), near_(range.near),
           excluded_([this](const NoiseFree& bound) { return suffices(bound); },
                     needs_memory(model) || range.feasibility == Feasibility::doubtful, !range.limits.empty())
     {
@@ -89,7 +94,13 @@ public:
             const std::uint64_t end = begin + std::min(tuples_at_once, range_.end - begin);
             add(model_.designs.space().enumerate(
                     begin, end,
-                    [this](std::uint64_t index, std::span<const int> point) { judge(index, point); },
+                    [this](std::uint64_t index, std::span<const int> point) {
+                        if (counts_only_) {
+                            count_feasible(point);
+                        } else {
+                            judge(index, point);
+                        }
+                    },
                     of_sub_spaces_),
                 result_.rejected);
             begin = end;
@@ -205,6 +216,17 @@ private:
         return std::holds_alternative<CompiledRun>(predictor.compile(plan, CompileFor::noise_free_step));
     }
 
+    void count_feasible(std::span<const int> point)
+    {
+        pause_();
+        const ParallelPlan plan = model_.designs.plan(point);
+        if (const auto why = bench_.of(model_.designs.variant(point)).infeasibility(plan)) {
+            count(by_model_, *why, plan);
+        } else {
+            kept_.exclude();
+        }
+    }
+
     void judge(std::uint64_t index, std::span<const int> point)
     {
         pause_();
@@ -246,6 +268,7 @@ private:
     PointIntervals& intervals_;
     const Pause& pause_;
     const SweepRange& range_;
+    const bool counts_only_;
     Sweep result_;
     KeptBounds kept_;
     NearBounds near_;
@@ -265,7 +288,13 @@ private:
 Sweep sweep_range(const StudyModel& model, HardwareBenches& benches, PointIntervals& intervals,
                   const Pause& pause, const SweepRange& range)
 {
-    return RangeSweep(model, benches, intervals, pause, range)();
+    return RangeSweep(model, benches, intervals, pause, range, Answering::bounds)();
+}
+
+Sweep count_range(const StudyModel& model, HardwareBenches& benches, PointIntervals& intervals,
+                  const Pause& pause, const SweepRange& range)
+{
+    return RangeSweep(model, benches, intervals, pause, range, Answering::counts)();
 }
 
 }  // namespace prismopt

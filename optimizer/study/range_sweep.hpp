@@ -19,4 +19,9 @@ namespace prismopt {
 Sweep sweep_range(const StudyModel& model, HardwareBenches& benches, PointIntervals& intervals,
                   const Pause& pause, const SweepRange& range);
 
+/// The same counts without bounds: feasible points count as excluded. Computes bounds only where the study
+/// has limits.
+Sweep count_range(const StudyModel& model, HardwareBenches& benches, PointIntervals& intervals,
+                  const Pause& pause, const SweepRange& range);
+
 }  // namespace prismopt

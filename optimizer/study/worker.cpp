@@ -26,6 +26,11 @@ Sweep Worker::sweep(const SweepRange& range)
     return sweep_range(model_, benches_, details().intervals(), pause_, range);
 }
 
+Sweep Worker::count(const SweepRange& range)
+{
+    return count_range(model_, benches_, details().intervals(), pause_, range);
+}
+
 std::vector<PhaseDraws> Worker::draw(const DrawBlock& block)
 {
     std::vector<ParallelPlan> plans;

@@ -29,6 +29,8 @@ public:
 
     /// Lower bounds of the feasible points in a range, and the reasons why the others are infeasible.
     Sweep sweep(const SweepRange& range);
+    /// The same counts, without the bounds.
+    Sweep count(const SweepRange& range);
     /// Draws by point, in the order of the block.
     std::vector<PhaseDraws> draw(const DrawBlock& block);
     /// The estimates of a plan from all of its draws; those of scouts without the rest of the prediction.

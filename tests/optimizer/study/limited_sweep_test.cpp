@@ -8,6 +8,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <map>
@@ -125,6 +126,47 @@ void expect_the_same_as_without_limits(const Scenario& scenario, double share = 
     EXPECT_GT(sweep.excluded, 0U);
     EXPECT_GT(static_cast<double>(sweep.unchecked), share * static_cast<double>(whole.size()))
         << "sub-spaces are excluded as a whole";
+}
+
+/// Counts without bounds are those of bounds: feasible plans, which it returns, and the reasons of the others
+/// with their closest plans.
+std::uint64_t expect_the_same_counts(const Scenario& scenario)
+{
+    const StudyModel model(scenario);
+    Worker worker(model);
+    const SweepRange whole{.begin = 0, .end = model.designs.space().size()};
+    const Sweep bounded = worker.sweep(whole);
+    const Sweep counted = worker.count(whole);
+    EXPECT_TRUE(counted.feasible.empty());
+    EXPECT_EQ(counted.excluded, bounded.feasible.size());
+    EXPECT_EQ(counted.rejected.size(), bounded.rejected.size());
+    for (std::size_t k = 0; k < std::min(counted.rejected.size(), bounded.rejected.size()); ++k) {
+        EXPECT_EQ(counted.rejected[k].reason, bounded.rejected[k].reason);
+        EXPECT_EQ(counted.rejected[k].count, bounded.rejected[k].count) << counted.rejected[k].reason;
+        EXPECT_EQ(counted.rejected[k].miss, bounded.rejected[k].miss) << counted.rejected[k].reason;
+        EXPECT_EQ(counted.rejected[k].nearest, bounded.rejected[k].nearest);
+    }
+    return bounded.feasible.size();
+}
+
+TEST(CountedRange, HasTheCountsOfBounds)
+{
+    EXPECT_GT(expect_the_same_counts(scenario_of(1, {"training_time_p99"})), 100U);
+    EXPECT_GT(expect_the_same_counts(scenario_of(2, {"training_time_p99", "memory"})), 100U);
+}
+
+/// The more often nodes fail, the fewer plans end.
+TEST(CountedRange, HasTheCountsOfBoundsWhereRunsHardlyEnd)
+{
+    Scenario scenario = scenario_of(1, {"training_time_p99"});
+    const std::uint64_t all = expect_the_same_counts(scenario);
+    bool some_end = false;
+    for (const double between_s : {3000.0, 1000.0, 300.0, 100.0, 30.0}) {
+        scenario.reliability.node_failure_rate = PerSecond{1.0 / between_s};
+        const std::uint64_t end = expect_the_same_counts(scenario);
+        some_end = some_end || (end > 0 && end < all);
+    }
+    EXPECT_TRUE(some_end);
 }
 
 TEST(LimitedSweep, LosesNothingInOnePhase)
