@@ -195,6 +195,26 @@ std::size_t rank_of(double probability, std::size_t fleets)
     return std::min(fleets - 1, static_cast<std::size_t>(probability * static_cast<double>(fleets)));
 }
 
+/// Sets the skewness of fleets: of what was measured and what is expected, by their errors.
+void set_skewness(const Cumulants& cumulants, ProductiveTimes& result)
+{
+    const double measured_weight = 1.0 / (1.0 + square(cumulants.error / expected_skewness_deviation));
+    result.skewness = std::clamp(std::lerp(expected_skewness, cumulants.of_fleets, measured_weight),
+                                 -largest_pearson_skewness, largest_pearson_skewness);
+    result.skewness_deviation = std::sqrt(measured_weight) * cumulants.error;
+    result.skewness_bias = std::sqrt(measured_weight * (1.0 - measured_weight)) * cumulants.error;
+}
+
+/// Returns the fleets in the order of their times.
+std::vector<std::size_t> fleets_by_time(const std::vector<double>& seconds)
+{
+    std::vector<std::size_t> order(seconds.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::stable_sort(order.begin(), order.end(),
+                     [&](std::size_t a, std::size_t b) { return seconds[a] < seconds[b]; });
+    return order;
+}
+
 }  // namespace
 
 double ProductiveTimes::deviation_at(double probability) const
@@ -260,16 +280,9 @@ ProductiveTimes productive_times(const std::vector<Phase>& phases, const PhaseDr
     result.shape_weight = noise_share * (2.0 - noise_share);
 
     const Cumulants cumulants = cumulants_of(deviations, k, result.deviation);
-    const double measured_weight = 1.0 / (1.0 + square(cumulants.error / expected_skewness_deviation));
-    result.skewness = std::clamp(std::lerp(expected_skewness, cumulants.of_fleets, measured_weight),
-                                 -largest_pearson_skewness, largest_pearson_skewness);
-    result.skewness_deviation = std::sqrt(measured_weight) * cumulants.error;
-    result.skewness_bias = std::sqrt(measured_weight * (1.0 - measured_weight)) * cumulants.error;
+    set_skewness(cumulants, result);
 
-    std::vector<std::size_t> order(result.seconds.size());  // of fleets, by rank
-    std::iota(order.begin(), order.end(), std::size_t{0});
-    std::stable_sort(order.begin(), order.end(),
-                     [&](std::size_t a, std::size_t b) { return result.seconds[a] < result.seconds[b]; });
+    const std::vector<std::size_t> order = fleets_by_time(result.seconds);
     for (const std::size_t fleet : order) {
         result.measured.push_back((result.seconds[fleet] - result.mean) / unit);
     }

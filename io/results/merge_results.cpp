@@ -146,6 +146,66 @@ void sift_front(Results& merged)
     });
 }
 
+void add_counts(const Outcome& own, Outcome& all)
+{
+    all.proved = all.proved && own.proved;
+    all.complete = all.complete && own.complete;
+    all.pruned += own.pruned;
+    all.evaluated += own.evaluated;
+    all.open += own.open;
+    all.unchecked += own.unchecked;
+    for (std::size_t bound = 0; bound < bound_kinds; ++bound) {
+        all.excluded_by[bound] += own.excluded_by[bound];
+    }
+}
+
+template <class T>
+void append(const std::vector<T>& own, std::vector<T>& all)
+{
+    all.insert(all.end(), own.begin(), own.end());
+}
+
+/// Adds what one file has: plans, counts, ranks and legs.
+void add_results(const Results& own, Results& merged)
+{
+    append(own.study.held, merged.study.held);
+    merged.provisional = merged.provisional || own.provisional;
+    append(own.evaluations, merged.evaluations);
+    append(own.front, merged.front);
+    MayNotFit& list = merged.may_not_fit;
+    append(own.may_not_fit.plans, list.plans);
+    list.proved = list.proved && own.may_not_fit.proved;
+    list.evaluated += own.may_not_fit.evaluated;
+    append(own.ranks, merged.ranks);
+    append(own.legs, merged.legs);
+    merged.feasible += own.feasible;
+    add(own.rejected, merged.rejected);
+    add_counts(own.study.outcome, merged.study.outcome);
+}
+
+/// Sorts evaluations by index. Throws InputError if two files have one.
+void sort_evaluations(std::vector<EvaluatedPoint>& evaluations)
+{
+    std::stable_sort(evaluations.begin(), evaluations.end(),
+                     [](const EvaluatedPoint& a, const EvaluatedPoint& b) { return a.index < b.index; });
+    const auto twice = std::adjacent_find(evaluations.begin(), evaluations.end(),
+                                          [](const EvaluatedPoint& a, const EvaluatedPoint& b) {
+                                              return a.index == b.index;
+                                          });
+    if (twice != evaluations.end()) {
+        throw InputError(fmt::format(
+            "two of the files contain plan {}: parts must not overlap; give each part once", twice->index));
+    }
+}
+
+const char* state_of(const Outcome& outcome, bool whole)
+{
+    if (outcome.proved) {
+        return "proved complete";
+    }
+    return whole ? "merged" : "incomplete";
+}
+
 }  // namespace
 
 Results merge_results(const std::vector<Results>& one_each, Missing missing)
@@ -156,40 +216,12 @@ Results merge_results(const std::vector<Results>& one_each, Missing missing)
     for (std::size_t p = 1; p < one_each.size(); ++p) {
         const Results& own = one_each[p];
         refuse_another_study(merged, own);
-        merged.study.held.insert(merged.study.held.end(), own.study.held.begin(), own.study.held.end());
-        merged.provisional = merged.provisional || own.provisional;
-        merged.evaluations.insert(merged.evaluations.end(), own.evaluations.begin(), own.evaluations.end());
-        merged.front.insert(merged.front.end(), own.front.begin(), own.front.end());
-        MayNotFit& list = merged.may_not_fit;
-        list.plans.insert(list.plans.end(), own.may_not_fit.plans.begin(), own.may_not_fit.plans.end());
-        list.proved = list.proved && own.may_not_fit.proved;
-        list.evaluated += own.may_not_fit.evaluated;
-        merged.ranks.insert(merged.ranks.end(), own.ranks.begin(), own.ranks.end());
-        merged.legs.insert(merged.legs.end(), own.legs.begin(), own.legs.end());
-        merged.feasible += own.feasible;
-        add(own.rejected, merged.rejected);
-        outcome.proved = outcome.proved && own.study.outcome.proved;
-        outcome.complete = outcome.complete && own.study.outcome.complete;
-        outcome.pruned += own.study.outcome.pruned;
-        outcome.evaluated += own.study.outcome.evaluated;
-        outcome.open += own.study.outcome.open;
-        outcome.unchecked += own.study.outcome.unchecked;
-        for (std::size_t bound = 0; bound < bound_kinds; ++bound) {
-            outcome.excluded_by[bound] += own.study.outcome.excluded_by[bound];
-        }
+        add_results(own, merged);
         doubt += 1.0 - own.study.outcome.confidence;
     }
     std::sort(merged.study.held.begin(), merged.study.held.end());
     check_all_given(one_each, merged.study, missing);
-    std::stable_sort(merged.evaluations.begin(), merged.evaluations.end(),
-                     [](const EvaluatedPoint& a, const EvaluatedPoint& b) { return a.index < b.index; });
-    for (std::size_t i = 1; i < merged.evaluations.size(); ++i) {
-        if (merged.evaluations[i].index == merged.evaluations[i - 1].index) {
-            throw InputError(
-                fmt::format("two of the files contain plan {}: parts must not overlap; give each part once",
-                            merged.evaluations[i].index));
-        }
-    }
+    sort_evaluations(merged.evaluations);
     for (std::size_t rank = 0; rank < merged.ranks.size(); ++rank) {
         merged.ranks[rank].rank = static_cast<int>(rank);
     }
@@ -213,9 +245,9 @@ Results merge_results(const std::vector<Results>& one_each, Missing missing)
         "{}: parts {} of {} with {} of {} combinations of values, {} feasible plans, {} excluded by their "
         "lower bounds, {} open "
         "(confidence {:.6g} %)",
-        outcome.proved ? "proved complete" : (whole ? "merged" : "incomplete"),
-        fmt::join(merged.study.held, ","), merged.study.space_parts, covered(merged), merged.raw_tuples,
-        merged.feasible, outcome.pruned, outcome.open, 100.0 * outcome.confidence);
+        state_of(outcome, whole), fmt::join(merged.study.held, ","), merged.study.space_parts,
+        covered(merged), merged.raw_tuples, merged.feasible, outcome.pruned, outcome.open,
+        100.0 * outcome.confidence);
     return merged;
 }
 

@@ -327,6 +327,60 @@ void add_distribution_of(Calibration& result, const std::string& key, const std:
     result.notes.emplace_back(result.slow_shares.back());
 }
 
+/// Adds the distributions of GPUs and nodes. `from`: the end of their sources.
+void add_unit_distributions(const NodeEffects& of_nodes, const std::string& from, Calibration& result)
+{
+    const std::string over = of_nodes.nodes_differ() ? "medians of the GPUs over the mean of their node"
+                                                     : "medians of the GPUs over their median";
+    add_distribution_of(result, "gpu", of_nodes.gpu_effects(), of_nodes.slow_gpus(), over + from);
+    if (of_nodes.nodes_differ()) {
+        add_distribution_of(result, "node", of_nodes.node_effects(), of_nodes.slow_nodes(),
+                            "nodes over their median" + from);
+    } else if (of_nodes.separates_nodes()) {
+        result.distributions.push_back(
+            {"node",
+             constant_distribution(
+                 "no significant differences between nodes; gpu includes the remaining ones" + from)});
+    }
+}
+
+/// Leaves the distribution of kernels to the profile, and notes how runs vary about the median of their GPU.
+void leave_kernels(const std::vector<Gpu>& gpus, const std::string& source, Calibration& result)
+{
+    std::vector<double> rests;
+    for (const Gpu& gpu : gpus) {
+        const double median = median_of(gpu.seconds);
+        for (const double seconds : gpu.seconds) {
+            if (gpu.seconds.size() > 1) {
+                rests.push_back(std::log(seconds / median));
+            }
+        }
+    }
+    if (rests.size() > 1) {
+        result.left.push_back({"residual.gemm", RunsOnly{std::sqrt(variance_of(rests)), source}});
+    }
+}
+
+/// Names slow GPUs and nodes, and a GPU that is too fast. `of`: the end of their names.
+void name_outliers(const NodeEffects& of_nodes, const std::vector<Gpu>& gpus, const std::string& of,
+                   Calibration& result)
+{
+    for (const Outlier& outlier : of_nodes.slow_gpus()) {
+        result.slow.push_back(
+            {gpus[outlier.index].name + of, std::expm1(of_nodes.own()[outlier.index]), outlier.probability});
+    }
+    for (const Outlier& outlier : of_nodes.slow_nodes()) {
+        result.slow.push_back({"node " + of_nodes.node_name(outlier.index) + of,
+                               std::expm1(of_nodes.node_mean(outlier.index)), outlier.probability});
+    }
+    if (const std::vector<Outlier> fast = of_nodes.fast_gpus(); !fast.empty()) {
+        const std::size_t first = fast.front().index;
+        result.notes.emplace_back(FastNote{.gpu = gpus[first].name + of,
+                                           .less = -std::expm1(of_nodes.own()[first]),
+                                           .more = fast.size() - 1});
+    }
+}
+
 }  // namespace
 
 bool is_known_place(const std::string& place) { return !place.empty() && place != "-1"; }
@@ -367,46 +421,10 @@ Calibration calibrate_gpu_runs(const std::vector<GpuRun>& runs, const std::strin
     const std::vector<Gpu>& gpus = widest->second;
     const NodeEffects of_nodes(gpus);
     const std::string of = widest->first.empty() ? "" : ", " + widest->first;
-    const std::string from = "; prismopt calibrate, " + source + of;
-    const std::string over = of_nodes.nodes_differ() ? "medians of the GPUs over the mean of their node"
-                                                     : "medians of the GPUs over their median";
-    add_distribution_of(result, "gpu", of_nodes.gpu_effects(), of_nodes.slow_gpus(), over + from);
-    if (of_nodes.nodes_differ()) {
-        add_distribution_of(result, "node", of_nodes.node_effects(), of_nodes.slow_nodes(),
-                            "nodes over their median" + from);
-    } else if (of_nodes.separates_nodes()) {
-        result.distributions.push_back(
-            {"node",
-             constant_distribution(
-                 "no significant differences between nodes; gpu includes the remaining ones" + from)});
-    }
+    add_unit_distributions(of_nodes, "; prismopt calibrate, " + source + of, result);
     result.components = of_nodes.components();
-    std::vector<double> rests;
-    for (const Gpu& gpu : gpus) {
-        const double median = median_of(gpu.seconds);
-        for (const double seconds : gpu.seconds) {
-            if (gpu.seconds.size() > 1) {
-                rests.push_back(std::log(seconds / median));
-            }
-        }
-    }
-    if (rests.size() > 1) {
-        result.left.push_back({"residual.gemm", RunsOnly{std::sqrt(variance_of(rests)), source + of}});
-    }
-    for (const Outlier& outlier : of_nodes.slow_gpus()) {
-        result.slow.push_back(
-            {gpus[outlier.index].name + of, std::expm1(of_nodes.own()[outlier.index]), outlier.probability});
-    }
-    for (const Outlier& outlier : of_nodes.slow_nodes()) {
-        result.slow.push_back({"node " + of_nodes.node_name(outlier.index) + of,
-                               std::expm1(of_nodes.node_mean(outlier.index)), outlier.probability});
-    }
-    if (const std::vector<Outlier> fast = of_nodes.fast_gpus(); !fast.empty()) {
-        const std::size_t first = fast.front().index;
-        result.notes.emplace_back(FastNote{.gpu = gpus[first].name + of,
-                                           .less = -std::expm1(of_nodes.own()[first]),
-                                           .more = fast.size() - 1});
-    }
+    leave_kernels(gpus, source + of, result);
+    name_outliers(of_nodes, gpus, of, result);
     for (const auto& [name, members] : benchmarks) {
         Signature signature{name.empty() ? "runs" : name, 0.0, {}};
         std::vector<double> factors;

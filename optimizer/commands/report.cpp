@@ -56,9 +56,7 @@ void warn_of_other_build(const std::string& path, const Results& results)
     }
 }
 
-}  // namespace
-
-int report_command(const std::vector<std::string>& words, const Call& call)
+po::options_description report_options()
 {
     po::options_description options("Options");
     options.add_options()("html", po::value<std::string>()->value_name("FILE"),
@@ -88,34 +86,53 @@ int report_command(const std::vector<std::string>& words, const Call& call)
                                             "power_limit = \"20 MW\"'")(
         "sensitivity", po::value<std::string>()->value_name("FILE"),
         "add FILE, the output of sensitivity --json for a plan of the front, to the page of --html");
-    const auto values = parse_options("report", options, "RESULTS", words, call);
+    return options;
+}
+
+/// The results with what the options ask of them.
+Results asked_results(const po::variables_map& values, const std::string& path, bool of_plans)
+{
+    const bool of_one_job = values.count("question") + values.count("point") > 0 || of_plans;
+    Results results = of_one_job ? open_results_of_one_job(path) : open_results(path);
+    if (values.count("question") > 0) {
+        results.question = asked_question(results, values["question"].as<std::string>());
+    }
+    if (values.count("point") > 0) {
+        results.subject = asked_subject(results, values["point"].as<std::int64_t>());
+        warn_of_other_build(path, results);
+    }
+    return results;
+}
+
+void refuse_same_report_outputs(const po::variables_map& values, bool json_printed)
+{
+    std::vector<OutputPath> outputs;
+    for (const char* option : {"html", "csv", "svg", "json"}) {
+        if (values.count(option) > 0 && !(json_printed && std::string_view(option) == "json")) {
+            outputs.push_back({option, values[option].as<std::string>()});
+        }
+    }
+    refuse_same_outputs(outputs);
+}
+
+}  // namespace
+
+int report_command(const std::vector<std::string>& words, const Call& call)
+{
+    const auto values = parse_options("report", report_options(), "RESULTS", words, call);
     if (!values || call.team.rank() != 0) {
         return exit_done;
     }
     const std::optional<FigureChoice> figure = figure_choice(*values);
     const std::string path = (*values)["RESULTS"].as<std::string>();
     const bool of_plans = figure ? figure->figure != "break-even" : values->count("svg") > 0;
-    const bool of_one_job = values->count("question") + values->count("point") > 0 || of_plans;
-    Results results = of_one_job ? open_results_of_one_job(path) : open_results(path);
-    if (values->count("question") > 0) {
-        results.question = asked_question(results, (*values)["question"].as<std::string>());
-    }
-    if (values->count("point") > 0) {
-        results.subject = asked_subject(results, (*values)["point"].as<std::int64_t>());
-        warn_of_other_build(path, results);
-    }
+    const Results results = asked_results(*values, path, of_plans);
     std::vector<std::string> inputs{path};
     if (values->count("sensitivity") > 0) {
         inputs.push_back((*values)["sensitivity"].as<std::string>());
     }
-    std::vector<OutputPath> outputs;
     const bool json_printed = values->count("json") > 0 && (*values)["json"].as<std::string>() == "-";
-    for (const char* option : {"html", "csv", "svg", "json"}) {
-        if (values->count(option) > 0 && !(json_printed && std::string_view(option) == "json")) {
-            outputs.push_back({option, (*values)[option].as<std::string>()});
-        }
-    }
-    refuse_same_outputs(outputs);
+    refuse_same_report_outputs(*values, json_printed);
     const auto write = [&](const char* option, const auto& make) {
         if (values->count(option) > 0) {
             write_output(option, (*values)[option].as<std::string>(), make(), inputs);

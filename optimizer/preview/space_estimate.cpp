@@ -68,6 +68,48 @@ double SpaceEstimate::share_below() const
 
 namespace {
 
+/// Sums over branches, each weighted by how many it stands for.
+struct BranchSums {
+    Tally allowed;
+    Tally feasible;
+    Tally seconds;
+};
+
+/// Adds what the sweep of a branch found. `rules`: reasons that its weight already accounts for.
+void add_branch(Sweep sweep, double weight, const std::set<std::string>& rules, SpaceEstimate& result,
+                BranchSums& sums)
+{
+    ++result.branches;
+    result.largest = std::max(result.largest, weight);
+    std::uint64_t judged = sweep.feasible.size();
+    std::erase_if(sweep.rejected,
+                  [&rules](const Rejected& rejected) { return rules.contains(rejected.reason); });
+    for (const Rejected& rejected : sweep.rejected) {
+        judged += rejected.count;
+    }
+    add(sweep.rejected, result.rejected);
+    result.judged += judged;
+    sums.allowed.add(weight * static_cast<double>(judged));
+    sums.feasible.add(weight * static_cast<double>(sweep.feasible.size()));
+    for (Bound& bound : sweep.feasible) {
+        result.plans.push_back({std::move(bound), weight});
+    }
+}
+
+/// Turns the sums into means over branches.
+void set_means(const BranchSums& sums, SpaceEstimate& result)
+{
+    const auto count = static_cast<double>(result.branches);
+    for (SpaceEstimate::Plan& plan : result.plans) {
+        plan.stands_for /= count;
+    }
+    result.largest /= count;
+    result.allowed = sums.allowed.of(count);
+    result.feasible = sums.feasible.of(count);
+    result.sweep_s = sums.seconds.of(count);
+    result.effective = sums.allowed.effective();
+}
+
 /// The estimate from branches of at most so many tuples; nothing where the time is enough for too few of
 /// them. `like`: limits of each range. The feasible plans are those that they do not exclude.
 std::optional<SpaceEstimate> sampled_by(std::uint64_t tuples, const StudyModel& model, const SweepRange& like,
@@ -90,9 +132,7 @@ std::optional<SpaceEstimate> sampled_by(std::uint64_t tuples, const StudyModel& 
             throw OutOfTime{};
         }
     });
-    Tally allowed;
-    Tally feasible;
-    Tally seconds;
+    BranchSums sums;
     try {
         while (result.branches < static_cast<std::uint64_t>(most_branches) && !out_of_time()) {
             SearchRandom random(model.scenario.seed, static_cast<std::uint32_t>(result.branches));
@@ -100,30 +140,15 @@ std::optional<SpaceEstimate> sampled_by(std::uint64_t tuples, const StudyModel& 
             const double before_s = processor_s();
             const auto branch = sampler.descend(random);
             if (!branch) {
-                seconds.add(0.0);
+                sums.seconds.add(0.0);
                 ++result.branches;
                 continue;
             }
             SweepRange range = like;
             range.begin = branch->begin;
             range.end = branch->end;
-            Sweep sweep = worker.sweep(range);
-            ++result.branches;
-            result.largest = std::max(result.largest, branch->weight);
-            std::uint64_t judged = sweep.feasible.size();
-            std::erase_if(sweep.rejected,
-                          [&rules](const Rejected& rejected) { return rules.contains(rejected.reason); });
-            for (const Rejected& rejected : sweep.rejected) {
-                judged += rejected.count;
-            }
-            add(sweep.rejected, result.rejected);
-            result.judged += judged;
-            allowed.add(branch->weight * static_cast<double>(judged));
-            feasible.add(branch->weight * static_cast<double>(sweep.feasible.size()));
-            seconds.add(branch->weight * (processor_s() - before_s));
-            for (Bound& bound : sweep.feasible) {
-                result.plans.push_back({std::move(bound), branch->weight});
-            }
+            add_branch(worker.sweep(range), branch->weight, rules, result, sums);
+            sums.seconds.add(branch->weight * (processor_s() - before_s));
         }
     } catch (const OutOfTime&) {
     } catch (const Stopped& stop) {
@@ -136,15 +161,7 @@ std::optional<SpaceEstimate> sampled_by(std::uint64_t tuples, const StudyModel& 
         result.branches < std::min<std::uint64_t>(too_few_branches, most_branches)) {
         return std::nullopt;
     }
-    const auto count = static_cast<double>(result.branches);
-    for (SpaceEstimate::Plan& plan : result.plans) {
-        plan.stands_for /= count;
-    }
-    result.largest /= count;
-    result.allowed = allowed.of(count);
-    result.feasible = feasible.of(count);
-    result.sweep_s = seconds.of(count);
-    result.effective = allowed.effective();
+    set_means(sums, result);
     return result;
 }
 
