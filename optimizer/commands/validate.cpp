@@ -33,6 +33,66 @@ std::vector<NetworkSize> network_sizes(const Scenario& scenario)
     return sizes;
 }
 
+std::string validation_json(const Scenario& scenario, const PlanCount& count)
+{
+    const std::optional<PlanCount::Sample>& sample = count.sample;
+    nlohmann::json json{{"valid", true},
+                        {"combinations", count.combinations},
+                        {"examined", count.examined},
+                        {"feasible", count.in_all(count.feasible)},
+                        {"not_plans", count.in_all(space_counts(count.feasible, count.rejected).not_plans)}};
+    if (sample) {
+        json["feasible"] = std::llround(sample->feasible);
+        json["plans_sampled"] = sample->judged;
+    }
+    if (sample && !sample->found) {
+        json["feasible_share_below"] = sample->share_below;
+    }
+    for (const NetworkSize& size : network_sizes(scenario)) {
+        json["networks"].push_back(network_json(size));
+    }
+    json["variants"] = variants_json(scenario.variant_counts);
+    json["rejected"] = nlohmann::json::object();
+    for (const Rejected& rejected : count.rejected) {
+        if (rejected.count > 0 && !names_no_plan(rejected.reason)) {
+            json["rejected"][rejected.reason] = count.in_all(rejected.count);
+        }
+    }
+    return json.dump(2) + "\n";
+}
+
+/// Networks, batches and numerics.
+void print_workload(const Scenario& scenario)
+{
+    for (const NetworkSize& size : network_sizes(scenario)) {
+        fmt::print("{}", network_text(size));
+    }
+    if (const ChoiceTable batches = batch_table(scenario, {}); !batches.cells.empty()) {
+        fmt::print("{}\n{}", batches.title, aligned(batches.cells, batches.cells.front().size() - 1));
+    } else if (scenario.learning) {
+        fmt::print("{}\n", learning_text(scenario, scenario.phases));
+    }
+    for (const std::string& choices :
+         {numerics_text(scenario), local_updates_text(scenario), assumed_order_text(scenario)}) {
+        fmt::print("{}{}", choices, choices.empty() ? "" : "\n");
+    }
+}
+
+void print_counts(const Scenario& scenario, const PlanCount& count)
+{
+    const std::optional<PlanCount::Sample>& sample = count.sample;
+    fmt::print("{}{}", space_text(count.combinations, count.feasible, count.rejected),
+               variants_text(scenario.variant_counts));
+    if (sample) {
+        fmt::print("{}\n", sample->found ? fmt::format("about {:.3g} plans are feasible", sample->feasible)
+                                         : sample->text);
+    } else if (!count.whole()) {
+        const double scale = static_cast<double>(count.combinations) / static_cast<double>(count.examined);
+        fmt::print("in the whole space: about {:.3g} feasible plans\n",
+                   scale * static_cast<double>(count.feasible));
+    }
+}
+
 }  // namespace
 
 int validate_command(const std::vector<std::string>& words, const Call& call)
@@ -49,58 +109,13 @@ int validate_command(const std::vector<std::string>& words, const Call& call)
     const Scenario scenario = read_scenario((*values)["SCENARIO"].as<std::string>(), catalogs_of(*values));
     log_notes(scenario);
     const PlanCount count = count_plans(scenario, pause);
-    const std::optional<PlanCount::Sample>& sample = count.sample;
-    const std::vector<NetworkSize> sizes = network_sizes(scenario);
     if ((*values)["json"].as<bool>()) {
-        nlohmann::json json{{"valid", true},
-                            {"combinations", count.combinations},
-                            {"examined", count.examined},
-                            {"feasible", count.in_all(count.feasible)},
-                            {"not_plans",
-                             count.in_all(space_counts(count.feasible, count.rejected).not_plans)}};
-        if (sample) {
-            json["feasible"] = std::llround(sample->feasible);
-            json["plans_sampled"] = sample->judged;
-        }
-        if (sample && !sample->found) {
-            json["feasible_share_below"] = sample->share_below;
-        }
-        for (const NetworkSize& size : sizes) {
-            json["networks"].push_back(network_json(size));
-        }
-        json["variants"] = variants_json(scenario.variant_counts);
-        json["rejected"] = nlohmann::json::object();
-        for (const Rejected& rejected : count.rejected) {
-            if (rejected.count > 0 && !names_no_plan(rejected.reason)) {
-                json["rejected"][rejected.reason] = count.in_all(rejected.count);
-            }
-        }
-        fmt::print("{}\n", json.dump(2));
+        fmt::print("{}", validation_json(scenario, count));
         return exit_done;
     }
     fmt::print("{}: valid\n", scenario.path);
-    for (const NetworkSize& size : sizes) {
-        fmt::print("{}", network_text(size));
-    }
-    if (const ChoiceTable batches = batch_table(scenario, {}); !batches.cells.empty()) {
-        fmt::print("{}\n{}", batches.title, aligned(batches.cells, batches.cells.front().size() - 1));
-    } else if (scenario.learning) {
-        fmt::print("{}\n", learning_text(scenario, scenario.phases));
-    }
-    for (const std::string& choices :
-         {numerics_text(scenario), local_updates_text(scenario), assumed_order_text(scenario)}) {
-        fmt::print("{}{}", choices, choices.empty() ? "" : "\n");
-    }
-    fmt::print("{}{}", space_text(count.combinations, count.feasible, count.rejected),
-               variants_text(scenario.variant_counts));
-    if (sample) {
-        fmt::print("{}\n", sample->found ? fmt::format("about {:.3g} plans are feasible", sample->feasible)
-                                         : sample->text);
-    } else if (!count.whole()) {
-        const double scale = static_cast<double>(count.combinations) / static_cast<double>(count.examined);
-        fmt::print("in the whole space: about {:.3g} feasible plans\n",
-                   scale * static_cast<double>(count.feasible));
-    }
+    print_workload(scenario);
+    print_counts(scenario, count);
     return exit_done;
 }
 

@@ -114,30 +114,38 @@ void read_partition(JobSettings& s, int layers, ImportedJob& job)
     s.assume(fmt::format("{} layers on {} stages: {}", layers, plan.pp, job.layout));
 }
 
-void read_pipeline(JobSettings& s, ImportedJob& job)
+void read_layout(JobSettings& s, ImportedJob& job)
 {
     ParallelPlan& plan = job.plan;
-    const Workload& w = job.network.workload;
-    const int layers = w.layers();
-    const bool embedding = s.flag("account-for-embedding-in-pipeline-split");
-    const bool head = s.flag("account-for-loss-in-pipeline-split");
+    job.layout = s.text("pipeline-model-parallel-layout");
+    std::erase_if(job.layout, [](char c) { return c == '"' || c == '\'' || c == ' '; });
+    const auto chunks = parse_layout(job.layout, job.network.workload.predictions);
+    if (const auto* wrong = std::get_if<std::string>(&chunks)) {
+        s.fail("pipeline-model-parallel-layout", fmt::format("is no layout: {}", *wrong), "correct it");
+    }
+    const int chunk_count = static_cast<int>(std::get<std::vector<Chunk>>(chunks).size());
+    if (chunk_count % plan.pp != 0) {
+        s.fail("pipeline-model-parallel-layout",
+               fmt::format("has {} chunks for {} stages", chunk_count, plan.pp), "correct it");
+    }
+    plan.chunks = chunk_count / plan.pp;
+    plan.split = LayerSplit::given;
+}
+
+/// Embedding and head that count as layers where the pipeline is split.
+struct CountedEnds {
+    bool embedding = false;
+    bool head = false;
+};
+
+void read_chunks(JobSettings& s, CountedEnds ends, ImportedJob& job)
+{
+    ParallelPlan& plan = job.plan;
     if (s.given("pipeline-model-parallel-layout")) {
-        job.layout = s.text("pipeline-model-parallel-layout");
-        std::erase_if(job.layout, [](char c) { return c == '"' || c == '\'' || c == ' '; });
-        const auto chunks = parse_layout(job.layout, w.predictions);
-        if (const auto* wrong = std::get_if<std::string>(&chunks)) {
-            s.fail("pipeline-model-parallel-layout", fmt::format("is no layout: {}", *wrong), "correct it");
-        }
-        const int chunk_count = static_cast<int>(std::get<std::vector<Chunk>>(chunks).size());
-        if (chunk_count % plan.pp != 0) {
-            s.fail("pipeline-model-parallel-layout",
-                   fmt::format("has {} chunks for {} stages", chunk_count, plan.pp), "correct it");
-        }
-        plan.chunks = chunk_count / plan.pp;
-        plan.split = LayerSplit::given;
+        read_layout(s, job);
     } else if (s.given("num-layers-per-virtual-pipeline-stage")) {
         const int each = s.count("num-layers-per-virtual-pipeline-stage");
-        const int all = layers + (embedding ? 1 : 0) + (head ? 1 : 0);
+        const int all = job.network.workload.layers() + (ends.embedding ? 1 : 0) + (ends.head ? 1 : 0);
         if (each < 1 || all % (plan.pp * each) != 0) {
             s.fail("num-layers-per-virtual-pipeline-stage",
                    fmt::format("does not divide {} layers on {} stages", all, plan.pp), "correct it");
@@ -149,38 +157,61 @@ void read_pipeline(JobSettings& s, ImportedJob& job)
             usual ? "num-virtual-stages-per-pipeline-rank" : "virtual-pipeline-model-parallel-size";
         plan.chunks = s.given(row) ? std::max(1, s.count(row)) : 1;
     }
+}
+
+/// Numbers of layers of the first and the last stage, where given.
+std::string layout_of_ends(JobSettings& s, const Workload& w, const ParallelPlan& plan)
+{
+    const int layers = w.layers();
+    const int first =
+        s.given("decoder-first-pipeline-num-layers") ? s.count("decoder-first-pipeline-num-layers") : 0;
+    const int last =
+        s.given("decoder-last-pipeline-num-layers") ? s.count("decoder-last-pipeline-num-layers") : 0;
+    const int others = plan.pp - (first > 0 ? 1 : 0) - (last > 0 ? 1 : 0);
+    if (plan.chunks > 1 || others < 1 || (layers - first - last) % others != 0 || first + last >= layers) {
+        s.fail("num-layers", "does not divide among the stages between the first and the last",
+               "correct the pipeline");
+    }
+    std::vector<int> each(static_cast<std::size_t>(plan.pp), (layers - first - last) / others);
+    each.front() = first > 0 ? first : each.front();
+    each.back() = last > 0 ? last : each.back();
+    return layout_of(each, w.predictions);
+}
+
+/// How the layers are divided among chunks, if no layout says.
+void read_split(JobSettings& s, CountedEnds ends, ImportedJob& job)
+{
+    ParallelPlan& plan = job.plan;
+    const Workload& w = job.network.workload;
+    if (s.given("decoder-first-pipeline-num-layers") || s.given("decoder-last-pipeline-num-layers")) {
+        job.layout = layout_of_ends(s, w, plan);
+        plan.split = LayerSplit::given;
+    } else if (ends.embedding && ends.head) {
+        plan.split = LayerSplit::slots;
+    } else if (ends.embedding || ends.head) {
+        job.layout =
+            layout_of(with_one_end(s, w.layers(), plan.pp * plan.chunks, ends.embedding), w.predictions);
+        plan.split = LayerSplit::given;
+    }
+}
+
+void read_pipeline(JobSettings& s, ImportedJob& job)
+{
+    ParallelPlan& plan = job.plan;
+    const CountedEnds ends{.embedding = s.flag("account-for-embedding-in-pipeline-split"),
+                           .head = s.flag("account-for-loss-in-pipeline-split")};
+    read_chunks(s, ends, job);
     if (plan.pp == 1) {
         plan.chunks = 1;
         plan.split = LayerSplit::layers;
         job.layout.clear();
         return;
     }
-    const bool uneven =
-        s.given("decoder-first-pipeline-num-layers") || s.given("decoder-last-pipeline-num-layers");
-    if (plan.split != LayerSplit::given && uneven) {
-        const int first =
-            s.given("decoder-first-pipeline-num-layers") ? s.count("decoder-first-pipeline-num-layers") : 0;
-        const int last =
-            s.given("decoder-last-pipeline-num-layers") ? s.count("decoder-last-pipeline-num-layers") : 0;
-        const int others = plan.pp - (first > 0 ? 1 : 0) - (last > 0 ? 1 : 0);
-        if (plan.chunks > 1 || others < 1 || (layers - first - last) % others != 0 ||
-            first + last >= layers) {
-            s.fail("num-layers", "does not divide among the stages between the first and the last",
-                   "correct the pipeline");
-        }
-        std::vector<int> each(static_cast<std::size_t>(plan.pp), (layers - first - last) / others);
-        each.front() = first > 0 ? first : each.front();
-        each.back() = last > 0 ? last : each.back();
-        job.layout = layout_of(each, w.predictions);
-        plan.split = LayerSplit::given;
-    } else if (plan.split != LayerSplit::given && embedding && head) {
-        plan.split = LayerSplit::slots;
-    } else if (plan.split != LayerSplit::given && (embedding || head)) {
-        job.layout = layout_of(with_one_end(s, layers, plan.pp * plan.chunks, embedding), w.predictions);
-        plan.split = LayerSplit::given;
+    if (plan.split != LayerSplit::given) {
+        read_split(s, ends, job);
     }
     if (is(s, "Megatron-DeepSpeed") && plan.split == LayerSplit::layers) {
-        read_partition(s, layers, job);
+        read_partition(s, job.network.workload.layers(), job);
     }
     const bool splits = is(s, "Megatron-DeepSpeed") && s.flag("enable-zbh1-pipeline");
     plan.schedule = splits ? Schedule::zb_h1 : plan.chunks > 1 ? usual_schedule_of_chunks : usual_schedule;
