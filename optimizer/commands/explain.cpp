@@ -24,7 +24,7 @@ int exit_of(const Explanation& of)
 }
 
 /// Neither a plan nor the files of a job, which have one.
-bool names_no_plan(const po::variables_map& values, const ChosenJob& job)
+bool lacks_a_plan(const po::variables_map& values, const ChosenJob& job)
 {
     return values.count("point") == 0 && values["design"].as<std::string>().empty() && !job.job;
 }
@@ -75,7 +75,7 @@ int explain_command(const std::vector<std::string>& words, const Call& call)
     }
     const bool json = (*values)["json"].as<bool>();
     const ChosenJob job = chosen_job(*values);
-    if (names_no_plan(*values, job)) {
+    if (lacks_a_plan(*values, job)) {
         log_warning(
             "no plan is named, so this is the default one of [space]; name yours with --design \"...\"");
     }
@@ -84,7 +84,7 @@ int explain_command(const std::vector<std::string>& words, const Call& call)
         return print_against(job.chosen, (*values)["against"].as<std::string>(), json);
     }
     const Explanation of =
-        explained(job.chosen, !(*values)["no-changes"].as<bool>(), names_no_plan(*values, job));
+        explained(job.chosen, !(*values)["no-changes"].as<bool>(), lacks_a_plan(*values, job));
     fmt::print("{}", json ? explanation_json(of) : explanation_text(of));
     return exit_of(of);
 }

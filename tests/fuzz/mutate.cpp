@@ -4,8 +4,8 @@
 /// files, or of the files of folders
 ///        PROGRAM --show CASE CORPUS...     writes that case to standard output
 ///
-/// A case that takes more than ten seconds of a core ends by SIGPROF, one that waits for two minutes by
-/// SIGALRM. Whatever ends the program, its last line names the case.
+/// A case that takes more than ten seconds of a core (a minute under sanitizers) ends by SIGPROF, one that
+/// waits for two minutes by SIGALRM. Whatever ends the program, its last line names the case.
 
 #include <sys/time.h>
 #include <unistd.h>
@@ -29,7 +29,6 @@ extern "C" void __sanitizer_set_death_callback(void (*callback)()) __attribute__
 
 namespace {
 
-constexpr int longest_s = 10;
 constexpr unsigned longest_wait_s = 120;
 unsigned long long current = 0;
 
@@ -251,8 +250,10 @@ int main(int count, char** arguments)
     for (const int signal : {SIGPROF, SIGALRM, SIGABRT, SIGSEGV, SIGFPE, SIGILL, SIGBUS}) {
         std::signal(signal, die);
     }
+    int longest_s = 10;
     if (__sanitizer_set_death_callback != nullptr) {
         __sanitizer_set_death_callback(say_case);
+        longest_s = 60;
     }
     const unsigned long long first = std::strtoull(arguments[1], nullptr, 10);
     const unsigned long long cases = std::strtoull(arguments[2], nullptr, 10);
