@@ -1,4 +1,4 @@
-"""Mutated scenarios and measurements, read in process: read or refused, never a crash or a hang."""
+"""Mutated files of every kind that users give, read in process: read or refused, never a crash or a hang."""
 
 import re
 import signal
@@ -7,10 +7,11 @@ import time
 
 from harness import LONGEST_S, Tally, environment, in_parallel
 
-TITLE = "mutated scenarios and traces"
-FULL = 100_000
+TITLE = "mutated inputs"
+FULL = 1_000_000
 BATCH = 1000
-SCENARIOS = 0.6  # of all cases
+# Kinds of inputs, with their share of the cases: the more, the less a case takes.
+SHARES = {"logs": 0.6, "traces": 0.1, "learned": 0.1, "configurations": 0.06, "tables": 0.06, "results": 0.06, "scenarios": 0.02}
 
 
 def batch(setup, part):
@@ -41,10 +42,12 @@ def batch(setup, part):
 
 def test(setup):
     root = setup.small.parent.parent.parent
-    corpora = {"mutated_scenarios": [root / "jobs" / "scenarios", root / "tests" / "fuzz" / "scenarios"],
-               "mutated_traces": [root / "tests" / "fuzz" / "corpus"]}
+    fuzz = root / "tests" / "fuzz"
+    corpora = {kind: [fuzz / kind] for kind in SHARES}
+    corpora["traces"] = [fuzz / "corpus"]
+    corpora["scenarios"].insert(0, root / "jobs" / "scenarios")
     cases = setup.count(FULL)
-    counts = {"mutated_scenarios": round(cases * SCENARIOS), "mutated_traces": cases - round(cases * SCENARIOS)}
-    parts = [(program, corpora[program], k, min(BATCH, counts[program] - k))
-             for program in counts for k in range(0, counts[program], BATCH)]
-    return cases, in_parallel(setup, lambda part, folder: batch(setup, part), parts)
+    counts = {kind: round(cases * share) for kind, share in SHARES.items()}
+    parts = [(f"mutated_{kind}", corpora[kind], k, min(BATCH, counts[kind] - k))
+             for kind in counts for k in range(0, counts[kind], BATCH)]
+    return sum(counts.values()), in_parallel(setup, lambda part, folder: batch(setup, part), parts)
