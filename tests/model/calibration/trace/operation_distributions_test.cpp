@@ -98,7 +98,7 @@ TEST(OperationDistributions, OfOneStepAreOfTheReplicas)
     job.position = 0.5;
     const OperationDistributions distributions = operation_distributions(SyntheticTrace(job, 2).next(), true);
     EXPECT_NEAR(sd_of(pool(distributions, KernelClass::p2p)), 0.05, 4.0 * 0.05 / std::sqrt(2.0 * 400.0));
-    EXPECT_EQ(distributions.communication.front().unknown, UnknownComponent::no_interval);
+    EXPECT_EQ(distributions.communication.front().unknown, UnknownComponent::no_freedom);
 }
 
 TEST(Calibrate, OfOneStepLeavesWhatItDoesNotShow)
