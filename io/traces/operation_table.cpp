@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <limits>
@@ -108,7 +109,7 @@ public:
     }
 
 private:
-    [[noreturn]] void refuse(const TableLine& line, int place, const char* name, const char* why) const
+    [[noreturn]] void refuse(const TableLine& line, int place, const char* name, const std::string& why) const
     {
         const std::string shown = plain_text(line.fields[static_cast<std::size_t>(place)].substr(0, 40));
         throw InputError(fmt::format("{}:{}: {} = \"{}\" is not {}; correct or remove the line", path_,
@@ -118,10 +119,11 @@ private:
     template <class Whole>
     Whole whole(const TableLine& line, int place, const char* name) const
     {
+        constexpr double largest = 1e9;  // sums and differences of two stay in 32 bits
+        constexpr double most = std::min(largest, static_cast<double>(std::numeric_limits<Whole>::max()));
         const double value = number_in(line.fields[static_cast<std::size_t>(place)]);
-        if (!(value >= -1.0 && value <= static_cast<double>(std::numeric_limits<Whole>::max()) &&
-              value == std::floor(value))) {
-            refuse(line, place, name, "an integer in range");
+        if (!(value >= -1.0 && value <= most && value == std::floor(value))) {
+            refuse(line, place, name, fmt::format("an integer from -1 to {:.0f}", most));
         }
         return static_cast<Whole>(value);
     }

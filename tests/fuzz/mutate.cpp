@@ -26,6 +26,11 @@
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);
 extern "C" void __sanitizer_set_death_callback(void (*callback)()) __attribute__((weak));
+/// UndefinedBehaviorSanitizer has no such callback: its findings end by SIGABRT.
+extern "C" __attribute__((visibility("default"), used)) const char* __ubsan_default_options()
+{
+    return "abort_on_error=1";
+}
 
 namespace {
 

@@ -133,7 +133,9 @@ TEST_F(TraceFilesTest, RefusesWithLineAndReason)
     EXPECT_THAT(refusal(good + "3,0,1,forward-compute,1,0,10.5\n"),
                 HasSubstr(":4: has 7 fields, but the header has 8"));
     EXPECT_THAT(refusal(good + "3,0,x,forward-compute,1,0,10.5,3\n"),
-                HasSubstr(":4: stage = \"x\" is not an integer"));
+                HasSubstr(":4: stage = \"x\" is not an integer from -1 to 1000000000"));
+    EXPECT_THAT(refusal(good + "3,0,2147483647,forward-send,1,0,10.5,3\n"),
+                HasSubstr(":4: stage = \"2147483647\" is not an integer from -1 to 1000000000"));
     EXPECT_THAT(refusal(good + "3,0,1,forward-compute,1,0,abc,3\n"),
                 HasSubstr(":4: start = \"abc\" is not a number"));
     EXPECT_THAT(refusal(good + "3,0,1,forward-compute,1,0,1e999,3\n"), HasSubstr(":4: start"));
