@@ -345,14 +345,18 @@ std::variant<NoiseFree, Infeasible> Predictor::bound(const ParallelPlan& plan)
 
 std::optional<Infeasible> Predictor::infeasibility(const ParallelPlan& plan)
 {
-    constexpr double ample = 10.0;  // no bound is as many times the noise-free step
-    const auto compiled = compile(plan, CompileFor::noise_free_step);
+    const auto compiled = compile(plan, CompileFor::bounds);
     if (const auto* why = std::get_if<Infeasible>(&compiled)) {
         return *why;
     }
+    // Runs of longer steps end less often, and no bound exceeds the noise-free step by more than the factor
+    // of the slowest group that can be; twice that, for rounding and for groups whose mean is below one.
     std::vector<LeastStep> long_steps;
-    for (const CompiledPlan& phase : std::get<CompiledRun>(compiled).phases) {
-        long_steps.push_back(at_least(ample * noise_free_step(phase.graph).step_s, {}));
+    const std::vector<CompiledPlan>& phases = std::get<CompiledRun>(compiled).phases;
+    for (std::size_t phase = 0; phase < phases.size(); ++phase) {
+        const ExecutionGraph& graph = phases[phase].graph;
+        const double slowest = compilers_[phase].group_of(graph.placement.tp, graph.segment_cv).largest();
+        long_steps.push_back(at_least(2.0 * slowest * noise_free_step(graph).step_s, {}));
     }
     if (std::holds_alternative<NoiseFree>(bound_of_run(plan, long_steps, 0.0))) {
         return std::nullopt;

@@ -195,7 +195,7 @@ std::size_t rank_of(double probability, std::size_t fleets)
     return std::min(fleets - 1, static_cast<std::size_t>(probability * static_cast<double>(fleets)));
 }
 
-/// Sets the skewness of fleets: of what was measured and what is expected, by their errors.
+/// Sets the skewness of fleets: the mean of what was measured and what is expected, weighted by their errors.
 void set_skewness(const Cumulants& cumulants, ProductiveTimes& result)
 {
     const double measured_weight = 1.0 / (1.0 + square(cumulants.error / expected_skewness_deviation));

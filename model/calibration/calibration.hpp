@@ -30,7 +30,7 @@ inline std::string residual_key(KernelClass kernel)
 
 /// Differences are not significant, but too few units were measured to call them zero.
 struct FewUnits {
-    std::string between;  // these units, as ComponentKey has them
+    std::string between;  // "stages in a step"
 };
 /// All operations of a class occur once per step.
 struct OncePerStep {

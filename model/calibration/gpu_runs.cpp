@@ -344,7 +344,8 @@ void add_unit_distributions(const NodeEffects& of_nodes, const std::string& from
     }
 }
 
-/// Leaves the distribution of kernels to the profile, and notes how runs vary about the median of their GPU.
+/// Leaves the distribution of kernels to the profile, with how runs vary about the median of their GPU, if
+/// GPUs ran several times.
 void leave_kernels(const std::vector<Gpu>& gpus, const std::string& source, Calibration& result)
 {
     std::vector<double> rests;

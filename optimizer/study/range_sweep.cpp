@@ -55,9 +55,7 @@ public:
     RangeSweep(const StudyModel& model, HardwareBenches& benches, PointIntervals& intervals,
                const Pause& pause, const SweepRange& range, Answering answering)
         : model_(model), bench_(benches.of(range.feasibility)), certain_(benches.of(Feasibility::certain)),
-          intervals_(intervals), pause_(pause), range_(range),
-          counts_only_(answering == Answering::counts && excludes_nothing() &&
-                       range.feasibility == Feasibility::certain),
+          intervals_(intervals), pause_(pause), range_(range), counts_(answering == Answering::counts),
           kept_(range), near_(range.near),
           excluded_([this](const NoiseFree& bound) { return suffices(bound); },
                     needs_memory(model) || range.feasibility == Feasibility::doubtful, !range.limits.empty())
@@ -95,7 +93,7 @@ public:
             add(model_.designs.space().enumerate(
                     begin, end,
                     [this](std::uint64_t index, std::span<const int> point) {
-                        if (counts_only_) {
+                        if (counts_ && needs_no_bounds()) {
                             count_feasible(point);
                         } else {
                             judge(index, point);
@@ -133,6 +131,8 @@ private:
     }
 
     std::uint64_t& by(BoundKind bound) { return result_.excluded_by[static_cast<std::size_t>(bound)]; }
+
+    bool needs_no_bounds() const { return excludes_nothing() && range_.feasibility == Feasibility::certain; }
 
     bool excludes_nothing() const
     {
@@ -255,7 +255,7 @@ private:
         } else if (range_.feasibility == Feasibility::doubtful && surely_fits(plan, point, found)) {
             return;
         }
-        if (is_beyond || breaks_promise(index, point, found)) {
+        if (counts_ || is_beyond || breaks_promise(index, point, found)) {
             kept_.exclude();
         } else {
             kept_.add({index, objectives});
@@ -268,7 +268,7 @@ private:
     PointIntervals& intervals_;
     const Pause& pause_;
     const SweepRange& range_;
-    const bool counts_only_;
+    const bool counts_;  // feasible plans are counted, not returned
     Sweep result_;
     KeptBounds kept_;
     NearBounds near_;

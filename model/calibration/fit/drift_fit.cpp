@@ -37,11 +37,13 @@ std::vector<DistanceBin> products_by_distance(const std::vector<double>& series,
     return bins;
 }
 
-/// The variance of a process with this correlation time that fits the products best, and its squared error.
+/// A variance that fits products of deviations, and the squared error of that fit.
 struct FittedVariance {
     double variance = 0.0;
     double error = 0.0;
 };
+
+/// The best variance, up to `most`, of a process with this correlation time.
 FittedVariance variance_at(double time, const std::vector<DistanceBin>& bins, double most)
 {
     double top = 0.0;
@@ -83,7 +85,7 @@ DriftFit fit_drift(const std::vector<double>& series, const std::vector<std::int
                    double seconds_per_place)
 {
     constexpr std::size_t least = 50;
-    constexpr std::size_t most = 5000;  // pairs are examined
+    constexpr std::size_t most = 5000;  // longer series are averaged first, as all pairs are examined
     DriftFit fit;
     if (series.size() < least) {
         return fit;

@@ -36,12 +36,12 @@ struct RandomEffect {
 
 /// Why a variance component cannot be estimated.
 enum class UnknownComponent : std::uint8_t {
-    single_step,    // steps vary, but there is one
+    single_step,    // one step does not show how steps vary
     single_gpu,     // the part that GPUs share needs several
     no_recurrence,  // no compute kernels recur in every step
     own_kernels,    // no kernels run on several GPUs
     no_freedom,     // the design does not separate it from the others
-    no_interval     // a single step gives none
+    no_interval     // one step gives an estimate without an interval
 };
 
 /// Variance component of one effect.

@@ -66,7 +66,7 @@ Block routed_experts(const ExpertsBlock& b, const Routing& routing, double width
             back};
 }
 
-/// What all tokens pass beside the routed experts.
+/// Experts that all tokens pass through.
 Block shared_experts(const ExpertsBlock& b, double hidden)
 {
     Block shared;

@@ -128,8 +128,8 @@ void expect_the_same_as_without_limits(const Scenario& scenario, double share = 
         << "sub-spaces are excluded as a whole";
 }
 
-/// Counts without bounds are those of bounds: feasible plans, which it returns, and the reasons of the others
-/// with their closest plans.
+/// Counts without bounds are those of bounds: feasible plans, and the reasons of the others with their
+/// closest plans. Returns the number of feasible plans.
 std::uint64_t expect_the_same_counts(const Scenario& scenario)
 {
     const StudyModel model(scenario);
@@ -138,7 +138,7 @@ std::uint64_t expect_the_same_counts(const Scenario& scenario)
     const Sweep bounded = worker.sweep(whole);
     const Sweep counted = worker.count(whole);
     EXPECT_TRUE(counted.feasible.empty());
-    EXPECT_EQ(counted.excluded, bounded.feasible.size());
+    EXPECT_EQ(counted.excluded, bounded.feasible.size() + bounded.excluded);
     EXPECT_EQ(counted.rejected.size(), bounded.rejected.size());
     for (std::size_t k = 0; k < std::min(counted.rejected.size(), bounded.rejected.size()); ++k) {
         EXPECT_EQ(counted.rejected[k].reason, bounded.rejected[k].reason);
@@ -146,7 +146,7 @@ std::uint64_t expect_the_same_counts(const Scenario& scenario)
         EXPECT_EQ(counted.rejected[k].miss, bounded.rejected[k].miss) << counted.rejected[k].reason;
         EXPECT_EQ(counted.rejected[k].nearest, bounded.rejected[k].nearest);
     }
-    return bounded.feasible.size();
+    return counted.excluded;
 }
 
 TEST(CountedRange, HasTheCountsOfBounds)
@@ -167,6 +167,28 @@ TEST(CountedRange, HasTheCountsOfBoundsWhereRunsHardlyEnd)
         some_end = some_end || (end > 0 && end < all);
     }
     EXPECT_TRUE(some_end);
+}
+
+TEST(CountedRange, HasTheCountsOfBoundsOfBalancedLayersAndUnderALimit)
+{
+    Scenario balanced = scenario_of(1, {"training_time_p99"});
+    balanced.space.split = {LayerSplit::layers, LayerSplit::balanced};
+    EXPECT_GT(expect_the_same_counts(balanced), 100U);
+    Scenario limited = scenario_of(1, {"cost"});
+    limited.question = Question{.gpus_at_most = 8};
+    ASSERT_TRUE(StudyModel(limited).is_limited());
+    EXPECT_GT(expect_the_same_counts(limited), 100U);
+}
+
+/// A GPU in a thousand is a hundred times slower: no noise-free step is near the slowest one.
+TEST(CountedRange, HasTheCountsOfBoundsWithARareSlowMode)
+{
+    Scenario scenario = scenario_of(1, {"training_time_p99"});
+    scenario.variability.gpu.slow = {.probability = 0.001, .excess = 100.0};
+    for (const double between_s : {3000.0, 1000.0, 300.0}) {
+        scenario.reliability.node_failure_rate = PerSecond{1.0 / between_s};
+        expect_the_same_counts(scenario);
+    }
 }
 
 TEST(LimitedSweep, LosesNothingInOnePhase)
