@@ -24,6 +24,7 @@
 #include <string>
 #include <vector>
 
+// NOLINTBEGIN: names that libFuzzer and the sanitizers define
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);
 extern "C" void __sanitizer_set_death_callback(void (*callback)()) __attribute__((weak));
 /// UndefinedBehaviorSanitizer has no such callback: its findings end by SIGABRT.
@@ -31,6 +32,7 @@ extern "C" __attribute__((visibility("default"), used)) const char* __ubsan_defa
 {
     return "abort_on_error=1";
 }
+// NOLINTEND
 
 namespace {
 

@@ -103,10 +103,11 @@ DriftFit fit_drift(const std::vector<double>& series, const std::vector<std::int
     if (fit.lag_one < 2.0 / std::sqrt(bins.front().pairs)) {
         return fit;
     }
-    // An Ornstein-Uhlenbeck process: covariance cv^2 exp(-distance / time). For
-    // each time the best cv^2 is linear.
+    // An Ornstein-Uhlenbeck process: covariance cv^2 exp(-distance / time). For each time the best cv^2 is
+    // linear.
     double least_error = std::numeric_limits<double>::infinity();
-    for (double time = 1.0; time <= farthest; time *= 1.1) {
+    double time = 1.0;
+    while (time <= farthest) {
         const FittedVariance fitted = variance_at(time, bins, variance);
         if (fitted.error < least_error) {
             least_error = fitted.error;
@@ -114,6 +115,7 @@ DriftFit fit_drift(const std::vector<double>& series, const std::vector<std::int
             fit.time_s = time * seconds_per_place;
             fit.found = true;
         }
+        time *= 1.1;
     }
     return fit;
 }
