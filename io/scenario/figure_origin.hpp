@@ -34,7 +34,7 @@ std::string power_text(const Scenario& scenario);
 /// cost that includes electricity.
 bool follows_power(const Scenario& scenario, std::string_view objective);
 
-/// Returns which of these objectives would rank plans by a placeholder, and the key that replaces
+/// Returns which objective of `ranking` would rank plans by a placeholder, and the key that replaces
 /// it; empty if no objective would.
 std::string ranked_placeholder(const Scenario& scenario, const std::vector<std::string>& ranking);
 /// The same for all that a search of this scenario ranks plans by: its

@@ -17,7 +17,7 @@ bool one_slip(std::string_view text, std::string_view name);
 bool same_name(std::string_view a, std::string_view b);
 
 /// The candidates that `text` may mean, at most six; case and separators do not count. The first
-/// of these rules that finds any:
+/// rule that finds any:
 /// - the same name;
 /// - names that begin so: "h100";
 /// - names with these words in order: "a100-80gb" for "a100-sxm-80gb";

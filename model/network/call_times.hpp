@@ -45,8 +45,8 @@ public:
 private:
     /// Compute of shared experts beside exchanges of tokens: equal shares for the exchange before and
     /// the one after the routed experts (Megatron-Core, shared_experts.py: the first product beside
-    /// the first, the second beside the second; it turns the overlap of these products with
-    /// tensor-parallel collectives off).
+    /// the first, the second beside the second; it does not overlap the products of shared experts with
+    /// tensor-parallel collectives).
     struct TokenCover {
         int exchanges = 0;
         Seconds each{0.0};

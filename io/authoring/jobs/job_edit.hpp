@@ -20,7 +20,7 @@ struct WantedSetting {
     bool usual = false;  // the trainer's default: need not be written
 };
 
-/// Returns the files in which the settings that give one of these keys are the wanted ones: a value is
+/// Returns the files in which the settings that give one of `keys` are the wanted ones: a value is
 /// changed where it stands, or where the script assigns the variable that it comes from, if nothing else uses
 /// that; a setting that no wanted one replaces is removed, and one that is not there stands behind the last
 /// of its kind. Nothing: a setting is not found where the report has it, or has no place in these files. What

@@ -47,8 +47,8 @@ const Fields<NetworkReading>& older_fields();
 bool is_older_key(std::string_view key);
 /// The first of them in the file, `but` one, or nothing. `now`: takes what to write in its place.
 std::optional<Value> older_key(Table& table, std::string_view but = "", std::string_view* now = nullptr);
-/// The network of these keys, or a catalog's network cut to `layers`. `based`: on a network of the
-/// catalog. `older`: some are given.
+/// The network of the older keys, or a catalog's network cut to `layers`. `based`: on a network of the
+/// catalog. `older`: some older keys are given.
 Workload with_older_keys(Table& table, NetworkReading& reading, bool based, bool older);
 
 }  // namespace prismopt
