@@ -24,8 +24,8 @@ public:
     /// The entries of the program alone.
     static const Catalog& built_in();
 
-    /// The entries of the program, and those of the files `own`. Throws InputError for unknown kinds, for names
-    /// that are taken, and for those of several words.
+    /// The entries of the program, and those of the files `own`. Throws InputError for unknown kinds, for
+    /// names that are taken, and for those of several words.
     explicit Catalog(std::vector<TomlFile> own);
 
     /// Names of the entries of this kind, those of the program first.

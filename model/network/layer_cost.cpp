@@ -64,8 +64,8 @@ Sharded sharded_messages(const Parameters& own, bool backward, const LayerShape&
 
 /// Share of a plan's passes that have one of another microbatch beside them. Megatron-Core pairs a forward
 /// with a backward pass in its steady phase (combined_1f1b.py): not the forward passes of the warm-up, nor
-/// the backward passes of the cool-down. The first stage has most unpaired passes, and here all stages have as
-/// many.
+/// the backward passes of the cool-down. The first stage has most unpaired passes,
+/// and here all stages have as many.
 double paired_passes(const LayerShape& shape)
 {
     const int microbatches = shape.microbatches(shape.batch);
@@ -84,8 +84,9 @@ struct LossBytes {
 };
 
 /// Separate kernels on 32-bit logits: log-softmax, its gradient and that of the logits, 4 bytes each, and the
-/// freed 16-bit logits, whose block is too small for 32-bit ones; where tensor parallelism divides the vocabulary
-/// also an exponential (PyTorch, distributed/tensor/parallel/loss.py, _nll_loss_and_log_softmax_backward).
+/// freed 16-bit logits, whose block is too small for 32-bit ones; where tensor parallelism divides the
+/// vocabulary also an exponential (PyTorch, distributed/tensor/parallel/loss.py,
+/// _nll_loss_and_log_softmax_backward).
 LossBytes unfused_loss(bool divided) { return {.saved = 4.0, .peak = divided ? 16.0 : 12.0, .cached = 2.0}; }
 
 /// A fused kernel, or a compiler, reads 16-bit logits again for their gradient, which has 16 bits. Chunks:

@@ -19,8 +19,8 @@ namespace prismopt {
 Sweep sweep_range(const StudyModel& model, HardwareBenches& benches, PointIntervals& intervals,
                   const Pause& pause, const SweepRange& range);
 
-/// The same counts, and no bounds: feasible points count as excluded. Bounds, which take most of the time, are
-/// computed only for limits and for doubtful points.
+/// The same counts, and no bounds: feasible points count as excluded. Bounds, which take most of the time,
+/// are computed only for limits and for doubtful points.
 Sweep count_range(const StudyModel& model, HardwareBenches& benches, PointIntervals& intervals,
                   const Pause& pause, const SweepRange& range);
 
