@@ -51,6 +51,10 @@ std::vector<std::vector<double>> sample_steps(std::span<const ExecutionGraph* co
                                               const NoiseTables& noise, const DrawRange& range,
                                               const SamplerOptions& options);
 
+/// Parts of a range, in order, of some ten thousand draws of all graphs together: between them callers may
+/// pause. Samples of the parts are those of the range.
+std::vector<DrawRange> parts_of(const DrawRange& range, std::size_t graphs);
+
 /// Returns the step times of one graph.
 std::vector<double> sample_steps(const ExecutionGraph& graph, const NoiseTables& noise,
                                  const DrawRange& range, const SamplerOptions& options);
