@@ -42,8 +42,10 @@ struct StudyInfo {
     std::uint64_t seed = 0;
     std::vector<int> held{1};  // parts of the space that these results cover, from 1 to `space_parts`
     int space_parts = 1;
-    Outcome outcome;           // of a results file: its counts only
+    Outcome outcome;           // of a results file: its facts only
     std::string outcome_text;  // in words, with what stopped the search
+    std::string stopped_by;    // "SIGTERM", "--max-time", "the caller"; empty: nothing
+    bool ends_known = true;    // false: files before schema 1.19 lack method, complete, end and stopped_by
 };
 
 struct ObjectiveInfo {

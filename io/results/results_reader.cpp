@@ -79,11 +79,13 @@ void read_study(const Hdf5Object& group, StudyInfo& study)
 {
     study.strategy = group.get<std::string>("strategy");
     study.outcome_text = group.get<std::string>("outcome");
-    if (group.has("method")) {  // since schema 1.19; names of newer versions are unknown
+    study.ends_known = group.has("method") && group.has("stopped_by");  // since schema 1.19
+    if (study.ends_known) {                                             // names of newer versions are unknown
         study.outcome.method =
             parse<SearchMethod>(group.get<std::string>("method")).value_or(SearchMethod::exact);
         study.outcome.complete = number_attribute<std::int8_t>(group, "complete", truth) != 0;
         study.outcome.end = parse<SearchEnd>(group.get<std::string>("end")).value_or(SearchEnd::none);
+        study.stopped_by = group.get<std::string>("stopped_by");
     }
     study.outcome.proved = number_attribute<std::int8_t>(group, "proved", truth) != 0;
     study.outcome.confidence = number_attribute<double>(group, "confidence", truth);

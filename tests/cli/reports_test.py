@@ -202,6 +202,14 @@ price = { per = "25 GB/s", cost = "0.05 USD/h" }
         self.assertIn('order = "tp-dp-pp" where none is given', told)
         self.assertIn('order = "tp-pp-dp" where none is given', told)
 
+    def test_older_results_lack_what_they_do_not_say(self):
+        older = pathlib.Path(__file__).resolve().parent.parent / "fuzz" / "results" / "small.h5"
+        with h5py.File(older) as file:
+            self.assertNotIn("method", file["study"].attrs)
+        search = json.loads(self.output("report", older, "--json"))["search"]
+        self.assertEqual([search[fact] for fact in ("method", "complete", "end", "stopped_by")], 4 * [None])
+        self.assertIs(search["proved"], True)
+
     def test_json_has_what_the_file_has(self):
         self.searched(support.SMALL, "small.h5")
         printed = self.output("report", "small.h5", "--json")
