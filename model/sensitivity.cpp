@@ -89,9 +89,9 @@ void sample(const std::vector<const Problem*>& problems, const ParallelPlan& pla
         for (PhaseDraws* of_problem : draws) {
             of_problem->emplace_back();
         }
-        for (const DrawRange& part : parts_of(range, pointers.size())) {
+        for (const DrawRange& sub_range : split_range(range, pointers.size())) {
             pause();
-            const auto seconds = sample_steps(pointers, problems.front()->noise, part, options);
+            const auto seconds = sample_steps(pointers, problems.front()->noise, sub_range, options);
             for (std::size_t i = 0; i < problems.size(); ++i) {
                 std::vector<double>& of_phase = draws[i]->back();
                 of_phase.insert(of_phase.end(), seconds[i].begin(), seconds[i].end());

@@ -286,9 +286,9 @@ struct PlanPredictor::State {
                       const Pause& pause) const
     {
         PhaseDraws all(run->phases.size());
-        for (const DrawRange& part : parts_of({0, rung.fleets, rung.steps}, 1)) {
+        for (const DrawRange& sub_range : split_range({0, rung.fleets, rung.steps}, 1)) {
             pause();
-            const PhaseDraws some = predictor.sample(*run, part, sampler);
+            const PhaseDraws some = predictor.sample(*run, sub_range, sampler);
             for (std::size_t phase = 0; phase < all.size(); ++phase) {
                 all[phase].insert(all[phase].end(), some[phase].begin(), some[phase].end());
             }

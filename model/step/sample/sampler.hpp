@@ -51,9 +51,9 @@ std::vector<std::vector<double>> sample_steps(std::span<const ExecutionGraph* co
                                               const NoiseTables& noise, const DrawRange& range,
                                               const SamplerOptions& options);
 
-/// Parts of a range, in order, of some ten thousand draws of all graphs together: between them callers may
-/// pause. Samples of the parts are those of the range.
-std::vector<DrawRange> parts_of(const DrawRange& range, std::size_t graphs);
+/// Ranges that make up `range`, in order, each with about ten thousand draws over all graphs: callers may pause
+/// between them.
+std::vector<DrawRange> split_range(const DrawRange& range, std::size_t graphs);
 
 /// Returns the step times of one graph.
 std::vector<double> sample_steps(const ExecutionGraph& graph, const NoiseTables& noise,

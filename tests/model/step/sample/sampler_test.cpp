@@ -98,16 +98,16 @@ TEST(Sampler, DoesNotDependOnHowARangeIsCut)
     EXPECT_EQ(whole, pieces);
 }
 
-TEST(Sampler, PartsMakeUpARange)
+TEST(Sampler, SplitRangesMakeUpTheWhole)
 {
     for (const std::size_t graphs : {std::size_t{1}, std::size_t{3}, std::size_t{100'000}}) {
         int end = 64;
-        for (const DrawRange& part : parts_of({64, 20'480, 3}, graphs)) {
-            EXPECT_EQ(part.first_fleet, end);
-            EXPECT_GT(part.fleets, 0);
-            EXPECT_EQ(part.fleets % block_fleets, 0);
-            EXPECT_EQ(part.steps, 3);
-            end += part.fleets;
+        for (const DrawRange& sub_range : split_range({64, 20'480, 3}, graphs)) {
+            EXPECT_EQ(sub_range.first_fleet, end);
+            EXPECT_GT(sub_range.fleets, 0);
+            EXPECT_EQ(sub_range.fleets % block_fleets, 0);
+            EXPECT_EQ(sub_range.steps, 3);
+            end += sub_range.fleets;
         }
         EXPECT_EQ(end, 64 + 20'480);
     }
