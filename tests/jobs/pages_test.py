@@ -77,6 +77,21 @@ class Table(unittest.TestCase):
                     self.assertEqual(made, kept, f"{name} differs: jobs/pages {page.name} makes it again")
 
 
+class Figures(unittest.TestCase):
+    def test_step_times_of_split_backward_passes_are_those_of_the_page(self):
+        accuracy = (ROOT / "results/model-accuracy.md").read_text(encoding="utf-8")
+        measured = {cells[1].split()[0]: cells[3:] for cells in (line.strip("| ").split(" | ") for line in accuracy.splitlines())
+                    if cells[0] == "Zero Bubble, arXiv 2401.10241: 30 x 4096, 8 GPUs"}
+        text = (ROOT / "docs/methods/step-graph.md").read_text(encoding="utf-8")
+        section = text.split("### What splitting the backward pass costs")[1].split("\n## ")[0]
+        stated = {re.search("`(.*?)`", cells[0])[1]: cells[1:] for cells in (line.strip("| ").split(" | ") for line in section.splitlines())
+                  if len(cells) == 5 and "`" in cells[0]}
+        self.assertEqual(stated, measured)
+        for name, column in (("measured", 2), ("predicted", 3)):
+            saved = int(measured["1f1b"][column]) - int(measured["zb_h1"][column])
+            self.assertRegex(" ".join(section.split()), f"{name} (difference|one), {saved} ms, (gives )?W = {saved / 14:.0f} ms")
+
+
 class Making(unittest.TestCase):
     GIVEN = {"path": "/bin/echo", "program": "/bin/echo", "data": None}
 
