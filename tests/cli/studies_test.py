@@ -360,7 +360,7 @@ exec {shlex.quote(support.PROGRAM)} sensitivity {shlex.quote(support.SMALL)} --d
         shares = [float(rows[name][-1]) for name in groups]
         self.assertAlmostEqual(sum(shares), 100.0, delta=0.3)  # five of them, rounded to 0.1 each
         both = float(rows["all_gather and reduce_scatter"][-1])
-        self.assertAlmostEqual(both, 100.0 - shares[0], delta=5.0)  # exposed times hardly interact
+        self.assertAlmostEqual(both, 100.0 - shares[0], delta=5.0)  # savings hardly interact
         self.assertIn("Rank correlation of cv and effect:", section)
         picture = (self.folder / "sensitivity.svg").read_text()
         self.assertIn("tensor_all_gather", picture)
