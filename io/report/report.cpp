@@ -77,7 +77,9 @@ ReadingUnit unit_of_front(const Results& results, std::string_view units, Figure
     double largest = 0.0;
     for (const FrontPoint& point : results.front) {
         const double value = std::abs(figure(point));
-        largest = std::isfinite(value) ? std::max(largest, value) : largest;
+        if (std::isfinite(value)) {
+            largest = std::max(largest, value);
+        }
     }
     return reading_unit(units, largest);
 }

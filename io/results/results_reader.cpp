@@ -540,7 +540,9 @@ void check_is_results(const Hdf5Object& root, const std::string& path)
 void rename_axes(std::vector<Axis>& axes)
 {
     for (Axis& axis : axes) {
-        axis.name = axis.name == "hardware" ? "variant" : axis.name;
+        if (axis.name == "hardware") {
+            axis.name = "variant";
+        }
     }
 }
 

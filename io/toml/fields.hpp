@@ -263,7 +263,9 @@ public:
     void read(Table& table, Keys keys, T& target) const
     {
         const bool based = base_ && base_(*this, table, target);
-        keys = based ? Keys::some : keys;
+        if (based) {
+            keys = Keys::some;
+        }
         const std::string instead = base_ && !based ? SectionTable::keys().front().line() + ", or " : "";
         for (std::size_t i = 0; i < reads_.size(); ++i) {
             if (!reads_[i]) {

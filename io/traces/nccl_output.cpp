@@ -112,13 +112,17 @@ private:
             const double count = number_in(words[i + 1]);
             if (words[i] == "iters:" && count >= 1.0 && count <= 1e6) {
                 const std::string& of = words[i - 1];
-                (of == "agg" ? aggregated : plain) = of == "warmup" ? plain : static_cast<int>(count);
+                if (of == "agg") {
+                    aggregated = static_cast<int>(count);
+                } else if (of != "warmup") {
+                    plain = static_cast<int>(count);
+                }
             }
         }
         constexpr double most = 1e9;
-        table_.iterations = plain > 0
-                                ? static_cast<int>(std::min(most, static_cast<double>(plain) * aggregated))
-                                : table_.iterations;
+        if (plain > 0) {
+            table_.iterations = static_cast<int>(std::min(most, static_cast<double>(plain) * aggregated));
+        }
     }
 
     void row(const std::vector<std::string>& words)

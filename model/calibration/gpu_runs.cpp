@@ -42,7 +42,9 @@ std::map<std::string, std::vector<Gpu>> gpus_by_benchmark(const std::vector<GpuR
         const bool local = is_known_place(run.node) && nodes_of_name[run.gpu].size() > 1;
         Gpu& gpu = found[run.benchmark][{local ? run.node : "", run.gpu}];
         gpu.name = "GPU " + run.gpu + (local ? " of node " + run.node : "");
-        gpu.node = is_known_place(run.node) ? run.node : gpu.node;
+        if (is_known_place(run.node)) {
+            gpu.node = run.node;
+        }
         gpu.seconds.push_back(run.seconds);
     }
     std::map<std::string, std::vector<Gpu>> result;

@@ -27,7 +27,9 @@ void exclude(std::vector<Row>& rows, std::string Row::*kind, std::vector<Fault>&
     }
     double longest = 0.0;
     for (const auto& [name, seconds] : series) {
-        longest = seconds.size() < least_times ? longest : std::max(longest, median_of(seconds));
+        if (seconds.size() >= least_times) {
+            longest = std::max(longest, median_of(seconds));
+        }
     }
     std::map<std::string, double> limits;
     for (const auto& [name, seconds] : series) {

@@ -256,7 +256,9 @@ constexpr std::size_t place_of(T ParallelPlan::*choice)
     for_each_axis([&](const auto& axis) {
         ++place;
         if constexpr (std::is_same_v<decltype(axis.choice), T ParallelPlan::*>) {
-            found = axis.choice == choice ? place : found;
+            if (axis.choice == choice) {
+                found = place;
+            }
         }
     });
     return found;

@@ -82,10 +82,13 @@ Sharer read_deepspeed_stage(JobSettings& s, ParallelPlan& plan)
                                       "accelerate.offload_optimizer_device");
     const std::string parameters =
         device("deepspeed_json.zero_optimization.offload_param.device", "accelerate.offload_param_device");
-    plan.offload = parameters == "cpu" ? Offload::parameters
-                   : states == "cpu"   ? Offload::optimizer
-                   : states == "nvme"  ? Offload::nvme
-                                       : plan.offload;
+    if (parameters == "cpu") {
+        plan.offload = Offload::parameters;
+    } else if (states == "cpu") {
+        plan.offload = Offload::optimizer;
+    } else if (states == "nvme") {
+        plan.offload = Offload::nvme;
+    }
     if (stated(s, "deepspeed_json.zero_optimization.mics_shard_size", s)) {
         plan.shard_gpus = std::max(0, s.count("deepspeed_json.zero_optimization.mics_shard_size"));
     }
@@ -119,11 +122,14 @@ Sharer read_fsdp(JobSettings& s, const ImportedJob& job, ParallelPlan& plan)
         const std::string reshard = s.text(reshard_row);
         plan.sharding = says_true(reshard) || sharding_named(reshard) == Sharding::zero3 ? Sharding::zero3
                                                                                          : Sharding::zero2;
-        plan.sharding = reshard == "false" || reshard == "False" ? Sharding::zero2 : plan.sharding;
+        if (reshard == "false" || reshard == "False") {
+            plan.sharding = Sharding::zero2;
+        }
     } else {
-        strategy = strategy.empty() ? s.text(accelerate ? "accelerate.fsdp_sharding_strategy"
-                                                        : "fsdp_config.sharding_strategy")
-                                    : strategy;
+        if (strategy.empty()) {
+            strategy =
+                s.text(accelerate ? "accelerate.fsdp_sharding_strategy" : "fsdp_config.sharding_strategy");
+        }
         plan.sharding = sharding_named(strategy);
         if (lower(strategy).find("hybrid") != std::string::npos || strategy == "4") {
             plan.shard_gpus = job.node_gpus > 0 ? job.node_gpus : 8;
@@ -362,7 +368,9 @@ void read_types(JobSettings& s, Sharer sharer, Workload& w)
                                                               : Optimizer::adamw;
     const bool eight =
         optimizer.find("8bit") != std::string::npos || optimizer.find("bnb") != std::string::npos;
-    o.states = eight ? NumberType::int8 : o.states;
+    if (eight) {
+        o.states = NumberType::int8;
+    }
     o.paged = optimizer.find("paged") != std::string::npos;
     o.fused = optimizer.find("fused") != std::string::npos && !pure;
     if (stated(s, "deepspeed_json.communication_data_type", s)) {

@@ -84,7 +84,9 @@ std::size_t exclude_absurd(Trace& trace)
     }
     std::vector<double> limits(trace.kinds.size(), std::numeric_limits<double>::infinity());
     for (std::size_t kind = 0; kind < limits.size(); ++kind) {
-        limits[kind] = suspect[kind] ? longest_credible(std::move(usual[kind]), step_s) : limits[kind];
+        if (suspect[kind]) {
+            limits[kind] = longest_credible(std::move(usual[kind]), step_s);
+        }
     }
     const auto absurd = [&](const TraceOp& op) {
         return static_cast<double>(op.duration_s) > limits[op.kind];

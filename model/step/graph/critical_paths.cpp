@@ -84,7 +84,9 @@ std::vector<CriticalPath> critical_paths(const ExecutionGraph& graph)
         });
         int end_stage = 0;
         for (int stage = 1; stage < graph.stages(); ++stage) {
-            end_stage = run.step_end(stage) > run.step_end(end_stage) ? stage : end_stage;
+            if (run.step_end(stage) > run.step_end(end_stage)) {
+                end_stage = stage;
+            }
         }
         CriticalPath path;
         path.compute_s.assign(graph.stages(), 0.0F);

@@ -222,7 +222,9 @@ TEST(CheckpointInterval, OptimumIsWhereTheTimeIsLowest)
         double least = std::numeric_limits<double>::infinity();
         double at = 0.0;
         for (double interval = 0.2 * best; interval < 3.0 * best; interval *= 1.002) {
-            at = time(interval) < least ? interval : at;
+            if (time(interval) < least) {
+                at = interval;
+            }
             least = std::min(least, time(interval));
         }
         EXPECT_NEAR(best / at, 1.0, 0.004) << stall;

@@ -103,7 +103,9 @@ ParallelPlan without_idle_choices(ParallelPlan plan, const Phase& phase, const S
     }
     if (plan.schedule == Schedule::interleaved && plan.group > 0) {
         plan.group = std::min(plan.group, plan.microbatches(phase.global_batch));
-        plan.group = plan.group == plan.pp ? 0 : plan.group;
+        if (plan.group == plan.pp) {
+            plan.group = 0;
+        }
     }
     const bool same_nodes = plan.gpus() <= scenario.cluster.gpus_per_node() ||
                             (scenario.cluster.building_gpus() == 0 &&

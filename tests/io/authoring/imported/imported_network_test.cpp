@@ -436,7 +436,9 @@ TEST(ImportedNetwork, HasTheIndexersOfSparseAttention)
     EXPECT_EQ(imported("minimax-m3").workload.kinds[1].blocks.size(), 2U);
     json config;
     for (const json& row : configurations()) {
-        config = row["name"] == "glm-5" ? row["config"] : config;
+        if (row["name"] == "glm-5") {
+            config = row["config"];
+        }
     }
     const double one = 2048.0 * 32 * 128 + 6144.0 * (128 + 32) + 2 * 128;
     const double all = parameters(config.dump());

@@ -44,7 +44,9 @@ TEST(SlowestGroup, PathsAreNeverLongerThanTheStep)
                             EXPECT_LE(length, step * (1.0 + 1e-12))
                                 << name(shape.schedule) << ", stage " << stage;
                             double& most = of == &own ? longest_own : longest;
-                            most = slowness == 1.1 ? std::max(most, length / step) : most;
+                            if (slowness == 1.1) {
+                                most = std::max(most, length / step);
+                            }
                         }
                     }
                 }
