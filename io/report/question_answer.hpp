@@ -13,7 +13,8 @@
 
 namespace prismopt {
 
-/// A plan of the front as the question sees it.
+/// A plan of the front as the question sees it. It points into the front of the results, which must outlive
+/// it and not change.
 struct QuestionedPlan {
     const FrontPoint* plan = nullptr;
     double amount = 0.0;           // of what is minimised, in SI units or USD

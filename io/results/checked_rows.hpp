@@ -43,6 +43,7 @@ T number_attribute(const Hdf5Object& group, const std::string& name, const Allow
 template <class Row>
 class Rows {
 public:
+    /// The rows must outlive this object.
     Rows(const Hdf5Object& root, const std::string& group, std::vector<Row>& rows)
         : group_(root.open(group)), path_("dataset /" + group + "/"), rows_(rows)
     {
