@@ -467,8 +467,8 @@ void read_measurement(const CsvRow& row, RunRow& read)
     }
     run.of_formula = flag_in(row, "of_formula", false);
     run.memory_bytes = 1e9 * amount_in(row, "memory_gb");
-    run.memory_basis = flag_in(row, "memory_allocated", false) ? MemoryBasis::allocated
-                                                               : MemoryBasis::device;  // an older column
+    // memory_allocated is an older column.
+    run.memory_basis = flag_in(row, "memory_allocated", false) ? MemoryBasis::allocated : MemoryBasis::device;
     choose_in(row, "memory_basis", run.memory_basis);
     run.kept_bytes = amount_in(row, "kept_bytes");
     run.undivided_bytes = amount_in(row, "undivided_bytes");

@@ -40,8 +40,8 @@ struct QuestionAnswer {
     Seconds limit;             // of the training time; zero: none
     bool model_error = false;  // whether the probabilities include it: it may be asked for and not be known
     std::optional<QuestionedPlan> best;
-    std::optional<QuestionedPlan>
-        next;  // the least of the others that answer, on another number of GPUs or cluster
+    // The least of the others that answer, on another number of GPUs or cluster.
+    std::optional<QuestionedPlan> next;
     // has less than the best, or at least fewer GPUs, but is too likely late
     std::optional<QuestionedPlan> not_enough;
     std::optional<QuestionedPlan> surest;      // of those within limits, the most probable

@@ -98,8 +98,8 @@ public:
                 !(ordered && in_range(estimate.low, -infinity) && in_range(estimate.high, infinity))) {
                 throw std::runtime_error(path_ + name + " and its limits are inconsistent");
             }
-            estimate.simultaneous_low =
-                -infinity;  // the simultaneous limits are not in the file: nothing is claimed
+            // The simultaneous limits are not in the file: nothing is claimed.
+            estimate.simultaneous_low = -infinity;
             estimate.simultaneous_high = infinity;
         }
     }

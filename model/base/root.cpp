@@ -15,8 +15,8 @@ std::optional<double> root_between(const std::function<double(double)>& function
     }
     const double at_low = function(low);
     const double at_high = function(high);
-    if (!((at_low <= 0.0 && at_high >= 0.0) ||
-          (at_low >= 0.0 && at_high <= 0.0))) {  // also where one is not a number
+    // Also refuses values that are not numbers.
+    if (!((at_low <= 0.0 && at_high >= 0.0) || (at_low >= 0.0 && at_high <= 0.0))) {
         return std::nullopt;
     }
     if (at_low == 0.0 || at_high == 0.0) {

@@ -97,8 +97,8 @@ double probability_of_equal_nodes(const Nodes& nodes, const std::vector<double>&
         double sum = 0.0;
         for (const std::size_t i : members) {
             const auto [low, high] = std::equal_range(rising.begin(), rising.end(), values[i]);
-            sum += 0.5 * static_cast<double>((low - rising.begin()) + (high - rising.begin()) +
-                                             1);  // mean rank of its ties
+            // The mean rank of its ties.
+            sum += 0.5 * static_cast<double>((low - rising.begin()) + (high - rising.begin()) + 1);
         }
         between += sum * sum / static_cast<double>(members.size());
     }
@@ -182,8 +182,8 @@ public:
             errors_.push_back(std::max(gpu.error, median_errors_.back()));  // few runs may be equal by chance
         }
         for (auto node = nodes_.begin(); node != nodes_.end();) {
-            node = node->second.size() < 2 ? nodes_.erase(node)
-                                           : std::next(node);  // of one GPU nobody knows whose the effect is
+            // With one GPU nobody knows whose the effect is.
+            node = node->second.size() < 2 ? nodes_.erase(node) : std::next(node);
         }
         constexpr double level = 0.01;
         nodes_differ_ = probability_of_equal_nodes(nodes_, own_) < level ||

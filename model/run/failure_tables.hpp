@@ -23,8 +23,8 @@ public:
     /// stationary process. Timetables begin with the run.
     const QuantileTable& first_gaps(const GapDistribution& distribution);
     const QuantileTable& repair(double cv);  // lognormal
-    const QuantileTable& rate(
-        double cv);  // gamma: of the nodes' rates together, or of what is known of a cause's rate
+    // Gamma: of the nodes' rates together, or of what is known of a cause's rate.
+    const QuantileTable& rate(double cv);
 
 private:
     const QuantileTable* exponential_;

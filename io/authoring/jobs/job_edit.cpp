@@ -322,8 +322,8 @@ Edit added_behind(const std::string& text, const FoundSetting& anchor, const std
 std::vector<JobFile> applied(std::vector<JobFile> files, std::vector<Edit> edits)
 {
     std::stable_sort(edits.begin(), edits.end(), [](const Edit& a, const Edit& b) {
-        return std::pair(a.file, a.begin) >
-               std::pair(b.file, b.begin);  // from the end, so that places before stay
+        // From the end, so that places before stay.
+        return std::pair(a.file, a.begin) > std::pair(b.file, b.begin);
     });
     for (const Edit& edit : edits) {
         std::string& text = files[edit.file].text;

@@ -246,8 +246,8 @@ void read_deepspeed(const JobSources& sources, JobSettings& s, ParallelPlan& pla
     if (!given.empty()) {
         stage = std::atoi(given.c_str());
     }
-    if (stage == 0 &&
-        s.flag("bf16")) {  // deepspeed/runtime/bf16_optimizer.py divides states and masters among replicas
+    // deepspeed/runtime/bf16_optimizer.py divides states and masters among replicas.
+    if (stage == 0 && s.flag("bf16")) {
         stage = 1;
         s.assume(
             "states sharded over replicas (zero1), as DeepSpeed's optimizer for bf16 has them at stage 0");

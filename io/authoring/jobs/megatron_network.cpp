@@ -215,8 +215,8 @@ BlockDescription attention(JobSettings& s, const Workload& w, const std::string&
     AttentionBlock block;
     block.heads = heads;
     block.kernel = kernel;
-    const bool flag = s.table().program == "NeMo 1" ||
-                      s.table().program == "Megatron-DeepSpeed";  // no flag beside the number
+    // Programs without a flag beside the number.
+    const bool flag = s.table().program == "NeMo 1" || s.table().program == "Megatron-DeepSpeed";
     const bool grouped = (flag || s.flag("group-query-attention")) && s.given("num-query-groups");
     const int groups = grouped ? s.count("num-query-groups") : heads;
     block.kv_heads = groups < heads ? groups : 0;

@@ -163,8 +163,8 @@ void read_degrees_beside(JobSettings& s, ParallelPlan& plan)
         plan.cp = plan.ulysses = heads;
     }
     if (plan.tp > 1) {
-        plan.sequence_parallel =
-            SequenceParallel::off;  // transformers, tensor_parallel: whole activations on each GPU
+        // transformers, tensor_parallel: whole activations on each GPU.
+        plan.sequence_parallel = SequenceParallel::off;
     }
 }
 

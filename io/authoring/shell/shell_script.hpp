@@ -48,8 +48,8 @@ struct ShellScript {
 struct ShellInputs {
     std::map<std::string, std::string> given;        // values of the user, also of "$(command)": they win
     std::map<std::string, std::string> environment;  // values that the script may change
-    std::optional<std::string> (*read)(const std::string& name,
-                                       const void* from) = nullptr;  // the text of a file that is sourced
+    // Returns the text of a file that is sourced.
+    std::optional<std::string> (*read)(const std::string& name, const void* from) = nullptr;
     const void* from = nullptr;
 };
 

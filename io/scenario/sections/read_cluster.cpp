@@ -685,8 +685,8 @@ const Fields<Cluster>& cluster_fields()
                      in_quotes("2048 GiB"),
                      {{.kind = ValueShape::Kind::quantity, .dimension = Dimension::data}}},
                     [](const Value& value, Cluster& cluster, Keys) {
-                        cluster.accelerator.host_memory =
-                            value.quantity<Bytes>("2048 GiB");  // of all its GPUs, so far
+                        // So far that of all its GPUs.
+                        cluster.accelerator.host_memory = value.quantity<Bytes>("2048 GiB");
                     })
             .quantity("gpu_price", &Cluster::gpu_price, "2.50 USD/h",
                       "price per GPU-hour; default: the accelerator's list price")

@@ -129,8 +129,8 @@ std::vector<TraceProblem> seams(const Trace& trace)
     const auto parted = [&](const TraceStepTime& a, const TraceStepTime& b) {
         return static_cast<std::int64_t>(b.step) - a.step > jump * usual;
     };
-    const auto usual_range = [](auto from,
-                                auto to) {  // nine tenths of them: a first or last step may be cut off
+    // Nine tenths of them: a first or last step may be cut off.
+    const auto usual_range = [](auto from, auto to) {
         std::vector<double> seconds;
         std::transform(from, to, std::back_inserter(seconds),
                        [](const TraceStepTime& t) { return t.seconds; });

@@ -74,8 +74,8 @@ struct MemoryModel {
     const Accelerator& accelerator;
     const SoftwareStack& stack;
     const OptimizerSettings& optimizer;
-    Bytes capacity{std::numeric_limits<
-        double>::infinity()};  // beyond which paged states leave, as beyond the accelerator's memory
+    // Beyond which paged states leave, as beyond the accelerator's memory.
+    Bytes capacity{std::numeric_limits<double>::infinity()};
 };
 
 /// Returns the memory per GPU of each stage, [stage], at the moment of a step when it is most: parameters,

@@ -61,8 +61,8 @@ std::vector<CriticalPath> critical_paths(const ExecutionGraph& graph)
     std::vector<bool> fed(ops.size());
     for (MeanRun& run : slowed_runs(graph)) {
         std::vector<std::size_t> last(graph.stages(), none);  // latest op of a stage
-        std::vector<std::size_t> into_gradients(graph.stages(),
-                                                none);  // op that the stage's last collectives waited for
+        // Op that the stage's last collectives waited for.
+        std::vector<std::size_t> into_gradients(graph.stages(), none);
         std::vector<std::vector<int>> reduced(graph.stages());  // parts reduced since
         std::vector<double> gradients(graph.stages(), 0.0);
         std::vector<std::size_t> in_slot(graph.program->slots, none);

@@ -267,8 +267,8 @@ TEST(CheckpointInterval, OptimumKnowsOfCopiesInMemory)
 
 TEST(CheckpointInterval, OfDalyHoldsAtItsLimits)
 {
-    EXPECT_DOUBLE_EQ(daly_interval(1.0 / hour, 2.0 * hour),
-                     hour);  // writes as long as two times between failures
+    // Writes as long as two times between failures.
+    EXPECT_DOUBLE_EQ(daly_interval(1.0 / hour, 2.0 * hour), hour);
     EXPECT_NEAR(daly_interval(1.0 / day, 1e-6), young_interval(1.0 / day, 1e-6), 1e-3);  // nearly free writes
 }
 

@@ -197,8 +197,8 @@ std::optional<ParallelPlan> named_plan(const Space& space, const Point& point)
         } else if (axis == "schedule") {
             plan.schedule = *parse<Schedule>(label);
         } else if (axis == "group") {
-            plan.group = plan.schedule == Schedule::interleaved ? std::stoi(label)
-                                                                : 0;  // the schedule's axis comes before
+            // The schedule's axis comes before.
+            plan.group = plan.schedule == Schedule::interleaved ? std::stoi(label) : 0;
         } else if (axis == "post_validation") {
             plan.post_validation =
                 validates_later(plan) ? *parse<PostValidation>(label) : PostValidation::off;

@@ -50,8 +50,8 @@ TEST(SlowestGroup, PathsAreNeverLongerThanTheStep)
                         }
                     }
                 }
-                EXPECT_GE(longest, 0.4)
-                    << name(shape.schedule);  // chosen for other durations, without exchanges
+                // Chosen for other durations, without exchanges.
+                EXPECT_GE(longest, 0.4) << name(shape.schedule);
                 EXPECT_GE(longest_own, 0.4) << name(shape.schedule);  // without the gathering of parameters
                 sum += longest;
                 sum_of_own += longest_own;
