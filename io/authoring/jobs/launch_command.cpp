@@ -234,10 +234,11 @@ std::pair<int, std::string> gpus_of(std::string text)
         text = text.substr(std::min<std::size_t>(4, text.size()));
     }
     const std::size_t colon = text.rfind(':');
-    const std::string count = text.substr(colon == std::string::npos ? 0 : colon + 1);
-    const auto number = leading_count(count);
-    const std::string type = colon == std::string::npos ? (number ? "" : text) : text.substr(0, colon);
-    return {number.value_or(0), type};
+    if (colon == std::string::npos) {
+        const auto number = leading_count(text);
+        return {number.value_or(0), number ? "" : text};
+    }
+    return {leading_count(text.substr(colon + 1)).value_or(0), text.substr(0, colon)};
 }
 
 /// Names of features in "a100&80g" or "[rack1*2]".
