@@ -43,6 +43,7 @@ T number_attribute(const Hdf5Object& group, const std::string& name, const Allow
 template <class Row>
 class Rows {
 public:
+    /// The rows must outlive this object.
     Rows(const Hdf5Object& root, const std::string& group, std::vector<Row>& rows)
         : group_(root.open(group)), path_("dataset /" + group + "/"), rows_(rows)
     {
@@ -97,8 +98,8 @@ public:
                 !(ordered && in_range(estimate.low, -infinity) && in_range(estimate.high, infinity))) {
                 throw std::runtime_error(path_ + name + " and its limits are inconsistent");
             }
-            estimate.simultaneous_low =
-                -infinity;  // the simultaneous limits are not in the file: nothing is claimed
+            // The simultaneous limits are not in the file: nothing is claimed.
+            estimate.simultaneous_low = -infinity;
             estimate.simultaneous_high = infinity;
         }
     }

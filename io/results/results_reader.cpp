@@ -57,8 +57,8 @@ void read_root(const Hdf5Object& root, StudyInfo& study)
 {
     study.build.version = root.get<std::string>("program_version");
     study.build.commit = root.get<std::string>("git_commit");
-    study.build.catalog =
-        root.has("catalog_digest") ? root.get<std::string>("catalog_digest") : "";  // since schema 1.15
+    // catalog_digest: since schema 1.15.
+    study.build.catalog = root.has("catalog_digest") ? root.get<std::string>("catalog_digest") : "";
     study.created = root.get<std::string>("created");
     study.command_line = root.get<std::string>("command_line");
     study.job_id = root.get<std::string>("job_id");
@@ -91,9 +91,9 @@ void read_study(const Hdf5Object& group, StudyInfo& study)
     study.outcome.confidence = number_attribute<double>(group, "confidence", truth);
     study.outcome.pruned = group.get<std::uint64_t>("pruned");
     study.outcome.open = group.get<std::uint64_t>("open");
-    study.outcome.unchecked =
-        group.has("unchecked") ? group.get<std::uint64_t>("unchecked") : 0;  // since schema 1.8
-    if (group.has("excluded_by")) {                                          // since schema 1.8
+    // unchecked: since schema 1.8.
+    study.outcome.unchecked = group.has("unchecked") ? group.get<std::uint64_t>("unchecked") : 0;
+    if (group.has("excluded_by")) {  // since schema 1.8
         const auto counts = group.get_list<std::uint64_t>("excluded_by");
         std::copy_n(counts.begin(), std::min(counts.size(), bound_kinds), study.outcome.excluded_by.begin());
     }
@@ -542,7 +542,9 @@ void check_is_results(const Hdf5Object& root, const std::string& path)
 void rename_axes(std::vector<Axis>& axes)
 {
     for (Axis& axis : axes) {
-        axis.name = axis.name == "hardware" ? "variant" : axis.name;
+        if (axis.name == "hardware") {
+            axis.name = "variant";
+        }
     }
 }
 

@@ -13,6 +13,7 @@ class PlainAttention {
 public:
     using T = typename A::Value;
 
+    /// Inputs and arithmetic must outlive this object.
     PlainAttention(const AttentionInputs<T>& in, const A& arithmetic)
         : in_(in), arithmetic_(arithmetic), scale_(score_scale(in))
     {

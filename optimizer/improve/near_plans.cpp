@@ -293,7 +293,9 @@ private:
             }
             const auto changed = kept.empty() ? std::optional(plan_) : near_.changed_plan(kept);
             const auto found = changed ? known_.find(*changed) : known_.end();
-            least = found == known_.end() ? least : std::min(least, found->second);
+            if (found != known_.end()) {
+                least = std::min(least, found->second);
+            }
         }
         return least * (1.0 - request_.least_gain);
     }

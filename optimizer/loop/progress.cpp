@@ -47,7 +47,9 @@ double Progress::hypervolume_of_front(const Archive& archive)
             for (const auto& point : points) {
                 high_[k] = std::max(high_[k], 1.1 * point[k]);
             }
-            low_[k] = std::isfinite(low_[k]) ? low_[k] : 0.0;
+            if (!std::isfinite(low_[k])) {
+                low_[k] = 0.0;
+            }
         }
     }
     for (auto& point : points) {

@@ -113,7 +113,9 @@ Answer for_strategy(Answer answer, const SearchPass& pass)
 {
     if (auto* evaluation = std::get_if<Evaluation>(&answer)) {
         evaluation->source.feasibility = Feasibility::certain;
-        evaluation->keeping = pass.within_limits ? evaluation->keeping : Keeping::surely;
+        if (!pass.within_limits) {
+            evaluation->keeping = Keeping::surely;
+        }
     }
     return answer;
 }

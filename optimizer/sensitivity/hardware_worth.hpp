@@ -44,7 +44,7 @@ struct HardwareWorth {
     std::vector<WorthPair> pairs;  // of knobs
 };
 
-/// A hardware parameter that is not a [[knob]], and its what-if.
+/// A hardware parameter that is not a [[knob]], and its what-if, which must outlive this.
 struct ParameterStep {
     HardwareParameter parameter;
     double value = 0.0;  // SI

@@ -217,8 +217,8 @@ TEST(Metamorphic, APhaseMayBeSplitInTwo)
                                         [](const Section& section) { return section.header == "[[phase]]"; });
         phase->keys.front().second = "2.097152e10";
         after.insert(phase, *phase);
-        expect_equal(without_draws(after).value(), figures, 1e-6,
-                     text_of(after));  // failures of the second phase begin anew
+        // Failures of the second phase begin anew.
+        expect_equal(without_draws(after).value(), figures, 1e-6, text_of(after));
     });
 }
 

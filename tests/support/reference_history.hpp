@@ -117,7 +117,9 @@ private:
                 return;
             }
             for (const auto& [when, what] : writes) {
-                stored = when <= until ? what : stored;
+                if (when <= until) {
+                    stored = what;
+                }
             }
             ++failures;
             failed_at.push_back(seconds);

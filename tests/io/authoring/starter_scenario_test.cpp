@@ -233,8 +233,8 @@ TEST(StarterScenario, TakesAnyNumberOfGpus)
     EXPECT_EQ(twenty.cluster.gpus, 20);
     EXPECT_EQ(twenty.cluster.gpus_per_node(), 8);
     EXPECT_THAT(twenty.space.gpus, ElementsAre(16, 20));
-    EXPECT_THAT(scenario_of(choice("llama3-8b", "a100-sxm-80gb", 100)).space.gpus,
-                ElementsAre(100));  // 96 share no batch of 25s
+    // 96 share no batch of 25s.
+    EXPECT_THAT(scenario_of(choice("llama3-8b", "a100-sxm-80gb", 100)).space.gpus, ElementsAre(100));
     EXPECT_EQ(twenty.phases.front().global_batch % 20, 0);
     StarterChoice dozen = choice("llama3-8b", "a100-sxm-80gb", 12);
     dozen.global_batch = 64;

@@ -82,8 +82,8 @@ TEST(StudyNotes, SayHowProbableItIsToMissTheDeadline)
                           "at the limits of its interval); assuming the model is exact, 2 %\n"));
     EXPECT_THAT(text_report(results), HasSubstr("miss probability"));
     EXPECT_THAT(text_report(results), HasSubstr("with model error"));
-    EXPECT_THAT(front_csv(results, "a.h5"),
-                HasSubstr(",0.001,0.4"));  // limits of the risk with the model error
+    // Limits of the risk with the model error.
+    EXPECT_THAT(front_csv(results, "a.h5"), HasSubstr(",0.001,0.4"));
 }
 
 TEST(StudyNotes, SayOnWhichMixturesTheModelIntervalRests)

@@ -46,8 +46,8 @@ TEST(Registers, MultiplyAndAddRoundingOnce)
     const Row b = numbers(2);
     Row c;
     for (int l = 0; l < lanes; ++l) {
-        c.at[l] =
-            -a.at[l] * b.at[l];  // what remains is the rounding of the product, which two roundings lose
+        // What remains is the rounding of the product, which two roundings lose.
+        c.at[l] = -a.at[l] * b.at[l];
     }
     on_each_width([&](auto registers) PRISMOPT_INLINE {
         using R = decltype(registers);

@@ -137,8 +137,8 @@ TEST_F(MayNotFit, SurvivesStops)
     do {
         std::stop_source source;
         of.stop = source.get_token();
-        of.progress = [&source, left = 1 + 20 * stops](
-                          const SearchProgress&) mutable {  // what is known is reported again
+        // What is known is reported again.
+        of.progress = [&source, left = 1 + 20 * stops](const SearchProgress&) mutable {
             if (--left == 0) {
                 source.request_stop();
             }

@@ -103,7 +103,9 @@ ParallelPlan without_idle_choices(ParallelPlan plan, const Phase& phase, const S
     }
     if (plan.schedule == Schedule::interleaved && plan.group > 0) {
         plan.group = std::min(plan.group, plan.microbatches(phase.global_batch));
-        plan.group = plan.group == plan.pp ? 0 : plan.group;
+        if (plan.group == plan.pp) {
+            plan.group = 0;
+        }
     }
     const bool same_nodes = plan.gpus() <= scenario.cluster.gpus_per_node() ||
                             (scenario.cluster.building_gpus() == 0 &&
@@ -195,8 +197,8 @@ std::optional<ParallelPlan> named_plan(const Space& space, const Point& point)
         } else if (axis == "schedule") {
             plan.schedule = *parse<Schedule>(label);
         } else if (axis == "group") {
-            plan.group = plan.schedule == Schedule::interleaved ? std::stoi(label)
-                                                                : 0;  // the schedule's axis comes before
+            // The schedule's axis comes before.
+            plan.group = plan.schedule == Schedule::interleaved ? std::stoi(label) : 0;
         } else if (axis == "post_validation") {
             plan.post_validation =
                 validates_later(plan) ? *parse<PostValidation>(label) : PostValidation::off;

@@ -54,8 +54,8 @@ TEST(PairVariance, IsThatOfCorrelatedErrorsOnTwoMachines)
     constexpr int draws = 40'000;
     double squares = 0.0;
     for (int d = 0; d < draws; ++d) {
-        const auto pair_of = [&](double deviation,
-                                 double correlation) {  // difference of two correlated normal numbers
+        // Difference of two correlated normal numbers.
+        const auto pair_of = [&](double deviation, double correlation) {
             const double one = normal(engine);
             const double other = correlation * one + std::sqrt(1.0 - square(correlation)) * normal(engine);
             return deviation * (one - other);

@@ -127,8 +127,8 @@ TEST(OuterExchange, ARoundIsTheSlowestBuilding)
     for (const double seconds : model) {
         model_s += seconds / static_cast<double>(model.size());
     }
-    const double error = 4.0 * std::sqrt(2.0 * (squares - brute_s * brute_s) /
-                                         rounds);  // four standard errors of the difference
+    // Four standard errors of the difference.
+    const double error = 4.0 * std::sqrt(2.0 * (squares - brute_s * brute_s) / rounds);
     EXPECT_GT(model_s, brute_s - error);
     EXPECT_LT(model_s, 1.01 * brute_s + error);
 }

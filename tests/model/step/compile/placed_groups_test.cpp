@@ -59,8 +59,8 @@ TEST(PlacedGroups, AcrossNodesAreAsSlowAsOnNodesOfOneGpu)
         const ExecutionGraph graph_apart = std::get<CompiledPlan>(compiled(apart, plan)).graph;
         EXPECT_DOUBLE_EQ(communication_s(graph), communication_s(graph_apart)) << mixture;
         const double step_s = noise_free_step(graph).step_s;
-        EXPECT_NEAR(noise_free_step(graph_apart).step_s, step_s, 0.01 * step_s)
-            << mixture;  // messages between stages differ
+        // Messages between stages differ.
+        EXPECT_NEAR(noise_free_step(graph_apart).step_s, step_s, 0.01 * step_s) << mixture;
         plan.order = PlacementOrder::tp_dp_pp;
         const ExecutionGraph together = std::get<CompiledPlan>(compiled(problem, plan)).graph;
         EXPECT_LT(communication_s(together), 0.8 * communication_s(graph)) << mixture;
@@ -91,8 +91,8 @@ TEST(PlacedGroups, TheSlowestReplicasSetTheStep)
         slowest_s = std::max(slowest_s, costs.typical().forward.communication_s);
     }
     const OpDistribution& forward = graph.distribution[graph.distribution_at(0, Pass::forward)];
-    EXPECT_NEAR(static_cast<double>(forward.communication_s), 16.0 * slowest_s,
-                0.01 * 16.0 * slowest_s);  // and the ends
+    // The ends take a little, too.
+    EXPECT_NEAR(static_cast<double>(forward.communication_s), 16.0 * slowest_s, 0.01 * 16.0 * slowest_s);
     ASSERT_EQ(graph.lead_s.size(), 9U);
     EXPECT_EQ(std::count(graph.lead_s.begin(), graph.lead_s.end(), 0.0F), 2);  // with 8 members in a rack
     EXPECT_GT(graph.lead_s.front(), graph.lead_s[3]);  // inside a rack, and half in each of two

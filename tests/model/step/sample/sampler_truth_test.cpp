@@ -136,8 +136,8 @@ TEST(SamplerTruth, AnyNumberOfThreadsDrawsTheSameBits)
     std::vector<ExecutionGraph> graphs;
     for (const int tp : widths) {
         for (const int microbatch : {1, 2}) {
-            graphs.push_back(
-                graph_of(problem, plan_of(tp, 4, 16, microbatch)));  // each microbatch size is a lot
+            // Each microbatch size is a lot.
+            graphs.push_back(graph_of(problem, plan_of(tp, 4, 16, microbatch)));
         }
     }
     std::vector<const ExecutionGraph*> all;
