@@ -13,7 +13,7 @@ namespace prismopt {
 namespace {
 
 struct Enumeration {
-    std::vector<int> left;  // [kind] of the stock
+    std::vector<int> left;  // [kind]: items in stock that are not assigned
     Assignment assignment;  // so far
     std::vector<Assignment> found;
 };
