@@ -14,13 +14,13 @@
 #include "optimizer/fit/plan_groups.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ostream.h>
 #include <boost/program_options.hpp>
 
 #include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <ctime>
-#include <iostream>
 #include <map>
 #include <numeric>
 
@@ -259,9 +259,7 @@ int run(int argc, char** argv)
     po::variables_map values;
     po::store(po::command_line_parser(argc, argv).options(options).positional(positional).run(), values);
     if (values.count("help") > 0 || values.count("data") == 0) {
-        fmt::print("Usage: fit_constants DIR [options]\n");
-        std::fflush(stdout);
-        std::cout << options;
+        fmt::print("Usage: fit_constants DIR [options]\n{}", fmt::streamed(options));
         return values.count("help") > 0 ? 0 : 2;
     }
     refuse_contradictions(values);
