@@ -26,7 +26,7 @@ Variability written_by(const Trace& trace, int stages)
     v.site = Distribution{};
     if (stages == 1) {
         v.common_communication =
-            Distribution{};  // one collective a step does not tell: all of it is in dp_collective
+            Distribution{};  // one collective per step does not show it: all of it is in dp_collective
     }
     return v;
 }
