@@ -9,7 +9,7 @@ namespace prismopt {
 
 namespace {
 
-/// What tasks make: the activations of a part's forward, the gradient of its
+/// What tasks make: the activations of a chunk's forward, the gradient of its
 /// input, the gradient of its weights.
 enum class Result { activations, input_gradient, weight_gradient };
 constexpr std::array results{Result::activations, Result::input_gradient, Result::weight_gradient};

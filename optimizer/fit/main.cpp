@@ -13,12 +13,12 @@
 #include "optimizer/fit/held_out_families.hpp"
 #include "optimizer/fit/plan_groups.hpp"
 
+#include <fmt/chrono.h>
 #include <fmt/format.h>
 #include <fmt/ostream.h>
 #include <boost/program_options.hpp>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <ctime>
 #include <map>
@@ -53,13 +53,7 @@ std::vector<double> absolute_errors(const std::vector<FittedRow>& rows,
     return errors;
 }
 
-std::string today()
-{
-    const std::time_t now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
-    char text[16];
-    std::strftime(text, sizeof text, "%Y-%m-%d", std::gmtime(&now));
-    return text;
-}
+std::string today() { return fmt::format("{:%Y-%m-%d}", fmt::gmtime(std::time(nullptr))); }
 
 void print_constants(const Fit& fit, const std::vector<FitConstant>& start)
 {
