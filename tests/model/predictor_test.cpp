@@ -274,7 +274,7 @@ TEST(Predictor, RefusesCheckpointsAndSparesThatDoNotSuit)
     EXPECT_EQ(reason(small_plan()), "checkpoints overlap");
 }
 
-TEST(Predictor, TellsLossesDeadlineAndEnergy)
+TEST(Predictor, ReportsLossesDeadlineAndEnergy)
 {
     Problem problem = noisy_steps();
     problem.reliability.node_failure_rate = PerSecond{0.1 / 86400.0};

@@ -38,7 +38,7 @@ inline NoiseTables pipeline_tables(const PipelineNoise& noise)
     return build_noise_tables(v, width);
 }
 
-/// All stages alike; the replicas meet at the end of the step, in collectives that take no time.
+/// All stages are equal; the replicas synchronise at the end of the step, in collectives that take no time.
 inline ExecutionGraph pipeline_graph(const ScheduleShape& shape, int replicas, const PipelineNoise& noise)
 {
     ExecutionGraph graph = empty_graph(shape, DataParallelOverlap::on);

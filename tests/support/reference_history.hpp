@@ -1,6 +1,6 @@
 #pragma once
 
-/// One history of failures, told minute by minute as an operator would: the slow judge of
+/// One history of failures, minute by minute as an operator would report it: the slow judge of
 /// model/run/histories.cpp. It shares nothing with it but the keys of the draws.
 
 #include "model/run/histories.hpp"

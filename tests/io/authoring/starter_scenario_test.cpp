@@ -208,10 +208,10 @@ TEST(StarterScenario, IsWrittenForMachinesWithoutNvlink)
     StarterChoice single = choice("llama3-8b", "a10", 4);
     single.node_gpus = 1;
     single.network = "eth-10g";
-    const Cluster apart = parse_scenario(starter_scenario(single), "x.toml").cluster;
-    EXPECT_EQ(apart.nodes(), 4);
-    EXPECT_EQ(apart.tiers.back().catalog_entry, "eth-10g");
-    EXPECT_DOUBLE_EQ(apart.tiers.back().oversubscription, 1.0);
+    const Cluster single_gpus = parse_scenario(starter_scenario(single), "x.toml").cluster;
+    EXPECT_EQ(single_gpus.nodes(), 4);
+    EXPECT_EQ(single_gpus.tiers.back().catalog_entry, "eth-10g");
+    EXPECT_DOUBLE_EQ(single_gpus.tiers.back().oversubscription, 1.0);
     single.node_gpus = 2;
     EXPECT_DOUBLE_EQ(parse_scenario(starter_scenario(single), "x.toml").cluster.tiers.back().oversubscription,
                      2.0);

@@ -89,18 +89,18 @@ TEST(StudyNotes, SayHowProbableItIsToMissTheDeadline)
 TEST(StudyNotes, SayOnWhichMixturesTheModelIntervalRests)
 {
     int all = 0;
-    int alike = 0;
+    int matching = 0;
     const FittedModel model = fitted_model();
     for (const FittedMoe& moe : model.moe) {
         EXPECT_GT(moe.rows, 0);
         all += moe.rows;
-        alike += moe.accelerator == "h100-sxm" && moe.stack == "megatron-bridge" ? moe.rows : 0;
+        matching += moe.accelerator == "h100-sxm" && moe.stack == "megatron-bridge" ? moe.rows : 0;
     }
-    EXPECT_GT(alike, 0);
+    EXPECT_GT(matching, 0);
     EXPECT_LT(all, model.rows / 5);  // most runs are dense
     Results mixture = sample_of("deepseek-v3-2048.toml");
     const std::string begin = std::to_string(all) + " of the " + std::to_string(model.rows) +
-                              " runs in the fit train mixtures of experts, " + std::to_string(alike) +
+                              " runs in the fit train mixtures of experts, " + std::to_string(matching) +
                               " of them on h100-sxm with megatron-bridge; ";
     EXPECT_THAT(study_notes(mixture).moe_note, StartsWith(begin));
     EXPECT_THAT(text_report(mixture), HasSubstr(begin));

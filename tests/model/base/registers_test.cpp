@@ -101,9 +101,9 @@ template <class R>
             last = last && entry >= 24;
             near_zero = near_zero && (entry >= 24 || entry < 8);
         }
-        constexpr bool tells = R::width == 8 && PRISMOPT_PICKS_FEWER;  // others always say no
-        ASSERT_EQ(R::all_pick_last(at), tells && last);
-        ASSERT_EQ(R::all_pick_small(at), tells && near_zero);
+        constexpr bool detects = R::width == 8 && PRISMOPT_PICKS_FEWER;  // others always say no
+        ASSERT_EQ(R::all_pick_last(at), detects && last);
+        ASSERT_EQ(R::all_pick_small(at), detects && near_zero);
         Row all;
         Row few;
         R::pick(entries, at, R::at(all, v));

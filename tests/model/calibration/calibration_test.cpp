@@ -129,7 +129,7 @@ TEST(Waiting, ExponentialWaitsAreSeparatedFromTransfers)
         std::vector<double> transfers;
         std::copy_if(seconds.begin(), seconds.end(), std::back_inserter(transfers),
                      [&](double s) { return s <= threshold; });
-        // Waits of less than the transfers' spread cannot be told: those below
+        // Waits of less than the transfers' spread cannot be detected: those below
         // 20 us, 2 % and 7 % of the waits.
         EXPECT_NEAR(1.0 - static_cast<double>(transfers.size()) / 20'000.0, part, 0.02 * part + 0.012)
             << part;

@@ -646,10 +646,10 @@ TEST(Blocks, TablesByHand)
         bytes += message != nullptr ? message->bytes : 0.0;
     }
     EXPECT_EQ(bytes, sequence * (214.0 * 8.0 + 26.0 * 128.0 * 2.0));
-    LayerShape apart = shape_of();  // from experts, which all GPUs have
-    apart.table_shards = 8;
-    EXPECT_EQ(parameters_of(kind, apart).rows, 1e6 * 128.0 / 8.0);
-    EXPECT_EQ(bytes_by_group(forward_calls(kind, apart)).at(GroupKind::tables), bytes);
+    LayerShape table_sharded = shape_of();  // separately from experts, which all GPUs have
+    table_sharded.table_shards = 8;
+    EXPECT_EQ(parameters_of(kind, table_sharded).rows, 1e6 * 128.0 / 8.0);
+    EXPECT_EQ(bytes_by_group(forward_calls(kind, table_sharded)).at(GroupKind::tables), bytes);
 }
 
 /// Frozen layers have no gradients of weights, and keep no inputs for them; with nothing

@@ -96,7 +96,7 @@ TEST(CheckModel, ScoresProbabilitiesOfFitting)
 }
 
 /// Only the memory of a run that ended out of memory is predicted; it is in no error of step times.
-TEST(CheckModel, RunsOutOfMemoryAreApart)
+TEST(CheckModel, RunsOutOfMemoryAreSeparate)
 {
     const TemporaryFolder folder;
     std::ofstream(folder.file("job.toml")) << good;

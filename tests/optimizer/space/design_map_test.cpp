@@ -557,7 +557,7 @@ TEST(DesignMap, DispatchFollowsTheNodes)
 }
 
 /// A second phase with a plan of its own: choices that are idle in the first
-/// phase may tell plans apart in it.
+/// phase may distinguish plans in it.
 TEST(DesignMap, SpaceWithAPhaseOfItsOwnPlanHoldsWhatStandsTheRulesOnceEach)
 {
     Scenario scenario = mixed();
@@ -824,8 +824,8 @@ TEST(ParseDesign, TakesContextAndExpertGroups)
         is_refused(problem("gpus=16 ep=2"), Conflict::no_experts, {{FactKey::ep, 2}, {FactKey::etp, 1}}));
 }
 
-/// Tables are shared by all GPUs of a stage, by ep or apart from it.
-TEST(ParseDesign, SharesTablesApartFromExperts)
+/// Tables are shared by all GPUs of a stage, by ep or independently of it.
+TEST(ParseDesign, SharesTablesSeparatelyFromExperts)
 {
     Scenario scenario = wide();
     change_decoder(scenario.workload,

@@ -211,7 +211,7 @@ TEST(ImportedNetwork, GroupsOfExpertsLimitNodes)
 
 /// Null and absent fields differ where the class has a default: queries without
 /// compression, against the usual one.
-TEST(ImportedNetwork, TellsNullFromAbsent)
+TEST(ImportedNetwork, DistinguishesNullFromAbsent)
 {
     EXPECT_EQ(imported("deepseek-v2-lite").workload.find<LatentAttentionBlock>()->query_rank, 0);
     json config = configurations();

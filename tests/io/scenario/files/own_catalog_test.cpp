@@ -185,7 +185,7 @@ TEST_F(OwnCatalog, SaysWhereAnEntryRefersToNothing)
     EXPECT_THAT(refusal_of([&] { read(named); }), HasSubstr("site.toml has no entries"));
 }
 
-TEST_F(OwnCatalog, TellsAcceleratorsOfANameApartByTheirFigures)
+TEST_F(OwnCatalog, DistinguishesAcceleratorsOfANameByTheirFigures)
 {
     written("site.toml", chip);
     const Accelerator before = read(named).cluster.accelerator;

@@ -414,7 +414,7 @@ TEST(ChangeDetector, TakesABlockOfSlowStepsAsOneEvent)
     }
 }
 
-TEST(ChangeDetector, TellsASlowBlockThatStillLasts)
+TEST(ChangeDetector, DetectsASlowBlockThatStillLasts)
 {
     const ChangeDetector detector =
         watched_mixture(1, 1009, [](int i, double) { return i >= 1000 ? 1.5 : 1.0; });

@@ -170,7 +170,7 @@ TEST(SlowestGroup, BoundsMeansAndQuantilesOfFleets)
     }
 }
 
-TEST(SlowestGroup, SaysNothingWhereGroupsAreAlike)
+TEST(SlowestGroup, SaysNothingWhereGroupsAreEqual)
 {
     const Problem problem = example_problem(Variability{}, 64, group_widths);
     const ExecutionGraph graph = bounded_graph(problem, some_plan(Sharding::zero1, 4));

@@ -134,7 +134,7 @@ struct ReplicaCase {
 
 std::vector<ReplicaCase> replica_cases()
 {
-    Variability residual_only;  // nothing tells the replicas apart but chance
+    Variability residual_only;  // replicas differ by chance alone
     Variability spatial;        // who is slow is fixed by the fleet
     Variability stages;         // who is slow changes with the step
     for (auto* v : {&residual_only, &spatial, &stages}) {
