@@ -18,8 +18,8 @@ namespace prismopt {
 std::string outcome_text(const Outcome& outcome, std::string_view strategy);
 /// Of a part of a space that has no feasible plan.
 std::string no_plan_text(int space_part, int space_parts);
-/// Of a search that was stopped (StudyInfo::stopped_by), with its outcome so far in words, and how it goes on.
-/// `out`: the file of its results.
+/// Of a search that was stopped (StudyInfo::stopped_by), with its outcome so far in words, and how it goes
+/// on. `out`: the file of its results.
 std::string stopped_text(const Results& results, const std::string& out);
 /// Of a search that was stopped while its hardware was tuned. `progress`: of the tuning.
 std::string stopped_tuning_text(std::string_view stopped_by, std::string_view progress,

@@ -40,9 +40,9 @@ struct Bisection {
     Middle middle = Middle::arithmetic;
 };
 
-/// Narrows a bracket around the value where a condition ceases to hold: from `bracket.low`, where it is assumed
-/// to hold, to `bracket.high`, where it is assumed not to. The ends themselves are not tested: a condition that
-/// always holds moves `low` toward `high`, and one that never holds moves `high` toward `low`.
+/// Narrows a bracket around the value where a condition ceases to hold: from `bracket.low`, where it is
+/// assumed to hold, to `bracket.high`, where it is assumed not to. The ends themselves are not tested: a
+/// condition that always holds moves `low` toward `high`, and one that never holds moves `high` toward `low`.
 template <std::predicate<double> Condition>
 Bracket bisect(Bracket bracket, const Bisection& rule, Condition&& holds)
 {

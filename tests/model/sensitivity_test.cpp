@@ -224,7 +224,8 @@ std::vector<WhatIf> examples(const Problem& problem)
     return result;
 }
 
-/// Sources whose distribution the sampler does not see are drawn beside the plan as it is: results do not change.
+/// Sources whose distribution the sampler does not see are drawn beside the plan as it is: results do not
+/// change.
 TEST(Sensitivity, WhatIsDrawnTogetherIsAsDrawnAlone)
 {
     const Problem problem = all_vary();
