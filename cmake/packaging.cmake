@@ -2,6 +2,12 @@
 # module (optimizer/python); and, for development, the library with the headers of optimizer/api/prismopt.hpp.
 set(texts ${CMAKE_BINARY_DIR}/texts)  # optimizer/CMakeLists.txt
 
+# What is built for it, without tests and benchmarks.
+add_custom_target(installed DEPENDS prismopt)
+if(PRISMOPT_PYTHON)
+  add_dependencies(installed prismopt_python)
+endif()
+
 install(TARGETS prismopt RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(FILES ${texts}/prismopt.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
 install(FILES ${texts}/prismopt.bash DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME prismopt)
@@ -39,7 +45,7 @@ if(PRISMOPT_PYTHON)
 endif()
 set(CPACK_DEB_COMPONENT_INSTALL ON)
 set(CPACK_DEBIAN_UNSPECIFIED_PACKAGE_NAME prismopt)
-set(PRISMOPT_MAINTAINER "The authors of prismopt <root@localhost>" CACHE STRING "maintainer of the Debian package: name and address")
+set(PRISMOPT_MAINTAINER "prismopt developers <prismopt@localhost>" CACHE STRING "maintainer of the Debian package: name and address")
 set(CPACK_PACKAGE_CONTACT "${PRISMOPT_MAINTAINER}")
 set(CPACK_DEBIAN_PACKAGE_MAINTAINER "${PRISMOPT_MAINTAINER}")
 set(CPACK_PACKAGE_VENDOR "prismopt")

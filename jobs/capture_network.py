@@ -61,7 +61,7 @@ def imported(name):
     if name.endswith(".py") or "/" in name:
         path = pathlib.Path(name)
         if not path.is_file():
-            raise CannotCapture(f"there is no file {name}; MODULE:CLASS needs a Python file or the name of an importable module")
+            raise CannotCapture(f"{name} does not exist; MODULE:CLASS needs a Python file or the name of an importable module")
         sys.path.insert(0, str(path.resolve().parent))
         name = path.stem
     else:

@@ -15,7 +15,7 @@ import sys
 
 import study
 
-COMMAND = "jobs/fit_constants DIR"
+COMMAND = "bash jobs/fit_constants DIR"
 
 
 def table(columns, rows):
@@ -49,7 +49,7 @@ def components_page(found):
         for c in found["constants"]))
     return f"""# Components: collectives and kernels alone
 
-Made by `{COMMAND}`. Formulas: docs/methods/collectives.md, docs/methods/kernel-times.md.
+Written by `{COMMAND}`. Formulas: docs/methods/collectives.md, docs/methods/kernel-times.md.
 
 ## Collectives
 

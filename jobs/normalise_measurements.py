@@ -420,7 +420,7 @@ def label(name, row):
 
 
 def identity(knowledge, run):
-    """What makes two runs the same measurement: sources repeat rows in several tables. Runs out of memory have no time that tells them apart."""
+    """What makes two runs the same measurement: sources repeat rows in several tables. Runs out of memory have no time that distinguishes them."""
     shape = knowledge.shape(run)
     axes = [axis for axis in run["design"].split() if axis.split("=")[0] in ("tp", "pp", "v", "cp", "ep", "microbatch")]
     job = [run[key] for key in ("precision", "sequence", "global_batch", "gpus", "accelerator")]

@@ -26,7 +26,7 @@ if [[ ! -e build/release ]]; then
     first=(-DPRISMOPT_UNITY_BUILD=ON)   # a first build takes half the time
 fi
 cmake --preset release "${first[@]}"
-cmake --build --preset release --target prismopt
+cmake --build --preset release --target installed
 
 # One thread a rank. Two ranks may share one core of a small machine, and in a container often run as root, without an ssh
 # client, and without the right to read each other's memory.

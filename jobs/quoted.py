@@ -7,7 +7,7 @@ A comment before a block of code, which pages do not show, says what makes it:
     <!-- quick output: COMMANDS -->   the same, in seconds: continuous integration runs it
 
 The commands of docs/NAME.md run one after the other in a folder NAME that has the files of the page, and jobs/ and tests/ of this source tree;
-../OTHER/FILE is a file of another page. $DATA is the folder of measured runs. A block may leave out lines, and words of a
+../OTHER/FILE is a file of another page. $DATA is the folder of measured runs. A block may omit lines, and words of a
 line; "..." stands for words as well.
 """
 
@@ -127,7 +127,7 @@ def replacements(block, output):
 
 
 def shortened(line, quoted):
-    """The line without the words at its end that the quoted one leaves out."""
+    """The line without the words at its end that the quoted one omits."""
     ends = [word.end() for word in re.finditer(r"\S+", line)]
     return line[:ends[min(len(ends), len(quoted.split())) - 1]]
 

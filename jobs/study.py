@@ -3,6 +3,7 @@
 import argparse
 import json
 import pathlib
+import re
 import subprocess
 import sys
 import tomllib
@@ -66,16 +67,18 @@ def result_of(prediction, name):
 
 
 def made_by(program=None):
-    """The line of a page that names the version of the program that its numbers are from; without one, the commit of the scripts."""
+    """The line of a page that names the version of the program that its numbers are from; without one, that of the sources."""
     if program:
         version = subprocess.run([program, "--version"], stdout=subprocess.PIPE, text=True, check=True).stdout
         return f"Made by {version.splitlines()[0]}."
+
     def git(*words):
         return subprocess.run(["git", *words], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, check=False)
 
     commit = git("rev-parse", "--short=12", "HEAD").stdout.strip() or "unknown"
     changed = git("diff", "--quiet", "HEAD", "--", ".", *(f":!{path}" for path in MADE)).returncode == 1
-    return f"Made by the scripts and programs of commit {commit}{'-dirty' if changed else ''}."
+    version = re.search(r"project\(prismopt VERSION (\S+)", (ROOT / "CMakeLists.txt").read_text(encoding="utf-8"))[1]
+    return f"Made by prismopt {version} ({commit}{'-dirty' if changed else ''})."
 
 
 class Program:

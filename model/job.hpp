@@ -31,7 +31,7 @@ struct Job {
     MemoryLimit memory_limit{};
 };
 
-/// A plan as it is in one phase of a job.
+/// A plan as it is in one phase of a job. All three belong to the caller, and must outlive it.
 struct PlannedPhase {
     const ParallelPlan& plan;
     const Phase& phase;

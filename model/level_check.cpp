@@ -1,5 +1,6 @@
 #include "model/level_check.hpp"
 
+#include "model/base/root.hpp"
 #include "model/base/statistics.hpp"
 
 #include <algorithm>
@@ -23,13 +24,9 @@ double below(double x, const std::vector<double>& logs, double centre, double de
 double quantile(double probability, const std::vector<double>& logs, double centre, double deviation)
 {
     const auto [least, most] = std::minmax_element(logs.begin(), logs.end());
-    double low = *least + centre - 10.0 * deviation;
-    double high = *most + centre + 10.0 * deviation;
-    for (int i = 0; i < 60; ++i) {
-        const double middle = 0.5 * (low + high);
-        (below(middle, logs, centre, deviation) < probability ? low : high) = middle;
-    }
-    return std::exp(0.5 * (low + high));
+    const Bracket range{*least + centre - 10.0 * deviation, *most + centre + 10.0 * deviation};
+    const auto is_less = [&](double x) { return below(x, logs, centre, deviation) < probability; };
+    return std::exp(bisect(range, {.halvings = 60}, is_less).middle());
 }
 
 }  // namespace

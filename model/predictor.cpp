@@ -449,8 +449,8 @@ Prediction Predictor::summarise(const CompiledRun& compiled, const PhaseDraws& d
     const Histories histories = sample_histories(run, all_causes(problem_.reliability).size(),
                                                  failure_tables_, options.seed, options.purpose);
     const std::vector<double>& training = histories.seconds;
-    result.training = distribution(training, {1, block_fleets}, {}, problem_.percents,
-                                   confidence);  // a run's many steps average their factors
+    // A run's many steps average their factors.
+    result.training = distribution(training, {1, block_fleets}, {}, problem_.percents, confidence);
     result.promised = promised(training, model_error, confidence);
     const std::vector<double> errors =
         productive.deconvolved ? quantile_errors_({phases, draws, steps, without_drift, training}, confidence)

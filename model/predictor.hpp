@@ -119,7 +119,7 @@ public:
     /// the time.
     std::optional<Infeasible> infeasibility(const ParallelPlan& plan);
 
-    /// Plans that stand for a sub-space.
+    /// Plans that stand for a sub-space. The plans belong to the caller, and must outlive it.
     struct SubSpace {
         std::span<const ParallelPlan> steps;  // one for each work of a stage
         bool least_work = false;  // `steps` are without recompute and offload, whatever the sub-space has

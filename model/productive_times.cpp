@@ -52,8 +52,8 @@ double third_cumulant(std::span<const double> deviations)
     if (deviations.size() == 2) {
         return (sum * squares - cubes) / 2.0;
     }
-    return (cube(sum) - 3.0 * sum * squares + 2.0 * cubes) /
-           (k * (k - 1.0) * (k - 2.0));  // Newton's identity
+    // Newton's identity.
+    return (cube(sum) - 3.0 * sum * squares + 2.0 * cubes) / (k * (k - 1.0) * (k - 2.0));
 }
 
 /// Standardised quantile of the Pearson distribution of type III with this skewness, at the standard
@@ -267,8 +267,8 @@ ProductiveTimes productive_times(const std::vector<Phase>& phases, const PhaseDr
     // Both variances have relative errors sqrt(2 / degrees of freedom); shrink^2 = 1 - noise / total.
     const double share_error =
         noise_share * std::sqrt(2.0 / fleets + 2.0 / (fleets * std::max(1, steps - 1)));
-    const double seen =
-        std::max(shrink, std::sqrt(share_error));  // at least what cannot be distinguished from zero
+    // At least what cannot be distinguished from zero.
+    const double seen = std::max(shrink, std::sqrt(share_error));
     const double mean_deviation =
         result.seconds.size() > 1 ? mean_error(result.seconds, {1, block_fleets}) : 0.0;
     result.mean_variance = noise_share * square(mean_deviation);

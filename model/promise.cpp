@@ -1,5 +1,6 @@
 #include "model/promise.hpp"
 
+#include "model/base/root.hpp"
 #include "model/base/statistics.hpp"
 
 #include <cmath>
@@ -48,17 +49,12 @@ double promise_factor(const Promise& promise, double quantile, const LeastModelE
         return 1.0;
     }
     const double of_error = (promise.probability - quantile) / (1.0 - quantile);
-    double low = -10.0;
-    double high = 10.0;
-    if (most_below(low, error) >= of_error) {
+    const Bracket logarithms{-10.0, 10.0};
+    const auto is_less = [&](double x) { return most_below(x, error) < of_error; };
+    if (most_below(logarithms.low, error) >= of_error) {
         return 0.0;
     }
-    constexpr double precise = 1e-6;
-    while (high - low > precise) {
-        const double middle = 0.5 * (low + high);
-        (most_below(middle, error) < of_error ? low : high) = middle;
-    }
-    return std::exp(low);
+    return std::exp(bisect(logarithms, {.width = 1e-6}, is_less).low);
 }
 
 }  // namespace prismopt

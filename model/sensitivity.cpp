@@ -9,7 +9,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
 #include <map>
 #include <utility>
 
@@ -72,7 +71,8 @@ std::string drawn_without(const WhatIf& what_if)
 
 /// Draws of one plan in several problems whose sampled tables are equal.
 void sample(const std::vector<const Problem*>& problems, const ParallelPlan& plan, const DrawRange& range,
-            const SamplerOptions& options, const std::vector<PhaseDraws*>& draws)
+            const SamplerOptions& options, const std::function<void()>& pause,
+            const std::vector<PhaseDraws*>& draws)
 {
     for (std::size_t phase = 0; phase < problems.front()->phases.size(); ++phase) {
         const ParallelPlan here = plan_in_phase(plan, problems.front()->phases[phase]);
@@ -86,9 +86,16 @@ void sample(const std::vector<const Problem*>& problems, const ParallelPlan& pla
         for (const ExecutionGraph& graph : graphs) {
             pointers.push_back(&graph);
         }
-        auto seconds = sample_steps(pointers, problems.front()->noise, range, options);
-        for (std::size_t i = 0; i < problems.size(); ++i) {
-            draws[i]->push_back(std::move(seconds[i]));
+        for (PhaseDraws* of_problem : draws) {
+            of_problem->emplace_back();
+        }
+        for (const DrawRange& sub_range : split_range(range, pointers.size())) {
+            pause();
+            const auto seconds = sample_steps(pointers, problems.front()->noise, sub_range, options);
+            for (std::size_t i = 0; i < problems.size(); ++i) {
+                std::vector<double>& of_phase = draws[i]->back();
+                of_phase.insert(of_phase.end(), seconds[i].begin(), seconds[i].end());
+            }
         }
     }
 }
@@ -270,13 +277,14 @@ std::vector<KernelClass> kernel_classes_of(const Problem& problem, const Paralle
 
 std::vector<Consequence> consequences(const Problem& problem, const ParallelPlan& plan,
                                       const std::vector<WhatIf>& what_ifs, const DrawRange& range,
-                                      const SamplerOptions& options)
+                                      const SamplerOptions& options, const std::function<void()>& pause)
 {
     std::vector<Consequence> result(what_ifs.size());
     std::vector<std::optional<Problem>> problems;
     std::vector<NoiseFree> bounds(what_ifs.size());
     std::map<std::string, std::vector<std::size_t>> together;
     for (std::size_t i = 0; i < what_ifs.size(); ++i) {
+        pause();
         auto with_changes = changed(problem, what_ifs[i]);
         if (auto* why = std::get_if<Infeasible>(&with_changes)) {
             result[i].infeasible = std::move(*why);
@@ -300,11 +308,12 @@ std::vector<Consequence> consequences(const Problem& problem, const ParallelPlan
             of_members.push_back(&*problems[i]);
             drawn.push_back(&draws[i]);
         }
-        sample(of_members, plan, range, options, drawn);
+        sample(of_members, plan, range, options, pause, drawn);
     }
     const Cuts cuts(range);
     for (std::size_t i = 0; i < what_ifs.size(); ++i) {
         if (!result[i].infeasible) {
+            pause();
             result[i] = consequence_of(*problems[i], plan, bounds[i], draws[i], range, cuts, options);
         }
     }

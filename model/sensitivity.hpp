@@ -10,6 +10,7 @@
 
 #include <array>
 #include <cstddef>
+#include <functional>
 #include <initializer_list>
 #include <optional>
 #include <string>
@@ -56,7 +57,7 @@ struct Consequence {
     std::vector<Figures> pseudo_values;    // of `all`, [section]; empty if there are too few draws
 };
 
-/// One term of combined().
+/// One term of combined(). The consequence belongs to its caller.
 struct Term {
     double weight;
     const Consequence* consequence;
@@ -72,9 +73,10 @@ std::vector<KernelClass> kernel_classes_of(const Problem& problem, const Paralle
 
 /// Returns the outcomes of what-ifs of one plan on the same draws (common random numbers). What-ifs whose
 /// sources of noise act on the graph alone are drawn together. The plan must be feasible unchanged. `range`:
-/// from fleet 0, with at least two steps per fleet.
-std::vector<Consequence> consequences(const Problem& problem, const ParallelPlan& plan,
-                                      const std::vector<WhatIf>& what_ifs, const DrawRange& range,
-                                      const SamplerOptions& options);
+/// from fleet 0, with at least two steps per fleet. `pause` is called several times per second; its
+/// exceptions pass through.
+std::vector<Consequence> consequences(
+    const Problem& problem, const ParallelPlan& plan, const std::vector<WhatIf>& what_ifs,
+    const DrawRange& range, const SamplerOptions& options, const std::function<void()>& pause = [] {});
 
 }  // namespace prismopt

@@ -13,7 +13,8 @@
 
 namespace prismopt {
 
-/// A run as drawn: what its training times were computed from, and what they are.
+/// A run as drawn: what its training times were computed from, and what they are. All arrays belong to the
+/// caller, and must outlive it.
 struct DrawnRun {
     std::span<const Phase> phases;
     std::span<const std::vector<double>> draws;  // [phase][fleet * steps + k]

@@ -12,65 +12,50 @@ namespace prismopt {
 
 namespace {
 
-/// Fills positions in order; blocks never fall lexicographically, so that each set of blocks occurs once.
-class Enumeration {
-public:
-    Enumeration(const AssignmentProblem& problem, std::size_t most)
-        : problem_(problem), most_(most), left_(problem.stock)
-    {
-    }
-
-    std::vector<Assignment> run()
-    {
-        fill();
-        return found_.size() > most_ ? std::vector<Assignment>{} : std::move(found_);
-    }
-
-private:
-    void fill()
-    {
-        if (found_.size() > most_) {
-            return;
-        }
-        if (static_cast<int>(assignment_.size()) == problem_.positions) {
-            found_.push_back(assignment_);
-            return;
-        }
-        for (int kind = 0; kind < static_cast<int>(left_.size()); ++kind) {
-            if (left_[kind] == 0) {
-                continue;
-            }
-            --left_[kind];
-            assignment_.push_back(kind);
-            if (in_order()) {
-                fill();
-            }
-            assignment_.pop_back();
-            ++left_[kind];
-        }
-    }
-
-    /// What there is of the last block is not below as much of the one before, so that the
-    /// first ways come without dead ends.
-    bool in_order() const
-    {
-        const auto block = static_cast<std::ptrdiff_t>(problem_.block);
-        const auto begin = (static_cast<std::ptrdiff_t>(assignment_.size()) - 1) / block * block;
-        if (begin == 0) {
-            return true;
-        }
-        const auto last = assignment_.begin() + begin;
-        const auto before = last - block;
-        return !std::lexicographical_compare(last, assignment_.end(), before,
-                                             before + (assignment_.end() - last));
-    }
-
-    const AssignmentProblem& problem_;
-    std::size_t most_;
-    std::vector<int> left_;
-    Assignment assignment_;
-    std::vector<Assignment> found_;
+struct Enumeration {
+    std::vector<int> left;  // [kind]: items in stock that are not assigned
+    Assignment assignment;  // so far
+    std::vector<Assignment> found;
 };
+
+/// Whether what there is of the last block is not below as much of the one before, so that the
+/// first ways come without dead ends.
+bool blocks_in_order(const Assignment& assignment, int block_size)
+{
+    const auto block = static_cast<std::ptrdiff_t>(block_size);
+    const auto begin = (std::ssize(assignment) - 1) / block * block;
+    if (begin == 0) {
+        return true;
+    }
+    const auto last = assignment.begin() + begin;
+    const auto before = last - block;
+    return !std::lexicographical_compare(last, assignment.end(), before, before + (assignment.end() - last));
+}
+
+/// Fills positions in order, until more than `most` are found; blocks never fall lexicographically, so that
+/// each set of blocks occurs once.
+void fill_positions(const AssignmentProblem& problem, std::size_t most, Enumeration& state)
+{
+    if (state.found.size() > most) {
+        return;
+    }
+    if (std::ssize(state.assignment) == problem.positions) {
+        state.found.push_back(state.assignment);
+        return;
+    }
+    for (int kind = 0; kind < std::ssize(state.left); ++kind) {
+        if (state.left[kind] == 0) {
+            continue;
+        }
+        --state.left[kind];
+        state.assignment.push_back(kind);
+        if (blocks_in_order(state.assignment, problem.block)) {
+            fill_positions(problem, most, state);
+        }
+        state.assignment.pop_back();
+        ++state.left[kind];
+    }
+}
 
 struct Rated {
     Assignment assignment;
@@ -347,7 +332,9 @@ void make_move(Assignment& assignment, const AssignmentMove& move)
 
 std::vector<Assignment> all_assignments(const AssignmentProblem& problem, std::size_t most)
 {
-    return Enumeration(problem, most).run();
+    Enumeration enumeration{.left = problem.stock, .assignment = {}, .found = {}};
+    fill_positions(problem, most, enumeration);
+    return enumeration.found.size() > most ? std::vector<Assignment>{} : std::move(enumeration.found);
 }
 
 AssignmentResult best_assignment(const AssignmentProblem& problem, std::span<const Assignment> starts,

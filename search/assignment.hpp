@@ -24,8 +24,8 @@ struct AssignmentProblem {
     /// Cheap surrogate for the kinds of one block: its sum over blocks decreases roughly
     /// with the figure. May be empty.
     std::function<double(std::span<const int>)> guide = {};
-    double floor = -std::numeric_limits<
-        double>::infinity();  // lower bound of the figure: the search ends when it is reached
+    // Lower bound of the figure: the search ends when it is reached.
+    double floor = -std::numeric_limits<double>::infinity();
 };
 
 struct AssignmentOptions {

@@ -23,7 +23,9 @@ struct Extremes {
             for (std::size_t i = 0; i < draws.points; ++i) {
                 const double value = draws.at(d, i);
                 best[d] = std::min(best[d], value);
-                worst[d] = std::isfinite(value) ? std::max(worst[d], value) : worst[d];
+                if (std::isfinite(value)) {
+                    worst[d] = std::max(worst[d], value);
+                }
             }
             counted += std::isfinite(best[d]) ? 1.0 : 0.0;
         }

@@ -150,8 +150,8 @@ struct StudyGoal {
     std::uint64_t max_evaluations = 0;  // maximum number of points drawn; 0: chosen by the strategy
     std::uint64_t space_part = 1;       // part of the space to sweep
     std::uint64_t space_parts = 1;
-    std::function<std::uint64_t(std::uint64_t)> region =
-        {};                          // of a point, by its index; empty: excluded points are only counted
+    // Of a point, by its index; empty: excluded points are only counted.
+    std::function<std::uint64_t(std::uint64_t)> region = {};
     std::size_t near_objective = 0;  // by whose bound points are near the best of their region
     // what is searched instead of the front; of one objective
     std::optional<AlternativeGoal> alternatives = {};

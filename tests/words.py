@@ -1,19 +1,24 @@
-"""Words of tests/words.txt in pages, and in string literals, comments and names of C++ sources.
+"""Words of tests/words.txt in pages, in literals and comments of sources, and in names of C++.
 
 usage: words.py [FILE...]
 
 Prints the lines with such words, and what to write instead; ends with 1 if there are any. Without FILE: all pages except those that studies
-write (results/), and all product C++. Pages are read without code: fenced blocks, indented lines, and words between backquotes.
+write (results/), and all product sources: C++, the Python module, the scripts of jobs/, and the JavaScript of reports. Pages are read without
+code: fenced blocks, indented lines, and words between backquotes.
 """
 
 import bisect
+import io
 import pathlib
 import re
 import sys
+import tokenize
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 TOKENS = re.compile(r'(?P<comment>//[^\n]*|/\*.*?\*/)|(?P<literal>R"(?P<end>\w*)\(.*?\)(?P=end)"|"(?:\\.|[^"\\\n])*")'
                     r"|(?<![0-9a-fA-F])'(?:\\.|[^'\\\n])+'|(?P<name>[A-Za-z_]\w*)", re.DOTALL)
+JAVASCRIPT = re.compile(r"(?P<comment>//[^\n]*|/\*.*?\*/)|(?P<literal>\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'|`(?:\\.|[^`\\])*`)", re.DOTALL)
+PYTHON_TEXTS = {"COMMENT": "comment", "STRING": "literal", "FSTRING_MIDDLE": "literal"}
 WORD_END = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|_+")
 SCOPES = {"everywhere": {"page", "literal", "comment", "name"}, "text": {"page", "literal", "comment"},
           "names": {"name"}}
@@ -31,6 +36,12 @@ def rules():
     return found
 
 
+def numbered(pattern, text):
+    """The matches of a pattern with the lines on which they begin."""
+    ends_of_lines = [place for place, character in enumerate(text) if character == "\n"]
+    return ((match, bisect.bisect_left(ends_of_lines, match.start()) + 1) for match in pattern.finditer(text))
+
+
 def page_texts(text):
     """Lines of a page with their numbers, without code and the targets of links."""
     fenced = False
@@ -43,9 +54,7 @@ def page_texts(text):
 
 def source_texts(text):
     """Comments, literals and names of a C++ source with their line numbers; names as their words."""
-    ends_of_lines = [place for place, character in enumerate(text) if character == "\n"]
-    for token in TOKENS.finditer(text):
-        number = bisect.bisect_left(ends_of_lines, token.start()) + 1
+    for token, number in numbered(TOKENS, text):
         if token["comment"]:
             for offset, line in enumerate(token["comment"].split("\n")):
                 yield "comment", number + offset, line
@@ -55,18 +64,45 @@ def source_texts(text):
             yield "name", number, " ".join(WORD_END.sub(" ", token["name"]).lower().split())
 
 
+def javascript_texts(text):
+    """Comments and literals with their line numbers."""
+    for token, number in numbered(JAVASCRIPT, text):
+        for offset, line in enumerate(token[0].split("\n")):
+            yield token.lastgroup, number + offset, line
+
+
+def python_texts(text):
+    """Comments and literals with their line numbers."""
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        kind = PYTHON_TEXTS.get(tokenize.tok_name[token.type])
+        if kind:
+            for offset, line in enumerate(token.string.split("\n")):
+                yield kind, token.start[0] + offset, line.replace("\\n", " ")
+
+
+def is_python(path):
+    """Scripts of jobs/ have no suffix."""
+    return path.suffix in (".py", ".pyi") or not path.suffix and path.read_bytes().startswith(b"#!/usr/bin/env python3")
+
+
 def texts(file):
-    text = (ROOT / file).read_text()
-    if file.endswith((".cpp", ".hpp")):
+    path = ROOT / file
+    text = path.read_text(encoding="utf-8")
+    if path.suffix in (".cpp", ".hpp"):
         return source_texts(text)
-    return page_texts(text)
+    if path.suffix == ".js":
+        return javascript_texts(text)
+    return python_texts(text) if is_python(path) else page_texts(text)
 
 
 def all_files():
-    """Pages, except those that studies write, and product C++."""
+    """Pages, except those that studies write, and product sources."""
     found = list(ROOT.glob("*.md"))
     for folder in ("docs", "jobs", "model", "search", "io", "optimizer", "results"):
         found += [file for file in (ROOT / folder).rglob("*") if file.suffix in (".md", ".cpp", ".hpp")]
+    for folder in ("optimizer/python", "jobs"):
+        found += [file for file in (ROOT / folder).rglob("*") if file.is_file() and is_python(file)]
+    found += (ROOT / "io/html/page").glob("*.js")
     names = (str(file.relative_to(ROOT)) for file in sorted(found) if "node_modules" not in file.parts)
     return [name for name in names if not re.match(r"results/(?!README)", name)]
 

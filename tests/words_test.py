@@ -24,6 +24,16 @@ class Words(unittest.TestCase):
     def test_digits_with_separators_are_no_characters(self):
         self.assertEqual(kinds("source.cpp", "f(10'000, 'x', 20'000); // law"), [("name", 1, "f"), ("comment", 1, "// law")])
 
+    def test_comments_and_literals_of_scripts_are_read(self):
+        python = 'law = 1  # a law\nf(f"x {law}", """A law.\nIts \'law\'.""")\n'
+        self.assertEqual([found for found in words.python_texts(python) if "law" in found[2]][-2:],
+                         [("literal", 2, '"""A law.'), ("literal", 3, "Its 'law'.\"\"\"")])
+        self.assertEqual(next(words.python_texts(python)), ("comment", 1, "# a law"))
+        script = "const law = 'a law';  // law\n/* one\n   law */ f(`a ${law}\n b`);\n"
+        self.assertEqual(list(words.javascript_texts(script)),
+                         [("literal", 1, "'a law'"), ("comment", 1, "// law"), ("comment", 2, "/* one"), ("comment", 3, "   law */"),
+                          ("literal", 3, "`a ${law}"), ("literal", 4, " b`")])
+
     def test_each_rule_has_a_scope_and_a_replacement(self):
         for scope, pattern, instead in words.rules():
             self.assertIn(scope, words.SCOPES)

@@ -25,8 +25,9 @@ public:
         std::string name = section.title();
         std::erase_if(name, [](char c) { return c == '[' || c == ']'; });
         std::erase_if(name, [](char c) { return c == '=' || c == '"'; });
+        // The name becomes part of a URI.
         std::replace_if(
-            name.begin(), name.end(), [](char c) { return c == ' ' || c == '.'; }, '_');  // part of a URI
+            name.begin(), name.end(), [](char c) { return c == ' ' || c == '.'; }, '_');
         if (named_.insert(name).second) {
             schemas_[name] = schema_of(section);
         }

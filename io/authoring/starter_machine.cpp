@@ -42,7 +42,9 @@ std::string bits(BytesPerSecond bandwidth)
 void apply(const Instance& instance, UsualCluster& cluster)
 {
     cluster.node_gpus = instance.node_gpus > 0 ? instance.node_gpus : instance.gpus;
-    cluster.node_link = instance.node_link.empty() ? cluster.node_link : instance.node_link;
+    if (!instance.node_link.empty()) {
+        cluster.node_link = instance.node_link;
+    }
     cluster.network_link = instance.network_link;
     cluster.network = instance.network * (static_cast<double>(cluster.node_gpus) / instance.gpus);
     cluster.bridge.clear();  // clouds join no pairs beyond what an entry says
@@ -63,7 +65,9 @@ void apply(const StarterChoice& choice, const Catalog& catalog, UsualCluster& cl
     if (!choice.network.empty()) {
         cluster.network_link = chosen_name("network", choice.network, catalog.names(links_kind));
         const bool shared = cluster.network.si > 0.0;  // one port of the other link, too
-        cluster.network = shared ? catalog_link(cluster.network_link, catalog).bandwidth : cluster.network;
+        if (shared) {
+            cluster.network = catalog_link(cluster.network_link, catalog).bandwidth;
+        }
     }
 }
 

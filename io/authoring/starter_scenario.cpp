@@ -125,7 +125,9 @@ UsualSample sample_of(const ImportedNetwork& network)
 {
     UsualSample sample;
     sample.name = network.workload.vocabulary > 0 ? "sequence" : "image";
-    sample.tokens = network.tokens > 0 ? network.tokens : sample.tokens;
+    if (network.tokens > 0) {
+        sample.tokens = network.tokens;
+    }
     return sample;
 }
 

@@ -13,6 +13,7 @@
 
 namespace prismopt {
 
+/// What the section depends on. Network and choice belong to the caller, and must outlive this.
 struct StarterSpace {
     const Workload& workload;
     const StarterChoice& choice;  // complete

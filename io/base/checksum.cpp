@@ -1,5 +1,6 @@
 #include "io/base/checksum.hpp"
 
+#include <fmt/format.h>
 #include <zlib.h>
 #include <algorithm>
 #include <bit>
@@ -76,12 +77,12 @@ std::string broken_seal(const std::string& path)
 {
     std::ifstream file(path, std::ios::binary);
     if (!file) {
-        throw std::runtime_error("cannot open " + path + " (" + std::strerror(errno) + ")");
+        throw std::runtime_error(fmt::format("cannot open {} ({})", path, std::strerror(errno)));
     }
     Seal seal{};
     file.read(reinterpret_cast<char*>(seal.data()), seal.size());
     if (static_cast<std::size_t>(file.gcount()) < seal.size()) {
-        return "it has " + std::to_string(file.gcount()) + " bytes, which is less than its header";
+        return fmt::format("it has {} bytes, which is less than its header", file.gcount());
     }
     SealHead head;
     std::memcpy(&head, seal.data(), sizeof head);
@@ -89,8 +90,7 @@ std::string broken_seal(const std::string& path)
         return "its first 512 bytes do not match their checksum";
     }
     if (head.version != SealHead{}.version) {
-        return "its header has version " + std::to_string(head.version) +
-               ", which is newer than this program";
+        return fmt::format("its header has version {}, which is newer than this program", head.version);
     }
     Crc64 crc;
     std::uint64_t bytes = 0;
@@ -101,11 +101,10 @@ std::string broken_seal(const std::string& path)
         bytes += static_cast<std::uint64_t>(file.gcount());
     } while (file);
     if (file.bad()) {
-        throw std::runtime_error("cannot read " + path + " (" + std::strerror(errno) + ")");
+        throw std::runtime_error(fmt::format("cannot read {} ({})", path, std::strerror(errno)));
     }
     if (bytes != head.bytes) {
-        return std::to_string(bytes) + " bytes follow its header, which announces " +
-               std::to_string(head.bytes);
+        return fmt::format("{} bytes follow its header, which announces {}", bytes, head.bytes);
     }
     return crc.checksum() == head.content ? "" : "its content does not match its checksum";
 }

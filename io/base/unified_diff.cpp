@@ -41,8 +41,8 @@ std::vector<DiffLine> marked_lines(const std::vector<std::string_view>& a,
     }
     const std::size_t n = a.size() - same - tail;
     const std::size_t m = b.size() - same - tail;
-    std::vector<std::vector<std::size_t>> common(
-        n + 1, std::vector<std::size_t>(m + 1, 0));  // of the ends from there
+    // [i][j]: of the ends from there.
+    std::vector<std::vector<std::size_t>> common(n + 1, std::vector<std::size_t>(m + 1, 0));
     for (std::size_t i = n; i-- > 0;) {
         for (std::size_t j = m; j-- > 0;) {
             common[i][j] = a[same + i] == b[same + j] ? common[i + 1][j + 1] + 1

@@ -47,8 +47,8 @@ struct BestValue {
     std::string plan;
     Estimate value;
     Estimate with_model_error;  // NaN: unknown, or no multiple of time
-    double change = std::numeric_limits<
-        double>::quiet_NaN();  // relative to the first study's; NaN: of the first, or not comparable
+    // Relative to the first study's; NaN: of the first, or not comparable.
+    double change = std::numeric_limits<double>::quiet_NaN();
 };
 
 /// Facts of one study in a comparison.

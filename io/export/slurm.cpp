@@ -75,7 +75,9 @@ std::string job_name(std::string study)
     for (char& c : study) {
         const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
                            c == '.' || c == '_';
-        c = plain ? c : '-';
+        if (!plain) {
+            c = '-';
+        }
     }
     return study;
 }

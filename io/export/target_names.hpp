@@ -12,6 +12,7 @@
 
 namespace prismopt {
 
+/// The names of one version of a program. The settings are one of the static tables of io/trainers/.
 struct TargetNames {
     std::string version;
     std::string source;  // URL of the file with the names
@@ -25,6 +26,7 @@ const TargetNames& torchtitan_recipe_names();
 /// Settings of a target in the order in which they were set.
 class Settings {
 public:
+    /// The names must outlive this object.
     explicit Settings(const TargetNames& names) : names_(names) {}
 
     /// Throws std::logic_error for a name that the program does not have.

@@ -64,7 +64,8 @@ OffFront off_front(const Results& results)
     OffFront off;
     for (const EvaluatedPoint& point : results.evaluations) {
         if (!front.contains(point.index)) {
-            (point.rung > 0 ? off.drawn : off.bounded).push_back(&point);
+            auto& points = point.rung > 0 ? off.drawn : off.bounded;
+            points.push_back(&point);
         }
     }
     return off;

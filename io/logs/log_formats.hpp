@@ -50,10 +50,10 @@ struct LogFormat {
     LogNumber samples{};      // sequences since the start of the training; no key: not printed
     bool suffixed = false;    // numbers are rounded to three digits and end in K, M, B or T: 6.21K
     bool step_above = false;  // the step is on a line of its own, above the quantity
-    std::optional<StatedStep> (*parse)(std::string_view line) =
-        nullptr;  // of lines that are not keys and numbers
-    std::optional<double> (*parse_batch)(std::string_view line) =
-        nullptr;               // of lines that state the batch alone
+    // Of lines that are not keys and numbers.
+    std::optional<StatedStep> (*parse)(std::string_view line) = nullptr;
+    // Of lines that state the batch alone.
+    std::optional<double> (*parse_batch)(std::string_view line) = nullptr;
     LogNumber memory{};        // peak of a GPU; no key: not printed
     double memory_unit = 0.0;  // bytes
     std::string_view source;   // where these lines are printed

@@ -161,7 +161,9 @@ std::optional<StatedStep> parse_mllog_line(std::string_view line)
     }
     std::optional<double> seconds;
     for (const char* key : {"train_step_time", "train_step_timing", "train_step_timing in s"}) {
-        seconds = seconds ? seconds : number_of(event["value"], key);
+        if (!seconds) {
+            seconds = number_of(event["value"], key);
+        }
     }
     if (!seconds || !(*seconds > 0.0)) {
         return std::nullopt;

@@ -214,7 +214,9 @@ Workload catalog_network_of(const CsvRow& row)
     const int dense = count_in(row, "dense_layers", w.layers());
     auto t = transformer_of(w);
     if (t && t->is_moe()) {
-        t->layers = layers > 0 ? layers : t->layers;
+        if (layers > 0) {
+            t->layers = layers;
+        }
         t->experts.dense_layers = dense > 0 ? dense : std::min(t->experts.dense_layers, t->layers - 1);
         w = workload_of(*t);
     } else {
@@ -284,7 +286,9 @@ Workload network_of_row(const CsvRow& row)
     }
     const double capacity = amount_in(row, "capacity");
     w.change<ExpertsBlock>([&row, capacity](ExpertsBlock& experts) {
-        experts.capacity = capacity > 0.0 ? capacity : experts.capacity;
+        if (capacity > 0.0) {
+            experts.capacity = capacity;
+        }
         choose_in(row, "routing_weights", experts.weights);
     });
     if (!row.text("attention").empty()) {
@@ -463,8 +467,8 @@ void read_measurement(const CsvRow& row, RunRow& read)
     }
     run.of_formula = flag_in(row, "of_formula", false);
     run.memory_bytes = 1e9 * amount_in(row, "memory_gb");
-    run.memory_basis = flag_in(row, "memory_allocated", false) ? MemoryBasis::allocated
-                                                               : MemoryBasis::device;  // an older column
+    // memory_allocated is an older column.
+    run.memory_basis = flag_in(row, "memory_allocated", false) ? MemoryBasis::allocated : MemoryBasis::device;
     choose_in(row, "memory_basis", run.memory_basis);
     run.kept_bytes = amount_in(row, "kept_bytes");
     run.undivided_bytes = amount_in(row, "undivided_bytes");

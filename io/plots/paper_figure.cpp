@@ -142,7 +142,9 @@ public:
         low_ = place(range.low);
         high_ = place(range.high);
         const double margin = high_ > low_ ? 0.05 * (high_ - low_) : std::max(1e-9, 0.05 * std::abs(high_));
-        low_ = axis.zero && range.low == 0.0 ? low_ : low_ - margin;
+        if (!axis.zero || range.low != 0.0) {
+            low_ -= margin;
+        }
         high_ += margin;
     }
 

@@ -355,7 +355,9 @@ PaperFigure front_figure(const Results& results, const FigureChoice& choice)
         FigureSeries& series = figure.series.emplace_back(FigureSeries{label, {}, SeriesStyle::marks});
         for (const FrontPoint* point : plans) {
             series.points.push_back(plotted(*point, x, x_axis.size, y, y_axis.size));
-            figure.hollow = point->dominated ? "dominated" : figure.hollow;
+            if (point->dominated) {
+                figure.hollow = "dominated";
+            }
         }
     }
     return figure;
@@ -503,9 +505,12 @@ std::vector<PaperFigure> break_even_figures(const Results& results)
                 // otherwise the upper limit is all that is known
                 const bool limited = mark.y_low > -worth.curve.base_price;
                 mark.y = limited ? 0.5 * (mark.y_low + mark.y_high) : mark.y_high;
-                mark.y_low = limited ? mark.y_low : mark.y_high;
+                if (!limited) {
+                    mark.y_low = mark.y_high;
+                }
             }
-            (mark.hollow ? open : known).points.push_back(mark);
+            auto& series = mark.hollow ? open : known;
+            series.points.push_back(mark);
         }
         PaperFigure& figure = figures.emplace_back(
             PaperFigure{.x = {.name = parameter.name, .unit = parameter.unit, .title = parameter.name},

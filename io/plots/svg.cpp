@@ -8,7 +8,13 @@ std::string escaped(const std::string& plain)
 {
     std::string text;
     for (const char c : plain) {
-        c == '<' ? text += "&lt;" : c == '&' ? text += "&amp;" : text += c;
+        if (c == '<') {
+            text += "&lt;";
+        } else if (c == '&') {
+            text += "&amp;";
+        } else {
+            text += c;
+        }
     }
     return text;
 }

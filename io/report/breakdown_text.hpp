@@ -19,7 +19,7 @@ std::string memory_components_text(std::span<const StageBreakdown> stages, Bytes
 /// A line for each stage; empty for one stage.
 std::string stage_components_text(std::span<const StageBreakdown> stages);
 
-/// A plan taken apart.
+/// A plan taken apart. The stages must outlive it.
 struct PlanBreakdown {
     std::span<const StageBreakdown> stages;
     double mean_step_s = 0.0;

@@ -1,6 +1,7 @@
 #include "io/report/deadline_risk.hpp"
 
 #include "io/base/percent.hpp"
+#include "model/base/root.hpp"
 #include "model/base/statistics.hpp"
 
 #include <fmt/format.h>
@@ -112,14 +113,12 @@ double time_kept_with(double probability, const TimeDistribution& training, cons
         return std::numeric_limits<double>::quiet_NaN();
     }
     const std::vector<double> factors = error_factors(error);
-    double low = training.quantiles.front() * factors.front();
-    double high = training.quantiles.back() * factors.back();
-    constexpr double precise = 1e-6;
-    while (high - low > precise * high) {  // the risk falls with the time
-        const double middle = 0.5 * (low + high);
-        (mean_risk(middle, training.quantiles, factors) > 1.0 - probability ? low : high) = middle;
-    }
-    return high;
+    const Bracket range{training.quantiles.front() * factors.front(),
+                        training.quantiles.back() * factors.back()};
+    const auto is_too_short = [&](double time) {  // the risk falls with the time
+        return mean_risk(time, training.quantiles, factors) > 1.0 - probability;
+    };
+    return bisect(range, {.relative_width = 1e-6}, is_too_short).high;
 }
 
 double time_kept_with(double probability, const PlanResults& results)

@@ -1,8 +1,13 @@
 #include "io/report/outcome_text.hpp"
 
+#include "io/base/percent.hpp"
+#include "io/results/merge_results.hpp"
 #include "search/strategy.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <cmath>
 
 namespace prismopt {
 namespace {
@@ -124,6 +129,80 @@ std::string outcome_text(const Outcome& outcome, std::string_view strategy)
     }
     return exact_text(outcome) + end_text(outcome) +
            (outcome.violation ? violation_text(*outcome.violation) : "");
+}
+
+std::string no_plan_text(int space_part, int space_parts)
+{
+    return fmt::format("proved complete: no feasible plan in part {} of {} of the space", space_part,
+                       space_parts);
+}
+
+std::string gaps_text(const std::vector<Gap>& gaps, const std::vector<std::string>& objectives)
+{
+    std::vector<std::string> texts;
+    for (std::size_t k = 0; k < gaps.size(); ++k) {
+        const double share = gaps[k].relative();
+        texts.push_back(objectives[k] + " " + (std::isfinite(share) ? percent_text(share, 2) : "unknown"));
+    }
+    return fmt::format("{}", fmt::join(texts, ", "));
+}
+
+std::string stopped_text(const Results& results, const std::string& out)
+{
+    std::vector<std::string> names;
+    for (const ObjectiveInfo& objective : results.objectives) {
+        names.push_back(objective.name);
+    }
+    const std::string gaps = gaps_text(results.study.outcome.gaps, names);
+    return fmt::format(
+        "stopped by {}; {};{} continue with: prismopt resume {}", results.study.stopped_by,
+        results.study.outcome_text,
+        gaps.empty() ? "" : " no plan is better than the best one found by more than this: " + gaps + ";",
+        out);
+}
+
+std::string stopped_tuning_text(std::string_view stopped_by, std::string_view progress,
+                                const std::string& out)
+{
+    return fmt::format(
+        "stopped by {}; {}; the search has not started, so there are no results; continue with: prismopt "
+        "resume {}",
+        stopped_by, progress, out);
+}
+
+std::string merged_text(const Results& merged)
+{
+    const Outcome& outcome = merged.study.outcome;
+    const std::uint64_t covered = covered_combinations(merged);
+    const char* unproved = covered == merged.raw_tuples ? "merged" : "incomplete";
+    return fmt::format(
+        "{}: parts {} of {} with {} of {} combinations of values, {} feasible plans, {} excluded by their "
+        "lower bounds, {} open "
+        "(confidence {:.6g} %)",
+        outcome.proved ? "proved complete" : unproved, fmt::join(merged.study.held, ","),
+        merged.study.space_parts, covered, merged.raw_tuples, merged.feasible, outcome.pruned, outcome.open,
+        100.0 * outcome.confidence);
+}
+
+std::string not_searched_text(std::string_view strategy)
+{
+    return fmt::format("not searched: strategy {} checks only some plans", strategy);
+}
+
+std::string may_not_fit_text(const std::optional<Outcome>& doubtful, bool proved)
+{
+    if (!doubtful) {
+        return "none to search";
+    }
+    return proved ? fmt::format("proved complete, {} evaluated", grouped(doubtful->evaluated))
+                  : fmt::format("not proved complete, {} evaluated, {} open", grouped(doubtful->evaluated),
+                                grouped(doubtful->open));
+}
+
+std::string merged_may_not_fit_text(const MayNotFit& list)
+{
+    return fmt::format("{} in each part, {} evaluated",
+                       list.proved ? "proved complete" : "not proved complete", list.evaluated);
 }
 
 std::string choice_text(const StrategyReason& why)

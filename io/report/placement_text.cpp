@@ -45,7 +45,9 @@ std::string order_problem(const PlannedPhase& plan)
         if (why.empty()) {
             return "";
         }
-        first = first.empty() ? fmt::format("{}: {}", trainer.name, why) : first;
+        if (first.empty()) {
+            first = fmt::format("{}: {}", trainer.name, why);
+        }
     }
     return first;
 }

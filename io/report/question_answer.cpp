@@ -162,7 +162,9 @@ std::string machine_words(const Results& results, const FrontPoint& plan, const 
 {
     std::string machine = notes.accelerator.empty() ? "GPUs" : notes.accelerator;
     for (const VariantChoice& choice : variant_choices(results)) {
-        machine = choice.name == "cluster" ? "GPUs of " + choice.at(plan.point) : machine;
+        if (choice.name == "cluster") {
+            machine = "GPUs of " + choice.at(plan.point);
+        }
     }
     return notes.trained_with.empty() ? machine : fmt::format("{} with {}", machine, notes.trained_with);
 }

@@ -13,7 +13,8 @@
 
 namespace prismopt {
 
-/// A plan of the front as the question sees it.
+/// A plan of the front as the question sees it. It points into the front of the results, which must outlive
+/// it and not change.
 struct QuestionedPlan {
     const FrontPoint* plan = nullptr;
     double amount = 0.0;           // of what is minimised, in SI units or USD
@@ -39,8 +40,8 @@ struct QuestionAnswer {
     Seconds limit;             // of the training time; zero: none
     bool model_error = false;  // whether the probabilities include it: it may be asked for and not be known
     std::optional<QuestionedPlan> best;
-    std::optional<QuestionedPlan>
-        next;  // the least of the others that answer, on another number of GPUs or cluster
+    // The least of the others that answer, on another number of GPUs or cluster.
+    std::optional<QuestionedPlan> next;
     // has less than the best, or at least fewer GPUs, but is too likely late
     std::optional<QuestionedPlan> not_enough;
     std::optional<QuestionedPlan> surest;      // of those within limits, the most probable

@@ -77,7 +77,9 @@ ReadingUnit unit_of_front(const Results& results, std::string_view units, Figure
     double largest = 0.0;
     for (const FrontPoint& point : results.front) {
         const double value = std::abs(figure(point));
-        largest = std::isfinite(value) ? std::max(largest, value) : largest;
+        if (std::isfinite(value)) {
+            largest = std::max(largest, value);
+        }
     }
     return reading_unit(units, largest);
 }
@@ -150,8 +152,8 @@ std::vector<TableColumn> further_columns(const Results& results, const StudyNote
     }
     const auto price = [](const FrontPoint& p) { return p.prediction.gpu_price_usd_per_h; };
     if (std::any_of(results.front.begin(), results.front.end(), [&](const FrontPoint& p) {
-            return std::isfinite(price(p)) &&
-                   price(p) != price(results.front.front());  // older files have none
+            // Older files have no price.
+            return std::isfinite(price(p)) && price(p) != price(results.front.front());
         })) {
         columns.push_back(
             {"GPU price", "USD/h", [](const FrontPoint& p) { return number_figure(p, "gpu_price"); }});

@@ -62,9 +62,10 @@ Json search(const Results& results)
     const StudyInfo& study = results.study;
     return {{"strategy", study.strategy},
             {"outcome", study.outcome_text},
-            {"method", name(study.outcome.method)},
-            {"complete", study.outcome.complete},
-            {"end", name(study.outcome.end)},
+            {"method", study.ends_known ? Json(name(study.outcome.method)) : Json()},
+            {"complete", study.ends_known ? Json(study.outcome.complete) : Json()},
+            {"end", study.ends_known ? Json(name(study.outcome.end)) : Json()},
+            {"stopped_by", study.stopped_by.empty() ? Json() : Json(study.stopped_by)},
             {"proved", study.outcome.proved},
             {"confidence", json_number<Json>(study.outcome.confidence)},
             {"provisional", results.provisional},

@@ -14,7 +14,11 @@ SpaceCounts space_counts(std::uint64_t feasible, const std::vector<Rejected>& re
     SpaceCounts counts{.examined = feasible, .feasible = feasible};
     for (const Rejected& reason : rejected) {
         counts.examined += reason.count;
-        (names_no_plan(reason.reason) ? counts.not_plans : counts.infeasible) += reason.count;
+        if (names_no_plan(reason.reason)) {
+            counts.not_plans += reason.count;
+        } else {
+            counts.infeasible += reason.count;
+        }
     }
     return counts;
 }

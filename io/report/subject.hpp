@@ -23,13 +23,14 @@ inline constexpr std::array<Named<SubjectReason>, 4> names_of<SubjectReason>{
      {SubjectReason::surest, "surest"},
      {SubjectReason::best, "best"}}};
 
+/// The plan that a report is about. It belongs to the results, which must outlive this.
 struct Subject {
     const FrontPoint* plan = nullptr;
     SubjectReason reason = SubjectReason::best;
     bool on_front = true;
 };
 
-/// Nothing if no plan is asked for and the front is empty. It points into the results.
+/// Nothing if no plan is asked for and the front is empty.
 std::optional<Subject> subject_of(const Results& results, const StudyNotes& notes);
 
 /// What the subject is: "Best training time p99", "Answer", "Surest within the limits", "Plan asked for".

@@ -5,10 +5,11 @@
 #include "io/results/hdf5_file.hpp"
 #include "io/results/plan_results.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <sstream>
 #include <stdexcept>
 #include <string>
 #include <type_traits>
@@ -23,10 +24,14 @@ void check_allowed(const std::string& name, const T& value, const Allowed& allow
     const auto number = static_cast<double>(value);
     const bool good = std::isnan(number) ? allowed.absent : number >= allowed.least && number <= allowed.most;
     if (!good) {
-        std::ostringstream text;
-        text << name << " holds " << +value << ", which is not between " << allowed.least << " and "
-             << allowed.most;
-        throw std::runtime_error(text.str());
+        std::string text;
+        if constexpr (std::is_floating_point_v<T>) {
+            text = fmt::format("{:g}", value);
+        } else {
+            text = fmt::format("{}", +value);
+        }
+        throw std::runtime_error(fmt::format("{} holds {}, which is not between {:g} and {:g}", name, text,
+                                             allowed.least, allowed.most));
     }
 }
 
@@ -43,6 +48,7 @@ T number_attribute(const Hdf5Object& group, const std::string& name, const Allow
 template <class Row>
 class Rows {
 public:
+    /// The rows must outlive this object.
     Rows(const Hdf5Object& root, const std::string& group, std::vector<Row>& rows)
         : group_(root.open(group)), path_("dataset /" + group + "/"), rows_(rows)
     {
@@ -97,8 +103,8 @@ public:
                 !(ordered && in_range(estimate.low, -infinity) && in_range(estimate.high, infinity))) {
                 throw std::runtime_error(path_ + name + " and its limits are inconsistent");
             }
-            estimate.simultaneous_low =
-                -infinity;  // the simultaneous limits are not in the file: nothing is claimed
+            // The simultaneous limits are not in the file: nothing is claimed.
+            estimate.simultaneous_low = -infinity;
             estimate.simultaneous_high = infinity;
         }
     }
@@ -130,8 +136,8 @@ private:
     void check_size(const std::string& name, std::size_t size, std::size_t expected) const
     {
         if (size != expected) {
-            throw std::runtime_error(path_ + name + " has " + std::to_string(size) + " values where " +
-                                     std::to_string(expected) + " are expected");
+            throw std::runtime_error(
+                fmt::format("{}{} has {} values where {} are expected", path_, name, size, expected));
         }
     }
 

@@ -2,6 +2,7 @@
 
 #include "io/base/control_characters.hpp"
 
+#include <fmt/format.h>
 #include <hdf5.h>
 #include <hdf5_hl.h>
 #include <algorithm>
@@ -104,9 +105,9 @@ void write_values(const std::vector<T>& values, const Write& write)
 void check_one_line(const std::string& text, const std::string& what)
 {
     if (const std::size_t at = find_control(text); at != std::string::npos) {
-        throw std::runtime_error("cannot " + what + " (\"" + escape_controls(text).substr(0, 60) +
-                                 "\" contains the control character " + control_name(text, at) +
-                                 ", which no text of a study has)");
+        throw std::runtime_error(
+            fmt::format("cannot {} (\"{}\" contains the control character {}, which no text of a study has)",
+                        what, escape_controls(text).substr(0, 60), control_name(text, at)));
     }
 }
 
@@ -133,7 +134,7 @@ void check_type(hid_t stored, const std::string& what)
 {
     const bool text = H5Tget_class(stored) == H5T_STRING;
     if (text != std::is_same_v<T, std::string> || (text && H5Tis_variable_str(stored) <= 0)) {
-        throw std::runtime_error("cannot " + what + " (it has an unexpected type)");
+        throw std::runtime_error(fmt::format("cannot {} (it has an unexpected type)", what));
     }
 }
 
@@ -169,7 +170,7 @@ std::vector<std::string> read_texts(hid_t dataset, hid_t space, std::uint64_t co
 {
     const int rank = checked(H5Sget_simple_extent_ndims(space), what);
     if (rank != 1) {
-        throw std::runtime_error("cannot " + what + " (it is not a list of texts)");
+        throw std::runtime_error(fmt::format("cannot {} (it is not a list of texts)", what));
     }
     const hsize_t one = 1;
     const Scoped memory(H5Screate_simple(1, &one, nullptr), what);
@@ -191,11 +192,11 @@ void check_storage(hid_t dataset, std::uint64_t most_bytes, const std::string& w
     const Scoped properties(H5Dget_create_plist(dataset), what);
     const H5D_layout_t layout = H5Pget_layout(properties);
     if (layout == H5D_VIRTUAL) {
-        throw std::runtime_error("cannot " + what +
-                                 " (it is a virtual dataset, whose values are in other files)");
+        throw std::runtime_error(
+            fmt::format("cannot {} (it is a virtual dataset, whose values are in other files)", what));
     }
     if (H5Pget_external_count(properties) > 0) {
-        throw std::runtime_error("cannot " + what + " (its values are in external files)");
+        throw std::runtime_error(fmt::format("cannot {} (its values are in external files)", what));
     }
     if (layout == H5D_CHUNKED) {
         constexpr int most_dimensions = 32;  // H5S_MAX_RANK
@@ -207,8 +208,8 @@ void check_storage(hid_t dataset, std::uint64_t most_bytes, const std::string& w
             bytes *= static_cast<double>(chunk_shape.at(static_cast<std::size_t>(d)));
         }
         if (bytes > static_cast<double>(most_bytes)) {
-            throw std::runtime_error("cannot " + what +
-                                     " (its chunks are larger than the content that may be read)");
+            throw std::runtime_error(
+                fmt::format("cannot {} (its chunks are larger than the content that may be read)", what));
         }
     }
 }
@@ -232,8 +233,8 @@ template <class T>
 T only_value(std::vector<T> values, const std::string& attribute)
 {
     if (values.size() != 1) {
-        throw std::runtime_error("cannot read attribute " + attribute + " (it holds " +
-                                 std::to_string(values.size()) + " values, not one)");
+        throw std::runtime_error(
+            fmt::format("cannot read attribute {} (it holds {} values, not one)", attribute, values.size()));
     }
     return std::move(values.front());
 }
@@ -255,14 +256,14 @@ void write_attribute(hid_t object, const std::string& name, const std::vector<T>
 void check_link(hid_t group, const std::string& name, const std::string& what)
 {
     if (name.empty() || name == "." || name.find('/') != std::string::npos) {
-        throw std::runtime_error("cannot " + what + " (it is not a name in its group)");
+        throw std::runtime_error(fmt::format("cannot {} (it is not a name in its group)", what));
     }
     H5L_info_t link{};
     checked(H5Lget_info(group, name.c_str(), &link, H5P_DEFAULT), what);
     if (link.type != H5L_TYPE_HARD) {
-        throw std::runtime_error("cannot " + what + " (it is a link to " +
-                                 (link.type == H5L_TYPE_SOFT ? "another name" : "another file") +
-                                 ", which no file of this program has)");
+        throw std::runtime_error(
+            fmt::format("cannot {} (it is a link to {}, which no file of this program has)", what,
+                        link.type == H5L_TYPE_SOFT ? "another name" : "another file"));
     }
 }
 
@@ -409,10 +410,9 @@ void Hdf5Object::charge(std::uint64_t count, std::uint64_t bytes_each, const std
         return;
     }
     if (count > budget_->left / std::max<std::uint64_t>(bytes_each, 1)) {
-        throw std::runtime_error("cannot " + what + " (its " + std::to_string(count) + " values exceed the " +
-                                 std::to_string(hdf5_content_limit(budget_->file_bytes)) +
-                                 " bytes of content that are read of a file of " +
-                                 std::to_string(budget_->file_bytes) + " bytes)");
+        throw std::runtime_error(fmt::format(
+            "cannot {} (its {} values exceed the {} bytes of content that are read of a file of {} bytes)",
+            what, count, hdf5_content_limit(budget_->file_bytes), budget_->file_bytes));
     }
     budget_->left -= count * bytes_each;
 }
@@ -423,8 +423,8 @@ void Hdf5Object::charge_attribute(std::uint64_t count, const std::string& what) 
     const Budget* budget = budget_.get();
     if (std::is_same_v<T, std::string> && budget != nullptr && count > 1 &&
         count > budget->left / (budget->file_bytes + 1)) {
-        throw std::runtime_error("cannot " + what + " (it holds " + std::to_string(count) +
-                                 " texts, too many for the file)");
+        throw std::runtime_error(
+            fmt::format("cannot {} (it holds {} texts, too many for the file)", what, count));
     }
     charge(count, sizeof(T), what);
 }
@@ -522,7 +522,7 @@ std::string hdf5_version()
     unsigned minor = 0;
     unsigned release = 0;
     H5get_libversion(&major, &minor, &release);
-    return std::to_string(major) + "." + std::to_string(minor) + "." + std::to_string(release);
+    return fmt::format("{}.{}.{}", major, minor, release);
 }
 
 bool is_hdf5(const std::string& path)

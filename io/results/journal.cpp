@@ -3,6 +3,8 @@
 #include "io/base/checksum.hpp"
 #include "io/base/input_error.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -61,18 +63,18 @@ std::vector<std::byte> read_bytes(const std::string& path)
 {
     std::error_code error;
     if (std::filesystem::exists(path, error) && !std::filesystem::is_regular_file(path, error)) {
-        throw InputError(path +
-                         " is not a journal (it is not a regular file); give the path of a .journal file");
+        throw InputError(fmt::format(
+            "{} is not a journal (it is not a regular file); give the path of a .journal file", path));
     }
     std::ifstream file(path, std::ios::binary | std::ios::ate);
     if (!file) {
-        throw InputError("cannot open " + path + " (" + std::strerror(errno) +
-                         "); give the path of a .journal file");
+        throw InputError(
+            fmt::format("cannot open {} ({}); give the path of a .journal file", path, std::strerror(errno)));
     }
     std::vector<std::byte> bytes(static_cast<std::size_t>(file.tellg()));
     file.seekg(0);
     if (!file.read(reinterpret_cast<char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()))) {
-        throw std::runtime_error("cannot read " + path + " (" + std::strerror(errno) + ")");
+        throw std::runtime_error(fmt::format("cannot read {} ({})", path, std::strerror(errno)));
     }
     return bytes;
 }
@@ -83,7 +85,7 @@ std::string header_damage(std::span<const std::byte> bytes, const Header& good)
     std::string text;
     for (std::size_t copy = 0; copy < header_copies; ++copy) {
         if (std::memcmp(bytes.data() + copy * sizeof good, &good, sizeof good) != 0) {
-            text = "copy " + std::to_string(copy + 1) + " of the header is damaged; the other copy is intact";
+            text = fmt::format("copy {} of the header is damaged; the other copy is intact", copy + 1);
         }
     }
     return text;
@@ -108,10 +110,10 @@ Header read_header(std::span<const std::byte> bytes, const std::string& path)
             continue;
         }
         if (header.version != expected.version) {
-            throw InputError(path + " is a journal of version " + std::to_string(header.version) +
-                             ", but this program reads version " + std::to_string(expected.version) +
-                             "; continue it with the program that wrote it, or start the search again "
-                             "with --force");
+            throw InputError(
+                fmt::format("{} is a journal of version {}, but this program reads version {}; continue it "
+                            "with the program that wrote it, or start the search again with --force",
+                            path, header.version, expected.version));
         }
         if (bytes.size() < header_bytes) {
             break;
@@ -119,19 +121,21 @@ Header read_header(std::span<const std::byte> bytes, const std::string& path)
         return header;
     }
     if (!ours) {
-        throw InputError(path +
-                         " is not a journal of prismopt (it has no journal signature): another file, or a "
-                         "journal whose header is "
-                         "damaged; give the path of a .journal file, or start the search again with --force");
+        throw InputError(fmt::format(
+            "{} is not a journal of prismopt (it has no journal signature): another file, or a journal whose "
+            "header is damaged; give the path of a .journal file, or start the search again with --force",
+            path));
     }
     if (bytes.size() < header_bytes) {
-        throw InputError(path + " is truncated in its header (" + std::to_string(bytes.size()) +
-                         " bytes), so it contains no record; delete it and start the search again");
+        throw InputError(
+            fmt::format("{} is truncated in its header ({} bytes), so it contains no record; delete it and "
+                        "start the search again",
+                        path, bytes.size()));
     }
-    throw InputError(path +
-                     ": its header is damaged (neither copy matches its checksum), so its study is unknown; "
-                     "copy the journal "
-                     "again, or start the search again with --force");
+    throw InputError(
+        fmt::format("{}: its header is damaged (neither copy matches its checksum), so its study is unknown; "
+                    "copy the journal again, or start the search again with --force",
+                    path));
 }
 
 /// The payload of the record that begins here, or why there is none.
@@ -139,7 +143,7 @@ std::variant<std::span<const std::byte>, std::string> record_in(std::span<const 
 {
     RecordHead head;
     if (rest.size() < sizeof head) {
-        return "is truncated (" + std::to_string(rest.size()) + " bytes present)";
+        return fmt::format("is truncated ({} bytes present)", rest.size());
     }
     std::memcpy(&head, rest.data(), sizeof head);
     const std::span<const std::byte> behind = rest.subspan(sizeof head);
@@ -147,8 +151,8 @@ std::variant<std::span<const std::byte>, std::string> record_in(std::span<const 
         return "is damaged (it has no record signature)";
     }
     if (behind.size() < head.length) {
-        return "is truncated (" + std::to_string(head.length) + " bytes of payload expected, " +
-               std::to_string(behind.size()) + " present)";
+        return fmt::format("is truncated ({} bytes of payload expected, {} present)", head.length,
+                           behind.size());
     }
     const std::span<const std::byte> payload = behind.first(head.length);
     if (checksum(head.length, payload) != head.checksum) {
@@ -210,18 +214,16 @@ JournalContents read_journal(const std::string& path)
             continue;
         }
         if (places++ == 0) {
-            contents.damage += (contents.damage.empty() ? "record " : "; record ") +
-                               std::to_string(contents.records.size()) + " at byte " + std::to_string(at) +
-                               " " + std::get<std::string>(found);
+            contents.damage += fmt::format("{}record {} at byte {} {}", contents.damage.empty() ? "" : "; ",
+                                           contents.records.size(), at, std::get<std::string>(found));
         }
         const std::size_t skipped = next_good_record(rest);
         contents.lost_bytes += skipped;
         at += skipped;
     }
     if (places > 0) {
-        contents.damage += "; " + std::to_string(contents.lost_bytes) + " of " +
-                           std::to_string(bytes.size()) + " bytes are skipped, in " + std::to_string(places) +
-                           (places == 1 ? " place" : " places");
+        contents.damage += fmt::format("; {} of {} bytes are skipped, in {} {}", contents.lost_bytes,
+                                       bytes.size(), places, places == 1 ? "place" : "places");
     }
     return contents;
 }
@@ -253,8 +255,8 @@ JournalWriter::JournalWriter(const std::string& path, std::uint64_t study, Blank
     : end_(header_bytes), file_(path, exists ? PosixFile::Open::append : PosixFile::Open::create_new)
 {
     if (!file_.lock()) {
-        throw InputError(
-            path + " is being written by another prismopt; wait for it, or name another file with --out");
+        throw InputError(fmt::format(
+            "{} is being written by another prismopt; wait for it, or name another file with --out", path));
     }
     if (exists && blank == Blank::begun_again && journal_is_blank(path)) {
         file_.truncate(0);
@@ -262,10 +264,10 @@ JournalWriter::JournalWriter(const std::string& path, std::uint64_t study, Blank
     } else if (exists) {
         const JournalContents contents = read_journal(path);
         if (contents.study != study) {
-            throw InputError(path +
-                             " belongs to another study (its scenario, seed or program version differs); "
-                             "give another --out, "
-                             "or delete the journal to start again");
+            throw InputError(
+                fmt::format("{} belongs to another study (its scenario, seed or program version differs); "
+                            "give another --out, or delete the journal to start again",
+                            path));
         }
         end_ = contents.good_bytes;
         file_.truncate(end_);
@@ -288,8 +290,8 @@ void JournalWriter::begin(std::uint64_t study)
 void JournalWriter::append(std::span<const std::byte> payload)
 {
     if (payload.size() > std::numeric_limits<std::uint32_t>::max()) {
-        throw std::length_error("a journal record of " + std::to_string(payload.size()) +
-                                " bytes exceeds the length field");
+        throw std::length_error(
+            fmt::format("a journal record of {} bytes exceeds the length field", payload.size()));
     }
     RecordHead head;
     head.length = static_cast<std::uint32_t>(payload.size());

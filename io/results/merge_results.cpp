@@ -50,15 +50,6 @@ void refuse_another_study(const Results& a, const Results& b)
     }
 }
 
-std::uint64_t covered(const Results& results)
-{
-    std::uint64_t tuples = results.feasible + results.study.outcome.unchecked;
-    for (const Rejected& rejected : results.rejected) {
-        tuples += rejected.count;
-    }
-    return tuples;
-}
-
 /// Throws InputError where a part is there twice; also where one is missing or was
 /// stopped, unless that is wanted.
 void check_all_given(const std::vector<Results>& one_each, const StudyInfo& merged, Missing missing)
@@ -198,14 +189,6 @@ void sort_evaluations(std::vector<EvaluatedPoint>& evaluations)
     }
 }
 
-const char* state_of(const Outcome& outcome, bool whole)
-{
-    if (outcome.proved) {
-        return "proved complete";
-    }
-    return whole ? "merged" : "incomplete";
-}
-
 }  // namespace
 
 Results merge_results(const std::vector<Results>& one_each, Missing missing)
@@ -233,22 +216,25 @@ Results merge_results(const std::vector<Results>& one_each, Missing missing)
                          return a.objectives.front().value < b.objectives.front().value;
                      });
 
-    const bool whole = covered(merged) == merged.raw_tuples;
+    const bool whole = covered_combinations(merged) == merged.raw_tuples;
     outcome.proved = outcome.proved && whole;
     outcome.complete = outcome.complete && whole;
     outcome.confidence = 1.0 - doubt;
-    MayNotFit& list = merged.may_not_fit;
-    list.proved = list.proved && outcome.proved;
-    list.outcome = fmt::format("{} in each part, {} evaluated",
-                               list.proved ? "proved complete" : "not proved complete", list.evaluated);
-    merged.study.outcome_text = fmt::format(
-        "{}: parts {} of {} with {} of {} combinations of values, {} feasible plans, {} excluded by their "
-        "lower bounds, {} open "
-        "(confidence {:.6g} %)",
-        state_of(outcome, whole), fmt::join(merged.study.held, ","), merged.study.space_parts,
-        covered(merged), merged.raw_tuples, merged.feasible, outcome.pruned, outcome.open,
-        100.0 * outcome.confidence);
+    outcome.gaps.clear();  // of one part
+    merged.study.stopped_by.clear();
+    merged.study.outcome_text.clear();
+    merged.may_not_fit.proved = merged.may_not_fit.proved && outcome.proved;
+    merged.may_not_fit.outcome.clear();
     return merged;
+}
+
+std::uint64_t covered_combinations(const Results& results)
+{
+    std::uint64_t covered = results.feasible + results.study.outcome.unchecked;
+    for (const Rejected& rejected : results.rejected) {
+        covered += rejected.count;
+    }
+    return covered;
 }
 
 }  // namespace prismopt

@@ -224,9 +224,9 @@ void make_write_failures_errors()
     std::signal(SIGXFSZ, SIG_IGN);
     for (int standard = STDIN_FILENO; standard <= STDERR_FILENO; ++standard) {
         if (::fcntl(standard, F_GETFD) == -1 && errno == EBADF) {
-            // The other way round: reading from it, or writing to it, fails as before.
-            ::open("/dev/null",
-                   standard == STDIN_FILENO ? O_WRONLY : O_RDONLY);  // takes the lowest number that is free
+            // The other way round: reading from it, or writing to it, fails as before. open() takes the
+            // lowest number that is free.
+            ::open("/dev/null", standard == STDIN_FILENO ? O_WRONLY : O_RDONLY);
         }
     }
 }

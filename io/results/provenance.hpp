@@ -13,14 +13,14 @@ namespace prismopt {
 /// A build of the program. Results of two builds are never mixed: not in a journal,
 /// nor between the ranks of a job.
 struct BuildIdentity {
-    std::string version;  // "0.1.0"
+    std::string version;  // "0.2.0"
     std::string commit;   // of its sources, or a digest of them
     std::string catalog;  // digest of the catalog in the program; empty: of a file before schema 1.15
 
     bool operator==(const BuildIdentity&) const = default;
 };
 
-/// "prismopt 0.1.0 (a9ba02b2c5d1, catalog 0123456789abcdef)".
+/// "prismopt 0.2.0 (a9ba02b2c5d1, catalog 0123456789abcdef)".
 std::string build_text(const BuildIdentity& build);
 
 /// What differs: "version", "commit" or "catalog"; empty: they are equal.

@@ -42,8 +42,10 @@ struct StudyInfo {
     std::uint64_t seed = 0;
     std::vector<int> held{1};  // parts of the space that these results cover, from 1 to `space_parts`
     int space_parts = 1;
-    Outcome outcome;           // of a results file: its counts only
+    Outcome outcome;           // of a results file: its facts only
     std::string outcome_text;  // in words, with what stopped the search
+    std::string stopped_by;    // "SIGTERM", "--max-time", "the caller"; empty: nothing
+    bool ends_known = true;    // false: files before schema 1.19 lack method, complete, end and stopped_by
 };
 
 struct ObjectiveInfo {
@@ -72,9 +74,9 @@ struct PlanResults {
     // of that ratio, at reported_probabilities; empty: not computed
     std::vector<double> model_quantiles = {};
     double model_fitted = 0.0;  // 1: from the fit to measured runs; 0: not (ModelInterval::fitted)
-    double software_low = std::numeric_limits<
-        double>::quiet_NaN();  // with the fastest software that the job may have, over the
-    // assumed one; with the slowest. NaN: not computed
+    // with the fastest software that the job may have, over the assumed one; with the slowest. NaN: not
+    // computed
+    double software_low = std::numeric_limits<double>::quiet_NaN();
     double software_high = std::numeric_limits<double>::quiet_NaN();
     // mean, of what the scenario learned; NaN: not measured
     double measured_step_s = std::numeric_limits<double>::quiet_NaN();
@@ -116,8 +118,8 @@ struct PlanChance {
     double fits = 0.0;    // into memory: share of draws
     int shortlist = 0;    // place in the 90 % shortlist; 0: not in it
     double cover = 0.0;   // probability that the best is in the shortlist up to this place
-    double low = std::numeric_limits<
-        double>::quiet_NaN();  // 5 % quantile of the value over draws in which the plan fits
+    // 5 % quantile of the value over draws in which the plan fits.
+    double low = std::numeric_limits<double>::quiet_NaN();
     double high = std::numeric_limits<double>::quiet_NaN();  // 95 % quantile; both NaN if it never fits
 };
 

@@ -134,6 +134,7 @@ void write_study(const Hdf5Object& group, const StudyInfo& study)
     group.set("method", std::string(name(study.outcome.method)));
     group.set<std::int8_t>("complete", study.outcome.complete ? 1 : 0);
     group.set("end", std::string(name(study.outcome.end)));
+    group.set("stopped_by", study.stopped_by);
     group.set<std::int8_t>("proved", study.outcome.proved ? 1 : 0);
     group.set("confidence", study.outcome.confidence);
     group.set("pruned", study.outcome.pruned);

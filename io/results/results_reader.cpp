@@ -10,6 +10,7 @@
 #include "io/words/rejected_text.hpp"
 #include "model/objective.hpp"
 
+#include <fmt/format.h>
 #include <unistd.h>
 #include <algorithm>
 #include <array>
@@ -47,8 +48,8 @@ PlacementOrder default_order(const Hdf5Object& root)
     const auto text = root.get<std::string>("default_order");
     const auto order = parse<PlacementOrder>(text);
     if (!order) {
-        throw std::runtime_error("attribute default_order is " + text + "; expected one of " +
-                                 choices<PlacementOrder>());
+        throw std::runtime_error(fmt::format("attribute default_order is {}; expected one of {}", text,
+                                             choices<PlacementOrder>()));
     }
     return *order;
 }
@@ -57,8 +58,8 @@ void read_root(const Hdf5Object& root, StudyInfo& study)
 {
     study.build.version = root.get<std::string>("program_version");
     study.build.commit = root.get<std::string>("git_commit");
-    study.build.catalog =
-        root.has("catalog_digest") ? root.get<std::string>("catalog_digest") : "";  // since schema 1.15
+    // catalog_digest: since schema 1.15.
+    study.build.catalog = root.has("catalog_digest") ? root.get<std::string>("catalog_digest") : "";
     study.created = root.get<std::string>("created");
     study.command_line = root.get<std::string>("command_line");
     study.job_id = root.get<std::string>("job_id");
@@ -79,19 +80,21 @@ void read_study(const Hdf5Object& group, StudyInfo& study)
 {
     study.strategy = group.get<std::string>("strategy");
     study.outcome_text = group.get<std::string>("outcome");
-    if (group.has("method")) {  // since schema 1.19; names of newer versions are unknown
+    study.ends_known = group.has("method") && group.has("stopped_by");  // since schema 1.19
+    if (study.ends_known) {                                             // names of newer versions are unknown
         study.outcome.method =
             parse<SearchMethod>(group.get<std::string>("method")).value_or(SearchMethod::exact);
         study.outcome.complete = number_attribute<std::int8_t>(group, "complete", truth) != 0;
         study.outcome.end = parse<SearchEnd>(group.get<std::string>("end")).value_or(SearchEnd::none);
+        study.stopped_by = group.get<std::string>("stopped_by");
     }
     study.outcome.proved = number_attribute<std::int8_t>(group, "proved", truth) != 0;
     study.outcome.confidence = number_attribute<double>(group, "confidence", truth);
     study.outcome.pruned = group.get<std::uint64_t>("pruned");
     study.outcome.open = group.get<std::uint64_t>("open");
-    study.outcome.unchecked =
-        group.has("unchecked") ? group.get<std::uint64_t>("unchecked") : 0;  // since schema 1.8
-    if (group.has("excluded_by")) {                                          // since schema 1.8
+    // unchecked: since schema 1.8.
+    study.outcome.unchecked = group.has("unchecked") ? group.get<std::uint64_t>("unchecked") : 0;
+    if (group.has("excluded_by")) {  // since schema 1.8
         const auto counts = group.get_list<std::uint64_t>("excluded_by");
         std::copy_n(counts.begin(), std::min(counts.size(), bound_kinds), study.outcome.excluded_by.begin());
     }
@@ -145,7 +148,7 @@ void read_axes(const Rows<Row>& rows, const std::vector<Axis>& axes)
             const auto position =
                 numbers ? std::find(numbers->begin(), numbers->end(), stored) - numbers->begin() : stored;
             if (position < 0 || static_cast<std::size_t>(position) >= axis.labels.size()) {
-                throw std::runtime_error("axis " + axis.name + " has no label for " + std::to_string(stored));
+                throw std::runtime_error(fmt::format("axis {} has no label for {}", axis.name, stored));
             }
             row.point.push_back(static_cast<int>(position));
         });
@@ -178,8 +181,7 @@ void read_objectives(const Rows<Row>& rows, std::vector<Row>& points,
         if (static_cast<std::size_t>(absent) == objectives.size()) {
             point.objectives.clear();
         } else if (absent > 0) {
-            throw std::runtime_error("point " + std::to_string(point.index) +
-                                     " has only some of its objectives");
+            throw std::runtime_error(fmt::format("point {} has only some of its objectives", point.index));
         }
     }
 }
@@ -218,8 +220,8 @@ void read_evaluations(const Hdf5Object& root, double highest, Results& results)
     const auto disorder = std::adjacent_find(results.evaluations.begin(), results.evaluations.end(),
                                              [](const auto& a, const auto& b) { return a.index >= b.index; });
     if (disorder != results.evaluations.end()) {
-        throw std::runtime_error("dataset /evaluations/evaluation does not ascend after " +
-                                 std::to_string(disorder->index));
+        throw std::runtime_error(
+            fmt::format("dataset /evaluations/evaluation does not ascend after {}", disorder->index));
     }
     read_axes(rows, results.axes);
     rows.column<std::int32_t>("rung", {0.0, highest},
@@ -277,7 +279,7 @@ void check_together(const FrontPoint& point, const std::string& list, const std:
 {
     const Prediction& p = point.prediction;
     const auto refuse = [&point, &list](const std::string& what) {
-        throw std::runtime_error("point " + std::to_string(point.index) + " of /" + list + " has " + what);
+        throw std::runtime_error(fmt::format("point {} of /{} has {}", point.index, list, what));
     };
     const auto gpus =
         std::find_if(axes.begin(), axes.end(), [](const Axis& axis) { return axis.name == "gpus"; });
@@ -286,7 +288,7 @@ void check_together(const FrontPoint& point, const std::string& list, const std:
             static_cast<std::size_t>(point.point[static_cast<std::size_t>(gpus - axes.begin())]);
         const int of_plan = std::atoi(gpus->labels[position].c_str());
         if (several_phases ? p.gpus < of_plan : p.gpus != of_plan) {
-            refuse(std::to_string(p.gpus) + " GPUs, but its plan has " + std::to_string(of_plan));
+            refuse(fmt::format("{} GPUs, but its plan has {}", p.gpus, of_plan));
         }
     }
     if (p.gpus > 0 && p.memory.stage >= p.gpus) {
@@ -350,7 +352,7 @@ void read_plans(const Hdf5Object& root, const std::string& name, const std::opti
     }
     if (std::adjacent_find(probabilities.begin(), probabilities.end(), std::greater_equal<>()) !=
         probabilities.end()) {
-        throw std::runtime_error("dataset /" + name + "/probability does not ascend");
+        throw std::runtime_error(fmt::format("dataset /{}/probability does not ascend", name));
     }
     for (const FrontPoint& point : front) {
         check_together(point, name, results.axes, several_phases);
@@ -523,16 +525,18 @@ void check_is_results(const Hdf5Object& root, const std::string& path)
 {
     if (!root.has("filetype") || root.get<std::string>("filetype") != results_filetype) {
         throw InputError(
-            path + " is HDF5, but not a results file of prismopt (its root has no attribute filetype = \"" +
-            results_filetype + "\"); give a file that `prismopt search` wrote");
+            fmt::format("{} is HDF5, but not a results file of prismopt (its root has no attribute filetype "
+                        "= \"{}\"); give a file that `prismopt search` wrote",
+                        path, results_filetype));
     }
     const std::vector<std::int32_t> version = root.get_list<std::int32_t>("schema_version");
     if (version.empty() || version.front() != results_schema_major) {
         const std::string found = version.empty() ? "none" : std::to_string(version.front());
-        throw InputError(path + " has schema version " + found + ", but this program reads version " +
-                         std::to_string(results_schema_major) + "; use the build that wrote it: prismopt " +
-                         root.get<std::string>("program_version") + " (" +
-                         root.get<std::string>("git_commit") + ")");
+        throw InputError(
+            fmt::format("{} has schema version {}, but this program reads version {}; use the build that "
+                        "wrote it: prismopt {} ({})",
+                        path, found, results_schema_major, root.get<std::string>("program_version"),
+                        root.get<std::string>("git_commit")));
     }
 }
 
@@ -540,7 +544,9 @@ void check_is_results(const Hdf5Object& root, const std::string& path)
 void rename_axes(std::vector<Axis>& axes)
 {
     for (Axis& axis : axes) {
-        axis.name = axis.name == "hardware" ? "variant" : axis.name;
+        if (axis.name == "hardware") {
+            axis.name = "variant";
+        }
     }
 }
 
@@ -560,19 +566,18 @@ Results read_results(const std::string& path)
 {
     if (::access(path.c_str(), R_OK) != 0) {
         if (::access((path + ".journal").c_str(), R_OK) == 0) {
-            throw InputError(
-                path +
-                " does not exist, but the journal of its search does; continue with: prismopt resume " +
-                path);
+            throw InputError(fmt::format(
+                "{} does not exist, but the journal of its search does; continue with: prismopt resume {}",
+                path, path));
         }
-        throw InputError("cannot open " + path + " (" + std::strerror(errno) +
-                         "); give the path of a results file");
+        throw InputError(
+            fmt::format("cannot open {} ({}); give the path of a results file", path, std::strerror(errno)));
     }
     const bool sealed = has_seal(path);
     if (!sealed && !begins_as_hdf5(path)) {
-        throw InputError(
-            path +
-            " is not a results file (it has no HDF5 signature); give a file that `prismopt search` wrote");
+        throw InputError(fmt::format(
+            "{} is not a results file (it has no HDF5 signature); give a file that `prismopt search` wrote",
+            path));
     }
     try {
         if (const std::string why = sealed ? broken_seal(path) : ""; !why.empty()) {
@@ -607,8 +612,10 @@ Results read_results(const std::string& path)
     } catch (const InputError&) {
         throw;
     } catch (const std::exception& error) {
-        throw InputError(path + " is damaged or truncated: " + error.what() +
-                         "; copy it again, run `prismopt resume` if there is a journal, or search again");
+        throw InputError(
+            fmt::format("{} is damaged or truncated: {}; copy it again, run `prismopt resume` if there is a "
+                        "journal, or search again",
+                        path, error.what()));
     }
 }
 

@@ -150,7 +150,9 @@ std::optional<UsualCluster> usual_cluster(const std::string& accelerator, const 
 {
     std::string longest;
     for (const std::string& begin : catalog.names(usual_clusters_kind)) {
-        longest = begins_with_words(accelerator, begin) && begin.size() > longest.size() ? begin : longest;
+        if (begins_with_words(accelerator, begin) && begin.size() > longest.size()) {
+            longest = begin;
+        }
     }
     return longest.empty()
                ? std::nullopt

@@ -69,8 +69,9 @@ FigureOrigin origin_in_clusters(const Scenario& scenario, const Find& find, cons
         const TomlNode* value = find(cluster);
         const TomlNode* accelerator = child(&cluster, "accelerator");
         for (const TomlFile& own : catalog_of(scenario).own()) {
-            value =
-                value == nullptr && accelerator != nullptr ? find_own(own.root, accelerator->text) : value;
+            if (value == nullptr && accelerator != nullptr) {
+                value = find_own(own.root, accelerator->text);
+            }
         }
         return origin_of(value);
     };

@@ -58,15 +58,17 @@ std::string loss_gap_text(const Scenario& scenario, const LossGap& gap)
     std::string text;
     const std::vector<const Workload*> all = networks(scenario);
     for (const Workload* network : all) {
+        if (gap.high == 0.0) {
+            text += ", no more tokens";
+            continue;
+        }
         const auto more = [&](double relative) { return more_tokens_text(scenario, *network, relative); };
         const double beyond =
             beyond_loss_fit(parameters_of(network_of(*network)), tokens_to_the_loss(scenario));
-        text += gap.high == 0.0
-                    ? ", no more tokens"
-                    : fmt::format(", {} % more tokens ({} to {}{}){}", more(gap.expected()), more(gap.low),
-                                  more(gap.high),
-                                  beyond > 1.0 ? fmt::format("; extrapolated by x{:.3g}", beyond) : "",
-                                  all.size() > 1 ? " for " + network->name : "");
+        text +=
+            fmt::format(", {} % more tokens ({} to {}{}){}", more(gap.expected()), more(gap.low),
+                        more(gap.high), beyond > 1.0 ? fmt::format("; extrapolated by x{:.3g}", beyond) : "",
+                        all.size() > 1 ? " for " + network->name : "");
     }
     return fmt::format("{}{} for a loss gap of {:.3g} % ({:.3g} to {:.3g})", text, all.size() > 1 ? "," : "",
                        100.0 * gap.expected(), 100.0 * gap.low, 100.0 * gap.high);

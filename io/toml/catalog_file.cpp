@@ -47,8 +47,8 @@ std::string catalog_digest()
 {
     std::string all;
     for (const EmbeddedFile& file : catalog_files()) {
-        all += fmt::format("{} {} ", file.name,
-                           file.text.size());  // so that no character can move between files
+        // Sizes, so that no character can move between files.
+        all += fmt::format("{} {} ", file.name, file.text.size());
         all += file.text;
     }
     return fmt::format("{:016x}", crc64_of(std::as_bytes(std::span(all))));

@@ -58,8 +58,8 @@ std::string end_date(std::chrono::sys_days start, double seconds)
     constexpr double day_s = (1_day).si;
     constexpr double most_days = 2.8e6;  // from the year 2199 to 9865
     const double days = std::floor(seconds / day_s);
-    return days < most_days ? date_text(start + std::chrono::days(static_cast<int>(days)))
-                            : "never";  // NaN, too
+    // Also "never" where it is not a number.
+    return days < most_days ? date_text(start + std::chrono::days(static_cast<int>(days))) : "never";
 }
 
 }  // namespace prismopt

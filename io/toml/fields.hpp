@@ -30,8 +30,8 @@ struct ValueShape {
     Range range{};                                      // of integers and numbers
     Dimension dimension = Dimension::data;              // of quantities
     std::function<std::vector<std::string>()> names{};  // of choices
-    std::function<const SectionTable&()>
-        section{};         // of sections; evaluated late: a distribution may contain one
+    // Of sections; evaluated late: a distribution may contain one.
+    std::function<const SectionTable&()> section{};
     bool open = false;     // other names than those of the choice are possible, too
     bool list = false;     // an array of one or more values
     bool sets = false;     // arrays of values, as the values of a list
@@ -263,7 +263,9 @@ public:
     void read(Table& table, Keys keys, T& target) const
     {
         const bool based = base_ && base_(*this, table, target);
-        keys = based ? Keys::some : keys;
+        if (based) {
+            keys = Keys::some;
+        }
         const std::string instead = base_ && !based ? SectionTable::keys().front().line() + ", or " : "";
         for (std::size_t i = 0; i < reads_.size(); ++i) {
             if (!reads_[i]) {

@@ -17,8 +17,8 @@ using Names = std::vector<std::string>;
 std::size_t edits(std::string_view a, std::string_view b)
 {
     const std::size_t columns = b.size() + 1;
-    std::vector<std::size_t> table(
-        (a.size() + 1) * columns);  // table[i * columns + j]: edits from i characters of a to j of b
+    // table[i * columns + j]: edits from i characters of a to j of b.
+    std::vector<std::size_t> table((a.size() + 1) * columns);
     for (std::size_t i = 0; i <= a.size(); ++i) {
         for (std::size_t j = 0; j <= b.size(); ++j) {
             std::size_t& cell = table[i * columns + j];

@@ -23,7 +23,9 @@ std::string plain(const std::string& text)
 {
     std::string result = blank_controls(text);
     for (char& c : result) {
-        c = c == '"' || c == '\\' ? '?' : c;
+        if (c == '"' || c == '\\') {
+            c = '?';
+        }
     }
     return result;
 }

@@ -38,8 +38,8 @@ private:
     TraceStream& stream_;
 };
 
-/// Gets one document as it comes. Depth of an event: 1 in a document of its own, 2 in a list
-/// alone, 3 in a list of a document.
+/// Gets one document as it comes; a class, since nlohmann's SAX interface is one. Depth of an event: 1 in a
+/// document of its own, 2 in a list alone, 3 in a list of a document.
 class EventSax : public json::json_sax_t {
 public:
     EventSax(std::string place, JsonTraceHead& head, const std::function<void(JsonEvent&)>& report)

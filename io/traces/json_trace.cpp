@@ -230,7 +230,9 @@ private:
             if (node.collective_type) {
                 node.collective = collective_name(*node.collective_type);
             }
-            node.start_us = std::isfinite(node.start_us) ? node.start_us : 0.0;
+            if (!std::isfinite(node.start_us)) {
+                node.start_us = 0.0;
+            }
             add_kernel(node, "");
         }
     }

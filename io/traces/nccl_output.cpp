@@ -93,8 +93,8 @@ private:
         read_iterations(words);
         if (!words.empty() && words.front() == "Rank") {
             ++table_.ranks;
-            const auto on = std::find(words.begin(), words.end(),
-                                      "on");  // "Rank 0 Group 0 Pid 4711 on node-a device 0 ..."
+            // "Rank 0 Group 0 Pid 4711 on node-a device 0 ..."
+            const auto on = std::find(words.begin(), words.end(), "on");
             if (on != words.end() && on + 1 != words.end()) {
                 hosts_.insert(*(on + 1));
             }
@@ -112,13 +112,17 @@ private:
             const double count = number_in(words[i + 1]);
             if (words[i] == "iters:" && count >= 1.0 && count <= 1e6) {
                 const std::string& of = words[i - 1];
-                (of == "agg" ? aggregated : plain) = of == "warmup" ? plain : static_cast<int>(count);
+                if (of == "agg") {
+                    aggregated = static_cast<int>(count);
+                } else if (of != "warmup") {
+                    plain = static_cast<int>(count);
+                }
             }
         }
         constexpr double most = 1e9;
-        table_.iterations = plain > 0
-                                ? static_cast<int>(std::min(most, static_cast<double>(plain) * aggregated))
-                                : table_.iterations;
+        if (plain > 0) {
+            table_.iterations = static_cast<int>(std::min(most, static_cast<double>(plain) * aggregated));
+        }
     }
 
     void row(const std::vector<std::string>& words)
@@ -153,8 +157,8 @@ private:
         const double algorithm = number_in(field("algbw"));
         const double bus = number_in(field("busbw"));
         has_bus_ = std::isfinite(bus);
-        if (algorithm > widest_ && bus >= 0.0 && std::isfinite(algorithm) &&
-            std::isfinite(bus)) {  // most digits
+        // The widest bandwidth has the most digits.
+        if (algorithm > widest_ && bus >= 0.0 && std::isfinite(algorithm) && std::isfinite(bus)) {
             widest_ = algorithm;
             table_.bus = bus / algorithm;
         }

@@ -58,9 +58,12 @@ OsuColumns columns_in(const std::vector<std::string>& words)
         const bool mean = words[i] == "Avg" || words[i].starts_with("Latency");
         i += qualified ? 1 : 0;
         ++place;
-        columns.time = mean && columns.time < 0 ? place : columns.time;
-        columns.iterations =
-            words[std::min(i, words.size() - 1)] == "Iterations" ? place : columns.iterations;
+        if (mean && columns.time < 0) {
+            columns.time = place;
+        }
+        if (words[std::min(i, words.size() - 1)] == "Iterations") {
+            columns.iterations = place;
+        }
     }
     return columns;
 }

@@ -37,7 +37,9 @@ std::vector<std::string> plain_words(const std::string& line)
         if (clock && !words.empty() && may_be_date(words.back()) && words.back().size() == date_length) {
             words.back() += " " + word;  // a date with a blank before its time
         } else {
-            end = words.size() + 1 == fields ? line.find_last_not_of(between) + 1 : end;
+            if (words.size() + 1 == fields) {
+                end = line.find_last_not_of(between) + 1;
+            }
             words.push_back(line.substr(at, end - at));
         }
         at = end;

@@ -26,7 +26,9 @@ std::vector<StepMark> first_marks(const std::map<std::size_t, std::vector<StepMa
     for (const auto& [stream, marks] : of_streams) {
         for (const StepMark& mark : marks) {
             StepMark& earliest = first.emplace(mark.step, mark).first->second;
-            earliest = mark.start_s < earliest.start_s ? mark : earliest;
+            if (mark.start_s < earliest.start_s) {
+                earliest = mark;
+            }
         }
     }
     std::vector<StepMark> result;

@@ -79,7 +79,9 @@ KnownSetting known_setting(const TrainerSettings& table, std::string_view name, 
     const TrainerSetting* whole = row_of(table, name);
     const TrainerSetting* row =
         whole != nullptr && !whole->name.ends_with('*') ? whole : row_of(table, inner);
-    row = row != nullptr ? row : whole;
+    if (row == nullptr) {
+        row = whole;
+    }
     if (row == nullptr && prefixes) {
         row = abbreviated(table, inner);
     }

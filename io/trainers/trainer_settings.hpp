@@ -38,6 +38,7 @@ struct SettingDialect {
     std::string_view values = {};  // empty: as in the row
 };
 
+/// The settings of a program. All that it refers to is static: rows, dialects and literals.
 struct TrainerSettings {
     std::string_view program;
     std::span<const TrainerSetting> rows;
@@ -57,7 +58,7 @@ constexpr std::array<TrainerSetting, A + B> joined(const std::array<TrainerSetti
     return all;
 }
 
-/// Row and dialect of a name.
+/// Row and dialect of a name, in a static table.
 struct KnownSetting {
     const TrainerSetting* row = nullptr;  // nullptr: unknown
     const SettingDialect* dialect = nullptr;

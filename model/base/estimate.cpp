@@ -1,6 +1,7 @@
 #include "model/base/estimate.hpp"
 
 #include "model/base/powers.hpp"
+#include "model/base/root.hpp"
 #include "model/base/statistics.hpp"
 
 #include <boost/math/distributions/binomial.hpp>
@@ -198,14 +199,9 @@ public:
         if (!(probability > 0.0 && probability <= 1.0)) {
             return probability > 1.0 ? infinite : -infinite;
         }
-        double low = sorted_.front() * factor_.front().value;
-        double high = sorted_.back() * factor_.back().value;
-        constexpr int most_halvings = 2'200;  // as many as doubles can be apart
-        for (int halving = 0; halving < most_halvings && high - low > 1e-12 * high; ++halving) {
-            const double middle = 0.5 * (low + high);
-            (mean_share(middle) < probability ? low : high) = middle;
-        }
-        return high;
+        const Bracket range{sorted_.front() * factor_.front().value, sorted_.back() * factor_.back().value};
+        const auto is_less = [&](double t) { return mean_share(t) < probability; };
+        return bisect(range, {.relative_width = 1e-12}, is_less).high;
     }
 
 private:
@@ -281,23 +277,20 @@ Estimate mean_estimate(std::span<const double> draws, const Clusters& clusters, 
 
 double score_for_skewness(double tail, double skewness, double count)
 {
-    double low = normal_quantile(tail, true);
+    const double low = normal_quantile(tail, true);
     const double rate = skewness / (3.0 * std::sqrt(count));
     if (rate <= 0.0 || low <= 0.0) {
         return low;
     }
     constexpr double most = 37.0;  // beyond, the normal probability is zero
     const auto missed = [&](double x) { return normal_probability(-x) * std::exp(rate * cube(x)); };
-    double high = std::min(
-        most, 1.0 / (3.0 * rate));  // where `missed` is least, nearly: x^2 / 2 - rate x^3 rises up to there
+    // Where `missed` is least, nearly: x^2 / 2 - rate x^3 rises up to there.
+    const double high = std::min(most, 1.0 / (3.0 * rate));
     if (low >= high || missed(high) > tail) {
         return infinite;
     }
-    while (high - low > 1e-9 * high) {
-        const double middle = 0.5 * (low + high);
-        (missed(middle) > tail ? low : high) = middle;
-    }
-    return high;
+    const auto is_less = [&](double x) { return missed(x) > tail; };
+    return bisect({low, high}, {.relative_width = 1e-9}, is_less).high;
 }
 
 double mean_error(std::span<const double> draws, const Clusters& clusters)

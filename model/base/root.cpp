@@ -15,19 +15,18 @@ std::optional<double> root_between(const std::function<double(double)>& function
     }
     const double at_low = function(low);
     const double at_high = function(high);
-    if (!((at_low <= 0.0 && at_high >= 0.0) ||
-          (at_low >= 0.0 && at_high <= 0.0))) {  // also where one is not a number
+    // Also refuses values that are not numbers.
+    if (!((at_low <= 0.0 && at_high >= 0.0) || (at_low >= 0.0 && at_high <= 0.0))) {
         return std::nullopt;
     }
     if (at_low == 0.0 || at_high == 0.0) {
         return at_low == 0.0 ? low : high;
     }
-    // Two doubles are at most 2,098 halvings apart: the whole range of exponents, and the digits of one.
-    constexpr std::uintmax_t most_halvings = 2'200;
-    std::uintmax_t halvings = most_halvings;
+    constexpr std::uintmax_t most{most_halvings};
+    std::uintmax_t halvings = most;
     const auto bracket = boost::math::tools::bisect(
         function, low, high, boost::math::tools::eps_tolerance<double>(bits), halvings);
-    if (halvings >= most_halvings) {
+    if (halvings >= most) {
         return std::nullopt;
     }
     return 0.5 * (bracket.first + bracket.second);

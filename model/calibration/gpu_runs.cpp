@@ -42,7 +42,9 @@ std::map<std::string, std::vector<Gpu>> gpus_by_benchmark(const std::vector<GpuR
         const bool local = is_known_place(run.node) && nodes_of_name[run.gpu].size() > 1;
         Gpu& gpu = found[run.benchmark][{local ? run.node : "", run.gpu}];
         gpu.name = "GPU " + run.gpu + (local ? " of node " + run.node : "");
-        gpu.node = is_known_place(run.node) ? run.node : gpu.node;
+        if (is_known_place(run.node)) {
+            gpu.node = run.node;
+        }
         gpu.seconds.push_back(run.seconds);
     }
     std::map<std::string, std::vector<Gpu>> result;
@@ -95,8 +97,8 @@ double probability_of_equal_nodes(const Nodes& nodes, const std::vector<double>&
         double sum = 0.0;
         for (const std::size_t i : members) {
             const auto [low, high] = std::equal_range(rising.begin(), rising.end(), values[i]);
-            sum += 0.5 * static_cast<double>((low - rising.begin()) + (high - rising.begin()) +
-                                             1);  // mean rank of its ties
+            // The mean rank of its ties.
+            sum += 0.5 * static_cast<double>((low - rising.begin()) + (high - rising.begin()) + 1);
         }
         between += sum * sum / static_cast<double>(members.size());
     }
@@ -180,8 +182,8 @@ public:
             errors_.push_back(std::max(gpu.error, median_errors_.back()));  // few runs may be equal by chance
         }
         for (auto node = nodes_.begin(); node != nodes_.end();) {
-            node = node->second.size() < 2 ? nodes_.erase(node)
-                                           : std::next(node);  // of one GPU nobody knows whose the effect is
+            // With one GPU nobody knows whose the effect is.
+            node = node->second.size() < 2 ? nodes_.erase(node) : std::next(node);
         }
         constexpr double level = 0.01;
         nodes_differ_ = probability_of_equal_nodes(nodes_, own_) < level ||

@@ -1,6 +1,7 @@
 #include "model/calibration/samples.hpp"
 
 #include "model/base/median.hpp"
+#include "model/base/root.hpp"
 #include "model/calibration/fit/goodness.hpp"
 
 #include <algorithm>
@@ -26,7 +27,9 @@ void exclude(std::vector<Row>& rows, std::string Row::*kind, std::vector<Fault>&
     }
     double longest = 0.0;
     for (const auto& [name, seconds] : series) {
-        longest = seconds.size() < least_times ? longest : std::max(longest, median_of(seconds));
+        if (seconds.size() >= least_times) {
+            longest = std::max(longest, median_of(seconds));
+        }
     }
     std::map<std::string, double> limits;
     for (const auto& [name, seconds] : series) {
@@ -88,10 +91,7 @@ std::vector<RareTimes> rare_times(const std::vector<CollectiveRun>& times)
 /// Likeliest exponent of a Poisson process with rate ~ members^exponent, without those of one series.
 double likeliest_growth(const std::vector<RareTimes>& series, std::size_t excluded)
 {
-    double low = -3.0;
-    double high = 4.0;
-    for (int i = 0; i < 60; ++i) {
-        const double exponent = 0.5 * (low + high);
+    const auto is_less = [&](double exponent) {  // the likelihood still rises
         double rare = 0.0;
         double logs = 0.0;
         double weight = 0.0;
@@ -106,9 +106,9 @@ double likeliest_growth(const std::vector<RareTimes>& series, std::size_t exclud
                 weighted_logs += expected * log;
             }
         }
-        (logs * weight > rare * weighted_logs ? low : high) = exponent;
-    }
-    return low;
+        return logs * weight > rare * weighted_logs;
+    };
+    return bisect({-3.0, 4.0}, {.halvings = 60}, is_less).low;
 }
 
 std::string carried_from(const TailGrowth& growth, double members)

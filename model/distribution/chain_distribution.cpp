@@ -264,8 +264,8 @@ std::vector<GridDistribution> ChainDistributions::between_barriers(const PassCos
             start = i + 1;
         }
     }
-    std::array<std::vector<GridDistribution>, width.size()>
-        since;  // [kind]: what followed the last barrier of the next wider kind
+    // [kind]: what followed the last barrier of the next wider kind.
+    std::array<std::vector<GridDistribution>, width.size()> since;
     for (std::size_t k = 0; k < count; ++k) {
         const std::size_t i = (start + k) % count;
         since[0].push_back(longest_of(segment(cost.segments[i]), width[0]));

@@ -123,8 +123,8 @@ public:
     bool constant() const { return constant_; }
 
 private:
-    double untruncated(double p,
-                       bool upper) const;  // probability of the untruncated family that belongs to p
+    // Returns the probability of the untruncated family that belongs to p.
+    double untruncated(double p, bool upper) const;
     double truncated_probability(double x, bool upper) const;
 
     FamilyFunctions family_;

@@ -173,8 +173,8 @@ Cumulated joined(const Cumulated& one, int n)
 /// Mean and variance from the masses, which are brought to a total of one.
 void measure(GridDistribution& distribution)
 {
-    const double middle = (distribution.mean - distribution.origin) /
-                          distribution.step;  // a place near the mean: squares keep their digits
+    // Relative to a place near the mean, squares keep their digits.
+    const double middle = (distribution.mean - distribution.origin) / distribution.step;
     double total = 0.0;
     double first = 0.0;
     double second = 0.0;

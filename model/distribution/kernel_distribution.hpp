@@ -26,7 +26,7 @@ public:
     KernelDistribution() = default;
     explicit KernelDistribution(const Quantile& quantile);
 
-    /// Share of a sum of factors at one draw.
+    /// Share of a sum of factors at one draw. The distribution belongs to the caller of of_one_draw().
     struct Share {
         double of_all;
         const KernelDistribution* distribution;

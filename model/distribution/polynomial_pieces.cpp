@@ -11,8 +11,8 @@ namespace prismopt {
 
 namespace {
 
-constexpr int middle_node =
-    StandardDistribution::nodes / 2;  // an even number of nodes: z < 0 up to middle_node - 1
+// An even number of nodes: z < 0 up to middle_node - 1.
+constexpr int middle_node = StandardDistribution::nodes / 2;
 
 double node_score(int node)
 {

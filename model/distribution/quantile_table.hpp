@@ -61,8 +61,8 @@ public:
 
 private:
     static constexpr std::uint32_t mantissa_shift = 23 - octave_bits;  // keeps the mantissa's first bits
-    static constexpr std::uint32_t first_pattern = 126U
-                                                   << octave_bits;  // pattern of 0.5F, the smallest distance
+    // Pattern of 0.5F, the smallest distance.
+    static constexpr std::uint32_t first_pattern = 126U << octave_bits;
     static constexpr std::uint32_t mantissa_mask = (1U << mantissa_shift) - 1;
     static constexpr float mantissa_scale = 1.0F / static_cast<float>(1U << mantissa_shift);
 

@@ -107,7 +107,9 @@ double largest_skewness(const Variability& variability)
     }
     for (const double exponent : extremes_of(variability.microbatch_exponent)) {
         const Moments of_power = moments(power_of(variability.microbatch, exponent));
-        largest = of_power.variance > 0.0 ? std::max(largest, of_power.skewness()) : largest;
+        if (of_power.variance > 0.0) {
+            largest = std::max(largest, of_power.skewness());
+        }
     }
     return largest;
 }

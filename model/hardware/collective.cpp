@@ -84,7 +84,11 @@ struct Hops {
     void add(const Level& level, double times)
     {
         const Latency latency = latency_of(level.tier);
-        (level.between_nodes ? network : node) += latency.software * times;
+        if (level.between_nodes) {
+            network += latency.software * times;
+        } else {
+            node += latency.software * times;
+        }
         distance += latency.distance * times;
     }
 };
@@ -167,7 +171,9 @@ Course tree_course(Bytes message, const Group& group, const Cluster& cluster, bo
         if (level.between_nodes) {
             const Seconds transfer = tree_transfer(message, level, cluster.library);
             circuits += level.tier.circuit() ? transfer : Seconds{0.0};
-            between = level.tier.circuit() ? between : std::max(between, transfer);
+            if (!level.tier.circuit()) {
+                between = std::max(between, transfer);
+            }
             course.hops.add(level, 2.0 * depth_of(joined));
         } else {
             const double links = level.subunits.units - level.units.units;
@@ -395,7 +401,11 @@ Seconds point_to_point_time(Bytes message, int from, int to, int flows, const Cl
     }
     Course course{message / rate, {}, {}};
     const Latency latency = latency_of(tier);
-    (cluster.joins_nodes(crossed) ? course.hops.network : course.hops.node) = latency.software;
+    if (cluster.joins_nodes(crossed)) {
+        course.hops.network = latency.software;
+    } else {
+        course.hops.node = latency.software;
+    }
     course.hops.distance = latency.distance;
     return fastest_protocol(course, cluster.library);
 }

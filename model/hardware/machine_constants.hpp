@@ -31,9 +31,9 @@ template <class Owner>
 std::span<const MachineConstant<Owner>> constants_of();
 template <>
 std::span<const MachineConstant<Accelerator>> constants_of<Accelerator>();
+// Those that a link of the catalog has.
 template <>
-std::span<const MachineConstant<NetworkTier>>
-constants_of<NetworkTier>();  // those that a link of the catalog has
+std::span<const MachineConstant<NetworkTier>> constants_of<NetworkTier>();
 template <>
 std::span<const MachineConstant<SoftwareStack>> constants_of<SoftwareStack>();
 template <>

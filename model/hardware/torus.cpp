@@ -45,7 +45,9 @@ std::vector<AxisSpan> axis_spans(const Group& group, const NetworkTier& torus)
             const int last = std::min(dimension.count * dimension.stride, inner * length);
             if (last > first) {
                 span.members *= (last + first - 1) / first;
-                span.spacing = spaced ? span.spacing : std::max(1, first / inner);
+                if (!spaced) {
+                    span.spacing = std::max(1, first / inner);
+                }
                 spaced = true;
             }
         }

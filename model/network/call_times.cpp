@@ -156,7 +156,9 @@ CallTimes::TokenCover CallTimes::beside_tokens(const std::vector<AnyCall>& list)
     TokenCover cover;
     for (const AnyCall& call : list) {
         if (const auto* kernel = std::get_if<KernelCall>(&call)) {
-            time = kernel->hides_tokens ? time + of(*kernel) : time;
+            if (kernel->hides_tokens) {
+                time += of(*kernel);
+            }
         } else if (std::get<CollectiveCall>(call).beside == CollectiveCall::Beside::shared_experts) {
             ++cover.exchanges;
         }

@@ -151,7 +151,11 @@ public:
     /// `in_experts`: of results of the activation of gated experts, or of their gradients.
     Calls& cast(double numbers, bool in_experts = false)
     {
-        (in_experts ? cast_in_experts_ : cast_numbers_) += numbers;
+        if (in_experts) {
+            cast_in_experts_ += numbers;
+        } else {
+            cast_numbers_ += numbers;
+        }
         return *this;
     }
 

@@ -120,7 +120,7 @@ struct LayerStream {
     double second = 0.0;  // tokens per sample of the second stream
 };
 
-/// Tokens of one microbatch on one GPU.
+/// Tokens of one microbatch on one GPU. The shape must outlive it.
 struct Extent {
     const LayerShape& shape;
     double sequence;  // tokens per sequence at this place of the network

@@ -329,10 +329,15 @@ private:
         trained.backward = true;
         const Kept all = kept_of(trained, full_, Recompute::none);
         const double whole = bytes(all);
-        cost.saved_bytes = !kind.backward                      ? 0.0
-                           : recompute == Recompute::full      ? saved_stream_bytes(kind)
-                           : recompute == Recompute::selective ? bytes(kept_of(kind, full_, recompute))
-                                                               : whole;
+        if (!kind.backward) {
+            cost.saved_bytes = 0.0;
+        } else if (recompute == Recompute::full) {
+            cost.saved_bytes = saved_stream_bytes(kind);
+        } else if (recompute == Recompute::selective) {
+            cost.saved_bytes = bytes(kept_of(kind, full_, recompute));
+        } else {
+            cost.saved_bytes = whole;
+        }
         cost.held_bytes = kind.backward ? number * all.held_numbers - saved_less_ * all.held_products : 0.0;
         // What recompute brings back, and the gathered input and its gradient.
         const double of_loss = loss_.of_stream && all.logits > 0.0 ? loss_.peak * stream_bytes(kind) / number

@@ -59,7 +59,11 @@ public:
     /// Records the links that the collective added last uses.
     PassBuilder& on_links(Seconds time, bool between_nodes)
     {
-        (between_nodes ? cost_.between_nodes_s : cost_.in_nodes_s) += time.si;
+        if (between_nodes) {
+            cost_.between_nodes_s += time.si;
+        } else {
+            cost_.in_nodes_s += time.si;
+        }
         return *this;
     }
     /// The next collective is part of a CUDA graph: the host does not launch it by itself.

@@ -77,7 +77,9 @@ std::optional<Decoder> decoder_of(const Workload& w)
         }
         const auto set = [&kind](auto& member, std::size_t place) {
             const auto* own = std::get_if<std::decay_t<decltype(*member)>>(&kind.blocks[place]);
-            member = own != nullptr ? own : member;
+            if (own != nullptr) {
+                member = own;
+            }
             return own != nullptr;
         };
         if (!(set(d.attention, 0) || set(d.latent, 0)) || !(set(d.mlp, 1) || set(d.experts, 1))) {

@@ -65,7 +65,8 @@ struct Transformer {
 };
 
 /// Blocks of a decoder whose layers are attention followed by an MLP or experts;
-/// nullptr if there is no such block.
+/// nullptr if there is no such block. The blocks belong to the workload, which must outlive it and not
+/// change.
 struct Decoder {
     const AttentionBlock* attention = nullptr;
     const LatentAttentionBlock* latent = nullptr;

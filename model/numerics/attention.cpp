@@ -25,14 +25,14 @@ AttentionOutputs<double> exact_attention(const AttentionInputs<float>& in)
 {
     const AttentionInputs<double> wide{widened(in.q), widened(in.k), widened(in.v),
                                        widened(in.output_gradient), in.causal};
-    return PlainAttention<ExactArithmetic>(wide, ExactArithmetic()).run();
+    return plain_attention(wide, ExactArithmetic());
 }
 
 AttentionOutputs<float> emulated_attention(const AttentionInputs<float>& in, AttentionMethod kernel,
                                            const TileShape& tile, const Emulated& arithmetic)
 {
     switch (kernel) {
-        case AttentionMethod::plain: return PlainAttention<Emulated>(in, arithmetic).run();
+        case AttentionMethod::plain: return plain_attention(in, arithmetic);
         case AttentionMethod::flash: return flash_attention(in, tile, arithmetic);
     }
     return {};
@@ -42,7 +42,7 @@ Matrix<float> emulated_output(const AttentionInputs<float>& in, AttentionMethod 
                               const Emulated& arithmetic)
 {
     switch (kernel) {
-        case AttentionMethod::plain: return PlainAttention<Emulated>(in, arithmetic).forward().output;
+        case AttentionMethod::plain: return plain_forward(in, arithmetic).output;
         case AttentionMethod::flash: return flash_output(in, tile, arithmetic);
     }
     return {};

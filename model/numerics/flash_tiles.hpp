@@ -37,7 +37,7 @@ struct TileIndex {
     std::size_t j;
 };
 
-/// Rounding of the tensors of one tile.
+/// Rounding of the tensors of one tile. The arithmetic must outlive it.
 class TileRounding {
 public:
     TileRounding(const Emulated& arithmetic, const TileGrid& grid, TileIndex tile)

@@ -17,7 +17,12 @@ BarrierWidths barrier_widths(const ParallelPlan& plan)
     BarrierWidths widths{plan.tp, plan.cp};
     widths.experts = std::lcm(std::lcm(replica, plan.ep * plan.etp), plan.table_gpus()) / replica;
     if (shards_gradients(plan.sharding)) {
-        (plan.dp_overlap == DataParallelOverlap::on ? widths.pass : widths.layer) = plan.dp / widths.experts;
+        const int replicas = plan.dp / widths.experts;
+        if (plan.dp_overlap == DataParallelOverlap::on) {
+            widths.pass = replicas;
+        } else {
+            widths.layer = replicas;
+        }
     }
     return widths;
 }

@@ -57,7 +57,11 @@ ParallelPlan plan_in_phase(ParallelPlan plan, const Phase& phase)
 {
     const PhasePlan& own = phase.own;
     const int gpus = own.gpus > 0 ? own.gpus : plan.gpus();
-    const auto replace_given = [](int& choice, int of_phase) { choice = of_phase > 0 ? of_phase : choice; };
+    const auto replace_given = [](int& choice, int of_phase) {
+        if (of_phase > 0) {
+            choice = of_phase;
+        }
+    };
     replace_given(plan.tp, own.tp);
     replace_given(plan.cp, own.cp);
     replace_given(plan.pp, own.pp);

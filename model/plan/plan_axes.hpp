@@ -70,8 +70,8 @@ struct Changes {
     bool memory = true;      // the least memory
     bool run = false;        // how long a job takes with a given step
     bool adds_work = false;  // every other value than none only adds work to stages
-    bool (*anything)(const ParallelPlan&) =
-        nullptr;  // whether it changes anything in such plans; null: add_names() of design_map.cpp knows
+    // Whether it changes anything in such plans; null: add_names() of design_map.cpp knows.
+    bool (*anything)(const ParallelPlan&) = nullptr;
 };
 inline constexpr Changes stages_and_memory{};
 inline constexpr Changes stages_only{.memory = false};
@@ -106,7 +106,7 @@ struct PlanAxis {
     Changes changes;
     int low = 1;
     int high = 10'000;
-    std::span<const Module> modules{};  // that sets choose from
+    std::span<const Module> modules{};  // that sets choose from: a static table
 };
 
 /// All axes after the number of GPUs, in the order in which a space sets them: those that
@@ -256,7 +256,9 @@ constexpr std::size_t place_of(T ParallelPlan::*choice)
     for_each_axis([&](const auto& axis) {
         ++place;
         if constexpr (std::is_same_v<decltype(axis.choice), T ParallelPlan::*>) {
-            found = axis.choice == choice ? place : found;
+            if (axis.choice == choice) {
+                found = place;
+            }
         }
     });
     return found;

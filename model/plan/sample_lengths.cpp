@@ -374,8 +374,8 @@ std::vector<MicrobatchWork> microbatch_work(const SampleLengths& lengths, int se
         case Batching::packed:
             all = microbatches_of(packed_sequences_of(lengths, sequence, attention_of), microbatch);
             for (Filled& own : all) {
-                own.tokens =
-                    static_cast<double>(sequence) * microbatch;  // what no sample fills is computed as well
+                // What no sample fills is computed as well.
+                own.tokens = static_cast<double>(sequence) * microbatch;
             }
             break;
         case Batching::flattened:

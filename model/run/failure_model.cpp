@@ -120,7 +120,9 @@ double mean_of_failures(const FailureModel& model, ValueOf value_of)
     for (const FailureModel::Source& source : model.sources) {
         if (!source.planned) {
             const double value = value_of(source);
-            first = rate == 0.0 ? value : first;
+            if (rate == 0.0) {
+                first = value;
+            }
             excess += source.rate * (value - first);
             rate += source.rate;
         }

@@ -15,8 +15,8 @@ namespace {
 /// Neither truncated nor raised, as factors of durations are: a gap may be as short as it likes.
 QuantileTable table_of(const Family& family) { return QuantileTable(functions_of(family).quantile); }
 
-using Plain = boost::math::policies::policy<
-    boost::math::policies::promote_double<false>>;  // as in model/distribution/families.cpp
+// As in model/distribution/families.cpp.
+using Plain = boost::math::policies::policy<boost::math::policies::promote_double<false>>;
 
 /// What is left of a gap X of mean one, seen at any time, is less than x with probability
 /// E[min(X, x)]: density P(X > x), a length-biased gap times a uniform number. Source: Cox,
@@ -97,8 +97,8 @@ const QuantileTable& FailureTables::gaps(const GapDistribution& distribution)
 
 const QuantileTable& FailureTables::first_gaps(const GapDistribution& distribution)
 {
-    if (distribution.family == GapFamily::exponential ||
-        distribution.family == GapFamily::constant) {  // the first is as the others
+    // The first gap is as the others.
+    if (distribution.family == GapFamily::exponential || distribution.family == GapFamily::constant) {
         return gaps(distribution);
     }
     const std::pair key{distribution.family, distribution.cv};

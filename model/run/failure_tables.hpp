@@ -10,10 +10,11 @@
 
 namespace prismopt {
 
-/// Tables by family and cv. All except first gaps have mean one. References stay valid.
+/// Tables by family and cv. All except first gaps have mean one. References stay valid as
+/// long as this object. Its functions may add tables: call them from one thread at a time.
 class FailureTables {
 public:
-    /// `exponential`: table of mean one (NoiseTables::exponential).
+    /// `exponential`: table of mean one (NoiseTables::exponential), which must outlive this object.
     explicit FailureTables(const QuantileTable& exponential) : exponential_(&exponential) {}
 
     /// Gaps between failures.
@@ -22,8 +23,8 @@ public:
     /// stationary process. Timetables begin with the run.
     const QuantileTable& first_gaps(const GapDistribution& distribution);
     const QuantileTable& repair(double cv);  // lognormal
-    const QuantileTable& rate(
-        double cv);  // gamma: of the nodes' rates together, or of what is known of a cause's rate
+    // Gamma: of the nodes' rates together, or of what is known of a cause's rate.
+    const QuantileTable& rate(double cv);
 
 private:
     const QuantileTable* exponential_;

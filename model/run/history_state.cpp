@@ -119,7 +119,9 @@ double Spares::wait(int lane, int nodes, bool hot, double known, double repaired
         std::size_t first = ready_.size();
         double ready = in_use;
         if (node == 0) {
-            first = ready_.empty() ? first : static_cast<std::size_t>(first_.at[lane]);
+            if (!ready_.empty()) {
+                first = static_cast<std::size_t>(first_.at[lane]);
+            }
             ready = first_ready_.at[lane];
         } else {
             for (std::size_t s = 0; s < ready_.size(); ++s) {

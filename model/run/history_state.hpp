@@ -14,7 +14,8 @@
 
 namespace prismopt {
 
-/// A cause at one segment's size, with its tables.
+/// A cause at one segment's size, with its tables, which belong to the FailureTables, and its source, which
+/// belongs to the failure model. Both must outlive it.
 struct CauseClock {
     const FailureModel::Source* source;
     std::size_t gap_table;  // index in SegmentTables::gap_tables
@@ -23,7 +24,8 @@ struct CauseClock {
     const QuantileTable* rate = nullptr;  // if it is uncertain
 };
 
-/// A segment's tables, which all blocks of histories share.
+/// A segment's tables, which all blocks of histories share, on any threads: nobody changes them. They belong
+/// to the FailureTables, which must outlive this.
 struct SegmentTables {
     std::vector<CauseClock> clocks;
     std::vector<const QuantileTable*> gap_tables;

@@ -40,7 +40,9 @@ public:
             due -= ran;
         }
         for (const auto& [when, what] : writes_) {
-            stored_at_ = when <= until_s ? what : stored_at_;
+            if (when <= until_s) {
+                stored_at_ = what;
+            }
         }
         return ends;
     }
@@ -70,7 +72,9 @@ public:
         }
         go_back(source, survives, draw.copies, loss);
         const double recovery_s = switches ? source.switch_s : source.restart_s;
-        restarts_from_ = restart_s_ > recovery_s ? restarts_from_ : which;
+        if (restart_s_ <= recovery_s) {
+            restarts_from_ = which;
+        }
         restart_s_ = std::max(restart_s_, recovery_s);
         short_of_nodes_by_ = which;
         history_.due_s[which] = draw.gap_s;
@@ -106,7 +110,9 @@ private:
     {
         double next = never_s;
         for (const double back_s : history_.in_repair) {
-            next = back_s > when_s ? std::min(next, back_s) : next;
+            if (back_s > when_s) {
+                next = std::min(next, back_s);
+            }
         }
         return next;
     }

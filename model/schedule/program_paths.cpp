@@ -52,8 +52,8 @@ Excerpt excerpt_of(const Program& program, std::span<const Repeats> shortened)
         }
         copy_until(repeats.first);
         const std::size_t first = result.ops.size();
-        taken = repeats.first +
-                (spare - repeats.omitted) * repeats.period;  // of ops that are equal, the last ones stay
+        // Of ops that are equal, the last ones stay.
+        taken = repeats.first + (spare - repeats.omitted) * repeats.period;
         copy_until(repeats.end);
         result.cuts.push_back(
             {{first, result.ops.size(), repeats.period}, static_cast<std::uint32_t>(spare)});
@@ -85,8 +85,8 @@ Neighbours neighbours_of(const Excerpt& program, const PathTimes& times)
         const ProgramOp& op = ops[i];
         const std::uint32_t feeder = program.feeder(i);
         const float fed = end_of(feeder) + times.transfer[op.distribution];
-        const bool waits = feeder != none &&
-                           fed >= end_of(latest[op.stage]);  // of equals the feeder: some transfer takes time
+        // Of equals the feeder: some transfer takes time.
+        const bool waits = feeder != none && fed >= end_of(latest[op.stage]);
         at.before[i] = waits ? feeder : latest[op.stage];
         at.start[i] = waits ? fed : end_of(latest[op.stage]);
         latest[op.stage] = i;

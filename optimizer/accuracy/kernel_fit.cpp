@@ -158,7 +158,9 @@ std::vector<double> kernels_held_out(const std::vector<MeasuredKernel>& rows)
                      [&family](const MeasuredKernel& row) { return row.shapes != family; });
         const std::vector<double> predicted = predicted_kernels(rows, fit_kernels(others));
         for (std::size_t i = 0; i < rows.size(); ++i) {
-            times[i] = rows[i].shapes == family ? predicted[i] : times[i];
+            if (rows[i].shapes == family) {
+                times[i] = predicted[i];
+            }
         }
     }
     return times;

@@ -1,5 +1,7 @@
 #include "optimizer/accuracy/normal_mixture.hpp"
 
+#include "model/base/root.hpp"
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -39,21 +41,17 @@ double mixture_probability(std::span<const NormalComponent> components, double b
 
 double mixture_quantile(std::span<const NormalComponent> components, double probability)
 {
-    double low = std::numeric_limits<double>::infinity();
-    double high = -low;
+    constexpr double infinite = std::numeric_limits<double>::infinity();
+    Bracket range{infinite, -infinite};
     double weights = 0.0;
     constexpr double beyond = 9.0;  // deviations: 1e-19 lies outside
     for (const NormalComponent& component : components) {
-        low = std::min(low, component.mean - beyond * component.deviation);
-        high = std::max(high, component.mean + beyond * component.deviation);
+        range.low = std::min(range.low, component.mean - beyond * component.deviation);
+        range.high = std::max(range.high, component.mean + beyond * component.deviation);
         weights += component.weight;
     }
-    constexpr int halvings = 60;
-    for (int i = 0; i < halvings; ++i) {
-        const double middle = 0.5 * (low + high);
-        (weight_below(components, middle) < probability * weights ? low : high) = middle;
-    }
-    return 0.5 * (low + high);
+    const auto is_less = [&](double x) { return weight_below(components, x) < probability * weights; };
+    return bisect(range, {.halvings = 60}, is_less).middle();
 }
 
 }  // namespace prismopt

@@ -28,8 +28,8 @@ namespace {
 
 constexpr std::array kinds{Collective::all_reduce, Collective::all_gather, Collective::reduce_scatter,
                            Collective::all_to_all};
-constexpr std::array algorithms{"ring",       "tree",   "hierarchical",
-                                "in network", "direct", "torus"};  // as Algorithm
+// In the order of Algorithm.
+constexpr std::array algorithms{"ring", "tree", "hierarchical", "in network", "direct", "torus"};
 
 constexpr double smallest = 1024.0;  // bytes
 constexpr double largest = 4.0 * 1024.0 * 1024.0 * 1024.0;

@@ -46,13 +46,13 @@ std::string kind_of(const std::vector<std::string>& values)
 }
 
 /// Plans near the chosen one that fit, by their bounds: with one change, and with two.
-std::vector<Candidate> plans_to_try(const ChosenPlan& chosen)
+std::vector<Candidate> plans_to_try(const ChosenPlan& chosen, const Pause& pause)
 {
     constexpr std::size_t most_bounded = 24;  // of each number of changes
     constexpr std::size_t most_tried = 8;
     const StudyModel model(chosen.scenario, tables_of(chosen.scenario, {chosen.plan}));
-    const NearPlans near =
-        near_plans(chosen.plan, chosen.scenario, model.problem, {.most_changes = 2, .most = most_bounded});
+    const NearPlans near = near_plans(chosen.plan, chosen.scenario, model.problem,
+                                      {.most_changes = 2, .most = most_bounded}, pause);
     std::vector<Candidate> candidates;
     std::map<int, std::set<std::string>> kinds;  // by number of changes
     for (const NearPlan& plan : near.plans) {
@@ -80,11 +80,11 @@ std::vector<Candidate> settings_to_try(const ChosenPlan& chosen)
     return candidates;
 }
 
-Explanation explained(PlanPredictor& predictor, int draws)
+Explanation explained(PlanPredictor& predictor, int draws, const Pause& pause)
 {
     const Scenario& scenario = predictor.chosen().scenario;
     Explanation of;
-    of.prediction = predictor.predict(rung_of(scenario, draws));
+    of.prediction = predictor.predict(rung_of(scenario, draws), pause);
     of.stages = predictor.breakdown();
     of.memory = usable_memory(scenario.memory_limit, scenario.cluster.accelerator.memory);
     return of;
@@ -98,10 +98,11 @@ struct Today {
 
 /// Nothing where the plan is infeasible with the change.
 std::optional<ExplainedChange> tried(const Candidate& candidate, const Today& today,
-                                     const ScenarioPredictor& plans, const PlanPairs& pairs)
+                                     const ScenarioPredictor& plans, const PlanPairs& pairs,
+                                     const Pause& pause)
 {
     PlanPredictor predictor = plans.plan(candidate.chosen);
-    const Explanation with = explained(predictor, tried_draws);
+    const Explanation with = explained(predictor, tried_draws, pause);
     const Prediction& prediction = with.prediction.prediction;
     if (prediction.infeasible) {
         return std::nullopt;
@@ -136,16 +137,16 @@ bool is_known(const ExplainedChange& change, const std::vector<ExplainedChange>&
 
 }  // namespace
 
-Explanation explain(const ChosenPlan& chosen, bool changes)
+Explanation explain(const ChosenPlan& chosen, bool changes, const Pause& pause)
 {
     PlanPredictor predictor(chosen);
-    Explanation of = explained(predictor, 0);
+    Explanation of = explained(predictor, 0, pause);
     if (!changes || of.stages.empty()) {
         return of;
     }
     const bool to_fit = of.lacks_memory();
     const double least_chance = to_fit ? chosen.scenario.memory_limit.probability : 0.0;
-    std::vector<Candidate> candidates = plans_to_try(chosen);
+    std::vector<Candidate> candidates = plans_to_try(chosen, pause);
     if (to_fit) {
         std::vector<Candidate> settings = settings_to_try(chosen);
         std::move(settings.begin(), settings.end(), std::back_inserter(candidates));
@@ -156,9 +157,9 @@ Explanation explain(const ChosenPlan& chosen, bool changes)
     }
     const ScenarioPredictor predictors(chosen.scenario, plans);
     const PlanPairs pairs;
-    const Explanation by_as_many_draws = explained(predictor, tried_draws);
+    const Explanation by_as_many_draws = explained(predictor, tried_draws, pause);
     for (const Candidate& candidate : candidates) {
-        auto change = tried(candidate, {predictor, by_as_many_draws}, predictors, pairs);
+        auto change = tried(candidate, {predictor, by_as_many_draws}, predictors, pairs, pause);
         const bool helps = change && (to_fit || change->ratio < 1.0) && change->fits >= least_chance;
         if (helps && !is_known(*change, of.changes)) {
             of.changes.push_back(std::move(*change));
@@ -190,11 +191,11 @@ ChosenPlan changed_plan(const ChosenPlan& chosen, const std::string& words)
     return changed;
 }
 
-Versus explain_against(const ChosenPlan& first, const ChosenPlan& second)
+Versus explain_against(const ChosenPlan& first, const ChosenPlan& second, const Pause& pause)
 {
     PlanPredictor of_first(first);
     PlanPredictor of_second(second);
-    Versus versus{explained(of_first, 0), explained(of_second, 0), std::nullopt};
+    Versus versus{explained(of_first, 0, pause), explained(of_second, 0, pause), std::nullopt};
     if (!versus.first.stages.empty() && !versus.second.stages.empty()) {
         versus.pair =
             PlanPairs().compared(of_first, versus.first.prediction, of_second, versus.second.prediction);

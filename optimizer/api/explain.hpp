@@ -48,7 +48,8 @@ struct Explanation {
 PlanBreakdown breakdown_of(const Explanation& of);
 
 /// `changes`: whether to look for some.
-Explanation explain(const ChosenPlan& chosen, bool changes = true);
+Explanation explain(
+    const ChosenPlan& chosen, bool changes = true, const Pause& pause = [] {});
 std::string explanation_text(const Explanation& of);
 std::string explanation_json(const Explanation& of);
 
@@ -58,7 +59,8 @@ struct Versus {
     Explanation second;
     std::optional<ComparedPair> pair;  // nothing: one of them is infeasible
 };
-Versus explain_against(const ChosenPlan& first, const ChosenPlan& second);
+Versus explain_against(
+    const ChosenPlan& first, const ChosenPlan& second, const Pause& pause = [] {});
 /// Returns the plan that differs from this one by these values: "tp=4 recompute=full". Throws InputError.
 ChosenPlan changed_plan(const ChosenPlan& chosen, const std::string& words);
 std::string versus_text(const Versus& of);

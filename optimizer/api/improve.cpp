@@ -127,16 +127,18 @@ std::vector<DrawnPlan> nearest(const NearPlans& near, int most_changes)
 }
 
 /// The best of the space on as many GPUs, and of the plans near that one.
-void add_best_of_all(const ChosenPlan& today, const Problem& problem, std::vector<DrawnPlan>& plans)
+void add_best_of_all(const ChosenPlan& today, const Problem& problem, const Pause& pause,
+                     std::vector<DrawnPlan>& plans)
 {
     Scenario searched = today.scenario;
     searched.space.gpus = {today.plan.gpus()};
     searched.search.runnable_by = trainer_of(today.scenario);
-    const std::optional<ExamplePlan> best = example_plan(searched);
+    const std::optional<ExamplePlan> best = example_plan(searched, pause);
     if (!best) {
         return;
     }
-    const NearPlans around = near_plans(best->plan, today.scenario, problem, {.most_changes = 2, .most = 2});
+    const NearPlans around =
+        near_plans(best->plan, today.scenario, problem, {.most_changes = 2, .most = 2}, pause);
     std::vector<NearPlan> found = around.plans;
     if (around.start && around.start_fits) {
         found.push_back(*around.start);
@@ -236,7 +238,8 @@ std::vector<ImprovedPlan> shown(const std::vector<ImprovedPlan>& all, const Impr
 }
 
 /// Plans near today's. `problem`: gets the limit of the memory after the measurement.
-NearPlans plans_near(const ChosenPlan& today, const ImproveRequest& request, Problem& problem)
+NearPlans plans_near(const ChosenPlan& today, const ImproveRequest& request, const Pause& pause,
+                     Problem& problem)
 {
     if (const auto why = structural_problem(today.plan, problem)) {
         throw InfeasiblePlan(*why, "today's plan is infeasible: " + infeasible_text(*why) +
@@ -244,7 +247,7 @@ NearPlans plans_near(const ChosenPlan& today, const ImproveRequest& request, Pro
     }
     const auto found = [&] {
         return near_plans(today.plan, today.scenario, problem,
-                          {.most_changes = request.most_changes, .most = drawn_per_level});
+                          {.most_changes = request.most_changes, .most = drawn_per_level}, pause);
     };
     NearPlans near = found();
     if (!near.start) {
@@ -276,7 +279,7 @@ struct DrawnPlans {
 
 /// Today's plan need not fit. `problem`: gets tables for these plans.
 DrawnPlans drawn_plans(const StudyModel& model, const NearPlan& start, std::vector<DrawnPlan> others,
-                       Problem& problem)
+                       const Pause& pause, Problem& problem)
 {
     DrawnPlans drawn{{start}, std::move(others)};
     problem.noise = tables_of(model.scenario, drawn.designs());
@@ -285,6 +288,7 @@ DrawnPlans drawn_plans(const StudyModel& model, const NearPlan& start, std::vect
     Drawer(model, any_memory).draw(drawn.today);
     Drawer drawer(model, problem);
     for (DrawnPlan& plan : drawn.others) {
+        pause();
         drawer.draw(plan);
     }
     std::erase_if(drawn.others, [](const DrawnPlan& plan) { return plan.steps_s.empty(); });
@@ -350,16 +354,16 @@ void refuse_wrong(const ImproveRequest& request)
     }
 }
 
-Improvement improve(const ChosenPlan& today, const ImproveRequest& request)
+Improvement improve(const ChosenPlan& today, const ImproveRequest& request, const Pause& pause)
 {
     refuse_wrong(request);
     const Scenario& scenario = today.scenario;
     const StudyModel model(scenario, tables_of(scenario, {today.plan}));
     Problem problem = model.problem;
-    const NearPlans near = plans_near(today, request, problem);
+    const NearPlans near = plans_near(today, request, pause, problem);
     std::vector<DrawnPlan> others = nearest(near, request.most_changes);
-    add_best_of_all(today, problem, others);
-    const DrawnPlans drawn = drawn_plans(model, *near.start, std::move(others), problem);
+    add_best_of_all(today, problem, pause, others);
+    const DrawnPlans drawn = drawn_plans(model, *near.start, std::move(others), pause, problem);
     const DrawnPlan& start = drawn.today;
     refuse_mistake(request.measured_step_s, start.mean_s);
     const std::vector<double> errors = error_draws(scenario, problem, drawn, request.measured_step_s);

@@ -60,7 +60,8 @@ struct Improvement {
 /// Plans on the same number of GPUs, with the same global batch. Those with the least lower bounds are drawn,
 /// with the same random numbers as today's plan. Today's plan need not fit into memory. Throws InfeasiblePlan
 /// if its structure is infeasible, and InputError for measurements that can only be mistakes.
-Improvement improve(const ChosenPlan& today, const ImproveRequest& request = {});
+Improvement improve(
+    const ChosenPlan& today, const ImproveRequest& request = {}, const Pause& pause = [] {});
 
 /// The best plan of `improvement` that changes at most so many axes; nothing: none.
 const ImprovedPlan* best_within(const Improvement& improvement, int axes);

@@ -29,7 +29,7 @@ std::string ratio_words(const ImprovedPlan& plan)
 
 std::string which_text(const ImprovedPlan& plan)
 {
-    return std::to_string(plan.axes) + (plan.best_of_all ? ", best of all" : "");
+    return fmt::format("{}{}", plan.axes, plan.best_of_all ? ", best of all" : "");
 }
 
 /// One sentence for each number of changes that brings more than fewer do.

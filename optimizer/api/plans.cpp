@@ -68,7 +68,9 @@ std::string extract_variant_words(std::string& design, const Scenario& scenario)
         if (chosen_words[k].empty() && names_some && scenario.choices[k].hardware) {
             chosen_words[k] = word_as_written(scenario.choices[k], scenario);
         }
-        variant += chosen_words[k].empty() ? "" : (variant.empty() ? "" : " ") + chosen_words[k];
+        if (!chosen_words[k].empty()) {
+            variant += (variant.empty() ? "" : " ") + chosen_words[k];
+        }
     }
     return variant;
 }

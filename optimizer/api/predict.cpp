@@ -285,14 +285,10 @@ struct PlanPredictor::State {
     PhaseDraws sample(Predictor& predictor, const Rung& rung, const SamplerOptions& sampler,
                       const Pause& pause) const
     {
-        constexpr int draws_between_pauses = 1 << 14;
-        const int fleets =
-            std::max(block_fleets, draws_between_pauses / rung.steps / block_fleets * block_fleets);
         PhaseDraws all(run->phases.size());
-        for (int first = 0; first < rung.fleets; first += fleets) {
+        for (const DrawRange& sub_range : split_range({0, rung.fleets, rung.steps}, 1)) {
             pause();
-            const PhaseDraws some =
-                predictor.sample(*run, {first, std::min(fleets, rung.fleets - first), rung.steps}, sampler);
+            const PhaseDraws some = predictor.sample(*run, sub_range, sampler);
             for (std::size_t phase = 0; phase < all.size(); ++phase) {
                 all[phase].insert(all[phase].end(), some[phase].begin(), some[phase].end());
             }

@@ -56,7 +56,7 @@ SensitivityOptions with_draws(SensitivityOptions options, int draws)
 }
 
 std::variant<Sensitivity, Infeasible> sensitivity_of(const ChosenPlan& chosen,
-                                                     const SensitivityOptions& options)
+                                                     const SensitivityOptions& options, const Pause& pause)
 {
     const Scenario& scenario = chosen.scenario;
     refuse_wrong(options, scenario);
@@ -69,7 +69,7 @@ std::variant<Sensitivity, Infeasible> sensitivity_of(const ChosenPlan& chosen,
         return *why;
     }
     Sensitivity found =
-        sensitivity(scenario, model.problem, chosen.plan, options, model.sampler({Purpose::confirm}));
+        sensitivity(scenario, model.problem, chosen.plan, options, model.sampler({Purpose::confirm}), pause);
     if (found.effects.empty()) {
         throw InputError(
             "--only selects nothing that varies or can be changed in this scenario; omit it to see all "

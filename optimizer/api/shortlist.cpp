@@ -144,13 +144,14 @@ void refuse_no_share(const char* option, double value, double usual)
 }  // namespace
 
 struct PlanChoice::State {
-    explicit State(const Results& of)
-        : results(of), study(results), plans(std::in_place, study.model(), results)
+    State(const Results& of, const Pause& pause)
+        : results(of), study(results),
+          plans(std::in_place, study.model(), results, std::vector<MeasuredPlan>{}, pause)
     {
     }
-    State(const Results& of, std::string table)
+    State(const Results& of, std::string table, const Pause& pause)
         : results(of), study(results), measured(std::move(table)),
-          plans(std::in_place, study.model(), results, read_measured(measured, study, results))
+          plans(std::in_place, study.model(), results, read_measured(measured, study, results), pause)
     {
     }
 
@@ -237,9 +238,13 @@ struct PlanChoice::State {
     std::optional<PlanPosterior> plans;
 };
 
-PlanChoice::PlanChoice(const Results& results) : state_(std::make_unique<State>(results)) {}
-PlanChoice::PlanChoice(const Results& results, const std::string& measured, Implausible implausible)
-    : state_(std::make_unique<State>(results, measured))
+PlanChoice::PlanChoice(const Results& results, const Pause& pause)
+    : state_(std::make_unique<State>(results, pause))
+{
+}
+PlanChoice::PlanChoice(const Results& results, const std::string& measured, Implausible implausible,
+                       const Pause& pause)
+    : state_(std::make_unique<State>(results, measured, pause))
 {
     if (implausible == Implausible::refused) {
         refuse_implausible(*state_->plans);

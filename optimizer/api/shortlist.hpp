@@ -4,6 +4,7 @@
 /// measure, and what measurements say.
 
 #include "io/results/results.hpp"
+#include "optimizer/parallel/stop.hpp"
 #include "optimizer/study/measured_plan.hpp"
 
 #include <cstddef>
@@ -104,11 +105,13 @@ enum class Implausible { refused, accepted };
 class PlanChoice {
 public:
     /// From results alone.
-    explicit PlanChoice(const Results& results);
+    explicit PlanChoice(
+        const Results& results, const Pause& pause = [] {});
     /// From results and a table of measured plans, a CSV file with the columns point or plan, step_time_s or
     /// log, peak_memory_gb (docs/shortlist.md). Throws InputError.
-    PlanChoice(const Results& results, const std::string& measured,
-               Implausible implausible = Implausible::refused);
+    PlanChoice(
+        const Results& results, const std::string& measured, Implausible implausible = Implausible::refused,
+        const Pause& pause = [] {});
     PlanChoice(PlanChoice&&) noexcept;
     PlanChoice& operator=(PlanChoice&&) noexcept;
     ~PlanChoice();

@@ -314,7 +314,9 @@ private:
             return;
         }
         sequences_ += step.sequences * (static_cast<double>(step.number) - before);
-        sequences_ = step.samples > 0.0 ? step.samples : sequences_;
+        if (step.samples > 0.0) {
+            sequences_ = step.samples;
+        }
         done_ = plan_.steps_of(sequences_);
         job_.batch = step.sequences;
         job_.planned_batch = plan_.batch(done_);

@@ -6,11 +6,11 @@
 #include "optimizer/program/log.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ostream.h>
 
 #include <algorithm>
 #include <memory>
 #include <regex>
-#include <sstream>
 
 namespace prismopt {
 
@@ -183,15 +183,13 @@ std::optional<po::variables_map> parse_options(const std::string& command,
         if (call.team.rank() != 0) {
             return std::nullopt;
         }
-        std::ostringstream text;
-        text << all;
         const auto described =
             std::find_if(commands().begin(), commands().end(),
                          [&command](const Command& other) { return other.name == command; });
         fmt::print("Usage: prismopt {}{}{} [options]\n{}\n\n{}\nExample:\n  {}\n", command,
                    positional.name.empty() ? "" : " ",
                    positional.most > 0 ? positional.name : positional.name + "...", described->does,
-                   text.str(), described->example);
+                   fmt::streamed(all), described->example);
         return std::nullopt;
     }
     if (!positional.name.empty() && values.count(positional.name) == 0) {

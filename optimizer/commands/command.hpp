@@ -39,7 +39,7 @@ struct OptionText {
     std::string does;
 };
 
-/// How a command was started.
+/// How a command was started. Team and list outlive the command.
 struct Call {
     std::string command_line;  // as typed
     Communicator& team;

@@ -50,7 +50,9 @@ int import_command(const Texts& words, const Call& call)
     }
     const std::string given = values->count("out") > 0 ? (*values)["out"].as<std::string>() : "";
     ImportRequest request = job_request(*values);
-    request.name = given.empty() ? request.name : study_name(given);
+    if (!given.empty()) {
+        request.name = study_name(given);
+    }
     const JobImport of = import_job(request, catalogs_of(*values));
     if ((*values)["json"].as<bool>()) {
         fmt::print("{}", import_json(of));

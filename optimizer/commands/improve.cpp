@@ -132,10 +132,14 @@ int improve_command(const std::vector<std::string>& words, const Call& call)
     const Scenario searched = scenario_of_plans(today.chosen, found);
     std::string from_folder = out.empty() ? "" : std::filesystem::absolute(out).string();
     if (!run.empty()) {
-        from_folder = out.empty() ? "plans.h5" : from_folder;
+        if (out.empty()) {
+            from_folder = "plans.h5";
+        }
         write_folder(run,
                      measuring_folder(found, files, changes, searched, from_folder, request.measured_step_s));
-        out = out.empty() ? (std::filesystem::path(run) / from_folder).string() : out;
+        if (out.empty()) {
+            out = (std::filesystem::path(run) / from_folder).string();
+        }
     }
     write_results(searched, out, call);
     if (!json) {

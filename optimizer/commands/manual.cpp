@@ -18,7 +18,13 @@ std::string roff(const std::string& text)
         if (begins && (c == '.' || c == '\'')) {
             safe += "\\&";
         }
-        c == '\\' ? safe += "\\e" : c == '-' ? safe += "\\-" : safe += c;
+        if (c == '\\') {
+            safe += "\\e";
+        } else if (c == '-') {
+            safe += "\\-";
+        } else {
+            safe += c;
+        }
         begins = c == '\n';
     }
     return safe;

@@ -3,6 +3,7 @@
 #include "optimizer/commands/command.hpp"
 #include "optimizer/commands/output.hpp"
 
+#include "io/report/outcome_text.hpp"
 #include "io/report/report.hpp"
 #include "io/results/merge_results.hpp"
 #include "io/results/results_file.hpp"
@@ -51,6 +52,8 @@ int merge_command(const std::vector<std::string>& words, const Call& call)
     Results merged =
         merge_results(one_each, (*values)["partial"].as<bool>() ? Missing::marked : Missing::refused);
     merged.study.command_line = call.command_line;
+    merged.study.outcome_text = merged_text(merged);
+    merged.may_not_fit.outcome = merged_may_not_fit_text(merged.may_not_fit);
     if (merged.study.outcome.proved && merged.feasible == 0) {
         Archive archive;
         Sweep whole;

@@ -15,6 +15,7 @@
 
 #include <algorithm>
 #include <sstream>
+#include <string_view>
 #include <variant>
 
 namespace prismopt {
@@ -38,15 +39,16 @@ std::vector<std::string> names_in(const std::string& text)
 {
     const bool of_point = values.count("point") > 0;
     const bool unnamed = !of_point && values["design"].as<std::string>().empty();
-    const std::string example = unnamed ? example_design(scenario) : "";
-    throw InfeasiblePlan(why, fmt::format("{} the plan is infeasible: {}; {}",
-                                          of_point  ? "--point:"
-                                          : unnamed ? "without --design,"
-                                                    : "--design:",
-                                          infeasible_text(why),
-                                          example.empty()
-                                              ? "change the plan"
-                                              : fmt::format("write for example --design \"{}\"", example)));
+    std::string_view named = of_point ? "--point:" : "--design:";
+    std::string remedy = "change the plan";
+    if (unnamed) {
+        named = "without --design,";
+        if (const std::string example = example_design(scenario); !example.empty()) {
+            remedy = fmt::format("write for example --design \"{}\"", example);
+        }
+    }
+    throw InfeasiblePlan(why, fmt::format("{} the plan is infeasible: {}; {}", named, infeasible_text(why),
+                                          remedy));
 }
 
 std::string figure_name(const std::string& name)

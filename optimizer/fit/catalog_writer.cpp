@@ -208,8 +208,8 @@ std::string fit_text(const Fit& fit, const std::vector<FittedRow>& rows, const s
     text += "covariance = [\n";
     const std::size_t n = fit.constants.size();
     for (std::size_t i = 0; i < of_catalog.size(); ++i) {
-        text +=
-            "    \"";  // a text: ten thousands of numbers of TOML take longer to read than a prediction takes
+        // As a text: ten thousands of numbers of TOML take longer to read than a prediction takes.
+        text += "    \"";
         for (std::size_t j = 0; j <= i; ++j) {
             text +=
                 fmt::format("{}{:.3g}", j == 0 ? "" : " ", fit.covariance[of_catalog[i] * n + of_catalog[j]]);

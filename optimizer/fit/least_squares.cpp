@@ -336,8 +336,8 @@ std::vector<double> constants_covariance(const std::vector<FittedRow>& rows, con
             }
         }
     }
-    const Eigen::Map<const Eigen::MatrixXd> covariance(fit.covariance.data(), n,
-                                                       n);  // symmetric: the order does not matter
+    // Symmetric: the order does not matter.
+    const Eigen::Map<const Eigen::MatrixXd> covariance(fit.covariance.data(), n, n);
     const Eigen::MatrixXd result = gradient * covariance * gradient.transpose();
     return {result.data(), result.data() + result.size()};
 }

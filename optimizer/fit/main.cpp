@@ -13,14 +13,14 @@
 #include "optimizer/fit/held_out_families.hpp"
 #include "optimizer/fit/plan_groups.hpp"
 
+#include <fmt/chrono.h>
 #include <fmt/format.h>
+#include <fmt/ostream.h>
 #include <boost/program_options.hpp>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <ctime>
-#include <iostream>
 #include <map>
 #include <numeric>
 
@@ -53,13 +53,7 @@ std::vector<double> absolute_errors(const std::vector<FittedRow>& rows,
     return errors;
 }
 
-std::string today()
-{
-    const std::time_t now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
-    char text[16];
-    std::strftime(text, sizeof text, "%Y-%m-%d", std::gmtime(&now));
-    return text;
-}
+std::string today() { return fmt::format("{:%Y-%m-%d}", fmt::gmtime(std::time(nullptr))); }
 
 void print_constants(const Fit& fit, const std::vector<FitConstant>& start)
 {
@@ -259,9 +253,7 @@ int run(int argc, char** argv)
     po::variables_map values;
     po::store(po::command_line_parser(argc, argv).options(options).positional(positional).run(), values);
     if (values.count("help") > 0 || values.count("data") == 0) {
-        fmt::print("Usage: fit_constants DIR [options]\n");
-        std::fflush(stdout);
-        std::cout << options;
+        fmt::print("Usage: fit_constants DIR [options]\n{}", fmt::streamed(options));
         return values.count("help") > 0 ? 0 : 2;
     }
     refuse_contradictions(values);

@@ -31,8 +31,8 @@ SpaceSettings values_to_try(const Scenario& scenario, const Problem& problem, st
 struct AxisValue {
     std::string_view axis;
     std::function<void(ParallelPlan&)> set;
-    bool (*matters)(const ParallelPlan&) =
-        nullptr;  // whether it changes anything in such plans; null: in all
+    // Whether it changes anything in such plans; null: in all.
+    bool (*matters)(const ParallelPlan&) = nullptr;
 };
 std::vector<AxisValue> other_values(const ParallelPlan& plan, const SpaceSettings& values);
 

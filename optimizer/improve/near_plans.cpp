@@ -186,8 +186,8 @@ private:
 class Enumeration {
 public:
     Enumeration(const Surroundings& near, const ParallelPlan& plan, const Scenario& scenario,
-                const NearPlansRequest& request)
-        : near_(near), plan_(plan), scenario_(scenario), request_(request),
+                const NearPlansRequest& request, const std::function<void()>& pause)
+        : near_(near), plan_(plan), scenario_(scenario), request_(request), pause_(pause),
           hopes_(near.values().size(), 0.0), seen_{plan}
     {
     }
@@ -208,6 +208,7 @@ public:
         }
         Best best(request_.most);
         for (const Candidate& single : near_.singles()) {
+            pause_();
             const auto any = bound_of(unlimited, single.plan);
             if (any && result_.start) {
                 hopes_[single.values.front()] =
@@ -228,6 +229,7 @@ public:
         Predictor predictor(near_.limited());
         Best best(request_.most);
         for (const Candidate& candidate : candidates) {
+            pause_();
             if (result_.bounds == request_.most_bounds) {
                 result_.complete = false;
                 break;
@@ -291,7 +293,9 @@ private:
             }
             const auto changed = kept.empty() ? std::optional(plan_) : near_.changed_plan(kept);
             const auto found = changed ? known_.find(*changed) : known_.end();
-            least = found == known_.end() ? least : std::min(least, found->second);
+            if (found != known_.end()) {
+                least = std::min(least, found->second);
+            }
         }
         return least * (1.0 - request_.least_gain);
     }
@@ -302,6 +306,7 @@ private:
         std::vector<Candidate> candidates;
         Combination chosen;
         for_combinations(near_.values(), size, chosen, [&](const Combination& combination) {
+            pause_();
             const auto plan = near_.changed_plan(combination);
             if (plan && seen_.insert(*plan).second) {
                 const double hope =
@@ -319,6 +324,7 @@ private:
     const ParallelPlan& plan_;
     const Scenario& scenario_;
     const NearPlansRequest& request_;
+    const std::function<void()>& pause_;
     // [value]: logarithm by which it alone changes the value of the plan, whether that fits or not
     std::vector<double> hopes_;
     std::set<ParallelPlan> seen_;
@@ -336,10 +342,10 @@ std::string trainer_of(const Scenario& scenario)
 }
 
 NearPlans near_plans(const ParallelPlan& plan, const Scenario& scenario, const Problem& problem,
-                     const NearPlansRequest& request)
+                     const NearPlansRequest& request, const std::function<void()>& pause)
 {
     const Surroundings near(plan, scenario, problem, request);
-    Enumeration enumeration(near, plan, scenario, request);
+    Enumeration enumeration(near, plan, scenario, request, pause);
     enumeration.change_one();
     for (std::size_t changes = 2; changes <= static_cast<std::size_t>(request.most_changes); ++changes) {
         enumeration.change(changes);

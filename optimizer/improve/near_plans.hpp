@@ -17,6 +17,7 @@
 #include "model/plan/plan.hpp"
 
 #include <cstddef>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -54,8 +55,10 @@ struct NearPlans {
     std::size_t bounds = 0;  // combinations that were bounded
 };
 
-NearPlans near_plans(const ParallelPlan& plan, const Scenario& scenario, const Problem& problem,
-                     const NearPlansRequest& request = {});
+/// `pause` is called between bounds; its exceptions pass through.
+NearPlans near_plans(
+    const ParallelPlan& plan, const Scenario& scenario, const Problem& problem,
+    const NearPlansRequest& request = {}, const std::function<void()>& pause = [] {});
 
 /// The rules of the trainer that the search is limited to, or of the one that the
 /// scenario's software has; empty: none.

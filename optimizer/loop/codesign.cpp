@@ -28,8 +28,8 @@ namespace prismopt {
 namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
-constexpr std::uint64_t most_tuples =
-    200'000'000;  // of the space at the levels of the hardware parameters: a sweep takes minutes
+// Of the space at the levels of the hardware parameters: a sweep takes minutes.
+constexpr std::uint64_t most_tuples = 200'000'000;
 constexpr std::uint64_t tuples_at_once = 50'000;  // of its sweep: a few seconds at most
 constexpr int blocks_of_a_thread = 4;             // drawn between two checks whether to stop
 constexpr auto line_interval = std::chrono::seconds(5);
@@ -112,8 +112,8 @@ Sweep front_of(const StudyModel& model, const SweepRange& range, TuningQuestions
     sweep.range = range;
     sweep.feasible = Worker(model, [&] { questions.check_stop(); }).sweep(range).feasible;
     for (Bound& bound : sweep.feasible) {
-        std::replace(bound.objectives.begin(), bound.objectives.end(), -infinity,
-                     0.0);  // no bound: no influence
+        // No bound: no influence.
+        std::replace(bound.objectives.begin(), bound.objectives.end(), -infinity, 0.0);
     }
     sweep.feasible = non_dominated_of(sweep.feasible);
     return sweep;

@@ -2,15 +2,13 @@
 
 #include "io/report/outcome_text.hpp"
 #include "io/results/may_not_fit.hpp"
-#include "io/toml/reading_units.hpp"
 #include "optimizer/study/machine_table.hpp"
 #include "optimizer/study/study_front.hpp"
 #include "search/strategies/strategy_choice.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <utility>
 
 namespace prismopt {
@@ -70,8 +68,7 @@ void fill_in(Results& results, const StudyModel& model, const SearchPass& pass, 
     if (ended && archive.feasible() == 0) {
         outcome.proved = true;
         results.study.outcome_text =
-            fmt::format("proved complete: no feasible plan in part {} of {} of the space",
-                        model.scenario.search.space_part, model.scenario.search.space_parts);
+            no_plan_text(model.scenario.search.space_part, model.scenario.search.space_parts);
     }
     if (serves_several(model)) {
         results.machines = machine_table(model, outcome, {});
@@ -129,20 +126,16 @@ void fill_in_may_not_fit(Results& results, const StudyModel& model, const Search
         plan.dominated = false;  // by plans that fit with a lower probability
     }
     if (!facts_of_strategy(strategy).covers) {
-        list.outcome = fmt::format("not searched: strategy {} checks only some plans", strategy);
+        list.outcome = not_searched_text(strategy);
         return;
     }
-    if (doubtful == nullptr) {
-        list.proved = results.study.outcome.proved;
-        list.outcome = "none to search";
-        return;
+    std::optional<Outcome> outcome;
+    if (doubtful != nullptr) {
+        outcome = doubtful->strategy->outcome();
+        list.evaluated = outcome->evaluated;
     }
-    const Outcome outcome = doubtful->strategy->outcome();
-    list.proved = outcome.proved && results.study.outcome.proved;
-    list.evaluated = outcome.evaluated;
-    list.outcome = list.proved ? fmt::format("proved complete, {} evaluated", grouped(outcome.evaluated))
-                               : fmt::format("not proved complete, {} evaluated, {} open",
-                                             grouped(outcome.evaluated), grouped(outcome.open));
+    list.proved = (!outcome || outcome->proved) && results.study.outcome.proved;
+    list.outcome = may_not_fit_text(outcome, list.proved);
 }
 
 }  // namespace prismopt

@@ -1,9 +1,5 @@
 #include "optimizer/loop/progress.hpp"
 
-#include "io/base/percent.hpp"
-
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 
@@ -21,17 +17,6 @@ std::vector<double> values_of(const Evaluation& evaluation)
 }
 
 }  // namespace
-
-std::string gaps_text(const std::vector<Gap>& gaps, const std::vector<const Objective*>& objectives)
-{
-    std::string text;
-    for (std::size_t k = 0; k < gaps.size(); ++k) {
-        const std::string share =
-            std::isfinite(gaps[k].relative()) ? percent_text(gaps[k].relative(), 2) : "unknown";
-        text += fmt::format("{}{} {}", k == 0 ? "" : ", ", objectives[k]->name, share);
-    }
-    return text;
-}
 
 double output_interval_s(double elapsed_s, double every_s, double longest_s)
 {
@@ -62,7 +47,9 @@ double Progress::hypervolume_of_front(const Archive& archive)
             for (const auto& point : points) {
                 high_[k] = std::max(high_[k], 1.1 * point[k]);
             }
-            low_[k] = std::isfinite(low_[k]) ? low_[k] : 0.0;
+            if (!std::isfinite(low_[k])) {
+                low_[k] = 0.0;
+            }
         }
     }
     for (auto& point : points) {

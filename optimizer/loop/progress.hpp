@@ -16,10 +16,6 @@
 
 namespace prismopt {
 
-/// "training_time_p99 1.3 %, cost 0.9 %": how much better than the best limit a plan can be at
-/// most. Empty if that is not known.
-std::string gaps_text(const std::vector<Gap>& gaps, const std::vector<const Objective*>& objectives);
-
 /// Time between two outputs: `every_s`, or a tenth of the time so far where
 /// that is longer, up to `longest_s`.
 double output_interval_s(double elapsed_s, double every_s, double longest_s);

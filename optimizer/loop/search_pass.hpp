@@ -16,8 +16,8 @@ struct SearchPass {
     Feasibility feasibility = Feasibility::certain;
     std::unique_ptr<Strategy> strategy;
     bool within_limits = true;  // only of plans that may keep what the study allows
-    std::vector<std::vector<double>>
-        limits{};  // of what is known before: plans that they exclude are not asked for
+    // Of what is known before: plans that they exclude are not asked for.
+    std::vector<std::vector<double>> limits{};
     Archive archive{};
     std::map<std::uint64_t, FrontPoint> drawn{};  // newest predictions, by index
 };

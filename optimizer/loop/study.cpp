@@ -113,7 +113,9 @@ Answer for_strategy(Answer answer, const SearchPass& pass)
 {
     if (auto* evaluation = std::get_if<Evaluation>(&answer)) {
         evaluation->source.feasibility = Feasibility::certain;
-        evaluation->keeping = pass.within_limits ? evaluation->keeping : Keeping::surely;
+        if (!pass.within_limits) {
+            evaluation->keeping = Keeping::surely;
+        }
     }
     return answer;
 }
@@ -333,7 +335,11 @@ private:
         state.draws = requests_.evaluator().draws_made();
         state.idle_share = scheduler_.idle_share();
         if (pass.feasibility == Feasibility::certain) {
-            state.gaps = gaps_text(outcome.gaps, model_.objectives);
+            std::vector<std::string> names;
+            for (const Objective* objective : model_.objectives) {
+                names.emplace_back(objective->name);
+            }
+            state.gaps = gaps_text(outcome.gaps, names);
         }
         state.finished = finished;
         options_.progress(progress_.state(pass.archive, std::move(state)));
@@ -401,10 +407,8 @@ void add_tuned_hardware(Scenario& scenario, StudyJournal& journal, const StopReq
 StudyEnd stopped_tuning(const std::string& why, const std::string& progress, const StudyOptions& options)
 {
     StudyEnd end;
-    end.results.study.outcome_text = fmt::format(
-        "stopped by {}; {}; the search has not started, so there are no results; continue with: prismopt "
-        "resume {}",
-        why, progress, options.out);
+    end.results.study.stopped_by = why;
+    end.results.study.outcome_text = stopped_tuning_text(why, progress, options.out);
     return end;
 }
 
@@ -438,11 +442,8 @@ StudyEnd lead(const StudyModel& model, WorkScheduler& scheduler, const StudyOpti
     if (stopped) {
         search.fill_provisional_front(results);
         results.study.outcome.proved = false;
-        const std::string gaps = gaps_text(results.study.outcome.gaps, model.objectives);
-        results.study.outcome_text = fmt::format(
-            "stopped by {}; {};{} continue with: prismopt resume {}", *stopped, results.study.outcome_text,
-            gaps.empty() ? "" : " no plan is better than the best one found by more than this: " + gaps + ";",
-            options.out);
+        results.study.stopped_by = *stopped;
+        results.study.outcome_text = stopped_text(results, options.out);
     }
     scheduler.release();
     static_assert(std::variant_size_v<WorkItem> == rank_activities.size() &&

@@ -13,8 +13,8 @@ namespace {
 constexpr double window_s = 300.0;
 constexpr std::size_t pieces = 9;
 constexpr double least_s = 10.0;  // a shorter past says nothing
-constexpr double furthest =
-    20.0;  // times the past that counts: a pace carries no information about what takes longer
+// Times the past that counts: a pace carries no information about what takes longer.
+constexpr double furthest = 20.0;
 constexpr double steady = 3.0;  // between the quartiles of the paces: it is none where they differ more
 
 }  // namespace

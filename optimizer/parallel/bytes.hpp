@@ -79,7 +79,7 @@ private:
 };
 
 /// Reads values back. Throws std::runtime_error if the bytes are truncated or
-/// name no alternative of a variant.
+/// name no alternative of a variant. The bytes must outlive it.
 class Unpacker {
 public:
     explicit Unpacker(std::span<const std::byte> bytes) : bytes_(bytes) {}

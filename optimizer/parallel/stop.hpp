@@ -22,7 +22,7 @@ void catch_stop_signals();
 /// Request to stop. Its clock starts at construction, so construct it first.
 class StopRequest {
 public:
-    /// `token`: of the calling program, on rank 0.
+    /// `token`: of the calling program, on rank 0. The team must outlive the request.
     StopRequest(std::optional<std::chrono::duration<double>> max_time, Communicator& team,
                 std::stop_token token = {});
 

@@ -48,7 +48,7 @@ public:
     };
 
     /// `stop`: whether the run is to stop; called several times per second on every rank, but only the answer
-    /// of rank 0 counts. `kind`: none: all items are of one kind.
+    /// of rank 0 counts. `kind`: none: all items are of one kind. The team must outlive this object.
     WorkScheduler(Communicator& team, Work work, Stop stop = {}, Kind kind = {});
 
     // Rank 0. Exceptions of `work` and `done` pass through `wait`; the caller

@@ -8,11 +8,11 @@
 
 namespace prismopt {
 
-std::optional<ExamplePlan> example_plan(const Scenario& scenario)
+std::optional<ExamplePlan> example_plan(const Scenario& scenario, const Pause& pause)
 {
     constexpr std::uint64_t most_looked_at = 1'000'000;  // a second or so
     const StudyModel model(scenario);
-    Worker worker(model);
+    Worker worker(model, pause);
     std::optional<Bound> best;
     const auto consider = [&best](const Bound& bound) {
         if (!best || bound.objectives.front() < best->objectives.front()) {
@@ -25,7 +25,7 @@ std::optional<ExamplePlan> example_plan(const Scenario& scenario)
         }
     }
     if (!best && model.designs.space().size() > most_looked_at) {
-        for (const SpaceEstimate::Plan& plan : estimate_space(model, [] {}).plans) {
+        for (const SpaceEstimate::Plan& plan : estimate_space(model, pause).plans) {
             consider(plan.bound);
         }
     }

@@ -3,6 +3,7 @@
 /// Example --design for users who give none.
 
 #include "io/scenario/scenario.hpp"
+#include "optimizer/parallel/stop.hpp"
 
 #include <optional>
 #include <string>
@@ -15,7 +16,9 @@ struct ExamplePlan {
     ParallelPlan plan;
     std::string variant;  // words of its choices; empty: none
 };
-std::optional<ExamplePlan> example_plan(const Scenario& scenario);
+/// `pause` is called several times per second; its exceptions pass through.
+std::optional<ExamplePlan> example_plan(
+    const Scenario& scenario, const Pause& pause = [] {});
 /// Its --design, or nothing.
 std::string example_design(const Scenario& scenario);
 

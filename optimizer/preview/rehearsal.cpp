@@ -72,8 +72,8 @@ DrawnSample draw_sample(const StudyModel& model, const std::vector<Bound>& feasi
     double summarising_s = 0.0;
     double summarised = 0.0;  // step draws
     for (std::size_t i = 0; i < count && (i == 0 || time.seconds() < most_sampling_s); ++i) {
-        const Bound& bound = feasible[(count - 1 - i) * feasible.size() /
-                                      count];  // the last have the most GPUs and cost least
+        // The last have the most GPUs and cost least.
+        const Bound& bound = feasible[(count - 1 - i) * feasible.size() / count];
         const Point point = model.designs.space().point(bound.index);
         const ParallelPlan plan = model.designs.plan(point);
         Predictor& predictor = bench.of(model.designs.variant(point));

@@ -23,8 +23,8 @@ struct ScalePoint {
     double p50_s = 0.0;
     double p95_s = 0.0;
     double p99_s = 0.0;
-    std::array<double, slower_by.size()>
-        slower{};  // probability that a step takes longer than (1 + slower_by[i]) * nominal_s
+    // Probability that a step takes longer than (1 + slower_by[i]) * nominal_s.
+    std::array<double, slower_by.size()> slower{};
 };
 
 struct RefusedScale {

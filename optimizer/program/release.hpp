@@ -6,7 +6,7 @@
 
 namespace prismopt {
 
-/// Release ("0.1.0"), commit and compiler of this build.
+/// Release ("0.2.0"), commit and compiler of this build.
 std::string release();
 std::string commit();
 std::string compiler();
@@ -14,7 +14,7 @@ std::string compiler();
 /// Release, commit and catalog of this build.
 const BuildIdentity& this_build();
 
-/// "prismopt 0.1.0 (commit)".
+/// "prismopt 0.2.0 (commit)".
 std::string program_name();
 
 }  // namespace prismopt

@@ -41,7 +41,7 @@ JobPointer import_files(const ImportRequest& request, const std::vector<std::str
 Texts improve_plan(const Plan& plan, const ImproveRequest& request, const JobPointer& job)
 {
     return without_lock([&] {
-        const Improvement found = improve(plan.chosen, request);
+        const Improvement found = improve(plan.chosen, request, handle_signals_sometimes());
         std::vector<JobChange> changes;
         if (job) {
             for (const ImprovedPlan& better : found.plans) {

@@ -73,7 +73,7 @@ py::list timeline(const Plan& plan, std::optional<int> draw, int draws)
 Texts explain_plan(const Plan& plan, bool changes)
 {
     return without_lock([&] {
-        const Explanation of = explain(plan.chosen, changes);
+        const Explanation of = explain(plan.chosen, changes, handle_signals_sometimes());
         return Texts{explanation_json(of), explanation_text(of)};
     });
 }
@@ -81,7 +81,7 @@ Texts explain_plan(const Plan& plan, bool changes)
 Texts explain_plans(const Plan& plan, const Plan& other)
 {
     return without_lock([&] {
-        const Versus of = explain_against(plan.chosen, other.chosen);
+        const Versus of = explain_against(plan.chosen, other.chosen, handle_signals_sometimes());
         return Texts{versus_json(of), versus_text(of)};
     });
 }
@@ -92,7 +92,7 @@ Texts sensitivity_of_plan(const Plan& plan, int draws, double faster, int pairs,
     return without_lock([&] {
         const SensitivityOptions options =
             with_draws({.percent = faster, .pairs = pairs, .only = only}, draws);
-        const auto found = sensitivity_of(plan.chosen, options);
+        const auto found = sensitivity_of(plan.chosen, options, handle_signals_sometimes());
         if (const auto* why = std::get_if<Infeasible>(&found)) {
             throw InfeasiblePlan(*why,
                                  "the plan is infeasible: " + infeasible_text(*why) + "; change the plan");

@@ -151,7 +151,7 @@ Texts shortlist(const StudyResults& study, const std::string& objective, std::si
         request.objective = objective;
         request.most = most;
         request.cover = cover;
-        const Shortlists all = PlanChoice(study.of).shortlists(request);
+        const Shortlists all = PlanChoice(study.of, handle_signals_sometimes()).shortlists(request);
         return Texts{shortlist_json(all), shortlist_text(all) + verdict_text(all)};
     });
 }
@@ -160,7 +160,8 @@ Texts shortlist(const StudyResults& study, const std::string& objective, std::si
 std::pair<Texts, std::string> learn(const StudyResults& study, const std::string& measured, bool accept)
 {
     return without_lock([&] {
-        PlanChoice plans(study.of, measured, accept ? Implausible::accepted : Implausible::refused);
+        PlanChoice plans(study.of, measured, accept ? Implausible::accepted : Implausible::refused,
+                         handle_signals_sometimes());
         const Shortlists all = plans.shortlists();
         const WhatWasLearned learned = plans.learned();
         const std::string text = measured_text(learned) + shortlist_text(all) + "\n" + verdict_text(all);

@@ -273,7 +273,8 @@ std::vector<std::string> sensitivity_names(const Scenario& scenario)
 }
 
 Sensitivity sensitivity(const Scenario& scenario, const Problem& problem, const ParallelPlan& plan,
-                        const SensitivityOptions& options, const SamplerOptions& sampler)
+                        const SensitivityOptions& options, const SamplerOptions& sampler,
+                        const std::function<void()>& pause)
 {
     const DrawRange range{0, options.fleets, options.steps};
     Sensitivity result;
@@ -282,7 +283,7 @@ Sensitivity sensitivity(const Scenario& scenario, const Problem& problem, const 
     for (const Effect& effect : result.effects) {
         what_ifs.push_back(effect.change);
     }
-    std::vector<Consequence> found = consequences(problem, plan, what_ifs, range, sampler);
+    std::vector<Consequence> found = consequences(problem, plan, what_ifs, range, sampler, pause);
     result.plan = std::move(found.front());
     for (std::size_t i = 0; i < result.effects.size(); ++i) {
         Effect& effect = result.effects[i];
@@ -307,7 +308,7 @@ Sensitivity sensitivity(const Scenario& scenario, const Problem& problem, const 
         const WhatIf& others = result.effects[pair.b].change;
         changes.insert(changes.end(), others.begin(), others.end());
     }
-    const std::vector<Consequence> joint = consequences(problem, plan, both, range, sampler);
+    const std::vector<Consequence> joint = consequences(problem, plan, both, range, sampler, pause);
     for (std::size_t i = 0; i < joint.size(); ++i) {
         Pair& pair = result.pairs[i];
         pair.infeasible = joint[i].infeasible;
@@ -321,7 +322,7 @@ Sensitivity sensitivity(const Scenario& scenario, const Problem& problem, const 
     result.worth =
         hardware_worth(scenario, problem, plan, result.plan,
                        {options.only, steps_without_values(result.effects, scenario), options.pairs}, range,
-                       sampler);
+                       sampler, pause);
     return result;
 }
 

@@ -8,6 +8,7 @@
 #include "optimizer/sensitivity/hardware_worth.hpp"
 
 #include <array>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -59,9 +60,11 @@ std::vector<std::string> sensitivity_names(const Scenario& scenario);
 /// Computes all effects. The plan must be feasible. Skips sources that do not vary, hardware
 /// parameters without effect on time (memory, groups) and, unless `only` names them, kernel classes
 /// without kernels in the plan or with the same kernels as one of their subclasses. Prices are those
-/// of the [[knob]]s of the scenario.
-Sensitivity sensitivity(const Scenario& scenario, const Problem& problem, const ParallelPlan& plan,
-                        const SensitivityOptions& options, const SamplerOptions& sampler);
+/// of the [[knob]]s of the scenario. `pause`: as of consequences().
+Sensitivity sensitivity(
+    const Scenario& scenario, const Problem& problem, const ParallelPlan& plan,
+    const SensitivityOptions& options, const SamplerOptions& sampler,
+    const std::function<void()>& pause = [] {});
 
 /// Unit in which the values of a hardware parameter are shown.
 struct ParameterUnit {

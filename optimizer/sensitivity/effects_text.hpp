@@ -10,7 +10,7 @@
 
 namespace prismopt {
 
-/// Scenario, plan and options of the effects.
+/// Scenario, plan and options of the effects, which belong to the caller.
 struct SensitivityOf {
     const Scenario& scenario;
     const ParallelPlan& plan;

@@ -152,10 +152,11 @@ struct DrawnPlan {
     const Consequence& as_it_is;
     const DrawRange& range;
     const SamplerOptions& sampler;
+    const std::function<void()>& pause;
 
     std::vector<Consequence> after(const std::vector<WhatIf>& what_ifs) const
     {
-        return consequences(problem, plan, what_ifs, range, sampler);
+        return consequences(problem, plan, what_ifs, range, sampler, pause);
     }
 };
 
@@ -281,7 +282,8 @@ void evaluate_pairs(const Scenario& scenario, const DrawnPlan& drawn, HardwareWo
 
 HardwareWorth hardware_worth(const Scenario& scenario, const Problem& problem, const ParallelPlan& plan,
                              const Consequence& plan_as_it_is, const WorthSettings& settings,
-                             const DrawRange& range, const SamplerOptions& sampler)
+                             const DrawRange& range, const SamplerOptions& sampler,
+                             const std::function<void()>& pause)
 {
     HardwareWorth worth;
     worth.price = problem.cluster.gpu_price.si * hour_s;
@@ -289,7 +291,7 @@ HardwareWorth hardware_worth(const Scenario& scenario, const Problem& problem, c
         return worth;
     }
     worth.held_gpus = held_gpus(problem, plan);
-    const DrawnPlan drawn{problem, plan, plan_as_it_is, range, sampler};
+    const DrawnPlan drawn{problem, plan, plan_as_it_is, range, sampler, pause};
     add_parameters(scenario, asked_parameters(scenario, problem.cluster, settings.only), drawn, worth);
     add_steps(settings.steps, drawn, worth);
     worth.pairs = pairs_among(worth, settings.most_paired);

@@ -7,6 +7,7 @@
 #include "model/sensitivity.hpp"
 
 #include <cstddef>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -43,7 +44,7 @@ struct HardwareWorth {
     std::vector<WorthPair> pairs;  // of knobs
 };
 
-/// A hardware parameter that is not a [[knob]], and its what-if.
+/// A hardware parameter that is not a [[knob]], and its what-if, which must outlive this.
 struct ParameterStep {
     HardwareParameter parameter;
     double value = 0.0;  // SI
@@ -58,9 +59,10 @@ struct WorthSettings {
 };
 
 /// Computes the break-evens of the scenario's [[knob]]s at their values, and of the steps. `plan_as_it_is`:
-/// the consequence of no change, on the draws of `range`.
-HardwareWorth hardware_worth(const Scenario& scenario, const Problem& problem, const ParallelPlan& plan,
-                             const Consequence& plan_as_it_is, const WorthSettings& settings,
-                             const DrawRange& range, const SamplerOptions& sampler);
+/// the consequence of no change, on the draws of `range`. `pause`: as of consequences().
+HardwareWorth hardware_worth(
+    const Scenario& scenario, const Problem& problem, const ParallelPlan& plan,
+    const Consequence& plan_as_it_is, const WorthSettings& settings, const DrawRange& range,
+    const SamplerOptions& sampler, const std::function<void()>& pause = [] {});
 
 }  // namespace prismopt

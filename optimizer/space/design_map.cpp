@@ -436,8 +436,8 @@ private:
     struct Joint {
         std::string reason;
         std::size_t depth = 0;
-        std::vector<std::function<bool(std::span<const int>)>>
-            allows;  // [variant]: empty if it has no such rule
+        // [variant]: empty if it has no such rule.
+        std::vector<std::function<bool(std::span<const int>)>> allows;
     };
     std::size_t variants_;
     std::vector<Joint> joint_;

@@ -31,8 +31,14 @@ int parse_value(const std::string& key, const std::string& value, int)
     int number = 0;
     const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
     int least = 1;
-    for_each_axis([&](const auto& axis) { least = axis.name == key ? axis.low : least; });
-    least = key == "group" ? 0 : least;  // the default, as design_text() writes it
+    for_each_axis([&](const auto& axis) {
+        if (axis.name == key) {
+            least = axis.low;
+        }
+    });
+    if (key == "group") {  // the default, as design_text() writes it
+        least = 0;
+    }
     if (error != std::errc{} || end != value.data() + value.size() || number < least) {
         throw InputError("plan: " + key + "=" + value + " is not a whole number of at least " +
                          std::to_string(least) + "; write for example " + key + "=8");
@@ -53,7 +59,11 @@ Seconds parse_value(const std::string& key, const std::string& value, Seconds)
 ModuleSet parse_value(const std::string& key, const std::string& value, ModuleSet)
 {
     std::span<const Module> choices;
-    for_each_axis([&](const auto& axis) { choices = axis.name == key ? axis.modules : choices; });
+    for_each_axis([&](const auto& axis) {
+        if (axis.name == key) {
+            choices = axis.modules;
+        }
+    });
     if (const auto parsed = parse_modules(value, choices)) {
         return *parsed;
     }
@@ -270,7 +280,9 @@ int most_gpus(const std::vector<int>& choices, int cluster)
 {
     int most = 0;
     for (const int gpus : choices) {
-        most = gpus <= cluster ? std::max(most, gpus) : most;
+        if (gpus <= cluster) {
+            most = std::max(most, gpus);
+        }
     }
     return most > 0 ? most : cluster;
 }

@@ -15,7 +15,9 @@ Changes changes_of(std::size_t place)
     std::size_t at = 0;
     for_each_axis([&](const auto& axis) {
         ++at;  // behind the number of GPUs
-        changes = at == place ? axis.changes : changes;
+        if (at == place) {
+            changes = axis.changes;
+        }
     });
     return changes;
 }
@@ -69,7 +71,9 @@ StandIns::StandIns(const DesignMap& designs, std::size_t last_axis)
         };
         int highest = 0;
         for (int label = 1; label < static_cast<int>(axes[before + sharding].labels.size()); ++label) {
-            highest = level(label) > level(highest) ? label : highest;
+            if (level(label) > level(highest)) {
+                highest = label;
+            }
         }
         for (Labels& end : ends_of_memory_) {
             end[sharding - last_axis - 1] = highest;

@@ -22,7 +22,8 @@ namespace prismopt {
 /// The rows of plan_axes.hpp say what each axis can change.
 class StandIns {
 public:
-    /// `last_axis`: place of the last axis that is set (place_of() in model/plan/plan_axes.hpp).
+    /// `last_axis`: place of the last axis that is set (place_of() in model/plan/plan_axes.hpp). The designs
+    /// must outlive this object.
     StandIns(const DesignMap& designs, std::size_t last_axis);
 
     /// Whether there are so few stand-ins that judging a sub-space costs less than its plans. In spaces with

@@ -82,7 +82,9 @@ std::int64_t dividing_gpus(const Scenario& scenario, std::int64_t batch, std::in
         const std::int64_t most_replicas = std::min<std::int64_t>(batch, scenario.cluster.gpus / replica);
         for (const int microbatch : scenario.space.microbatch) {
             for (std::int64_t replicas = 1; replicas <= most_replicas; ++replicas) {
-                best = batch % (replicas * microbatch) == 0 ? nearer(gpus, best, replicas * replica) : best;
+                if (batch % (replicas * microbatch) == 0) {
+                    best = nearer(gpus, best, replicas * replica);
+                }
             }
         }
     });

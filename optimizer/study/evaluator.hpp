@@ -48,7 +48,8 @@ public:
     /// Bytes of draws that are kept for further rungs.
     static constexpr std::uint64_t most_kept_bytes = std::uint64_t{128} << 20;
 
-    /// `rungs`: rung 1 first, with equal steps and increasing fleets.
+    /// `rungs`: rung 1 first, with equal steps and increasing fleets. Model and scheduler must outlive this
+    /// object.
     Evaluator(const StudyModel& model, WorkScheduler& scheduler, std::vector<Rung> rungs,
               std::uint64_t kept_bytes = most_kept_bytes);
     Evaluator(const Evaluator&) = delete;

@@ -36,8 +36,9 @@ void judge(const AlternativeGoal& alternatives, MachineTable& table)
         Machine& machine = table.machines[m];
         machine.weighted = all[m].weighted;
         machine.regret = all[m].regret;
-        all[m].weighted.value =
-            machine.settled() ? all[m].weighted.value : Known{}.value;  // others are dominated
+        if (!machine.settled()) {  // others are dominated
+            all[m].weighted.value = Known{}.value;
+        }
     }
     const std::vector<bool> front = on_front(all);
     for (std::size_t m = 0; m < table.machines.size(); ++m) {

@@ -33,8 +33,8 @@ struct MeasuredAndPredicted {
     double variation_low = 0.0;
     double variation_high = 0.0;
     bool contradictory = false;  // of the posterior, because it contradicts the other measurements
-    bool own_plan_only =
-        false;  // it contradicts them, but a second row confirms it: used for its own plan only
+    // It contradicts them, but a second row confirms it: used for its own plan only.
+    bool own_plan_only = false;
 };
 
 }  // namespace prismopt

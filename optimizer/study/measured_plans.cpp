@@ -195,7 +195,8 @@ double add_memory(Measurements& known, const MeasuredPlan& plan, LearnedTrial tr
         return surprising;
     }
     trial.limit = fits_below;
-    (trial.ran ? known.memory.ran : known.memory.failed).push_back(fits_below);
+    std::vector<double>& limits = trial.ran ? known.memory.ran : known.memory.failed;
+    limits.push_back(fits_below);
     known.trials.push_back(std::move(trial));
     const bool expected = plan.out_of_memory == (limit < 0.0);  // it needed what was predicted
     return expected ? absent : limit;

@@ -144,7 +144,7 @@ void PlanPosterior::learn_steps()
         excluded.push_back(step.own_plan_only ? 1 : 0);
     }
     const StepPosterior prior(steps_.covariance(), steps_.discrepancy());
-    for (bool settled = false; !settled;) {
+    while (true) {
         const std::vector<std::vector<std::size_t>> plans = rows_of_plans(measured_.steps, excluded);
         std::vector<StepObservation> observations;
         for (const std::vector<std::size_t>& rows : plans) {
@@ -162,12 +162,18 @@ void PlanPosterior::learn_steps()
         }
         const auto worst = std::max_element(found.begin(), found.end(),
                                             [](double a, double b) { return std::abs(a) < std::abs(b); });
-        settled = plans.size() < fewest || std::abs(*worst) <= contradicts;
+        if (plans.size() < fewest || std::abs(*worst) <= contradicts) {
+            break;
+        }
         const std::vector<std::size_t>& rows = plans[static_cast<std::size_t>(worst - found.begin())];
-        for (const std::size_t row : settled ? std::vector<std::size_t>{} : rows) {
+        for (const std::size_t row : rows) {
             excluded[row] = 1;
             // Measured again, it is so; it carries no information about other plans all the same.
-            (rows.size() > 1 ? measured_.steps[row].own_plan_only = true : contradictory[row] = 1);
+            if (rows.size() > 1) {
+                measured_.steps[row].own_plan_only = true;
+            } else {
+                contradictory[row] = 1;
+            }
         }
     }
     for (std::size_t i = 0; i < measured_.rows.size(); ++i) {
@@ -327,7 +333,9 @@ std::vector<EquivalentPlans> PlanPosterior::near(int gpus, std::size_t objective
         return c.gpus == gpus && !std::isnan(c.values[objective]);
     };
     for (const Contender& contender : contenders_) {
-        best = counts(contender) ? std::min(best, contender.values[objective]) : best;
+        if (counts(contender)) {
+            best = std::min(best, contender.values[objective]);
+        }
     }
     std::vector<std::size_t> members;
     for (std::size_t i = 0; i < contenders_.size(); ++i) {

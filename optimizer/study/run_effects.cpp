@@ -1,5 +1,7 @@
 #include "optimizer/study/run_effects.hpp"
 
+#include "model/base/root.hpp"
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -273,8 +275,7 @@ private:
     std::optional<BreakEven> break_even_with(const char* name, const Reliability& other, int spares)
     {
         constexpr double most = 4.0;  // octaves to either side
-        constexpr int halvings = 6;   // to a twelfth
-        double low = -most;
+        const double low = -most;
         double high = most;
         const auto least = more(other, spares, std::exp2(low));
         auto greatest = more(other, spares, std::exp2(high));
@@ -288,12 +289,12 @@ private:
         if ((*least > 0.0) == (*greatest > 0.0)) {
             return BreakEven{name, std::numeric_limits<double>::quiet_NaN(), *greatest < 0.0};
         }
-        for (int i = 0; i < halvings; ++i) {
-            const double middle = 0.5 * (low + high);
-            const auto difference = more(other, spares, std::exp2(middle));
-            (difference && (*difference > 0.0) == (*least > 0.0) ? low : high) = middle;
-        }
-        return BreakEven{name, std::exp2(0.5 * (low + high)), *greatest < 0.0};
+        const auto has_sign_of_least = [&](double octaves) {
+            const auto difference = more(other, spares, std::exp2(octaves));
+            return difference && (*difference > 0.0) == (*least > 0.0);
+        };
+        const Bracket octaves = bisect({low, high}, {.halvings = 6}, has_sign_of_least);  // to a twelfth
+        return BreakEven{name, std::exp2(octaves.middle()), *greatest < 0.0};
     }
 
     StudiedRun& run_;

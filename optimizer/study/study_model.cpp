@@ -1,6 +1,7 @@
 #include "optimizer/study/study_model.hpp"
 
 #include "io/scenario/variants.hpp"
+#include "model/base/root.hpp"
 #include "model/plan/phase.hpp"
 
 #include <algorithm>
@@ -52,17 +53,14 @@ Keeping keeping_of(const Estimate& estimate, double most)
 /// if the promised one is smaller.
 double least_reaching_quantile(const Scenario& scenario)
 {
-    double high = scenario.promise.probability;
-    if (!quantiles_reach_means_of(scenario, high)) {
+    const auto is_too_small = [&](double probability) {
+        return !quantiles_reach_means_of(scenario, probability);
+    };
+    const double promised = scenario.promise.probability;
+    if (is_too_small(promised)) {
         return 1.0;
     }
-    double low = 0.5;
-    constexpr double precise = 1e-3;
-    while (high - low > precise) {
-        const double middle = 0.5 * (low + high);
-        (quantiles_reach_means_of(scenario, middle) ? high : low) = middle;
-    }
-    return high;
+    return bisect({0.5, promised}, {.width = 1e-3}, is_too_small).high;
 }
 
 }  // namespace

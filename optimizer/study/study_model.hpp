@@ -36,7 +36,8 @@ struct StudyModel {
     std::vector<bool> bounded;
     double skewness = 0.0;                      // of its most skewed distribution
     std::optional<std::size_t> near_objective;  // the first with a bound that follows the step
-    /// What plans may have at most of an objective, whether the study minimises it or not.
+    /// What plans may have at most of an objective, whether the study minimises it or not. Objectives are
+    /// rows of the static table of model/objective.hpp.
     struct Limit {
         const Objective* objective;
         double most;

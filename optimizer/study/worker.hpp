@@ -16,7 +16,7 @@
 
 namespace prismopt {
 
-/// Has predictors of its own.
+/// Has predictors of its own. The model must outlive it.
 class Worker {
 public:
     /// Calls `pause` within long items; its exceptions pass through.

@@ -54,8 +54,8 @@ void BoundLayers::filter(const Limits& limits, Keep&& keep)
 {
     const std::vector<std::vector<double>> highs = limits.sorted();
     auto next = highs.begin();
-    RunningFront passed(
-        objectives_);  // limits that come before the bound in hand: only these can dominate it
+    // Limits that come before the bound in hand: only these can dominate it.
+    RunningFront passed(objectives_);
     std::size_t kept = 0;
     for (const std::size_t place : alive_) {
         const std::span<const double> least = bound(place);

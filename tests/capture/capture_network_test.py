@@ -287,7 +287,7 @@ class CommandLine(unittest.TestCase):
 
     def test_refusals_say_what_to_do(self):
         gpt = "networks:GPT"
-        self.assertIn("there is no file", self.refusal("no/such/file.py:GPT"))
+        self.assertIn("does not exist", self.refusal("no/such/file.py:GPT"))
         self.assertIn("write models.gpt:GPT", self.refusal("GPT"))
         self.assertIn("its modules: Adapted, Block, Bottleneck", self.refusal("networks:GTP"))
         self.assertIn("--arguments '{\"layers\": 4}'", self.refusal("networks:ReadsValues", "--input", "float32[1]"))

@@ -185,14 +185,14 @@ class Calibrate(CliTest):
         self.write(OUTAGES, "outages.csv")
         self.assertNotIn("Without a list", self.output("calibrate", "ops.csv", "outages.csv", "--nodes", 40))
 
-    def test_steps_that_lack_operations_are_told(self):
+    def test_steps_that_lack_operations_are_reported(self):
         lines = operations(60).splitlines(keepends=True)
         self.write("".join(line for i, line in enumerate(lines) if i == 0 or i % 20 != 7), "ops.csv")
-        told = self.run_program("calibrate", "ops.csv")
-        self.assertEqual(told.returncode, support.DONE)
-        self.assertRegex(told.stderr, r"only \d+ of \d+ steps have the same operations")
+        finished = self.run_program("calibrate", "ops.csv")
+        self.assertEqual(finished.returncode, support.DONE)
+        self.assertRegex(finished.stderr, r"only \d+ of \d+ steps have the same operations")
 
-    def test_drift_is_told_without_outages_and_stays_in_the_steps(self):
+    def test_drift_is_reported_without_outages_and_stays_in_the_steps(self):
         lines = [HEADER]
         draw = random.Random(3)
         speed = 0.0
@@ -223,10 +223,10 @@ class Calibrate(CliTest):
         lines[10] = re.sub(r",[\d.]+\n", ",-5\n", lines[10])
         lines[20] = re.sub(r",[\d.]+\n", ",1e12\n", lines[20])
         self.write("".join(lines), "ops.csv")
-        told = self.run_program("calibrate", "ops.csv")
-        self.assertEqual(told.returncode, support.DONE)
-        self.assertRegex(told.stderr, r"1 rows with negative duration are skipped, the first in line 11")
-        self.assertRegex(told.stderr, r"1 rows with duration of more than a day are skipped, the first in line 21")
+        finished = self.run_program("calibrate", "ops.csv")
+        self.assertEqual(finished.returncode, support.DONE)
+        self.assertRegex(finished.stderr, r"1 rows with negative duration are skipped, the first in line 11")
+        self.assertRegex(finished.stderr, r"1 rows with duration of more than a day are skipped, the first in line 21")
 
     def test_times_of_collectives_and_benchmarks_that_cannot_be_are_left_out(self):
         draw = random.Random(7)
@@ -234,9 +234,9 @@ class Calibrate(CliTest):
         def distribution_with(absurd):
             lines = latencies if absurd is None else latencies[:100] + [absurd] + latencies[100:]
             self.write("nodes,bytes,i,lat_us\n" + "".join(f"4,256,{i},{time}\n" for i, time in enumerate(lines)), "nccl.csv")
-            told = self.run_program("calibrate", "nccl.csv")
-            self.assertEqual(told.returncode, support.DONE)
-            return re.search(r"(?m)^residual.dp_collective = .*$|^dp_collective = .*$", told.stdout)[0], told.stderr
+            finished = self.run_program("calibrate", "nccl.csv")
+            self.assertEqual(finished.returncode, support.DONE)
+            return re.search(r"(?m)^residual.dp_collective = .*$|^dp_collective = .*$", finished.stdout)[0], finished.stderr
         good, said = distribution_with(None)
         self.assertEqual(said, "")
         for absurd, reason in (("5e8", "above 100 times the median of nodes 4, bytes 256"), ("1e30", "more than a day"),
@@ -250,16 +250,16 @@ class Calibrate(CliTest):
         self.write("gpu,perf\n1,1e30\n", "gpus.csv")
         self.assertIn("no valid measurement remains", self.refusal("calibrate", "gpus.csv"))
 
-    def test_a_clock_that_was_set_back_between_steps_is_told(self):
+    def test_a_clock_that_was_set_back_between_steps_is_reported(self):
         def started(at):
             rows = (line.split(",") for line in operations(60).splitlines()[1:])
             return HEADER + "".join(",".join([*row[:6], str(float(row[6]) + at(int(row[0]))), row[7]]) + "\n" for row in rows)
         self.write(started(lambda step: 1e5 * step), "ops.csv")
         self.assertEqual(self.run_program("calibrate", "ops.csv").stderr, "")
         self.write(started(lambda step: 1e5 * step - (5e5 if step >= 30 else 0)), "ops.csv")
-        told = self.run_program("calibrate", "ops.csv")
-        self.assertEqual(told.returncode, support.DONE)
-        self.assertRegex(told.stderr, r"ops.csv:\d+: step 30 starts before step 29 did \(the clock was set back\)")
+        finished = self.run_program("calibrate", "ops.csv")
+        self.assertEqual(finished.returncode, support.DONE)
+        self.assertRegex(finished.stderr, r"ops.csv:\d+: step 30 starts before step 29 did \(the clock was set back\)")
         self.write(started(lambda step: 3.0 * (step * 7 % 11)), "ops.csv")  # each step from about zero
         self.assertEqual(self.run_program("calibrate", "ops.csv").stderr, "")
 
@@ -267,11 +267,11 @@ class Calibrate(CliTest):
         lines = operations(60).splitlines(keepends=True)
         step = [f"{s},{dp},{stage},optimizer,0,,90000,700\n" for s in range(60) for dp in (0, 1) for stage in (0, 1)]
         self.write("".join(lines + step), "ops.csv")
-        told = self.run_program("calibrate", "ops.csv")
-        self.assertIn("optimizer", told.stdout)
-        self.assertEqual(told.stderr, "")
+        finished = self.run_program("calibrate", "ops.csv")
+        self.assertIn("optimizer", finished.stdout)
+        self.assertEqual(finished.stderr, "")
 
-    def test_operations_that_lack_their_microbatch_are_told(self):
+    def test_operations_that_lack_their_microbatch_are_reported(self):
         lines = operations(60).splitlines(keepends=True)
         fields = lines[10].split(",")
         lines[10] = ",".join([*fields[:5], "", *fields[6:]])
@@ -320,9 +320,9 @@ class Calibrate(CliTest):
         events += [{"ph": "X", "cat": "kernel", "name": "gemm", "ts": 1000 * step + 10 + 30 * k, "dur": 20 + k % 3}
                    for step in range(4) for k in range(20)]
         self.write(json.dumps({"traceEvents": events}), "trace.json")
-        told = self.run_program("calibrate", "trace.json").stderr
-        self.assertRegex(told, r"20 rows with a kernel before the first step are skipped, the first in kernel 1\n")
-        self.assertNotRegex(told, r"(line|kernel) 0\b")
+        warnings = self.run_program("calibrate", "trace.json").stderr
+        self.assertRegex(warnings, r"20 rows with a kernel before the first step are skipped, the first in kernel 1\n")
+        self.assertNotRegex(warnings, r"(line|kernel) 0\b")
 
     def test_transfers_may_have_capital_letters(self):
         rows = ["step,dp,stage,op,start_us,dur_us,mb_id,seq_id"]

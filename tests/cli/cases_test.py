@@ -111,9 +111,9 @@ class Hostile(Cases):
     def test_control_characters_are_refused_when_read(self):
         for name in ("name-newline.toml", "network-name-newline.toml", "tier-name-newline.toml", "name-escape.toml"):
             with self.subTest(name):
-                told = self.refusal("validate", CASES / "hostile" / name)
-                self.assertNotIn("\x1b", told)
-                self.assertEqual(told.count("\n"), 1, told)
+                message = self.refusal("validate", CASES / "hostile" / name)
+                self.assertNotIn("\x1b", message)
+                self.assertEqual(message.count("\n"), 1, message)
 
     def test_generated_inputs_are_refused_within_limits(self):
         for script in ("dotted-key.py", "gzip-bombs.py"):
@@ -122,9 +122,9 @@ class Hostile(Cases):
         self.refusal("validate", "dotted.toml", timeout=10)
         for bomb in ("one.csv.gz", "blank.json.gz", "lines.csv.gz"):
             with self.subTest(bomb):
-                told = subprocess.run(["sh", "-c", f"ulimit -v {3 << 20}; exec \"$0\" calibrate {bomb}", support.PROGRAM], cwd=self.folder,
+                finished = subprocess.run(["sh", "-c", f"ulimit -v {3 << 20}; exec \"$0\" calibrate {bomb}", support.PROGRAM], cwd=self.folder,
                                       capture_output=True, text=True, timeout=60)
-                self.assertEqual(told.returncode, support.WRONG_INPUT, told.stderr)
+                self.assertEqual(finished.returncode, support.WRONG_INPUT, finished.stderr)
 
     def test_links_are_not_followed(self):
         self.output("search", support.SMALL, "--out", "small.h5")
@@ -138,7 +138,7 @@ class Hostile(Cases):
 class Reports(Cases):
     """Memory and times of public questions: within the measured value's tolerance, a refusal with its reason, or a label of what is assumed."""
 
-    # File, plan, figure, value, tolerance. Without a value: the plan is refused, and taken apart.
+    # File, plan, figure, value, tolerance. Without a value: the plan is refused, with its memory and what to change.
     PLANS = (
         ("01-pure-16bit-no-master", "gpus=1 microbatch=2 recompute=full", "assumes", "master copy", None),
         ("05-host-memory", "gpus=8 microbatch=2 sharding=zero3 recompute=full offload=optimizer", "host", 828e9 / 8, 0.02),

@@ -49,7 +49,7 @@ class SeveralClusters(CliTest):
         self.assertIn("or as the best plan of its cluster", self.output("report", "both.h5"))
 
     def test_errors_of_accelerators_do_not_cancel(self):
-        """Accelerators of one source err apart: which is the better one is no surer than that allows."""
+        """Errors of accelerators of one source are independent: which is the better one is no surer than that allows."""
         source = float(re.search(r"^source = ([0-9.]+)", DISCREPANCY.read_text(), re.MULTILINE)[1])
         text = pathlib.Path(support.SMALL).read_text().replace("gpus = [16, 32, 64]", "gpus = [16]")
         both = with_clusters(text)

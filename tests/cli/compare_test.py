@@ -21,8 +21,8 @@ class Compare(CliTest):
         self.output("compare", "all.h5", "fewer.h5", "--csv", "both.csv")
         with open(self.folder / "both.csv", newline="") as file:
             first, second = csv.DictReader(file)
-        told = json.loads(self.output("compare", "all.h5", "fewer.h5", "--json"))
-        best = told["studies"][1]["best"]["training_time_p99"]
+        reported = json.loads(self.output("compare", "all.h5", "fewer.h5", "--json"))
+        best = reported["studies"][1]["best"]["training_time_p99"]
         self.assertEqual((second["name"], second["study"], second["file"], second["seed"]), ("fewer", "small", "fewer.h5", "1"))
         self.assertEqual((first["hardware"], first["change_training_time_p99"]), ("a100-sxm-40gb", ""))
         self.assertEqual(float(second["best_training_time_p99_s"]), best["estimate"]["value"])

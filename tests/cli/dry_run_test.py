@@ -21,10 +21,10 @@ class DryRun(CliTest):
         memory = re.search(r"memory: (\d+) MB for each rank of 1 thread, and (\d+) MB more for rank 0, which keeps the lower bounds of 244 plans; "
                            r"request for each node its ranks times (\d+) MB, or the same for all: sbatch --mem-per-cpu=(\d+)M\n", text)
         self.assertIsNotNone(memory, text)
-        rank, more, all_alike, of_thread = map(int, memory.groups())
+        rank, more, for_each_rank, of_thread = map(int, memory.groups())
         self.assertGreater(rank, 20)
-        self.assertIn(all_alike, (rank + more - 1, rank + more))  # rounded up
-        self.assertEqual(of_thread, all_alike)
+        self.assertIn(for_each_rank, (rank + more - 1, rank + more))  # rounded up
+        self.assertEqual(of_thread, for_each_rank)
         self.assertEqual([path.name for path in self.folder.iterdir()], ["study.toml"])
 
     def test_context_parallel_plans(self):
@@ -76,7 +76,7 @@ class DryRun(CliTest):
                 self.assertGreater(int(file["study"].attrs["pruned"]), 244 / 2)
                 self.assertEqual(int(file["evaluations/draws"][()].max()), 2 * fleets)
 
-    def test_an_objective_without_a_bound_is_told(self):
+    def test_an_objective_without_a_bound_is_reported(self):
         toml = self.scenario(minimise='["training_time_p99", "miss_probability"]')
         toml.write_text(toml.read_text().replace("[objectives]", '[objectives]\ndeadline = "2 h"'))
         for arguments in (("--dry-run",), ("--out", "study.h5")):

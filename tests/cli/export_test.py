@@ -98,7 +98,7 @@ class Export(CliTest):
             self.assertFalse((self.folder / name).is_symlink(), name)
             self.assertGreater((self.folder / name).stat().st_size, 100, name)
 
-    def test_hardware_that_was_tuned_is_told(self):
+    def test_hardware_that_was_tuned_is_reported(self):
         knob = '\n[[knob]]\nof = "bandwidth"\ntier = "cluster"\nrange = ["12.5 GB/s", "50 GB/s"]\n' \
             'price = { per = "25 GB/s", cost = "0.10 USD/h" }\n'
         text = self.scenario(tp="[1]", pp="[1]", v="[1]", schedule='["1f1b"]').read_text().replace("[search]", '[search]\nstrategy = "nlopt"') + knob
@@ -108,10 +108,10 @@ class Export(CliTest):
         with open(self.folder / "tuned.csv", newline="") as file:
             hardware = {row["variant"]: row["point"] for row in csv.DictReader(file)}
         self.assertGreater(len(hardware), 3)  # more than the two ends and their middle
-        for told, point in sorted(hardware.items())[:3]:  # each takes a second
+        for variant, point in sorted(hardware.items())[:3]:  # each takes a second
             plan = json.loads(self.output("export", "tuned.h5", "--point", point, "--target", "json"))
-            self.assertEqual([one["text"] for one in plan["variant"]], [told])
-            self.assertAlmostEqual(plan["variant"][0]["value"] / 1e9, float(told.split("=")[1].removesuffix("GB/s")), 9)
+            self.assertEqual([one["text"] for one in plan["variant"]], [variant])
+            self.assertAlmostEqual(plan["variant"][0]["value"] / 1e9, float(variant.split("=")[1].removesuffix("GB/s")), 9)
 
     def test_results_are_not_overwritten(self):
         before = (self.folder / "small.h5").read_bytes()

@@ -23,7 +23,7 @@ def size_limit(size):
 
 
 class FailingOutput(CliTest):
-    def test_errors_that_cannot_be_told_keep_their_exit_code(self):
+    def test_errors_that_cannot_be_printed_keep_their_exit_code(self):
         infeasible = ("predict", support.SMALL, "--design", "gpus=48", "--timeline", "step.svg")
         for arguments, code in ((("predict", "none.toml"), WRONG_INPUT), (("nonsense",), WRONG_INPUT), (infeasible, support.INFEASIBLE),
                                 (("search", support.SMALL, "--out", "small.h5"), DONE),
@@ -37,9 +37,9 @@ class FailingOutput(CliTest):
         self.output("search", support.SMALL, "--out", "small.h5")
         for arguments in (("report", "small.h5", "--json"), ("manual",)):
             with self.subTest(arguments), open("/dev/full", "w") as full:
-                told = self.run_with(*arguments, stdout=full, stderr=subprocess.PIPE, text=True)
-                self.assertEqual(told.returncode, FAILURE)
-                self.assertIn("cannot write to standard output; check", told.stderr)
+                finished = self.run_with(*arguments, stdout=full, stderr=subprocess.PIPE, text=True)
+                self.assertEqual(finished.returncode, FAILURE)
+                self.assertIn("cannot write to standard output; check", finished.stderr)
 
     def test_no_file_takes_the_place_of_a_closed_stream(self):
         found = self.run_with("search", support.SMALL, "--out", "small.h5", prepare=closed(0, 2), stdout=subprocess.PIPE)
@@ -53,16 +53,16 @@ class FailingOutput(CliTest):
         self.write("former", "page.html")
         for option, name in (("--html", "page.html"), ("--csv", "front.csv"), ("--svg", "new.svg")):
             with self.subTest(option):
-                told = self.run_with("report", "small.h5", option, name, prepare=size_limit(1024), capture_output=True, text=True)
-                self.assertEqual(told.returncode, FAILURE, told.stderr)
-                self.assertIn(name, told.stderr)
+                finished = self.run_with("report", "small.h5", option, name, prepare=size_limit(1024), capture_output=True, text=True)
+                self.assertEqual(finished.returncode, FAILURE, finished.stderr)
+                self.assertIn(name, finished.stderr)
         self.assertEqual((self.folder / "front.csv").read_text(), "former")
         self.assertEqual((self.folder / "page.html").read_text(), "former")
         self.assertEqual(sorted(path.name for path in self.folder.iterdir()), ["front.csv", "page.html", "small.h5"])
         for arguments, name in ((("export", "small.h5", "--target", "json"), "plan.json"),
                                 (("init", "--workload", "llama3-8b", "--gpus", 64), "my.toml")):
-            told = self.run_with(*arguments, "--out", name, prepare=size_limit(1024), capture_output=True, text=True)
-            self.assertEqual(told.returncode, FAILURE, told.stderr)
+            finished = self.run_with(*arguments, "--out", name, prepare=size_limit(1024), capture_output=True, text=True)
+            self.assertEqual(finished.returncode, FAILURE, finished.stderr)
             self.assertFalse((self.folder / name).exists())
 
     def test_a_full_disk_drops_the_draws_before_the_search_gives_up(self):
@@ -78,9 +78,9 @@ class FailingOutput(CliTest):
         if subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={kilobytes}k", "tmpfs", disk], capture_output=True, check=False).returncode != 0:
             self.skipTest("this user may not mount a small disk")
         self.addCleanup(subprocess.run, ["umount", disk], check=True)
-        told = self.run_with("search", "study.toml", "--out", "disk/study.h5", capture_output=True, text=True)
-        self.assertEqual(told.returncode, DONE, told.stderr)
-        self.assertIn("disk/study.h5.journal.draws is removed", told.stderr)
+        finished = self.run_with("search", "study.toml", "--out", "disk/study.h5", capture_output=True, text=True)
+        self.assertEqual(finished.returncode, DONE, finished.stderr)
+        self.assertIn("disk/study.h5.journal.draws is removed", finished.stderr)
         self.assertEqual([path.name for path in disk.iterdir()], ["study.h5"])
 
 

@@ -65,8 +65,8 @@ class Help(CliTest):
         self.assertEqual(completed("prismopt", "expo"), ["export"])
         self.assertEqual(set(self.commands()) | {"--help", "--version"}, set(completed("prismopt", "")))
         for command in self.commands():
-            told = set(completed("prismopt", command, "--"))
-            self.assertEqual(told, {"--help"} | self.options(command), command)
+            completions = set(completed("prismopt", command, "--"))
+            self.assertEqual(completions, {"--help"} | self.options(command), command)
         self.assertEqual(completed("prismopt", "export", "--target", "meg"), ["megatron"])
         self.assertEqual(completed("prismopt", "search", "--strategy", "nsga"), ["nsga2", "nsga3"])
         self.assertIn("llama3-8b", completed("prismopt", "init", "--workload", ""))
@@ -135,7 +135,7 @@ class Init(CliTest):
     def test_machines_that_people_own(self):
         """From a name to a first prediction: cards in a box, nodes of a card each, and an instance of a cloud."""
         for name, machine in (("box", ("--accelerator", "RTX4090", "--gpus", 8)),
-                              ("apart", ("--accelerator", "a10", "--gpus", 4, "--gpus-per-node", 1, "--network", "eth-10g")),
+                              ("single", ("--accelerator", "a10", "--gpus", 4, "--gpus-per-node", 1, "--network", "eth-10g")),
                               ("cloud", ("--instance", "p5en.48xlarge", "--gpus", 16))):
             self.output("init", "--workload", "gpt2-xl", *machine, "--out", f"{name}.toml")
             self.assertRegex(self.output("validate", f"{name}.toml"), r"(?m)^Space: .*: [1-9]\d* feasible plans")

@@ -49,7 +49,7 @@ class Merge(CliTest):
         self.assertRegex(self.refusal("merge", "--force", "--out", parts[0], "--part", *parts), "is an input of this command")
 
     def test_the_parts_answer_a_question(self):
-        """The cheaper plan that is told not to be enough must not hide the answer."""
+        """The cheaper plan that is reported as not enough must not hide the answer."""
         text = re.sub(r"minimise = \[.*\]", 'minimise = ["cost"]', self.toml.read_text())
         self.toml = self.write(text + '\n[question]\ndeadline = "105 min"\n')
         self.search("whole.h5")

@@ -176,14 +176,14 @@ class Predict(CliTest):
         self.assertIn("layout ", text)
         self.assertIn(p["changes"][0]["change"], text)
 
-    def test_text_tells_the_same(self):
+    def test_text_reports_the_same(self):
         p = self.predict()
         text = self.output("predict", support.SMALL, "--design", DESIGN)
         self.assertTrue(text.startswith(p["design"]))
         self.assertIn(f"p99 {1e3 * result_of(p, 'step_time_p99'):.4g}", text)
         self.assertIn(f"MFU {100 * result_of(p, 'mfu'):.1f} %", text)
 
-    def test_phases_are_told_apart(self):
+    def test_phases_are_distinguished(self):
         text = self.scenario(checkpoint_interval='"10 min"').read_text()
         second = """[[phase]]
 tokens = 1e9
@@ -234,21 +234,21 @@ schedule = "gpipe"
             self.assertIn(f"--{option} ./study.toml is an input of this command and would be overwritten", errors)
         self.assertEqual(toml.read_text(), before)
 
-    def test_under_mpirun_it_is_told_once(self):
+    def test_under_mpirun_it_is_printed_once(self):
         self.assertEqual(json.loads(self.output("predict", support.SMALL, "--design", DESIGN, "--json", ranks=2)), self.predict())
 
     def test_registers_of_every_width_give_the_same_bits(self):
         designs = (DESIGN, "gpus=32 tp=4 pp=2 schedule=interleaved v=2", "gpus=32 tp=1 pp=1 sharding=zero3")
         for design in designs:
-            told = {self.output("predict", support.SMALL, "--design", design, "--json", PRISMOPT_LANES=lanes) for lanes in ("16", "8", "4")}
-            self.assertEqual(len(told), 1, design)
+            printed = {self.output("predict", support.SMALL, "--design", design, "--json", PRISMOPT_LANES=lanes) for lanes in ("16", "8", "4")}
+            self.assertEqual(len(printed), 1, design)
 
     def test_one_step_a_fleet_is_warned_of(self):
         small = pathlib.Path(support.SMALL).read_text()
         for steps, warned in ((1, True), (2, False)):
             self.write(re.sub(r"(?m)^(confirm = .*steps = )\d+", rf"\g<1>{steps}", small))
-            told = self.run_program("predict", "study.toml", "--design", DESIGN)
-            self.assertEqual("one step per fleet" in told.stderr, warned, told.stderr)
+            finished = self.run_program("predict", "study.toml", "--design", DESIGN)
+            self.assertEqual("one step per fleet" in finished.stderr, warned, finished.stderr)
 
 
 if __name__ == "__main__":

@@ -26,8 +26,8 @@ class Reports(CliTest):
         self.assertIn(f"network {network['name']}: {network['parameters']:.4g} parameters; {network['flops_per_token']:.4g} FLOPs per token", text)
         predicted = json.loads(self.output("predict", support.SMALL, "--design", "gpus=16", "--draws", "256", "--json"))
         self.assertEqual(predicted["network"], network)
-        told = {reason: int(count) for count, reason in re.findall(r"\n +(\d+) +[\d.]+ % +(.*)", text)}
-        self.assertEqual(told, counts["rejected"])
+        reported = {reason: int(count) for count, reason in re.findall(r"\n +(\d+) +[\d.]+ % +(.*)", text)}
+        self.assertEqual(reported, counts["rejected"])
         self.assertRegex(text, rf" {counts['not_plans']} duplicate or undefined \(")
 
     def test_validate_estimates_a_large_space(self):
@@ -160,7 +160,7 @@ price = { per = "25 GB/s", cost = "0.05 USD/h" }
         refused = self.refusal("predict", "knob.toml", "--design", "gpus=64 tp=1 pp=1 schedule=1f1b cluster.bandwidth=100GB/s")
         self.assertIn("this variant is excluded: price above gpu_price_limit", refused)
 
-    def test_results_are_told_as_they_are(self):
+    def test_results_are_reported_as_they_are(self):
         printed = self.output("search", support.SMALL)
         self.assertIn("results: small.h5", printed)
         report = self.output("report", "small.h5", "--csv", "front.csv")
@@ -198,34 +198,42 @@ price = { per = "25 GB/s", cost = "0.05 USD/h" }
         older.write_bytes((self.folder / "small.h5").read_bytes()[512:])  # without the header, whose checksum ends here
         with h5py.File(older, "r+") as file:
             del file.attrs["default_order"]
-        told = self.output("compare", "small.h5", "older.h5")
-        self.assertIn('order = "tp-dp-pp" where none is given', told)
-        self.assertIn('order = "tp-pp-dp" where none is given', told)
+        reported = self.output("compare", "small.h5", "older.h5")
+        self.assertIn('order = "tp-dp-pp" where none is given', reported)
+        self.assertIn('order = "tp-pp-dp" where none is given', reported)
+
+    def test_older_results_lack_what_they_do_not_say(self):
+        older = pathlib.Path(__file__).resolve().parent.parent / "fuzz" / "results" / "small.h5"
+        with h5py.File(older) as file:
+            self.assertNotIn("method", file["study"].attrs)
+        search = json.loads(self.output("report", older, "--json"))["search"]
+        self.assertEqual([search[fact] for fact in ("method", "complete", "end", "stopped_by")], 4 * [None])
+        self.assertIs(search["proved"], True)
 
     def test_json_has_what_the_file_has(self):
         self.searched(support.SMALL, "small.h5")
         printed = self.output("report", "small.h5", "--json")
-        told = json.loads(printed)
+        reported = json.loads(printed)
         with h5py.File(self.folder / "small.h5") as file:
-            self.assertEqual([point["point"] for point in told["front"]], file["front/evaluation"][()].tolist())
+            self.assertEqual([point["point"] for point in reported["front"]], file["front/evaluation"][()].tolist())
             for name in ("training_time_p99", "energy", "cost"):
-                self.assertEqual([point["estimates"][name]["value"] for point in told["front"]], file[f"front/{name}"][()].tolist())
-                self.assertEqual(told["columns"][name]["units"], file[f"front/{name}"].attrs["units"])
-            self.assertEqual([point["plan"]["tp"] for point in told["front"]], file["front/tp"][()].tolist())
-            for point in told["front"]:  # what is lost is the rest of the training time
+                self.assertEqual([point["estimates"][name]["value"] for point in reported["front"]], file[f"front/{name}"][()].tolist())
+                self.assertEqual(reported["columns"][name]["units"], file[f"front/{name}"].attrs["units"])
+            self.assertEqual([point["plan"]["tp"] for point in reported["front"]], file["front/tp"][()].tolist())
+            for point in reported["front"]:  # what is lost is the rest of the training time
                 numbers = point["numbers"]
                 lost = sum(numbers[name] for name in ("checkpoint_time", "rework_time", "restart_time", "waiting_time"))
                 self.assertAlmostEqual(lost / point["estimates"]["training_time_mean"]["value"], 1 - numbers["ettr"])
                 self.assertIsNone(point["estimates"]["miss_probability"]["value"])  # no deadline
-        self.assertEqual(told["provenance"]["seed"], 1)
-        self.assertEqual(told["job"]["tokens"], 1e10)
+        self.assertEqual(reported["provenance"]["seed"], 1)
+        self.assertEqual(reported["job"]["tokens"], 1e10)
         self.assertEqual(self.output("report", "small.h5", "--json=-"), printed)
         self.assertTrue(self.output("report", "small.h5", "--json=front.json").startswith("Study small"))
         self.assertEqual((self.folder / "front.json").read_text(), printed)
         self.assertFalse((self.folder / "-").exists())
         summary = json.loads(self.output("inspect", "small.h5", "--json"))
-        self.assertEqual(summary["space"], told["space"])
-        self.assertEqual(summary["front_points"], len(told["front"]))
+        self.assertEqual(summary["space"], reported["space"])
+        self.assertEqual(summary["front_points"], len(reported["front"]))
 
     def test_a_question_is_answered_first(self):
         """Of the front, by brute force: the least cost within the budget of time, and what is cheaper but not enough."""
@@ -235,11 +243,11 @@ price = { per = "25 GB/s", cost = "0.05 USD/h" }
         slow, fast = max(value(p, "training_time_p99") for p in front), min(value(p, "training_time_p99") for p in front)
         between = (slow * fast) ** 0.5
         asked = f'deadline = "{between} s", model_error = false, probability = 0.95'
-        told = json.loads(self.output("report", "small.h5", "--json", "--question", asked))["question"]
+        reported = json.loads(self.output("report", "small.h5", "--json", "--question", asked))["question"]
         quick = [p for p in front if value(p, "training_time_p95") <= between]
-        self.assertEqual(told["answer"]["point"], min(quick, key=lambda p: value(p, "cost"))["point"])
-        self.assertGreaterEqual(told["answer"]["probability"], 0.95)
-        self.assertLess(told["not_enough"]["cost_usd"], told["answer"]["cost_usd"])
+        self.assertEqual(reported["answer"]["point"], min(quick, key=lambda p: value(p, "cost"))["point"])
+        self.assertGreaterEqual(reported["answer"]["probability"], 0.95)
+        self.assertLess(reported["not_enough"]["cost_usd"], reported["answer"]["cost_usd"])
         text = self.output("report", "small.h5", "--question", asked)
         self.assertRegex(text, r"\n\nQuestion: least cost, done within .* with 95 % \(assuming the model is exact\)\n  answer  ")
         self.assertIn("needs a start", self.refusal("report", "small.h5", "--question", "done_by = 2027-04-15"))
@@ -248,23 +256,23 @@ price = { per = "25 GB/s", cost = "0.05 USD/h" }
     def test_a_report_is_about_the_plan_asked_for(self):
         """Of the front, and off it: drawn as the front was."""
         self.searched(support.SMALL, "small.h5")
-        told = json.loads(self.output("report", "small.h5", "--json"))
-        self.assertEqual(told["subject"], {"point": told["named"]["best"], "reason": "best", "on_front": True, "plan": None})
-        last = told["front"][-1]["point"]
+        reported = json.loads(self.output("report", "small.h5", "--json"))
+        self.assertEqual(reported["subject"], {"point": reported["named"]["best"], "reason": "best", "on_front": True, "plan": None})
+        last = reported["front"][-1]["point"]
         self.assertRegex(self.output("report", "small.h5", "--point", last), rf"\n\nPlan asked for: point {last} on ")
         with h5py.File(self.folder / "small.h5") as file:
-            other = next(int(i) for i in file["evaluations/evaluation"] if i not in [p["point"] for p in told["front"]])
-        text = self.output("report", "small.h5", "--point", other, "--html", "page.html", "--json=told.json")
+            other = next(int(i) for i in file["evaluations/evaluation"] if i not in [p["point"] for p in reported["front"]])
+        text = self.output("report", "small.h5", "--point", other, "--html", "page.html", "--json=reported.json")
         self.assertRegex(text, rf"\n\nPlan asked for: point {other} on \d+ GPUs, off the front\n")
         page = (self.folder / "page.html").read_text()
         self.assertIn(f'"subject":{{"id":"{other}","reason":"asked"', page)
-        subject = json.loads((self.folder / "told.json").read_text())["subject"]
+        subject = json.loads((self.folder / "reported.json").read_text())["subject"]
         predicted = json.loads(self.output("predict", "small.h5", "--point", other, "--json"))
         p99 = lambda plan: plan["estimates"]["training_time_p99"]["value"]
         self.assertAlmostEqual(p99(subject["plan"]) / p99(predicted), 1)
         refused = self.refusal("report", "small.h5", "--point", "999999")
         self.assertIn("is out of range: the space has points 0 to", refused)
-        self.assertIn(f"the points of the front are {told['front'][0]['point']}", refused)
+        self.assertIn(f"the points of the front are {reported['front'][0]['point']}", refused)
 
     def test_infeasible_plans_have_an_exit_code_of_their_own(self):
         self.scenario(tp="[1]", pp="[1]", v="[1]", schedule='["1f1b"]', microbatch="[1, 3]", recompute='["none"]')
@@ -281,15 +289,15 @@ price = { per = "25 GB/s", cost = "0.05 USD/h" }
     def test_the_answer_is_what_the_report_is_about(self):
         self.searched(support.SMALL, "small.h5")
         asked = 'minimise = "gpus", deadline = "3 h"'
-        told = json.loads(self.output("report", "small.h5", "--json", "--question", asked))
-        answer = told["question"]["answer"]["point"]
-        self.assertEqual((told["subject"]["point"], told["subject"]["reason"]), (answer, "answer"))
-        self.assertNotEqual(answer, told["named"]["best"])
+        reported = json.loads(self.output("report", "small.h5", "--json", "--question", asked))
+        answer = reported["question"]["answer"]["point"]
+        self.assertEqual((reported["subject"]["point"], reported["subject"]["reason"]), (answer, "answer"))
+        self.assertNotEqual(answer, reported["named"]["best"])
         text = self.output("report", "small.h5", "--question", asked, "--csv", "front.csv")
         self.assertRegex(text, rf"\nAnswer: point {answer} on \d+ GPUs\n.*with the model error\n.*assuming the model is exact\n")
         with open(self.folder / "front.csv", newline="") as file:
             rows = list(csv.DictReader(file))
-        self.assertEqual([float(row["question_probability"]) for row in rows], [plan["question_probability"] for plan in told["front"]])
+        self.assertEqual([float(row["question_probability"]) for row in rows], [plan["question_probability"] for plan in reported["front"]])
         for row in rows:
             self.assertLess(float(row["training_time_p99_s"]), float(row["training_time_p99_with_model_error_s"]))
             late = float(row["miss_probability_with_model_error"])  # than the question allows
@@ -305,8 +313,8 @@ price = { per = "25 GB/s", cost = "0.05 USD/h" }
 
     def test_json_of_a_journal(self):
         self.output("search", support.SMALL, "--max-time", "0.05 s", code=support.CALL_AGAIN)
-        told = json.loads(self.output("inspect", "small.h5.journal", "--json"))
-        self.assertEqual((told["format"], told["scenario_name"], told["damage"]), ("prismopt journal", "small", None))
+        reported = json.loads(self.output("inspect", "small.h5.journal", "--json"))
+        self.assertEqual((reported["format"], reported["scenario_name"], reported["damage"]), ("prismopt journal", "small", None))
 
     def test_help(self):
         overview = self.output("--help")

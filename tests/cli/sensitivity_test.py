@@ -215,10 +215,10 @@ values = ["1 us", "5 us"]
     def test_who_names_no_plan_gets_a_feasible_one(self):
         small = pathlib.Path(support.SMALL).read_text()
         self.write(re.sub(r"(?m)^global_batch = .*$", "global_batch = 16", small))
-        told = self.run_program("predict", "study.toml")
-        self.assertEqual(told.returncode, 0)
-        self.assertIn("without --design: the default plan is infeasible (global batch not divisible by dp*microbatch)", told.stderr)
-        self.assertIn("p99", told.stdout)
+        finished = self.run_program("predict", "study.toml")
+        self.assertEqual(finished.returncode, 0)
+        self.assertIn("without --design: the default plan is infeasible (global batch not divisible by dp*microbatch)", finished.stderr)
+        self.assertIn("p99", finished.stdout)
 
 
 if __name__ == "__main__":

@@ -68,7 +68,7 @@ class Shortlist(CliTest):
         other = self.predicted(second)
         # The second is measured to be far faster than predicted beside the first: now it is the best.
         found = self.learned([f"{best['point']},{before}", f"{second['point']},{0.5 * other} {0.5 * other}"], *gpus, "--accept")
-        self.assertIn(second["point"], self.alike(found["shortlists"][0]["plans"][0]))
+        self.assertIn(second["point"], self.points_of(found["shortlists"][0]["plans"][0]))
         self.assertLess(found["constants"]["all_plans"][0]["factor"], 1)
         surprises = {row["point"]: row["surprise_sigma"] for row in found["measured"]}
         self.assertLess(surprises[second["point"]], -2)
@@ -96,8 +96,8 @@ class Shortlist(CliTest):
     def test_a_measurement_beyond_the_model_interval_is_learned_on_request_only(self):
         plan = self.listed("--most", "1")[0]["plans"][0]
         wrong = self.write(f"point,step_time_s,peak_memory_gb\n{plan['point']},{plan['step_s'] / 3.3},\n", "wrong.csv")
-        told = self.refusal("learn", "small.h5", "--measured", wrong, "--out", "wrong.toml")
-        self.assertIn("--accept", told)
+        message = self.refusal("learn", "small.h5", "--measured", wrong, "--out", "wrong.toml")
+        self.assertIn("--accept", message)
         self.assertFalse((self.folder / "wrong.toml").exists())
         accepted = json.loads(self.output("learn", "small.h5", "--measured", wrong, "--accept", "--json"))
         self.assertLess(accepted["measured"][0]["prior_sigma"], -3)
@@ -124,7 +124,7 @@ class Shortlist(CliTest):
         self.assertTrue(all(point["numbers"]["measured_step_time"] is None for point in front))
 
     @staticmethod
-    def alike(plan):
+    def points_of(plan):
         return [plan["point"], *plan["equivalents"]]
 
     def predicted(self, plan):
@@ -187,7 +187,7 @@ class Shortlist(CliTest):
         self.output("search", "tight.toml", "--out", "tight.h5")
         how = ("--gpus", "64", "--cover", "0.99")
         before = json.loads(self.output("shortlist", "tight.h5", *how, "--json"))["shortlists"][0]
-        least = 0.9 - 3 * (0.9 * 0.1 / 1024) ** 0.5  # of which draws tell that it is less than 90 %
+        least = 0.9 - 3 * (0.9 * 0.1 / 1024) ** 0.5  # which draws show to be less than 90 %
         self.assertEqual((before["required_fit"], before["excluded_by_memory"], before["none_fits"]), (0.9, [], False))
         self.assertTrue(all(plan["chance_fits"] >= least for plan in before["plans"]))
         smallest = max(before["plans"], key=lambda plan: plan["chance_fits"])
@@ -250,9 +250,9 @@ class Shortlist(CliTest):
         # The same measurements are not counted twice: neither by learning them again, nor in the shortlist.
         for key in ("factor", "deviation"):
             self.assertAlmostEqual(again["constants"]["all_plans"][0][key], first["constants"]["all_plans"][0][key], 6)
-        by_point = {point: plan["chance_best"] for plan in first["shortlists"][0]["plans"] for point in self.alike(plan)}
+        by_point = {point: plan["chance_best"] for plan in first["shortlists"][0]["plans"] for point in self.points_of(plan)}
         later = json.loads(self.output("shortlist", "later.h5", *gpus, "--json"))["shortlists"][0]["plans"]
-        self.assertTrue(set(self.alike(later[0])) & set(self.alike(first["shortlists"][0]["plans"][0])))
+        self.assertTrue(set(self.points_of(later[0])) & set(self.points_of(first["shortlists"][0]["plans"][0])))
         for plan in later:
             self.assertAlmostEqual(plan["chance_best"], by_point.get(plan["point"], 0), delta=0.1)
         # The overlay of both studies states both origins.

@@ -1,5 +1,6 @@
 """A search that was stopped or killed and then resumed ends with the results of one that was not. More cases: long/stops_test.py."""
 
+import json
 import os
 import pathlib
 import random
@@ -18,6 +19,8 @@ class Stop(StopTest):
         self.assertEqual(finished.returncode, CALL_AGAIN, finished.stderr)
         self.assertRegex(finished.stderr, r"stopped by --max-time; incomplete: .*continue with: prismopt resume study\.h5")
         self.assertRegex(self.output("report", "study.h5"), "stopped by --max-time")
+        search = json.loads(self.output("report", "study.h5", "--json"))["search"]
+        self.assertEqual((search["stopped_by"], search["complete"], search["proved"]), ("--max-time", False, False))
         self.output("resume", "study.h5", code=CALL_AGAIN)  # the limit of the first leg holds
         self.assert_resumes_to_the_end("study.h5", "--max-time", "10 min", ranks=2)
 

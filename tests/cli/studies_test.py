@@ -231,6 +231,15 @@ class Placements(Study):
         slow = result_of(cluster.predict(factors, "pp=4 node_order=packed"), "step_time_p99")
         self.assertEqual(rows[1][3], f"{slow:.3f}")
 
+    def test_a_hot_node_costs_most_at_the_longest_stage(self):
+        placement = module("placement_study")
+        program = study.Program(support.PROGRAM)
+        cluster = placement.Cluster(program, self.folder, placement.small(program.scenario(JOBS / "scenarios/placement.toml")), 128)
+        self.assertEqual(placement.with_hot([1.0] * 8, 2, 2), [1.0] * 4 + [placement.HOT] + [1.0] * 3)
+        first, last = (result_of(cluster.predict(placement.with_hot([1.0] * 8, stage, 2), f"pp=4 {placement.ORDER}"), "step_time_p50")
+                       for stage in (0, 3))
+        self.assertGreater(last, 1.05 * first)  # the last stage also has the loss head
+
 
 class Buildings(Study):
     def test_of_a_small_job(self):
@@ -351,7 +360,7 @@ exec {shlex.quote(support.PROGRAM)} sensitivity {shlex.quote(support.SMALL)} --d
         shares = [float(rows[name][-1]) for name in groups]
         self.assertAlmostEqual(sum(shares), 100.0, delta=0.3)  # five of them, rounded to 0.1 each
         both = float(rows["all_gather and reduce_scatter"][-1])
-        self.assertAlmostEqual(both, 100.0 - shares[0], delta=5.0)  # exposed times hardly interact
+        self.assertAlmostEqual(both, 100.0 - shares[0], delta=5.0)  # savings hardly interact
         self.assertIn("Rank correlation of cv and effect:", section)
         picture = (self.folder / "sensitivity.svg").read_text()
         self.assertIn("tensor_all_gather", picture)

@@ -141,8 +141,8 @@ class Watch(CliTest):
         self.assertEqual((found["trainer"], found["restarts"], found["failures"], found["last_step"]), ("megatron", 1, 1, 600))
         self.assertEqual((found["changes"], found["spikes"]), ([], []))
         self.assertGreater(found["completion"]["failure_rate_factor"], 1)
-        told = self.watched(megatron(steps), "--failures", "3")
-        self.assertGreater(told["completion"]["failure_rate_factor"], found["completion"]["failure_rate_factor"])
+        reported = self.watched(megatron(steps), "--failures", "3")
+        self.assertGreater(reported["completion"]["failure_rate_factor"], found["completion"]["failure_rate_factor"])
 
     def test_tokens_per_second(self):
         """The plan gives the tokens per step and GPU."""

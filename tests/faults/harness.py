@@ -23,7 +23,7 @@ DONE, FAILED, WRONG_INPUT, INFEASIBLE, CALL_AGAIN = 0, 1, 2, 3, 75
 class Skipped(Exception):
     """What a part needs is missing here."""
 
-    CODE = 77  # tells ctest
+    CODE = 77  # read by ctest
 
 
 @dataclasses.dataclass

@@ -58,6 +58,7 @@ def check_with_h5py(path):
         assert "größer" in f.attrs["scenario_toml"]
         assert f["study"].attrs["outcome"] == "proved complete"
         assert f["study"].attrs["method"] == "exact" and f["study"].attrs["end"] == "none"
+        assert f["study"].attrs["stopped_by"] == ""
         assert list(f["space/rejected_facts"].asstr()[()]) == ["", ""]   # sentences, as in files of older versions
         assert len(f["posterior/best"]) == 0  # of a study without it
         assert f["posterior/objective"].attrs["flag_meanings"] == "training_time_p99 gpus"

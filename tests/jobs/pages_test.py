@@ -29,6 +29,10 @@ LOADER.exec_module(pages)
 
 PROGRAM = pathlib.Path(sys.argv.pop(1)).resolve() if len(sys.argv) > 1 and pathlib.Path(sys.argv[1]).is_file() else None
 BY_HAND = {"results/README.md"}
+# Pages that were made before jobs/pages stated the version.
+WITHOUT_VERSION = {f"results/{name}" for name in (
+    "buildings.md", "calibration.md", "components.md", "intervals.md", "model-fit.txt", "numerics.md", "pairs.md", "scaling.md", "schedules.md",
+    "search-quality.md", "search-scale.md", "sensitivity.md", "shortlist.md", "watch.md")}
 OUTPUTS = [block for page in quoted.PAGES for block in quoted.blocks_of(page) if block.kind != "file"]
 
 
@@ -59,11 +63,14 @@ class Table(unittest.TestCase):
                 for script in (word for word in call[:2] if word.startswith(("jobs/", "tests/"))):
                     self.assertTrue((ROOT / script).is_file(), page.command)
 
-    def test_pages_state_their_command(self):
-        for name in (name for page in pages.PAGES for name in page.files if name.startswith("results/") and name.endswith(".md")):
-            stated = re.search(r"(?:Written|Made) by `(?:bash |python3 )?(\S+?)[ `]", (ROOT / name).read_text(encoding="utf-8"))
+    def test_pages_state_the_command_and_the_version_that_made_them(self):
+        texts = {name: (ROOT / name).read_text(encoding="utf-8") for page in pages.PAGES for name in page.files
+                 if name.startswith("results/") and not name.endswith(".svg")}
+        for name, text in texts.items():
+            stated = re.search(r"Written by `(?:bash |python3 )?(\S+?)[ `]", text)
             self.assertTrue(stated and ((ROOT / stated[1]).is_file() or stated[1] == "prismopt"), name)
-
+        without = {name for name, text in texts.items() if not pages.VERSION.search(text)}
+        self.assertEqual(without - WITHOUT_VERSION, set(), "jobs/pages adds the version of the program to the pages that it makes")
 
     @unittest.skipUnless(PROGRAM, "no program is given")
     def test_quick_pages_are_what_the_program_gives(self):
@@ -75,6 +82,21 @@ class Table(unittest.TestCase):
                     made, kept = (path.read_text(encoding="utf-8") for path in (pathlib.Path(folder) / pathlib.Path(name).name, ROOT / name))
                     made, kept = (re.sub("^Made by .*", "", text, flags=re.MULTILINE) for text in (made, kept))
                     self.assertEqual(made, kept, f"{name} differs: jobs/pages {page.name} makes it again")
+
+
+class Figures(unittest.TestCase):
+    def test_step_times_of_split_backward_passes_are_those_of_the_page(self):
+        accuracy = (ROOT / "results/model-accuracy.md").read_text(encoding="utf-8")
+        measured = {cells[1].split()[0]: cells[3:] for cells in (line.strip("| ").split(" | ") for line in accuracy.splitlines())
+                    if cells[0] == "Zero Bubble, arXiv 2401.10241: 30 x 4096, 8 GPUs"}
+        text = (ROOT / "docs/methods/step-graph.md").read_text(encoding="utf-8")
+        section = text.split("### What splitting the backward pass costs")[1].split("\n## ")[0]
+        stated = {re.search("`(.*?)`", cells[0])[1]: cells[1:] for cells in (line.strip("| ").split(" | ") for line in section.splitlines())
+                  if len(cells) == 5 and "`" in cells[0]}
+        self.assertEqual(stated, measured)
+        for name, column in (("measured", 2), ("predicted", 3)):
+            saved = int(measured["1f1b"][column]) - int(measured["zb_h1"][column])
+            self.assertRegex(" ".join(section.split()), f"{name} (difference|one), {saved} ms, (gives )?W = {saved / 14:.0f} ms")
 
 
 class Making(unittest.TestCase):
@@ -93,7 +115,8 @@ class Making(unittest.TestCase):
         outcome, text = self.made("{program} text")
         self.assertEqual(outcome, "made")
         self.assertRegex(text, r"^text\n\nMade by echo .*\.\n$")
-        self.assertEqual(self.made("{program} text, prismopt 0.1.0"), ("made", "text, prismopt 0.1.0\n"))
+        self.assertEqual(self.made("{program} 'text, prismopt 0.2.0 (abc)'"), ("made", "text, prismopt 0.2.0 (abc)\n"))
+        self.assertRegex(self.made("{program} 'Made by a command.'")[1], r"^Made by a command\.\n\nMade by echo .*\.\n$")
 
     def test_a_page_stays_where_its_command_fails_or_lacks_something(self):
         self.assertEqual(self.made("echo half; exit 2"), ("failed", "before"))

@@ -53,7 +53,7 @@ class Pairs(unittest.TestCase):
         self.assertLess(low, share)
         self.assertLess(share, high)
 
-    def test_pairs_are_told_apart_by_what_differs(self):
+    def test_pairs_are_distinguished_by_what_differs(self):
         rows = [row(), row(accelerator="b200-sxm", log_ratio=0.3), row(stack="t"), row(gpus=16, job="k"), row(row="t row 2: y", log_ratio=0.2),
                 row(accelerator="b200-sxm", stack="t")]
         covariance = [0.01 if i == j else 0.004 for i in range(len(rows)) for j in range(i + 1)]
@@ -110,7 +110,7 @@ class Improvements(unittest.TestCase):
         jobs, count, _, faster, gain, _, _ = pair_study.improvements(starts)
         self.assertEqual((jobs, count, faster, gain), (self.JOBS, 6 * self.JOBS, "100", "100"))
 
-    def test_a_measured_start_tells_of_the_error_that_plans_share(self):
+    def test_a_measured_start_shows_the_error_that_plans_share(self):
         """Of a start that took longer than predicted, other plans are expected to, too."""
         family = simulated_job(0, random.Random(3), plans=2)
         first, second = family["rows"]

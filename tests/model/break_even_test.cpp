@@ -40,7 +40,7 @@ TEST(BreakEven, HasTheLimitsThatFollowFromThoseOfTheHours)
     EXPECT_DOUBLE_EQ(break_even(base, unknown, 2.0).low, -2.0);
 }
 
-/// Draws that move both machines alike leave no doubt.
+/// Draws that move both machines equally leave no doubt.
 TEST(BreakEven, OnSharedDrawsIsSurerThanItsHours)
 {
     MachineUse base = exactly(100.0);

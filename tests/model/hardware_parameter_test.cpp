@@ -92,8 +92,8 @@ TEST(HardwareParameter, EnergyOfWorkIsThatOfItsOperations)
     const double flops = model_flops_per_sequence(network_of(problem.workload), 2048) / 2048.0 * p.tokens;
     const double by_hand = problem.power.pue * flops * problem.cluster.accelerator.energy.bf16.si;
     EXPECT_GE(energy_of_work(problem, p), by_hand * (1.0 - 1e-9));
-    EXPECT_LT(energy_of_work(problem, p),
-              1.1 * by_hand);  // a fused backward pass of attention computes scores again
+    // A fused backward pass of attention computes scores again.
+    EXPECT_LT(energy_of_work(problem, p), 1.1 * by_hand);
 }
 
 /// A recomputed layer works twice.
@@ -254,8 +254,8 @@ TEST(HardwareParameter, NamesTiersThatDoNotNest)
     EXPECT_EQ(unnested_tiers(cluster)->inner, 0U);
     EXPECT_EQ(unnested_tiers(cluster)->outer, 1U);
     cluster.tiers[1].group_gpus = 72;
-    EXPECT_FALSE(
-        unnested_tiers(cluster).has_value());  // the last tier joins all, also the last group in part
+    // The last tier joins all, also the last group in part.
+    EXPECT_FALSE(unnested_tiers(cluster).has_value());
     cluster.tiers[1].group_gpus = 9600;
     EXPECT_FALSE(unnested_tiers(cluster)->inner == 0U);
 }

@@ -7,7 +7,7 @@
 namespace prismopt {
 namespace {
 
-TEST(LevelCheck, IsTheModelIntervalWhereJobsAreAlike)
+TEST(LevelCheck, IsTheModelIntervalWhereJobsAreEqual)
 {
     const LevelCheck check = check_level(10.0, 0.0, {10.0, 10.0}, 0.9, 1.2);
     EXPECT_NEAR(check.low_s, 9.0, 1e-6);

@@ -94,8 +94,8 @@ TEST(Objectives, BoundsLieBelowValues)
     for (const Objective& objective : objectives()) {
         if (objective.bound != nullptr) {
             EXPECT_LE(objective.bound(bound), objective.value(prediction()).value) << objective.name;
-            EXPECT_GT(objective.bound(bound), 0.5 * objective.value(prediction()).value)
-                << objective.name;  // and near
+            // They are also near.
+            EXPECT_GT(objective.bound(bound), 0.5 * objective.value(prediction()).value) << objective.name;
         }
     }
 }

@@ -170,8 +170,8 @@ TEST(Predictor, DrawsChunksWithoutLayers)
         ASSERT_TRUE(std::holds_alternative<NoiseFree>(predictor.bound(plan)));
         const PhaseDraws draws = predictor.sample(plan, {0, 128, 2}, options);
         const Prediction p = predictor.summarise(plan, draws, 2, options, Confidence{});
-        EXPECT_GT(p.step.mean.value, p.noise_free_step_s)
-            << static_cast<int>(schedule);  // Jensen: the step is convex in durations
+        // Jensen: the step is convex in durations.
+        EXPECT_GT(p.step.mean.value, p.noise_free_step_s) << static_cast<int>(schedule);
     }
 }
 
@@ -182,8 +182,8 @@ TEST(Predictor, WithoutNoiseAllQuantilesAreTheMean)
     Predictor predictor(problem);
     for (const int fleets : {64, 2048}) {
         const Prediction p = predict(predictor, fleets, 2, 1);
-        EXPECT_NEAR(p.step.p99.value, p.noise_free_step_s,
-                    1e-5 * p.noise_free_step_s);  // in single precision
+        // In single precision.
+        EXPECT_NEAR(p.step.p99.value, p.noise_free_step_s, 1e-5 * p.noise_free_step_s);
         for (const Estimate& e : {p.training.p50, p.training.p95, p.training.p99}) {
             EXPECT_NEAR(e.value, p.training.mean.value, 1e-9 * p.training.mean.value);
         }
@@ -214,8 +214,8 @@ TEST(Predictor, BoundIsBelowWhatIsDrawn)
             EXPECT_LE(bound.training_asked_s, p.training.asked[1].time.high) << name(split);
             EXPECT_GT(bound.training_asked_s, 0.9 * bound.training_s) << name(split);
             EXPECT_LE(p.training.asked[1].time.value, p.training.asked[2].time.value) << name(split);
-            EXPECT_GE(bound.training_p95_s, 0.999 * bound.training_s)
-                << name(split);  // less causes that are too rare for it
+            // Less causes that are too rare for it.
+            EXPECT_GE(bound.training_p95_s, 0.999 * bound.training_s) << name(split);
             EXPECT_GE(bound.training_p99_s, bound.training_p95_s) << name(split);
             EXPECT_LE(bound.training_p99_s, p.training.p99.high) << name(split);
             EXPECT_LE(bound.cost_p99_usd, p.cost_usd.high) << name(split);
@@ -274,7 +274,7 @@ TEST(Predictor, RefusesCheckpointsAndSparesThatDoNotSuit)
     EXPECT_EQ(reason(small_plan()), "checkpoints overlap");
 }
 
-TEST(Predictor, TellsLossesDeadlineAndEnergy)
+TEST(Predictor, ReportsLossesDeadlineAndEnergy)
 {
     Problem problem = noisy_steps();
     problem.reliability.node_failure_rate = PerSecond{0.1 / 86400.0};

@@ -72,8 +72,8 @@ TEST(RemainingRun, IsAsWideAsTheSpeedIsUncertain)
     for (const double s : seconds) {
         squares += (s / average - 1.0) * (s / average - 1.0) / static_cast<double>(seconds.size());
     }
-    EXPECT_NEAR(std::sqrt(squares), 0.02,
-                0.02 * 4.0 / std::sqrt(2.0 * static_cast<double>(seconds.size())));  // four standard errors
+    // Four standard errors.
+    EXPECT_NEAR(std::sqrt(squares), 0.02, 0.02 * 4.0 / std::sqrt(2.0 * static_cast<double>(seconds.size())));
 }
 
 TEST(RemainingRun, BoundsTheWorkOfJobsThatTakeForever)

@@ -224,7 +224,8 @@ std::vector<WhatIf> examples(const Problem& problem)
     return result;
 }
 
-/// Sources whose distribution the sampler does not see are drawn beside the plan as it is: nothing may tell.
+/// Sources whose distribution the sampler does not see are drawn beside the plan as it is: results do not
+/// change.
 TEST(Sensitivity, WhatIsDrawnTogetherIsAsDrawnAlone)
 {
     const Problem problem = all_vary();
@@ -240,7 +241,7 @@ TEST(Sensitivity, WhatIsDrawnTogetherIsAsDrawnAlone)
 }
 
 /// What is judged without sections has a value and no limits; what cannot run says why.
-TEST(Sensitivity, SaysWhatItCannotTell)
+TEST(Sensitivity, ReportsWhatItCannotEstimate)
 {
     const Problem problem = all_vary();
     const WhatIf no_speed{
@@ -290,7 +291,7 @@ TEST(Sensitivity, CommonDrawsGiveWhatIndependentRunsGive)
 }
 
 /// Of as many draws, independent runs would know a small change less well.
-TEST(Sensitivity, CommonDrawsTellMore)
+TEST(Sensitivity, CommonDrawsHaveSmallerErrors)
 {
     const Problem problem = varied(lively_variability());
     const ParallelPlan plan = plan_of(2, 2, 2);

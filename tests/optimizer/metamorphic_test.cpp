@@ -62,35 +62,35 @@ std::string* find(Sections& sections, const std::string& header, const std::stri
     return nullptr;
 }
 
-Sections random_sections(PlanDice& dice)
+Sections random_sections(RandomValues& random)
 {
-    const bool mixture = dice.pick({0, 1}) == 1;
-    const auto number = [&dice](std::initializer_list<int> values) {
-        return fmt::format("[{}]", dice.pick(values));
+    const bool mixture = random.pick({0, 1}) == 1;
+    const auto number = [&random](std::initializer_list<int> values) {
+        return fmt::format("[{}]", random.pick(values));
     };
-    const auto name = [&dice](std::initializer_list<const char*> values) {
-        return fmt::format("[\"{}\"]", dice.pick(values));
+    const auto name = [&random](std::initializer_list<const char*> values) {
+        return fmt::format("[\"{}\"]", random.pick(values));
     };
     Sections s;
     s.push_back({"", {{"name", "\"metamorphic\""}, {"seed", "5"}}});
     s.push_back({"[workload]", {{"model", mixture ? "\"qwen3-30b-a3b\"" : "\"llama3-8b\""}}});
     s.push_back({"[[phase]]",
                  {{"tokens", "4.194304e10"},
-                  {"sequence_length", std::to_string(dice.pick({2048, 4096}))},
-                  {"global_batch", std::to_string(dice.pick({128, 256}))}}});
+                  {"sequence_length", std::to_string(random.pick({2048, 4096}))},
+                  {"global_batch", std::to_string(random.pick({128, 256}))}}});
     s.push_back({"[cluster]",
-                 {{"accelerator", dice.pick({"\"a100-sxm-80gb\"", "\"h100-sxm\"", "\"b200-sxm\""})},
+                 {{"accelerator", random.pick({"\"a100-sxm-80gb\"", "\"h100-sxm\"", "\"b200-sxm\""})},
                   {"gpus", "64"},
                   {"gpu_price", "\"2.5 USD/h\""}}});
     s.push_back({"[[cluster.tier]]",
                  {{"name", "\"node\""},
-                  {"bandwidth", dice.pick({"\"450 GB/s\"", "\"300 GB/s\""})},
+                  {"bandwidth", random.pick({"\"450 GB/s\"", "\"300 GB/s\""})},
                   {"efficiency", "0.8"},
                   {"latency", "\"20 us\""},
                   {"group", "8"}}});
     s.push_back({"[[cluster.tier]]",
                  {{"name", "\"cluster\""},
-                  {"bandwidth", dice.pick({"\"50 GB/s\"", "\"25 GB/s\""})},
+                  {"bandwidth", random.pick({"\"50 GB/s\"", "\"25 GB/s\""})},
                   {"efficiency", "0.9"},
                   {"latency", "\"35 us\""}}});
     s.push_back({"[memory]", {{"headroom", "0.02"}}});
@@ -154,10 +154,10 @@ constexpr double rounding = 1e-9;
 template <class Check>
 void for_scenarios(unsigned seed, Check&& check, int count = scenario_count())
 {
-    PlanDice dice(seed);
+    RandomValues random(seed);
     int feasible = 0;
     for (int i = 0; i < count; ++i) {
-        const Sections sections = random_sections(dice);
+        const Sections sections = random_sections(random);
         if (const auto figures = without_draws(sections)) {
             check(sections, *figures);
             ++feasible;
@@ -190,20 +190,20 @@ TEST(Metamorphic, UnitsMayBeWrittenInManyWays)
 
 TEST(Metamorphic, NamesAndTheOrderOfKeysDoNotMatter)
 {
-    PlanDice dice(2);
-    for_scenarios(2, [&dice](const Sections& before, const NoiseFree& figures) {
+    RandomValues random(2);
+    for_scenarios(2, [&random](const Sections& before, const NoiseFree& figures) {
         Sections after = before;
         *find(after, "", "name") = "\"another name\"";
         *find(after, "[[cluster.tier]]", "name") = "\"domain\"";
         for (Section& section : after) {
-            dice.shuffle(section.keys);
+            random.shuffle(section.keys);
         }
         // The sections that are no lists, behind the keys of the document.
         const auto lists_last =
             std::stable_partition(after.begin() + 1, after.end(),
                                   [](const Section& section) { return section.header.rfind("[[", 0) != 0; });
         std::vector<Section> tables(after.begin() + 1, lists_last);
-        dice.shuffle(tables);
+        random.shuffle(tables);
         std::copy(tables.begin(), tables.end(), after.begin() + 1);
         expect_equal(without_draws(after).value(), figures, rounding, text_of(after));
     });
@@ -217,8 +217,8 @@ TEST(Metamorphic, APhaseMayBeSplitInTwo)
                                         [](const Section& section) { return section.header == "[[phase]]"; });
         phase->keys.front().second = "2.097152e10";
         after.insert(phase, *phase);
-        expect_equal(without_draws(after).value(), figures, 1e-6,
-                     text_of(after));  // failures of the second phase begin anew
+        // Failures of the second phase begin anew.
+        expect_equal(without_draws(after).value(), figures, 1e-6, text_of(after));
     });
 }
 

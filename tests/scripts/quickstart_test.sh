@@ -26,7 +26,7 @@ builds_searches_and_reports() {
     expect_status 0
     expect_call "install.sh "
     expect_call "cmake --preset release"
-    expect_call "cmake --build --preset release --target prismopt"
+    expect_call "cmake --build --preset release --target installed"
     expect_call "$search"
     expect_call "threads 1, root 1"
     expect_call "prismopt report build/quickstart/llama3-405b-16k.h5 --csv build/quickstart/llama3-405b-16k.csv --html build/quickstart/llama3-405b-16k.html"

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# All shell scripts of the project are clean under shellcheck; exit status 77 tells ctest that there is none.
+# All shell scripts of the project are clean under shellcheck; exit status 77 reports to ctest that there is none.
 set -euo pipefail
 
 cd -- "$(dirname -- "${BASH_SOURCE[0]}")/../.."

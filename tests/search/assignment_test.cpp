@@ -68,8 +68,8 @@ TEST(Assignment, ListsEachWayOnce)
     }
     EXPECT_EQ(blocks.size(), all.size());
     EXPECT_TRUE(all_assignments(problem(2, {5, 2, 1}), 83).empty());
-    EXPECT_EQ(all_assignments(problem(1, {5, 2, 1}), 1000).size(),
-              1U + 4 + 4 + 6 + 12 + 12);  // 4 positions of 8 things, by counts of kinds
+    // 4 positions of 8 things, by counts of kinds.
+    EXPECT_EQ(all_assignments(problem(1, {5, 2, 1}), 1000).size(), 1U + 4 + 4 + 6 + 12 + 12);
 }
 
 /// 68 things that all differ on 8 blocks of 8: too many ways, which is known at once.

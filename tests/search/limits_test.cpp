@@ -54,8 +54,8 @@ TEST(Limits, KnowTheOwnerOfTheNearest)
     limits.add(9, {1000.0, 1.0});
     EXPECT_EQ(limits.nearest(std::vector{9.0, 41.0}).owner, 7U);  // 10 % of the first objective, against 55 %
     EXPECT_EQ(limits.nearest(std::vector{19.0, 29.0}).owner, 8U);  // 5 % and 3 %
-    EXPECT_EQ(limits.nearest(std::vector{9.0, 29.0}).owner,
-              7U);  // 27.5 % of the second objective, against 55 % of the first
+    // 27.5 % of the second objective, against 55 % of the first.
+    EXPECT_EQ(limits.nearest(std::vector{9.0, 29.0}).owner, 7U);
     EXPECT_EQ(limits.nearest(std::vector{999.0, 0.9}).owner, 9U);
     EXPECT_DOUBLE_EQ(limits.nearest(std::vector{9.0, 29.0}).excess, 0.275);
     EXPECT_EQ(limits.nearest(std::vector{25.0, 35.0}).owner, 8U) << "excluded already";

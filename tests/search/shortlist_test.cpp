@@ -69,7 +69,7 @@ TEST(Chances, OfABestAddUpToOne)
     EXPECT_NEAR(sum, 1.0, 1e-12);
 }
 
-TEST(Equivalents, AreAlikeInEveryDraw)
+TEST(Equivalents, AreEqualInEveryDraw)
 {
     // 0 and 2 differ by 0.4 % in each draw, 1 by that in the mean only; 3 is possible elsewhere.
     const JointDraws draws{4,

@@ -172,14 +172,14 @@ TEST(Space, AddsCountsByReasonAndKeepsTheClosestTuple)
         all);
     add(std::vector<Rejected>{{"memory", 1, 4.5, "between"},
                               {"memory", 0, 0.0, "none"},
-                              {"rule", 1, 2.0, "told"}},
+                              {"rule", 1, 2.0, "nearest_rule"}},
         all);
     ASSERT_EQ(all.size(), 3U);
     EXPECT_EQ(all[0].count, 4U);
     EXPECT_EQ(all[0].nearest, "near");
     EXPECT_EQ(all[0].miss, 4.0);
     EXPECT_EQ(all[1].count, 5U);
-    EXPECT_EQ(all[1].nearest, "told");
+    EXPECT_EQ(all[1].nearest, "nearest_rule");
     EXPECT_EQ(all[2].nearest, "first");
 }
 

@@ -105,7 +105,7 @@ struct Played {
 };
 
 /// Answers until the strategy is done or it is `enough`; `portion` says how many
-/// outstanding answers the next tell brings.
+/// outstanding answers the next call of tell() brings.
 inline Played play(
     const PlayedProblem& problem, Strategy& strategy,
     const std::function<std::size_t(std::size_t)>& portion = [](std::size_t all) { return all; },
@@ -145,12 +145,12 @@ inline Played play(
                 outstanding.emplace_back(std::move(evaluation));
             }
         }
-        const auto told =
+        const auto portion_count =
             static_cast<std::ptrdiff_t>(std::min(portion(outstanding.size()), outstanding.size()));
-        const std::span<const Answer> answers(outstanding.data(), static_cast<std::size_t>(told));
+        const std::span<const Answer> answers(outstanding.data(), static_cast<std::size_t>(portion_count));
         strategy.tell(answers);
         played.archive.add(answers);
-        outstanding.erase(outstanding.begin(), outstanding.begin() + told);
+        outstanding.erase(outstanding.begin(), outstanding.begin() + portion_count);
     }
     played.draws = played.archive.draws();
     played.outcome = strategy.outcome();

@@ -38,7 +38,7 @@ inline NoiseTables pipeline_tables(const PipelineNoise& noise)
     return build_noise_tables(v, width);
 }
 
-/// All stages alike; the replicas meet at the end of the step, in collectives that take no time.
+/// All stages are equal; the replicas synchronise at the end of the step, in collectives that take no time.
 inline ExecutionGraph pipeline_graph(const ScheduleShape& shape, int replicas, const PipelineNoise& noise)
 {
     ExecutionGraph graph = empty_graph(shape, DataParallelOverlap::on);
@@ -56,8 +56,8 @@ inline ExecutionGraph pipeline_graph(const ScheduleShape& shape, int replicas, c
         graph.distribution[i].compute = {static_cast<float>(seconds), static_cast<float>(cv), 0};
         graph.distribution[i].transfer_s = static_cast<float>(transfer_s);
     }
-    graph.distribution.front().transfer_s =
-        0.0F;  // what begins and what turns round at the last stage has no sender
+    // What begins and what turns round at the last stage has no sender.
+    graph.distribution.front().transfer_s = 0.0F;
     graph.distribution.back().transfer_s = 0.0F;
     for (std::size_t part = 0; part < graph.first_slot.size(); ++part) {
         graph.first_slot[part] = static_cast<std::uint16_t>(part);

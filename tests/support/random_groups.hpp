@@ -26,7 +26,7 @@ inline Cluster cluster_of(int node, int leaf, int gpus)
     return cluster;
 }
 
-inline Case random_case(PlanDice& random)
+inline Case random_case(RandomValues& random)
 {
     Case c;
     ParallelPlan& plan = c.plan;

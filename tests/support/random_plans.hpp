@@ -16,9 +16,9 @@
 namespace prismopt {
 
 /// One choice per call, the same for the same seed.
-class PlanDice {
+class RandomValues {
 public:
-    explicit PlanDice(unsigned seed) : engine_(seed) {}
+    explicit RandomValues(unsigned seed) : engine_(seed) {}
 
     template <class T>
     T pick(std::initializer_list<T> values)
@@ -72,31 +72,31 @@ inline Problem problem_for_random_plans(bool mixture)
 }
 
 /// A plan that may be infeasible.
-inline ParallelPlan random_plan(PlanDice& dice)
+inline ParallelPlan random_plan(RandomValues& random)
 {
     ParallelPlan plan;
-    plan.tp = dice.pick({1, 2, 4, 8});
-    plan.cp = dice.pick({1, 1, 2});
-    plan.pp = dice.pick({1, 2, 4});
-    plan.dp = dice.pick({1, 2, 4, 8});
-    plan.ep = dice.pick({1, 2, 4, 8, 16});
-    plan.etp = dice.pick({1, 1, 2});
-    plan.schedule = dice.any<Schedule>();
+    plan.tp = random.pick({1, 2, 4, 8});
+    plan.cp = random.pick({1, 1, 2});
+    plan.pp = random.pick({1, 2, 4});
+    plan.dp = random.pick({1, 2, 4, 8});
+    plan.ep = random.pick({1, 2, 4, 8, 16});
+    plan.etp = random.pick({1, 1, 2});
+    plan.schedule = random.any<Schedule>();
     const int chunks = facts_of(plan.schedule).chunks;
     plan.chunks = chunks > 0 ? chunks : 2;
-    plan.microbatch = dice.pick({1, 2});
-    plan.recompute = dice.any<Recompute>();
-    plan.sharding = dice.any<Sharding>();
-    plan.dp_overlap = dice.any<DataParallelOverlap>();
-    plan.tp_overlap = dice.any<TensorParallelOverlap>();
-    plan.expert_overlap = dice.any<ExpertOverlap>();
-    plan.dispatch = dice.any<Dispatch>();
-    plan.context_exchange = dice.any<ContextExchange>();
-    plan.offload = dice.any<Offload>();
-    plan.order = dice.any<PlacementOrder>();
-    plan.sequence_parallel = dice.any<SequenceParallel>();
-    plan.shard_gpus = dice.pick({0, 0, 2, 4});
-    plan.ulysses = dice.pick({1, 1, 0});
+    plan.microbatch = random.pick({1, 2});
+    plan.recompute = random.any<Recompute>();
+    plan.sharding = random.any<Sharding>();
+    plan.dp_overlap = random.any<DataParallelOverlap>();
+    plan.tp_overlap = random.any<TensorParallelOverlap>();
+    plan.expert_overlap = random.any<ExpertOverlap>();
+    plan.dispatch = random.any<Dispatch>();
+    plan.context_exchange = random.any<ContextExchange>();
+    plan.offload = random.any<Offload>();
+    plan.order = random.any<PlacementOrder>();
+    plan.sequence_parallel = random.any<SequenceParallel>();
+    plan.shard_gpus = random.pick({0, 0, 2, 4});
+    plan.ulysses = random.pick({1, 1, 0});
     return plan;
 }
 
@@ -121,10 +121,10 @@ inline std::string text_of(const ParallelPlan& p)
 /// Plans that the problem's network and cluster allow.
 inline std::vector<ParallelPlan> random_plans(const Problem& problem, std::size_t count, unsigned seed)
 {
-    PlanDice dice(seed);
+    RandomValues random(seed);
     std::vector<ParallelPlan> plans;
     while (plans.size() < count) {
-        const ParallelPlan plan = random_plan(dice);
+        const ParallelPlan plan = random_plan(random);
         if (!structural_problem(plan, problem)) {
             plans.push_back(plan);
         }

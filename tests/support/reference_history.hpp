@@ -1,6 +1,6 @@
 #pragma once
 
-/// One history of failures, told minute by minute as an operator would: the slow judge of
+/// One history of failures, minute by minute as an operator would report it: the slow judge of
 /// model/run/histories.cpp. It shares nothing with it but the keys of the draws.
 
 #include "model/run/histories.hpp"
@@ -117,7 +117,9 @@ private:
                 return;
             }
             for (const auto& [when, what] : writes) {
-                stored = when <= until ? what : stored;
+                if (when <= until) {
+                    stored = what;
+                }
             }
             ++failures;
             failed_at.push_back(seconds);

@@ -79,7 +79,9 @@ public:
                     const Task* forward = closes ? &orders_[stage][ends.size() - 1] : nullptr;
                     const double duration =
                         (opens ? 0.0 : seconds(stage, t)) + (closes ? seconds(stage, *forward) : 0.0);
-                    first[stage] = first[stage] < 0.0 ? start : first[stage];
+                    if (first[stage] < 0.0) {
+                        first[stage] = start;
+                    }
                     free[stage] = start + duration;
                     if (!opens) {
                         done[key_of(stage, t)] = free[stage];

@@ -204,7 +204,9 @@ ImportedFields nemotron_h(ModelConfig& config)
     }
     if (config.has("num_nextn_predict_layers") && config.count("num_nextn_predict_layers") > 0) {
         std::string module = hybrid_pattern(config, "mtp_hybrid_override_pattern", "mtp_layers_block_type");
-        module = module.empty() ? "*E" : module;
+        if (module.empty()) {
+            module = "*E";
+        }
         for (const char kind : module) {
             const auto found =
                 std::find_if(workload.kinds.begin(), workload.kinds.end(),

@@ -282,7 +282,9 @@ std::string nearest_class(const json& fields, const std::string& path, const std
 {
     std::string name;
     for (const json& level : decoder.levels) {
-        name = name.empty() ? named_class(level) : name;
+        if (name.empty()) {
+            name = named_class(level);
+        }
     }
     const std::string type = model_type(decoder.fields);
     const std::string called = name.empty() ? type : name;
@@ -295,7 +297,9 @@ std::string nearest_class(const json& fields, const std::string& path, const std
     }
     std::string_view component = undescribed_component(called);
     for (const json& level : decoder.levels) {
-        component = component.empty() ? undescribed_component(model_type(level)) : component;
+        if (component.empty()) {
+            component = undescribed_component(model_type(level));
+        }
     }
     throw InputError(
         fmt::format("{}: {} {} cannot be imported{}; or describe the network by its layers "

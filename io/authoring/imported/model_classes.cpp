@@ -161,7 +161,9 @@ std::string stem_of(std::string_view name)
 {
     for (const std::string_view end : {"For", "Text", "WithLMHead", "LMHead", "Model", "_text"}) {
         const std::size_t place = name.find(end);
-        name = place == 0 ? name : name.substr(0, place);
+        if (place != 0) {
+            name = name.substr(0, place);
+        }
     }
     std::string stem;
     for (const unsigned char c : name) {

@@ -186,7 +186,9 @@ std::optional<std::string> referred(const std::string& inner, const JobSetting& 
     std::string name = inner;
     std::optional<std::string> usual;
     const bool environment = name.starts_with("oc.env:");
-    name = environment ? name.substr(7) : name;
+    if (environment) {
+        name = name.substr(7);
+    }
     const std::size_t colon = name.find(environment ? ',' : ':');
     if (colon != std::string::npos) {
         usual = name.substr(colon + 1);

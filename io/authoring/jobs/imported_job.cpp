@@ -188,8 +188,9 @@ JobSettingList named_document(const JobFile& file)
         } else if (accelerate) {
             for (const std::string_view section :
                  {"fsdp_config.", "deepspeed_config.", "parallelism_config."}) {
-                setting.name =
-                    setting.name.starts_with(section) ? setting.name.substr(section.size()) : setting.name;
+                if (setting.name.starts_with(section)) {
+                    setting.name = setting.name.substr(section.size());
+                }
             }
             setting.name = "accelerate." + setting.name;
         }

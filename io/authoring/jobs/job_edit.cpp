@@ -44,7 +44,9 @@ std::size_t line_begin(const std::string& text, int line)
     std::size_t at = 0;
     for (int k = 1; k < line && at != std::string::npos; ++k) {
         at = text.find('\n', at);
-        at = at == std::string::npos ? at : at + 1;
+        if (at != std::string::npos) {
+            ++at;
+        }
     }
     return at;
 }
@@ -110,7 +112,9 @@ std::optional<FoundSetting> find_word(const std::string& text, std::size_t from,
         }
         std::string word = plain(text.substr(at, end - at));
         const bool dashes = word.starts_with("__");
-        word = dashes ? word.substr(2) : word;
+        if (dashes) {
+            word = word.substr(2);
+        }
         const bool assigned = end < text.size() && text[end] == '=';
         if (word == name && (dashes || assigned)) {
             FoundSetting found{0, dashes ? Style::option : Style::assignment, at, end, end, end};
@@ -318,8 +322,8 @@ Edit added_behind(const std::string& text, const FoundSetting& anchor, const std
 std::vector<JobFile> applied(std::vector<JobFile> files, std::vector<Edit> edits)
 {
     std::stable_sort(edits.begin(), edits.end(), [](const Edit& a, const Edit& b) {
-        return std::pair(a.file, a.begin) >
-               std::pair(b.file, b.begin);  // from the end, so that places before stay
+        // From the end, so that places before stay.
+        return std::pair(a.file, a.begin) > std::pair(b.file, b.begin);
     });
     for (const Edit& edit : edits) {
         std::string& text = files[edit.file].text;

@@ -51,7 +51,9 @@ std::vector<std::filesystem::path> folders_of(const ImportRequest& request)
 /// Whether `given` ends with `name` as a path: "a/b/model/config.json" and "./model/config.json".
 bool ends_with_path(const std::string& given, std::string name)
 {
-    name = name.starts_with("./") ? name.substr(2) : name;
+    if (name.starts_with("./")) {
+        name = name.substr(2);
+    }
     return given == name || given.ends_with("/" + name);
 }
 
@@ -118,7 +120,9 @@ void read_accelerator(const JobSources& sources, const JobMachine& machine, Impo
     }
     const auto [names, hints] = hinted_accelerators(machine, sources.catalog);
     if (names.empty()) {
-        job.accelerator = job.accelerator.empty() ? "h100-sxm" : job.accelerator;
+        if (job.accelerator.empty()) {
+            job.accelerator = "h100-sxm";
+        }
         settings.assume(fmt::format(
             "accelerator {}: no file names it; --accelerator or --instance gives yours", job.accelerator));
         return;
@@ -213,7 +217,9 @@ void read_model(const JobSources& sources, const std::string& named, ImportedJob
         for (const JobFile& file : request.files) {
             const bool is_config = last_name(file.path) == "config.json" ||
                                    file.text.find("\"architectures\"") != std::string::npos;
-            config = is_config ? std::optional(file) : config;
+            if (is_config) {
+                config = file;
+            }
         }
     }
     if (config) {

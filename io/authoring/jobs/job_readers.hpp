@@ -10,7 +10,8 @@
 
 namespace prismopt {
 
-/// The files of a job by what they are.
+/// The files of a job by what they are. Request and catalog belong to the caller of the import, and must
+/// outlive this.
 struct JobSources {
     const ImportRequest& request;
     const Catalog& catalog;

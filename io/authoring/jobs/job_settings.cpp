@@ -79,7 +79,11 @@ JobSettings::JobSettings(const TrainerSettings& table, const JobSettingList& giv
         if (entry.known.dialect != nullptr && entry.known.dialect->inverse &&
             entry.setting.values.size() == 1) {
             std::string& value = entry.setting.values.front();
-            value = says_true(value) ? "false" : says_false(value) ? "true" : value;
+            if (says_true(value)) {
+                value = "false";
+            } else if (says_false(value)) {
+                value = "true";
+            }
         }
         const auto same = std::find_if(entries_.begin(), entries_.end(), [&entry](const Entry& other) {
             const bool pattern = entry.known.row != nullptr && entry.known.row->name.ends_with('*');
@@ -132,7 +136,9 @@ void JobSettings::refuse_missing() const
     for (const Entry& entry : entries_) {
         const bool needed = entry.known.row != nullptr && entry.known.row->effect == SettingEffect::read;
         if (needed && !entry.setting.missing.empty()) {
-            place = lines.empty() ? entry.setting.place : place;
+            if (lines.empty()) {
+                place = entry.setting.place;
+            }
             const std::vector<std::string> names = names_once(entry.setting.missing);
             lines.push_back(fmt::format("{}{} needs {}",
                                         lines.empty() ? "" : entry.setting.place.text() + ": ",

@@ -234,10 +234,11 @@ std::pair<int, std::string> gpus_of(std::string text)
         text = text.substr(std::min<std::size_t>(4, text.size()));
     }
     const std::size_t colon = text.rfind(':');
-    const std::string count = text.substr(colon == std::string::npos ? 0 : colon + 1);
-    const auto number = leading_count(count);
-    const std::string type = colon == std::string::npos ? (number ? "" : text) : text.substr(0, colon);
-    return {number.value_or(0), type};
+    if (colon == std::string::npos) {
+        const auto number = leading_count(text);
+        return {number.value_or(0), number ? "" : text};
+    }
+    return {leading_count(text.substr(colon + 1)).value_or(0), text.substr(0, colon)};
 }
 
 /// Names of features in "a100&80g" or "[rack1*2]".
@@ -277,17 +278,29 @@ SlurmMachine slurm_machine(const std::vector<std::string>& directives)
          {slurm_value(directives, {"--gres"}), slurm_value(directives, {"--gpus-per-node"})}) {
         if (!text.empty()) {
             const auto [count, type] = gpus_of(text);
-            m.node_gpus = count > 0 ? count : m.node_gpus;
-            m.type = type.empty() ? m.type : type;
+            if (count > 0) {
+                m.node_gpus = count;
+            }
+            if (!type.empty()) {
+                m.type = type;
+            }
         }
     }
     const auto [all, type] = gpus_of(slurm_value(directives, {"--gpus", "-G"}));
     m.gpus = all;
-    m.type = type.empty() ? m.type : type;
+    if (!type.empty()) {
+        m.type = type;
+    }
     const auto [of_task, task_type] = gpus_of(slurm_value(directives, {"--gpus-per-task"}));
-    m.type = task_type.empty() ? m.type : task_type;
-    m.node_gpus = m.node_gpus == 0 && of_task > 0 ? of_task * m.node_tasks : m.node_gpus;
-    m.nodes = m.nodes == 0 && !directives.empty() && (m.node_gpus > 0 || m.node_tasks > 0) ? 1 : m.nodes;
+    if (!task_type.empty()) {
+        m.type = task_type;
+    }
+    if (m.node_gpus == 0 && of_task > 0) {
+        m.node_gpus = of_task * m.node_tasks;
+    }
+    if (m.nodes == 0 && !directives.empty() && (m.node_gpus > 0 || m.node_tasks > 0)) {
+        m.nodes = 1;
+    }
     return m;
 }
 
@@ -408,12 +421,18 @@ JobMachine job_machine(const LaunchCommand& command, const std::vector<std::stri
         const bool of_gpus = launcher.has("nproc_per_node");
         nodes = launcher.number({"nnodes"});
         node_gpus = launcher.number({"nproc_per_node"});
-        nodes = nodes == 0 && !launcher.has("nnodes") ? 1 : nodes;
-        node_gpus = node_gpus == 0 && !of_gpus ? 1 : node_gpus;
+        if (nodes == 0 && !launcher.has("nnodes")) {
+            nodes = 1;
+        }
+        if (node_gpus == 0 && !of_gpus) {
+            node_gpus = 1;
+        }
     } else if (command.launcher == "deepspeed") {
         nodes = launcher.number({"num_nodes"});
         node_gpus = launcher.number({"num_gpus"});
-        nodes = nodes == 0 && !launcher.has("hostfile") && !launcher.has("num_nodes") ? 1 : nodes;
+        if (nodes == 0 && !launcher.has("hostfile") && !launcher.has("num_nodes")) {
+            nodes = 1;
+        }
     } else if (command.launcher == "accelerate") {
         machine.gpus = launcher.number({"num_processes"});
         nodes = launcher.number({"num_machines"});
@@ -424,17 +443,31 @@ JobMachine job_machine(const LaunchCommand& command, const std::vector<std::stri
         machine.gpus = launcher.number({"ntasks", "n"});
     }
     if (machine.missing.empty()) {
-        nodes = nodes > 0 ? nodes : launcher.environment("NNODES");
-        node_gpus = node_gpus > 0 ? node_gpus : launcher.environment("NPROC_PER_NODE");
-        machine.gpus = machine.gpus > 0 ? machine.gpus : launcher.environment("NGPU");
-        nodes = nodes > 0 ? nodes : slurm.nodes;
-        node_gpus = node_gpus > 0 ? node_gpus : slurm.node_gpus;
-        nodes = nodes == 0 && command.launcher.empty() && node_gpus > 0 ? 1 : nodes;  // NPROC_PER_NODE alone
+        if (nodes <= 0) {
+            nodes = launcher.environment("NNODES");
+        }
+        if (node_gpus <= 0) {
+            node_gpus = launcher.environment("NPROC_PER_NODE");
+        }
+        if (machine.gpus <= 0) {
+            machine.gpus = launcher.environment("NGPU");
+        }
+        if (nodes <= 0) {
+            nodes = slurm.nodes;
+        }
+        if (node_gpus <= 0) {
+            node_gpus = slurm.node_gpus;
+        }
+        if (nodes == 0 && command.launcher.empty() && node_gpus > 0) {  // NPROC_PER_NODE alone
+            nodes = 1;
+        }
     }
     if (machine.gpus == 0) {
         machine.gpus = nodes > 0 && node_gpus > 0 ? nodes * node_gpus : slurm.gpus;
     }
-    node_gpus = node_gpus == 0 && nodes > 0 && machine.gpus % nodes == 0 ? machine.gpus / nodes : node_gpus;
+    if (node_gpus == 0 && nodes > 0 && machine.gpus % nodes == 0) {
+        node_gpus = machine.gpus / nodes;
+    }
     machine.nodes = nodes;
     machine.node_gpus = node_gpus;
     const int allocated = slurm.nodes * slurm.node_gpus;

@@ -42,9 +42,9 @@ void describe_maxtext_network(JobSettings& s, Workload& w)
     const std::vector<std::string> activations = s.texts("mlp_activations");
     const bool gated = activations.size() > 1;
     const bool gelu = !activations.empty() && activations.front().find("gelu") != std::string::npos;
-    const Activation activation = gated  ? (gelu ? Activation::geglu : Activation::swiglu)
-                                  : gelu ? Activation::gelu
-                                         : Activation::silu;
+    const Activation plain = gelu ? Activation::gelu : Activation::silu;
+    const Activation with_gate = gelu ? Activation::geglu : Activation::swiglu;
+    const Activation activation = gated ? with_gate : plain;
     BlockDescription mixer;
     if (s.text("attention_type") == "mla") {
         LatentAttentionBlock block;
@@ -189,9 +189,10 @@ ImportedJob maxtext_job(const JobSources& sources, JobSettingList settings)
     job.sequence = s.count("max_target_length");
     job.steps = s.number("steps");
     ParallelPlan& plan = job.plan;
-    const int passes =
-        plan.pp > 1 ? (s.given("num_pipeline_microbatches") ? s.count("num_pipeline_microbatches") : plan.pp)
-                    : 1;
+    int passes = 1;
+    if (plan.pp > 1) {
+        passes = s.given("num_pipeline_microbatches") ? s.count("num_pipeline_microbatches") : plan.pp;
+    }
     plan.microbatch = std::max(1, batch / passes / plan.dp);
     if (plan.pp > 1) {
         const int repeats =

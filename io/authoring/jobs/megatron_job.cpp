@@ -46,7 +46,8 @@ std::vector<int> with_one_end(JobSettings& s, int layers, int chunk_count, bool 
                "correct the pipeline");
     }
     std::vector<int> each(static_cast<std::size_t>(chunk_count), (layers + 1) / chunk_count);
-    --(embedding ? each.front() : each.back());
+    int& shorter = embedding ? each.front() : each.back();
+    --shorter;
     return each;
 }
 
@@ -57,7 +58,9 @@ void read_degrees(JobSettings& s, bool moe, ImportedJob& job)
     plan.pp = s.count("pipeline-model-parallel-size");
     plan.cp = s.count("context-parallel-size");
     if (is(s, "Megatron-DeepSpeed")) {
-        plan.pp = s.flag("no-pipeline-parallel") ? 1 : plan.pp;
+        if (s.flag("no-pipeline-parallel")) {
+            plan.pp = 1;
+        }
         const int heads = s.count("ds-sequence-parallel-size");
         if (heads > 1) {
             plan.cp = heads;
@@ -173,8 +176,12 @@ std::string layout_of_ends(JobSettings& s, const Workload& w, const ParallelPlan
                "correct the pipeline");
     }
     std::vector<int> each(static_cast<std::size_t>(plan.pp), (layers - first - last) / others);
-    each.front() = first > 0 ? first : each.front();
-    each.back() = last > 0 ? last : each.back();
+    if (first > 0) {
+        each.front() = first;
+    }
+    if (last > 0) {
+        each.back() = last;
+    }
     return layout_of(each, w.predictions);
 }
 
@@ -236,9 +243,11 @@ void read_deepspeed(const JobSources& sources, JobSettings& s, ParallelPlan& pla
         }
     }
     const std::string given = document_value(config, "zero_optimization.stage");
-    stage = given.empty() ? stage : std::atoi(given.c_str());
-    if (stage == 0 &&
-        s.flag("bf16")) {  // deepspeed/runtime/bf16_optimizer.py divides states and masters among replicas
+    if (!given.empty()) {
+        stage = std::atoi(given.c_str());
+    }
+    // deepspeed/runtime/bf16_optimizer.py divides states and masters among replicas.
+    if (stage == 0 && s.flag("bf16")) {
         stage = 1;
         s.assume(
             "states sharded over replicas (zero1), as DeepSpeed's optimizer for bf16 has them at stage 0");
@@ -418,7 +427,9 @@ void read_recipe(const JobSources& sources, JobSettings& s, ImportedJob& job)
     std::string name = s.text("recipe");
     for (const char* ending : {"_pretrain", "_sft", "_peft", "_config"}) {
         const std::size_t at = name.find(ending);
-        name = at == std::string::npos ? name : name.substr(0, at);
+        if (at != std::string::npos) {
+            name = name.substr(0, at);
+        }
     }
     read_model(sources, name, job, s);
     s.assume(

@@ -6,9 +6,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <cmath>
 #include <string_view>
+#include <utility>
 
 namespace prismopt {
 
@@ -213,8 +215,8 @@ BlockDescription attention(JobSettings& s, const Workload& w, const std::string&
     AttentionBlock block;
     block.heads = heads;
     block.kernel = kernel;
-    const bool flag = s.table().program == "NeMo 1" ||
-                      s.table().program == "Megatron-DeepSpeed";  // no flag beside the number
+    // Programs without a flag beside the number.
+    const bool flag = s.table().program == "NeMo 1" || s.table().program == "Megatron-DeepSpeed";
     const bool grouped = (flag || s.flag("group-query-attention")) && s.given("num-query-groups");
     const int groups = grouped ? s.count("num-query-groups") : heads;
     block.kv_heads = groups < heads ? groups : 0;
@@ -253,6 +255,21 @@ BlockDescription experts(JobSettings& s, Activation activation, int feed_forward
         s.assume("groups of experts lie on nodes (moe-router-group-topk)");
     }
     return block;
+}
+
+/// The precision of a recipe of Megatron-Bridge, such as "bf16_with_fp8_current_scaling_mixed".
+Precision bridge_precision(const std::string& recipe)
+{
+    constexpr std::array<std::pair<std::string_view, Precision>, 5> words{
+        {{"mxfp8", Precision::mxfp8},
+         {"current", Precision::fp8_current},
+         {"delayed", Precision::fp8_delayed},
+         {"subchannel", Precision::fp8_blockwise},
+         {"nvfp4", Precision::nvfp4}}};
+    const auto* found = std::find_if(words.begin(), words.end(), [&recipe](const auto& row) {
+        return recipe.find(row.first) != std::string::npos;
+    });
+    return found == words.end() ? Precision::bf16 : found->second;
 }
 
 }  // namespace
@@ -306,15 +323,9 @@ void read_megatron_precision(JobSettings& s, Workload& w)
 {
     const bool half = s.flag("fp16");
     if (s.table().program == "Megatron-Bridge") {
-        const std::string name = s.text("mixed-precision");
-        w.precision = name.find("mxfp8") != std::string::npos        ? Precision::mxfp8
-                      : name.find("current") != std::string::npos    ? Precision::fp8_current
-                      : name.find("delayed") != std::string::npos    ? Precision::fp8_delayed
-                      : name.find("subchannel") != std::string::npos ? Precision::fp8_blockwise
-                      : name.find("nvfp4") != std::string::npos      ? Precision::nvfp4
-                                                                     : Precision::bf16;
-        if (w.precision ==
-            Precision::fp8_current) {  // FP8 recipes with current scaling keep the first and the last layer
+        w.precision = bridge_precision(s.text("mixed-precision"));
+        // FP8 recipes with current scaling keep the first and the last layer.
+        if (w.precision == Precision::fp8_current) {
             w.wide.first = w.wide.last = 1;
         }
         return;

@@ -28,7 +28,9 @@ void read_flavor(const JobSources& sources, JobSettings& s, ImportedJob& job)
     std::string name = s.given("recipe_function") ? s.text("recipe_function")
                                                   : s.text("model.name") + "_" + s.text("model.flavor");
     for (const auto& [flavor, network] : flavors) {
-        name = same_name(name, flavor) ? std::string(network) : name;
+        if (same_name(name, flavor)) {
+            name = network;
+        }
     }
     read_model(sources, name, job, s);
 }

@@ -5,8 +5,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <cmath>
+#include <string_view>
+#include <utility>
 
 namespace prismopt {
 
@@ -82,10 +85,13 @@ Sharer read_deepspeed_stage(JobSettings& s, ParallelPlan& plan)
                                       "accelerate.offload_optimizer_device");
     const std::string parameters =
         device("deepspeed_json.zero_optimization.offload_param.device", "accelerate.offload_param_device");
-    plan.offload = parameters == "cpu" ? Offload::parameters
-                   : states == "cpu"   ? Offload::optimizer
-                   : states == "nvme"  ? Offload::nvme
-                                       : plan.offload;
+    if (parameters == "cpu") {
+        plan.offload = Offload::parameters;
+    } else if (states == "cpu") {
+        plan.offload = Offload::optimizer;
+    } else if (states == "nvme") {
+        plan.offload = Offload::nvme;
+    }
     if (stated(s, "deepspeed_json.zero_optimization.mics_shard_size", s)) {
         plan.shard_gpus = std::max(0, s.count("deepspeed_json.zero_optimization.mics_shard_size"));
     }
@@ -119,11 +125,14 @@ Sharer read_fsdp(JobSettings& s, const ImportedJob& job, ParallelPlan& plan)
         const std::string reshard = s.text(reshard_row);
         plan.sharding = says_true(reshard) || sharding_named(reshard) == Sharding::zero3 ? Sharding::zero3
                                                                                          : Sharding::zero2;
-        plan.sharding = reshard == "false" || reshard == "False" ? Sharding::zero2 : plan.sharding;
+        if (reshard == "false" || reshard == "False") {
+            plan.sharding = Sharding::zero2;
+        }
     } else {
-        strategy = strategy.empty() ? s.text(accelerate ? "accelerate.fsdp_sharding_strategy"
-                                                        : "fsdp_config.sharding_strategy")
-                                    : strategy;
+        if (strategy.empty()) {
+            strategy =
+                s.text(accelerate ? "accelerate.fsdp_sharding_strategy" : "fsdp_config.sharding_strategy");
+        }
         plan.sharding = sharding_named(strategy);
         if (lower(strategy).find("hybrid") != std::string::npos || strategy == "4") {
             plan.shard_gpus = job.node_gpus > 0 ? job.node_gpus : 8;
@@ -154,8 +163,8 @@ void read_degrees_beside(JobSettings& s, ParallelPlan& plan)
         plan.cp = plan.ulysses = heads;
     }
     if (plan.tp > 1) {
-        plan.sequence_parallel =
-            SequenceParallel::off;  // transformers, tensor_parallel: whole activations on each GPU
+        // transformers, tensor_parallel: whole activations on each GPU.
+        plan.sequence_parallel = SequenceParallel::off;
     }
 }
 
@@ -285,6 +294,21 @@ bool adapts(JobSettings& s)
     return s.flag("use_peft");
 }
 
+/// Bits of the weights beside the adapters.
+int frozen_bits(JobSettings& s)
+{
+    if (of(s, "LLaMA-Factory") && s.given("quantization_bit")) {
+        return s.count("quantization_bit");
+    }
+    if (of(s, "ms-swift") && s.given("quant_bits")) {
+        return s.count("quant_bits");
+    }
+    if (s.flag("load_in_4bit")) {
+        return 4;
+    }
+    return s.flag("load_in_8bit") ? 8 : 16;
+}
+
 void read_adapters(JobSettings& s, ImportedJob& job)
 {
     if (!adapts(s)) {
@@ -307,11 +331,7 @@ void read_adapters(JobSettings& s, ImportedJob& job)
                  "scenario has them on "
                  "all four");
     }
-    const int bits = (of(s, "LLaMA-Factory") && s.given("quantization_bit")) ? s.count("quantization_bit")
-                     : (of(s, "ms-swift") && s.given("quant_bits"))          ? s.count("quant_bits")
-                     : s.flag("load_in_4bit")                                ? 4
-                     : s.flag("load_in_8bit")                                ? 8
-                                                                             : 16;
+    const int bits = frozen_bits(s);
     job.adapter_parameters = adapter_parameters(w);
     if (job.adapter_parameters > 0.0) {
         s.assume(
@@ -321,9 +341,26 @@ void read_adapters(JobSettings& s, ImportedJob& job)
                         job.adapter_parameters));
     }
     const bool twice = s.flag("use_bnb_nested_quant");
-    w.frozen_storage = bits == 4   ? (twice ? FrozenStorage::nf4_double : FrozenStorage::nf4)
-                       : bits == 8 ? FrozenStorage::int8
-                                   : FrozenStorage::bf16;
+    if (bits == 4) {
+        w.frozen_storage = twice ? FrozenStorage::nf4_double : FrozenStorage::nf4;
+    } else {
+        w.frozen_storage = bits == 8 ? FrozenStorage::int8 : FrozenStorage::bf16;
+    }
+}
+
+/// The optimizer in a name such as "adafactor", "paged_lion_8bit" or "galore_adamw".
+Optimizer optimizer_in(const std::string& name)
+{
+    constexpr std::array<std::pair<std::string_view, Optimizer>, 5> words{
+        {{"adafactor", Optimizer::adafactor},
+         {"lion", Optimizer::lion},
+         {"sgd", Optimizer::sgd},
+         {"galore", Optimizer::galore},
+         {"muon", Optimizer::muon}}};
+    const auto* found = std::find_if(words.begin(), words.end(), [&name](const auto& row) {
+        return name.find(row.first) != std::string::npos;
+    });
+    return found == words.end() ? Optimizer::adamw : found->second;
 }
 
 /// The types of products, weights and states.
@@ -338,9 +375,11 @@ void read_types(JobSettings& s, Sharer sharer, Workload& w)
                          (of(s, "LLaMA-Factory") && s.flag("pure_bf16"));
     std::string type = lower(s.given("torch_dtype") ? s.text("torch_dtype") : s.text("dtype"));
     const bool loaded = type == "bfloat16" || type == "float16" || type == "bf16";
-    w.precision = mixed == "fp8"      ? Precision::fp8_current
-                  : sixteen || loaded ? Precision::bf16
-                                      : Precision::fp32;
+    if (mixed == "fp8") {
+        w.precision = Precision::fp8_current;
+    } else {
+        w.precision = sixteen || loaded ? Precision::bf16 : Precision::fp32;
+    }
     if (mixed == "fp16" || on("fp16")) {
         s.assume("fp16 costs what bf16 costs");
     }
@@ -354,15 +393,12 @@ void read_types(JobSettings& s, Sharer sharer, Workload& w)
     }
     const std::string optimizer = lower(s.text("optim"));
     OptimizerSettings& o = w.optimizer;
-    o.kind = optimizer.find("adafactor") != std::string::npos ? Optimizer::adafactor
-             : optimizer.find("lion") != std::string::npos    ? Optimizer::lion
-             : optimizer.find("sgd") != std::string::npos     ? Optimizer::sgd
-             : optimizer.find("galore") != std::string::npos  ? Optimizer::galore
-             : optimizer.find("muon") != std::string::npos    ? Optimizer::muon
-                                                              : Optimizer::adamw;
+    o.kind = optimizer_in(optimizer);
     const bool eight =
         optimizer.find("8bit") != std::string::npos || optimizer.find("bnb") != std::string::npos;
-    o.states = eight ? NumberType::int8 : o.states;
+    if (eight) {
+        o.states = NumberType::int8;
+    }
     o.paged = optimizer.find("paged") != std::string::npos;
     o.fused = optimizer.find("fused") != std::string::npos && !pure;
     if (stated(s, "deepspeed_json.communication_data_type", s)) {

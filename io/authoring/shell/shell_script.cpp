@@ -520,214 +520,208 @@ std::map<std::string, ShellValue> saved_variables(Reader& r, const Text& in)
     return r.script.variables;
 }
 
-/// The commands of a text, one after the other, and the compound commands around them.
-class Commands {
-public:
-    Commands(Reader& r, Text& in, When outer) : r_(r), in_(in), outer_(std::move(outer)) {}
-
-    void run()
-    {
-        while (!in_.ends()) {
-            Simple command;
-            const std::string op = read_simple(r_, in_, command);
-            if (op == "\n") {
-                in_.next();  // the documents follow
-            }
-            run(command, op);
-        }
-    }
-
-private:
-    When when() const
-    {
-        When all = outer_;
-        for (const Branch& branch : branches_) {
-            narrow(all, branch.outer);
-            narrow(all, {branch.runs, branch.names});
-        }
-        narrow(all, when_joined(before_, before_joint_));
-        return all;
-    }
-
-    void forget()
-    {
-        status_ = {};
-        joint_.clear();
-        before_ = {};
-        before_joint_.clear();
-    }
-
-    void open(Branch::Kind kind, Runs runs)
-    {
-        Branch branch;
-        branch.kind = kind;
-        branch.outer = when_joined(before_, before_joint_);
-        branch.runs = runs;
-        branch.before = before_;
-        branch.joint = before_joint_;
-        branch.negated = negated_;
-        branch.piped = joint_ == "|";
-        const bool may_be_piped = kind == Branch::Kind::group || branch.piped;
-        if (kind == Branch::Kind::subshell || (may_be_piped && !defines_)) {
-            branch.variables = saved_variables(r_, in_);
-        }
-        branches_.push_back(std::move(branch));
-        negated_ = false;
-        forget();
-    }
-
-    /// `op`: behind the end of the compound command.
-    void close(const std::string& op)
-    {
-        if (branches_.empty()) {
-            return;
-        }
-        Branch& branch = branches_.back();
-        const bool piped = branch.piped || op == "|" || op == "&";
-        if (branch.variables && (branch.kind == Branch::Kind::subshell || piped)) {
-            r_.script.variables = std::move(*branch.variables);
-        }
-        status_ = status_of_branch(branch, status_, piped);
-        before_ = branch.before;
-        before_joint_ = branch.joint;
-        branches_.pop_back();
-        closed_ = true;
-    }
-
-    /// A loop or `case`, up to the end of its first line: its variable has many values.
-    void open_loop(Simple& command)
-    {
-        const std::string& word = command.words.front().text;
-        open(word == "case" ? Branch::Kind::patterns : Branch::Kind::branches, Runs::maybe);
-        for (const std::string& name : loop_variables(command.words)) {
-            give_unknown(r_, name, fmt::format("is a variable of the loop in line {}", command.line), when());
-        }
-        command.words.clear();
-    }
-
-    /// Handles a reserved word at the beginning of a command. Returns whether it was one; what
-    /// follows it is a command of its own.
-    bool run_reserved(const std::string& word, const std::string& op)
-    {
-        const bool inside = !branches_.empty();
-        if (word == "if") {
-            open(Branch::Kind::branches, Runs::yes);  // of the condition itself
-        } else if (word == "{") {
-            open(Branch::Kind::group, defines_ ? Runs::maybe : Runs::yes);
-            defines_ = false;
-        } else if (word == "then" && inside) {
-            begin_then(branches_.back(), status_);
-            forget();
-        } else if ((word == "elif" || word == "else") && inside) {
-            begin_otherwise(branches_.back());
-            forget();
-        } else if (is_one_of(closers, word)) {
-            close(op);
-        } else if (word == "do") {
-            forget();
-        } else if (word == "!") {
-            negated_ = !negated_;
-        } else {
-            return word == "time" || word == "in";
-        }
-        return true;
-    }
-
-    /// An arithmetic command, behind its parentheses: what it changes is not known.
-    void arithmetic()
-    {
-        const std::string text = read_arithmetic(in_);
-        for (const std::string& name : names_that_arithmetic_changes(text)) {
-            give_unknown(r_, name, fmt::format("is what (({})) gives in line {}", printable(text), in_.line),
-                         when());
-        }
-        status_ = joined_status(before_, before_joint_, {});
-        closed_ = true;
-    }
-
-    /// Parentheses behind the words of a command.
-    void parenthesis(const std::string& op)
-    {
-        const bool in_patterns = !branches_.empty() && branches_.back().kind == Branch::Kind::patterns;
-        if (op == "((" && in_.all.find("))", in_.at) != std::string_view::npos) {
-            arithmetic();
-        } else if (op.front() == '(' && !in_patterns) {
-            for (std::size_t i = 0; i < op.size(); ++i) {
-                open(Branch::Kind::subshell, defines_ ? Runs::maybe : Runs::yes);
-                defines_ = false;
-            }
-        } else if (op.front() == ')') {
-            for (std::size_t i = 0;
-                 i < op.size() && !branches_.empty() && branches_.back().kind == Branch::Kind::subshell;
-                 ++i) {
-                close("");
-            }
-        }
-    }
-
-    void run(Simple& command, const std::string& op)
-    {
-        if (command.words.empty() && closed_) {
-            joint_ = op;
-        }
-        if (joint_ != "|" && (!command.words.empty() || op.starts_with('('))) {
-            before_ = status_;
-            before_joint_ = joint_ == "&&" || joint_ == "||" ? joint_ : "";
-        }
-        closed_ = false;
-        negated_ = false;
-        while (!command.words.empty() && assigned_name(command.words.front().text) == 0) {
-            const std::string word = command.words.front().text;
-            if (word == "function" && command.words.size() > 1) {
-                command.words.erase(command.words.begin(), command.words.begin() + 2);
-                defines_ = true;
-            } else if (is_one_of(openers, word)) {
-                open_loop(command);
-            } else if (run_reserved(word, op)) {
-                command.words.erase(command.words.begin());
-            } else {
-                break;
-            }
-        }
-        if (read_definition(in_, command, op)) {
-            defines_ = true;
-            return;
-        }
-        if (!command.words.empty()) {
-            const bool piped = joint_ == "|" || op == "|" || op == "&";
-            Status own = run_simple(r_, in_, command, when(), piped);
-            if (piped) {
-                own.holds.reset();
-            }
-            status_ = joined_status(before_, before_joint_, negated_ ? negated_status(own) : own);
-            joint_ = op;
-            defines_ = false;
-        } else if (closed_) {
-            joint_ = op;
-            closed_ = false;
-        }
-        if (op.starts_with('(') || op.starts_with(')')) {
-            parenthesis(op);
-        }
-    }
-
-    Reader& r_;
-    Text& in_;
-    When outer_;
-    std::vector<Branch> branches_;
-    Status status_;             // of the last command
-    std::string joint_;         // the operator between the last command and this one
-    Status before_;             // of what stands before the pipeline of the last command
-    std::string before_joint_;  // && or || between that and the pipeline
-    bool negated_ = false;
-    bool closed_ = false;   // whether a compound command has just ended, so that an operator may follow
-    bool defines_ = false;  // name() before its body
+/// Where the commands of a text stand: the compound commands around them, and what came before.
+struct ControlFlow {
+    When outer;
+    std::vector<Branch> branches;
+    Status status;             // of the last command
+    std::string joint;         // the operator between the last command and this one
+    Status before;             // of what stands before the pipeline of the last command
+    std::string before_joint;  // && or || between that and the pipeline
+    bool negated = false;
+    bool closed = false;   // whether a compound command has just ended, so that an operator may follow
+    bool defines = false;  // name() before its body
 };
+
+When when_now(const ControlFlow& flow)
+{
+    When all = flow.outer;
+    for (const Branch& branch : flow.branches) {
+        narrow(all, branch.outer);
+        narrow(all, {branch.runs, branch.names});
+    }
+    narrow(all, when_joined(flow.before, flow.before_joint));
+    return all;
+}
+
+void forget_status(ControlFlow& flow)
+{
+    flow.status = {};
+    flow.joint.clear();
+    flow.before = {};
+    flow.before_joint.clear();
+}
+
+void open_branch(Reader& r, const Text& in, ControlFlow& flow, Branch::Kind kind, Runs runs)
+{
+    Branch branch;
+    branch.kind = kind;
+    branch.outer = when_joined(flow.before, flow.before_joint);
+    branch.runs = runs;
+    branch.before = flow.before;
+    branch.joint = flow.before_joint;
+    branch.negated = flow.negated;
+    branch.piped = flow.joint == "|";
+    const bool may_be_piped = kind == Branch::Kind::group || branch.piped;
+    if (kind == Branch::Kind::subshell || (may_be_piped && !flow.defines)) {
+        branch.variables = saved_variables(r, in);
+    }
+    flow.branches.push_back(std::move(branch));
+    flow.negated = false;
+    forget_status(flow);
+}
+
+/// `op`: behind the end of the compound command.
+void close_branch(Reader& r, ControlFlow& flow, const std::string& op)
+{
+    if (flow.branches.empty()) {
+        return;
+    }
+    Branch& branch = flow.branches.back();
+    const bool piped = branch.piped || op == "|" || op == "&";
+    if (branch.variables && (branch.kind == Branch::Kind::subshell || piped)) {
+        r.script.variables = std::move(*branch.variables);
+    }
+    flow.status = status_of_branch(branch, flow.status, piped);
+    flow.before = branch.before;
+    flow.before_joint = branch.joint;
+    flow.branches.pop_back();
+    flow.closed = true;
+}
+
+/// A loop or `case`, up to the end of its first line: its variable has many values.
+void open_loop(Reader& r, const Text& in, ControlFlow& flow, Simple& command)
+{
+    const std::string& word = command.words.front().text;
+    open_branch(r, in, flow, word == "case" ? Branch::Kind::patterns : Branch::Kind::branches, Runs::maybe);
+    for (const std::string& name : loop_variables(command.words)) {
+        give_unknown(r, name, fmt::format("is a variable of the loop in line {}", command.line),
+                     when_now(flow));
+    }
+    command.words.clear();
+}
+
+/// Handles a reserved word at the beginning of a command. Returns whether it was one; what
+/// follows it is a command of its own.
+bool run_reserved(Reader& r, const Text& in, ControlFlow& flow, const std::string& word,
+                  const std::string& op)
+{
+    const bool inside = !flow.branches.empty();
+    if (word == "if") {
+        open_branch(r, in, flow, Branch::Kind::branches, Runs::yes);  // of the condition itself
+    } else if (word == "{") {
+        open_branch(r, in, flow, Branch::Kind::group, flow.defines ? Runs::maybe : Runs::yes);
+        flow.defines = false;
+    } else if (word == "then" && inside) {
+        begin_then(flow.branches.back(), flow.status);
+        forget_status(flow);
+    } else if ((word == "elif" || word == "else") && inside) {
+        begin_otherwise(flow.branches.back());
+        forget_status(flow);
+    } else if (is_one_of(closers, word)) {
+        close_branch(r, flow, op);
+    } else if (word == "do") {
+        forget_status(flow);
+    } else if (word == "!") {
+        flow.negated = !flow.negated;
+    } else {
+        return word == "time" || word == "in";
+    }
+    return true;
+}
+
+/// An arithmetic command, behind its parentheses: what it changes is not known.
+void run_arithmetic(Reader& r, Text& in, ControlFlow& flow)
+{
+    const std::string text = read_arithmetic(in);
+    for (const std::string& name : names_that_arithmetic_changes(text)) {
+        give_unknown(r, name, fmt::format("is what (({})) gives in line {}", printable(text), in.line),
+                     when_now(flow));
+    }
+    flow.status = joined_status(flow.before, flow.before_joint, {});
+    flow.closed = true;
+}
+
+/// Parentheses behind the words of a command.
+void run_parentheses(Reader& r, Text& in, ControlFlow& flow, const std::string& op)
+{
+    const bool in_patterns = !flow.branches.empty() && flow.branches.back().kind == Branch::Kind::patterns;
+    if (op == "((" && in.all.find("))", in.at) != std::string_view::npos) {
+        run_arithmetic(r, in, flow);
+    } else if (op.front() == '(' && !in_patterns) {
+        for (std::size_t i = 0; i < op.size(); ++i) {
+            open_branch(r, in, flow, Branch::Kind::subshell, flow.defines ? Runs::maybe : Runs::yes);
+            flow.defines = false;
+        }
+    } else if (op.front() == ')') {
+        for (std::size_t i = 0;
+             i < op.size() && !flow.branches.empty() && flow.branches.back().kind == Branch::Kind::subshell;
+             ++i) {
+            close_branch(r, flow, "");
+        }
+    }
+}
+
+/// Runs a simple command that ends with `op`, and the reserved words before it.
+void run_next(Reader& r, Text& in, ControlFlow& flow, Simple& command, const std::string& op)
+{
+    if (command.words.empty() && flow.closed) {
+        flow.joint = op;
+    }
+    if (flow.joint != "|" && (!command.words.empty() || op.starts_with('('))) {
+        flow.before = flow.status;
+        flow.before_joint = flow.joint == "&&" || flow.joint == "||" ? flow.joint : "";
+    }
+    flow.closed = false;
+    flow.negated = false;
+    while (!command.words.empty() && assigned_name(command.words.front().text) == 0) {
+        const std::string word = command.words.front().text;
+        if (word == "function" && command.words.size() > 1) {
+            command.words.erase(command.words.begin(), command.words.begin() + 2);
+            flow.defines = true;
+        } else if (is_one_of(openers, word)) {
+            open_loop(r, in, flow, command);
+        } else if (run_reserved(r, in, flow, word, op)) {
+            command.words.erase(command.words.begin());
+        } else {
+            break;
+        }
+    }
+    if (read_definition(in, command, op)) {
+        flow.defines = true;
+        return;
+    }
+    if (!command.words.empty()) {
+        const bool piped = flow.joint == "|" || op == "|" || op == "&";
+        Status own = run_simple(r, in, command, when_now(flow), piped);
+        if (piped) {
+            own.holds.reset();
+        }
+        flow.status = joined_status(flow.before, flow.before_joint, flow.negated ? negated_status(own) : own);
+        flow.joint = op;
+        flow.defines = false;
+    } else if (flow.closed) {
+        flow.joint = op;
+        flow.closed = false;
+    }
+    if (op.starts_with('(') || op.starts_with(')')) {
+        run_parentheses(r, in, flow, op);
+    }
+}
 
 void run_text(Reader& r, std::string_view text, const std::string& path, int line, const When& outer)
 {
     Text in{text, path, 0, line};
-    Commands(r, in, outer).run();
+    ControlFlow flow;
+    flow.outer = outer;
+    while (!in.ends()) {
+        Simple command;
+        const std::string op = read_simple(r, in, command);
+        if (op == "\n") {
+            in.next();  // the documents follow
+        }
+        run_next(r, in, flow, command, op);
+    }
 }
 
 }  // namespace

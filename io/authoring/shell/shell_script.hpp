@@ -44,11 +44,12 @@ struct ShellScript {
     std::vector<std::string> not_sourced;    // files that `source` names and that are not there
 };
 
+/// What a script is read with. `from` is handed to `read`, and must be valid while the script is read.
 struct ShellInputs {
     std::map<std::string, std::string> given;        // values of the user, also of "$(command)": they win
     std::map<std::string, std::string> environment;  // values that the script may change
-    std::optional<std::string> (*read)(const std::string& name,
-                                       const void* from) = nullptr;  // the text of a file that is sourced
+    // Returns the text of a file that is sourced.
+    std::optional<std::string> (*read)(const std::string& name, const void* from) = nullptr;
     const void* from = nullptr;
 };
 

@@ -42,7 +42,9 @@ public:
     /// A value: all of it in quotes; outside them its blanks end words.
     void add(const ShellWord& value, bool in_quotes)
     {
-        own_ = open_ ? own_ : value.place;
+        if (!open_) {
+            own_ = value.place;
+        }
         if (in_quotes) {
             text(value.marked);
             return;

@@ -15,7 +15,7 @@ struct When {
     Names names = {};
 };
 
-/// A script as far as it is read.
+/// A script as far as it is read. The inputs must outlive it.
 struct Reader {
     const ShellInputs& inputs;
     ShellScript script;

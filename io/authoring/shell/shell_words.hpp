@@ -27,7 +27,7 @@ struct RawWord {
     int line = 0;
 };
 
-/// A text and a place in it.
+/// A text and a place in it. The characters and the path belong to the caller, and must outlive it.
 struct Text {
     std::string_view all;
     const std::string& path;

@@ -5,7 +5,7 @@ const msOfDay = 86_400_000;
 /// The plan that the summary of a study is about.
 const subjectOf = (study) => study.shown.find((point) => point.id === study.subject?.id) ?? null;
 
-/// The axis of the time of runs: dates where they tell times apart, otherwise durations. `times`: in seconds.
+/// The axis of the time of runs: dates where they distinguish times, otherwise durations. `times`: in seconds.
 function runAxis(study, times) {
     const known = times.filter(Number.isFinite);
     const [least, most] = [Math.min(...known), Math.max(...known)];

@@ -11,7 +11,8 @@
 
 namespace prismopt {
 
-/// The contenders of one number of GPUs in one objective.
+/// The contenders of one number of GPUs in one objective. They belong to the posterior of the results, which
+/// must outlive this.
 struct Contest {
     int gpus = 0;
     int objective = 0;                         // position

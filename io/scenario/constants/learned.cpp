@@ -332,7 +332,8 @@ Learned parse_learned(const std::string& text, const std::string& path)
             learned.trials.push_back(read_trial(value.table("[[trial]]")));
             const LearnedTrial& trial = learned.trials.back();
             if (!std::isnan(trial.limit)) {
-                (trial.ran ? learned.memory.ran : learned.memory.failed).push_back(trial.limit);
+                std::vector<double>& limits = trial.ran ? learned.memory.ran : learned.memory.failed;
+                limits.push_back(trial.limit);
             }
         }
     }

@@ -55,8 +55,8 @@ struct LearnedTrial {
     std::string network;
     std::string design;  // of the whole plan, in words
     bool ran = false;
-    double limit = std::numeric_limits<
-        double>::quiet_NaN();  // log(capacity / predicted peak); NaN: the peak was measured
+    // log(capacity / predicted peak); NaN: the peak was measured.
+    double limit = std::numeric_limits<double>::quiet_NaN();
 };
 
 struct Learned {

@@ -188,7 +188,9 @@ Value precision_key(Table& top, const Workload& network)
         for (const Value& element : served->list("")) {
             Table of_one = element.table("");
             const auto named = of_one.find("name") ? of_one.find("name") : of_one.find("model");
-            described = named && named->text("") == network.name ? std::optional(element) : described;
+            if (named && named->text("") == network.name) {
+                described = element;
+            }
         }
     }
     if (!described) {
@@ -549,7 +551,9 @@ void refuse_phases(const Scenario& scenario, const std::vector<Phase>& given,
             for (const Workload* network : networks) {
                 const auto problem = phase_problem(phase, *network, *cluster);
                 possible = possible || !problem;
-                first = first ? first : problem;
+                if (!first) {
+                    first = problem;
+                }
             }
         }
         if (!possible) {

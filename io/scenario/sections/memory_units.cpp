@@ -32,7 +32,9 @@ Accelerator card_sold_with(double gigabytes, const std::string& itself)
     Accelerator largest;
     for (const std::string& name : catalog_accelerators()) {
         const Accelerator entry = catalog_accelerator(name);
-        largest = is_sold_with(gigabytes, entry) && entry.memory > largest.memory ? entry : largest;
+        if (is_sold_with(gigabytes, entry) && entry.memory > largest.memory) {
+            largest = entry;
+        }
     }
     return largest;
 }

@@ -122,7 +122,9 @@ void check_group(Table& table, bool last, const Value& cluster_gpus, int gpus, c
     const auto group =
         last || torus ? table.find(torus ? "shape" : "group")
                       : std::optional(table.at("group", "group = 8 (GPUs; only the last tier may omit it)"));
-    tier.group_gpus = group ? tier.group_gpus : gpus;
+    if (!group) {
+        tier.group_gpus = gpus;
+    }
     if (last && tier.group_gpus != gpus) {
         group->fail({"does not span the whole cluster",
                      fmt::format("the last tier joins all {} GPUs of the cluster", gpus),
@@ -683,8 +685,8 @@ const Fields<Cluster>& cluster_fields()
                      in_quotes("2048 GiB"),
                      {{.kind = ValueShape::Kind::quantity, .dimension = Dimension::data}}},
                     [](const Value& value, Cluster& cluster, Keys) {
-                        cluster.accelerator.host_memory =
-                            value.quantity<Bytes>("2048 GiB");  // of all its GPUs, so far
+                        // So far that of all its GPUs.
+                        cluster.accelerator.host_memory = value.quantity<Bytes>("2048 GiB");
                     })
             .quantity("gpu_price", &Cluster::gpu_price, "2.50 USD/h",
                       "price per GPU-hour; default: the accelerator's list price")
@@ -842,7 +844,9 @@ Cluster read_cluster(Table table, Keys keys, const SoftwareChoice& software, con
                         "give your own: gpu_price = \"2.50 USD/h\" in [cluster], or [prices.NAME] in a "
                         "catalog of yours"});
         }
-        cluster.gpu_price = price ? price->price : cluster.gpu_price;
+        if (price) {
+            cluster.gpu_price = price->price;
+        }
     }
     const int given = cluster.gpus;
     cluster.tiers = read_tiers(*table.find("tier"), *table.find("gpus"), cluster.gpus);

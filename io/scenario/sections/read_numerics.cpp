@@ -1,5 +1,6 @@
 #include "io/scenario/sections/sections.hpp"
 
+#include "model/base/root.hpp"
 #include "model/hardware/kernel_time.hpp"
 
 #include <fmt/format.h>
@@ -258,16 +259,11 @@ void refuse_idle_keys(Table& table, const Scenario& scenario, const NumericsKeys
     }
 }
 
-/// The largest gap that some number of tokens makes up for, found by halving.
+/// The largest gap that some number of tokens makes up for.
 double largest_gap(const Scenario& scenario, const Workload& network, double too_large)
 {
-    constexpr int halvings = 20;
-    double low = 0.0;
-    for (int i = 0; i < halvings; ++i) {
-        const double middle = 0.5 * (low + too_large);
-        (factor_of_gap(scenario, network, middle) ? low : too_large) = middle;
-    }
-    return low;
+    const auto is_made_up_for = [&](double gap) { return bool(factor_of_gap(scenario, network, gap)); };
+    return bisect({0.0, too_large}, {.halvings = 20}, is_made_up_for).low;
 }
 
 void refuse_gap_without_end(Table& table, const Scenario& scenario,

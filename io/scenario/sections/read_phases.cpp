@@ -99,7 +99,9 @@ void read_amount(Table& table, const DataSet& data, Keys keys, Phase& phase)
             value->fail({fmt::format("is given beside {} in line {}", given, table.find(given)->line()),
                          "each gives the length of the phase", "remove one of the two"});
         }
-        given = value ? amount : given;
+        if (value) {
+            given = amount;
+        }
     }
     const double tokens_of_sample =
         phase.lengths ? mean_tokens(*phase.lengths, phase.sequence) : phase.sequence;

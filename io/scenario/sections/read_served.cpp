@@ -43,9 +43,12 @@ GivenWeight read_weight(Table& table)
 /// The name that reports give the network: its own, or that of its entry.
 std::string served_name(Table& table, const std::vector<std::string>& known)
 {
-    const auto own = table.find("name");
+    auto given = table.find("name");
     const auto model = table.find("model");
-    const Value value = own || model ? *(own ? own : model) : table.at("name", "name = \"dense\"");
+    if (!given) {
+        given = model;
+    }
+    const Value value = given ? *given : table.at("name", "name = \"dense\"");
     const std::string name = value.text("dense");
     if (!is_word(name)) {
         value.fail({"is more than a word", "reports and --design need names of one word",

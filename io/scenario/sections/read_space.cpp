@@ -35,8 +35,9 @@ struct Choice {
     [[noreturn]] void fail(Complaint complaint) const
     {
         if constexpr (std::is_same_v<T, int>) {
-            complaint.problem =
-                stepped ? fmt::format("reaches {}, which {}", value, complaint.problem) : complaint.problem;
+            if (stepped) {
+                complaint.problem = fmt::format("reaches {}, which {}", value, complaint.problem);
+            }
         }
         place.fail(complaint);
     }

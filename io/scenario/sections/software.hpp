@@ -35,8 +35,8 @@ struct SoftwareRelease {
 struct SoftwareEntry {
     std::string name;
     std::string about;
-    std::string
-        omits{};  // what its jobs spend time on beside training, which is not modelled; empty: nothing
+    // What its jobs spend time on beside training, which is not modelled; empty: nothing.
+    std::string omits{};
     std::vector<SoftwareRelease> releases{};  // the newest first
 };
 const Fields<SoftwareEntry>& software_fields();

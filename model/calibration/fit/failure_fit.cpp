@@ -1,5 +1,6 @@
 #include "model/calibration/fit/failure_fit.hpp"
 
+#include "model/base/root.hpp"
 #include "model/base/units.hpp"
 #include "model/calibration/fit/goodness.hpp"
 
@@ -40,14 +41,11 @@ struct GapDensity {
 /// Shape of Weibull gaps of this cv: variance over squared mean is Gamma(1 + 2 / k) / Gamma(1 + 1 / k)^2 - 1.
 double weibull_shape(double cv)
 {
-    double low = 0.15;
-    double high = 30.0;
-    for (int i = 0; i < 60; ++i) {
-        const double k = std::sqrt(low * high);
+    const auto varies_more = [cv](double k) {
         const double square = std::expm1(std::lgamma(1.0 + 2.0 / k) - 2.0 * std::lgamma(1.0 + 1.0 / k));
-        (square > cv * cv ? low : high) = k;
-    }
-    return low;
+        return square > cv * cv;
+    };
+    return bisect({0.15, 30.0}, {.halvings = 60, .middle = Bisection::Middle::geometric}, varies_more).low;
 }
 
 GapDensity gap_density(bool weibull, double cv)

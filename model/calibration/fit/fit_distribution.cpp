@@ -123,8 +123,8 @@ void set_distribution(const FittedFamily& fitted, const std::vector<double>& ris
     fit.distribution.cap = cap_for(fitted.family, rising.back());
     fit.ks = ks_of(fit.distribution, fitted.unit, rising);
     fit.beyond = beyond_of(fit.distribution, fitted.unit, rising);
-    fit.spread = DistributionQuantile(fit.distribution).moments().cv() /
-                 std::sqrt(variance_of(rising));  // of mean one
+    // Both are of mean one.
+    fit.spread = DistributionQuantile(fit.distribution).moments().cv() / std::sqrt(variance_of(rising));
 }
 
 FamilyFit fit_family(const FamilyRecipe& recipe, const FittedFamily& fitted,

@@ -209,7 +209,9 @@ std::size_t far_off(std::span<const double> series, std::size_t most)
         cut_low = std::min(cut_low, series[d - 1]);
         cut_high = std::max(cut_high, series[d - 1]);
         const double range = high[d] - low[d];
-        found = cut_low > high[d] + range || cut_high < low[d] - range ? d : found;
+        if (cut_low > high[d] + range || cut_high < low[d] - range) {
+            found = d;
+        }
     }
     return found;
 }

@@ -104,8 +104,8 @@ Component component_of(const std::vector<double>& effects, const std::vector<dou
 
 GpuEffects gpu_effects(const Trace& trace)
 {
-    std::vector<std::vector<double>> values(
-        trace.workers.size());  // by worker: of each slice, less what all share
+    // By worker: of each slice, less what all share.
+    std::vector<std::vector<double>> values(trace.workers.size());
     for (const std::vector<Sum>& slice : deviations(trace)) {
         std::vector<double> means;
         for (const Sum& sum : slice) {

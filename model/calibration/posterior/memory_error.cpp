@@ -1,6 +1,7 @@
 #include "model/calibration/posterior/memory_error.hpp"
 
 #include "model/base/powers.hpp"
+#include "model/base/root.hpp"
 #include "model/base/statistics.hpp"
 #include "model/calibration/posterior/posterior_draws.hpp"
 
@@ -49,12 +50,8 @@ double fallen(const Function& f, double top, double step, double fall)
         near += step;
         step *= 2.0;
     }
-    double far = near + step;
-    for (int i = 0; i < 30; ++i) {
-        const double middle = 0.5 * (near + far);
-        (f(middle) > limit ? near : far) = middle;
-    }
-    return far;
+    const auto is_above = [&](double x) { return f(x) > limit; };
+    return bisect({near, near + step}, {.halvings = 30}, is_above).high;
 }
 
 }  // namespace

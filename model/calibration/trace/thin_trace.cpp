@@ -38,95 +38,98 @@ std::size_t place_of(const std::vector<Value>& rising, const Value& value)
     return static_cast<std::size_t>(std::lower_bound(rising.begin(), rising.end(), value) - rising.begin());
 }
 
-/// What is kept of the operations; first all of the steps.
-class Thinning {
-public:
-    Thinning(const Trace& trace, std::vector<std::int32_t> steps, std::size_t most)
-        : trace_(trace), most_(most), steps_(distinct(std::move(steps))), numbers_(trace.kinds.size(), 1)
-    {
-        for (const TraceWorker& worker : trace.workers) {
-            replicas_.push_back(worker.dp);
-        }
-        replicas_ = distinct(replicas_);
-    }
-
-    Trace make()
-    {
-        thin_numbers();
-        of_replicas_ =
-            stride(kept().count, most_, replicas_.size(), static_cast<std::size_t>(least_replicas));
-        const std::size_t of_steps = stride(kept().count, most_, steps_.size(), 2);
-        for (std::size_t i = 0; i * of_steps < steps_.size(); ++i) {
-            steps_[i] = steps_[i * of_steps];
-        }
-        steps_.resize((steps_.size() + of_steps - 1) / of_steps);
-        Trace subset;
-        subset.source = trace_.source;
-        subset.kinds = trace_.kinds;
-        subset.workers = trace_.workers;
-        subset.ops.reserve(kept().count);
-        visit([&](const TraceOp& op) { subset.ops.push_back(op); });
-        return subset;
-    }
-
-private:
-    struct Kept {
-        std::size_t count = 0;
-        std::vector<std::size_t> numbers;  // of each kind
-    };
-
-    template <class Use>
-    void visit(Use use) const
-    {
-        std::vector<char> replica_kept;
-        for (const TraceWorker& worker : trace_.workers) {
-            replica_kept.push_back(place_of(replicas_, worker.dp) % of_replicas_ == 0 ? 1 : 0);
-        }
-        const std::int32_t* step = nullptr;  // the last that was looked for
-        bool wanted = false;
-        for (const TraceOp& op : trace_.ops) {
-            if (step == nullptr || *step != op.step) {
-                step = &op.step;
-                wanted = std::binary_search(steps_.begin(), steps_.end(), op.step);
-            }
-            if (wanted && number_of(op) % numbers_[op.kind] == 0 &&
-                replica_kept[static_cast<std::size_t>(op.worker)] != 0) {
-                use(op);
-            }
-        }
-    }
-
-    Kept kept() const
-    {
-        Kept result{0, std::vector<std::size_t>(trace_.kinds.size(), 0)};
-        visit([&](const TraceOp& op) {
-            ++result.count;
-            result.numbers[op.kind] = std::max(result.numbers[op.kind], number_of(op) + 1);
-        });
-        return result;
-    }
-
-    void thin_numbers()
-    {
-        const Kept all = kept();
-        for (std::size_t kind = 0; kind < numbers_.size(); ++kind) {
-            numbers_[kind] = stride(all.count, most_, all.numbers[kind], 2);
-        }
-    }
-
-    const Trace& trace_;
-    std::size_t most_;
-    std::vector<std::int32_t> steps_;   // rising
-    std::vector<std::size_t> numbers_;  // [kind] every n-th is kept
-    std::vector<int> replicas_;         // rising
-    std::size_t of_replicas_ = 1;
+/// Which operations are kept.
+struct KeptOperations {
+    std::vector<std::int32_t> steps;   // rising
+    std::vector<std::size_t> numbers;  // [kind] every n-th is kept
+    std::vector<char> workers;         // [worker] 1: its replica is kept
 };
+
+template <class Use>
+void visit_kept(const Trace& trace, const KeptOperations& kept, Use use)
+{
+    const std::int32_t* step = nullptr;  // the last that was looked for
+    bool wanted = false;
+    for (const TraceOp& op : trace.ops) {
+        if (step == nullptr || *step != op.step) {
+            step = &op.step;
+            wanted = std::binary_search(kept.steps.begin(), kept.steps.end(), op.step);
+        }
+        if (wanted && number_of(op) % kept.numbers[op.kind] == 0 &&
+            kept.workers[static_cast<std::size_t>(op.worker)] != 0) {
+            use(op);
+        }
+    }
+}
+
+std::size_t count_kept(const Trace& trace, const KeptOperations& kept)
+{
+    std::size_t count = 0;
+    visit_kept(trace, kept, [&](const TraceOp&) { ++count; });
+    return count;
+}
+
+/// [kind]: strides of the numbers, so that about `most` operations are left.
+std::vector<std::size_t> number_strides(const Trace& trace, const KeptOperations& kept, std::size_t most)
+{
+    std::size_t count = 0;
+    std::vector<std::size_t> numbers(trace.kinds.size(), 0);
+    visit_kept(trace, kept, [&](const TraceOp& op) {
+        ++count;
+        numbers[op.kind] = std::max(numbers[op.kind], number_of(op) + 1);
+    });
+    std::vector<std::size_t> strides;
+    for (const std::size_t of_kind : numbers) {
+        strides.push_back(stride(count, most, of_kind, 2));
+    }
+    return strides;
+}
+
+/// [worker]: whether its replica is kept, so that about `most` operations are left.
+std::vector<char> thinned_workers(const Trace& trace, const KeptOperations& kept, std::size_t most)
+{
+    std::vector<int> replicas;
+    for (const TraceWorker& worker : trace.workers) {
+        replicas.push_back(worker.dp);
+    }
+    replicas = distinct(replicas);
+    const std::size_t every =
+        stride(count_kept(trace, kept), most, replicas.size(), static_cast<std::size_t>(least_replicas));
+    std::vector<char> workers;
+    for (const TraceWorker& worker : trace.workers) {
+        workers.push_back(place_of(replicas, worker.dp) % every == 0 ? 1 : 0);
+    }
+    return workers;
+}
+
+/// Steps that are kept, so that about `most` operations are left.
+std::vector<std::int32_t> thinned_steps(const Trace& trace, const KeptOperations& kept, std::size_t most)
+{
+    const std::size_t every = stride(count_kept(trace, kept), most, kept.steps.size(), 2);
+    std::vector<std::int32_t> steps;
+    for (std::size_t i = 0; i < kept.steps.size(); i += every) {
+        steps.push_back(kept.steps[i]);
+    }
+    return steps;
+}
 
 }  // namespace
 
 Trace thin_trace(const Trace& trace, std::vector<std::int32_t> steps, std::size_t most)
 {
-    return Thinning(trace, std::move(steps), most).make();
+    KeptOperations kept{.steps = distinct(std::move(steps)),
+                        .numbers = std::vector<std::size_t>(trace.kinds.size(), 1),
+                        .workers = std::vector<char>(trace.workers.size(), 1)};
+    kept.numbers = number_strides(trace, kept, most);
+    kept.workers = thinned_workers(trace, kept, most);
+    kept.steps = thinned_steps(trace, kept, most);
+    Trace subset;
+    subset.source = trace.source;
+    subset.kinds = trace.kinds;
+    subset.workers = trace.workers;
+    subset.ops.reserve(count_kept(trace, kept));
+    visit_kept(trace, kept, [&](const TraceOp& op) { subset.ops.push_back(op); });
+    return subset;
 }
 
 }  // namespace prismopt

@@ -84,7 +84,9 @@ std::size_t exclude_absurd(Trace& trace)
     }
     std::vector<double> limits(trace.kinds.size(), std::numeric_limits<double>::infinity());
     for (std::size_t kind = 0; kind < limits.size(); ++kind) {
-        limits[kind] = suspect[kind] ? longest_credible(std::move(usual[kind]), step_s) : limits[kind];
+        if (suspect[kind]) {
+            limits[kind] = longest_credible(std::move(usual[kind]), step_s);
+        }
     }
     const auto absurd = [&](const TraceOp& op) {
         return static_cast<double>(op.duration_s) > limits[op.kind];
@@ -127,8 +129,8 @@ std::vector<TraceProblem> seams(const Trace& trace)
     const auto parted = [&](const TraceStepTime& a, const TraceStepTime& b) {
         return static_cast<std::int64_t>(b.step) - a.step > jump * usual;
     };
-    const auto usual_range = [](auto from,
-                                auto to) {  // nine tenths of them: a first or last step may be cut off
+    // Nine tenths of them: a first or last step may be cut off.
+    const auto usual_range = [](auto from, auto to) {
         std::vector<double> seconds;
         std::transform(from, to, std::back_inserter(seconds),
                        [](const TraceStepTime& t) { return t.seconds; });

@@ -9,8 +9,8 @@ namespace prismopt {
 // Bytes of memory traffic of an elementwise kernel per 16-bit element, from its reads and writes.
 inline constexpr double one_pass = 4.0;    // read, write
 inline constexpr double two_to_one = 6.0;  // two reads, one write
-inline constexpr double backward_traffic =
-    2.0;  // a backward elementwise kernel reads the saved input as well
+// A backward elementwise kernel reads the saved input as well.
+inline constexpr double backward_traffic = 2.0;
 
 /// Returns the width of the projection before an activation.
 Width columns_of(double inner, Activation activation);

@@ -75,8 +75,8 @@ void Linear::backward(const Extent& layer, Gradients gradients, Calls& calls) co
     switch (split) {
         case Split::columns:
             calls.product(e.tokens, in.whole(), out.local(e.tp), wide);
-            enter(alone, e, in.whole(), Beside::kernel_before, 0.0,
-                  calls);  // the input again, for the gradient of the weights
+            // The input again, for the gradient of the weights.
+            enter(alone, e, in.whole(), Beside::kernel_before, 0.0, calls);
             if (gradients == Gradients::both) {
                 weight_gradient(layer, calls);
             }

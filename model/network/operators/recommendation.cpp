@@ -5,8 +5,8 @@ namespace prismopt {
 namespace {
 
 constexpr double index_bytes = 8.0;
-constexpr double update_traffic =
-    3.0;  // a row's gradient is added where it lies: rows read, their sums' gradients read, rows written
+// A row's gradient is added where it lies: rows read, their sums' gradients read, rows written.
+constexpr double update_traffic = 3.0;
 
 }  // namespace
 

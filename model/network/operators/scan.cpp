@@ -105,11 +105,12 @@ void Scan::backward(const Extent& e, Gradients /*gradients*/, Calls& calls) cons
 Kept Scan::kept(const Extent& e) const
 {
     const double d = heads * size;
-    const double numbers = rule == Rule::state_space
-                               ? 2.0 * d + heads
-                               : 2.0 * heads * state + 2.0 * d + heads +
-                                     (rule == Rule::delta ? 2.0 * heads : 2.0 * heads * state) +
-                                     heads * chunk_of(e) * (rule == Rule::delta ? 1.0 : 2.0);
+    double numbers = 2.0 * d + heads;
+    if (rule != Rule::state_space) {
+        const double decays = rule == Rule::delta ? 2.0 * heads : 2.0 * heads * state;
+        const double triangles = rule == Rule::delta ? 1.0 : 2.0;
+        numbers = 2.0 * heads * state + 2.0 * d + heads + decays + heads * chunk_of(e) * triangles;
+    }
     return {.numbers = e.tokens * numbers / e.tp};
 }
 

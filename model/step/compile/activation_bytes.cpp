@@ -67,7 +67,9 @@ std::vector<BlockBytes> activations_of(const StageOf& at, const CostsByBlock& co
                  sum);
         add_kept(at, at.chunk(stage_chunk), costs, &LayerCost::held_bytes, chunks.held[stage_chunk].held,
                  sum);
-        largest = chunks.kept[stage_chunk].saved > chunks.kept[largest].saved ? stage_chunk : largest;
+        if (chunks.kept[stage_chunk].saved > chunks.kept[largest].saved) {
+            largest = stage_chunk;
+        }
     }
     if (pairs) {
         add_kept(at, at.chunk(largest), costs, &LayerCost::saved_bytes, 1.0, sum);

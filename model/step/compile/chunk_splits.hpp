@@ -51,6 +51,7 @@ struct NoLimit {
 template <class Fit>
 class Chains {
 public:
+    /// Units and `fit` must outlive this object.
     Chains(const Units& units, int chunks, const Fit& fit) : units_(units), chunks_(chunks), fit_(fit) {}
 
     /// Whether the units fit into the chunks, if chunks may be empty; and if not, the least

@@ -46,7 +46,7 @@ struct CostsByBlock {
 CostsByBlock costs_by_block(const ParallelPlan& plan, const GroupPlaces& places, const ReplicaKind& replica,
                             const Setting& setting);
 
-/// The chunks of one stage.
+/// The chunks of one stage. The graph and `chunks`, those of all stages, must outlive it.
 struct StageOf {
     const ExecutionGraph& graph;
     std::span<const Chunk> chunks;

@@ -59,7 +59,9 @@ Exchange DataParallel::in_buckets(Collective kind, double bytes_per_parameter, c
     Exchange best = beside(compute_s, time(kind, bytes_per_parameter, own, layers), layers);
     for (int buckets = layers / 2; crosses_circuits_ && buckets >= 1; buckets /= 2) {
         const Exchange other = beside(compute_s, time(kind, bytes_per_parameter, own, buckets), buckets);
-        best = other.exposed() < best.exposed() ? other : best;
+        if (other.exposed() < best.exposed()) {
+            best = other;
+        }
     }
     return best;
 }

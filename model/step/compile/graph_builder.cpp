@@ -404,7 +404,9 @@ void add_distributions(const PlacedPlan& placed, const PlacedChunks& chunks, con
     if (widths.replicas() > 1) {
         int longest = 0;
         for (int chunk = 1; chunk < chunks.count(); ++chunk) {
-            longest = chunks.chunk(chunk).layers > chunks.chunk(longest).layers ? chunk : longest;
+            if (chunks.chunk(chunk).layers > chunks.chunk(longest).layers) {
+                longest = chunk;
+            }
         }
         const std::array typical{chunks.layers_of(longest, Pass::forward),
                                  chunks.layers_of(longest, Pass::backward)};

@@ -14,7 +14,8 @@
 
 namespace prismopt {
 
-/// Where the groups of a plan lie, as far as one of its replicas uses them.
+/// Where the groups of a plan lie, as far as one of its replicas uses them. Both belong to the caller of
+/// build_graph().
 struct PlacesOfReplica {
     const ReplicaKind& replica;
     const GroupPlaces& exchanges;  // of the plan, or of its part in one building

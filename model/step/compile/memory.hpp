@@ -18,7 +18,7 @@
 
 namespace prismopt {
 
-/// Parts of a chunk with their costs and counts.
+/// Parts of a chunk with their costs and counts. The costs belong to the LayerCosts, which must outlive it.
 struct ChunkContents {
     struct CountedLayer {
         const LayerCost* cost;
@@ -68,13 +68,14 @@ private:
     std::size_t oldest_ = 0;
 };
 
-/// What decides how much memory a plan needs, beside the plan and the costs of its layers.
+/// What decides how much memory a plan needs, beside the plan and the costs of its layers. Accelerator, stack
+/// and optimizer belong to the setting's cluster and workload, which must outlive it.
 struct MemoryModel {
     const Accelerator& accelerator;
     const SoftwareStack& stack;
     const OptimizerSettings& optimizer;
-    Bytes capacity{std::numeric_limits<
-        double>::infinity()};  // beyond which paged states leave, as beyond the accelerator's memory
+    // Beyond which paged states leave, as beyond the accelerator's memory.
+    Bytes capacity{std::numeric_limits<double>::infinity()};
 };
 
 /// Returns the memory per GPU of each stage, [stage], at the moment of a step when it is most: parameters,

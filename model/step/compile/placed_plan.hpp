@@ -18,6 +18,8 @@
 
 namespace prismopt {
 
+/// A plan with the shape of its schedule and the places of its GPUs. The plan belongs to the caller of the
+/// compilation, and must outlive it.
 struct PlacedPlan {
     const ParallelPlan& plan;
     ScheduleShape shape;

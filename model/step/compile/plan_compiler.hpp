@@ -43,7 +43,8 @@ struct CompiledPlan {
 };
 
 /// Input of the compilation of plans, fixed for a study and a phase: one phase
-/// of a Problem, or a measured run.
+/// of a Problem, or a measured run. It refers to them, so they must outlive it and every compiler with it;
+/// threads may share them, as compilation only reads them.
 struct Setting {
     const Workload& workload;
     const Phase& phase;

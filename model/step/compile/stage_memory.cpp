@@ -217,14 +217,18 @@ MemoryUse StageContents::peak(int stage, double activations, const MemoryCase& o
     if (!rules.gradient_buffers) {
         // The backward pass of the first layer: gradients of all others are there.
         const Moment last{held.in_passes, held.gradients, 0.0, last_layer, 0.0};
-        most = last.sum() > most.sum() ? last : most;
+        if (last.sum() > most.sum()) {
+            most = last;
+        }
     }
     const bool updates_here = !updates_on_host(of.plan.offload);
     const double temporary = updates_here ? rules.update_copies * optimizer.temporary_bytes() *
                                                 share.of(trained, Sharding::zero1, 0.0)
                                           : 0.0;
     const Moment update{held.parameters, held.gradients, 0.0, temporary, 0.0};
-    most = update.sum() > most.sum() ? update : most;
+    if (update.sum() > most.sum()) {
+        most = update;
+    }
 
     if (on_host) {
         most.parameters = std::min(most.parameters, stored * gathered());

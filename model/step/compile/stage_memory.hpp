@@ -13,7 +13,7 @@
 
 namespace prismopt {
 
-/// What decides how much memory a stage needs, beside what it holds.
+/// What decides how much memory a stage needs, beside what it holds. Plan and model must outlive it.
 struct MemoryCase {
     const ParallelPlan& plan;
     const MemoryModel& model;

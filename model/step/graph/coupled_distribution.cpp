@@ -14,8 +14,8 @@ namespace prismopt {
 
 namespace {
 
-constexpr int most_squarings =
-    9;  // of members that hardly vary between barriers the slowest decides with any such power
+// Of members that hardly vary between barriers the slowest decides with any such power.
+constexpr int most_squarings = 9;
 constexpr double steeper = 1.15;  // best k over Gumbel's: docs/methods/coupling.md
 
 /// Of x from 1 up, to 1e-9; by halving and squaring, so that it is the same on every machine.

@@ -44,7 +44,7 @@ struct CoupledDistribution {
 CoupledDistribution coupled_distribution(ChainDistributions& chains, std::span<const ChunkPass> passes,
                                          const BarrierWidths& widths);
 
-/// Rows of a set's members, `stride` rows apart.
+/// Rows of a set's members, `stride` rows apart. They belong to the caller of set_factor().
 struct MemberRows {
     const Floats* first = nullptr;
     std::size_t stride = 0;

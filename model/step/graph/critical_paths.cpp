@@ -61,8 +61,8 @@ std::vector<CriticalPath> critical_paths(const ExecutionGraph& graph)
     std::vector<bool> fed(ops.size());
     for (MeanRun& run : slowed_runs(graph)) {
         std::vector<std::size_t> last(graph.stages(), none);  // latest op of a stage
-        std::vector<std::size_t> into_gradients(graph.stages(),
-                                                none);  // op that the stage's last collectives waited for
+        // Op that the stage's last collectives waited for.
+        std::vector<std::size_t> into_gradients(graph.stages(), none);
         std::vector<std::vector<int>> reduced(graph.stages());  // parts reduced since
         std::vector<double> gradients(graph.stages(), 0.0);
         std::vector<std::size_t> in_slot(graph.program->slots, none);
@@ -84,7 +84,9 @@ std::vector<CriticalPath> critical_paths(const ExecutionGraph& graph)
         });
         int end_stage = 0;
         for (int stage = 1; stage < graph.stages(); ++stage) {
-            end_stage = run.step_end(stage) > run.step_end(end_stage) ? stage : end_stage;
+            if (run.step_end(stage) > run.step_end(end_stage)) {
+                end_stage = stage;
+            }
         }
         CriticalPath path;
         path.compute_s.assign(graph.stages(), 0.0F);

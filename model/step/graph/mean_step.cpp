@@ -227,7 +227,9 @@ NoiseFreeStep noise_free_step(const ExecutionGraph& graph)
     int busiest = 0;
     for (int stage = 0; stage < graph.stages(); ++stage) {
         last = std::max(last, run.step_end(stage));
-        busiest = busy[stage] > busy[busiest] ? stage : busiest;
+        if (busy[stage] > busy[busiest]) {
+            busiest = stage;
+        }
     }
     NoiseFreeStep result;
     const auto outer = static_cast<double>(graph.outer_s);

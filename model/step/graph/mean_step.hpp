@@ -39,7 +39,7 @@ std::vector<double> mean_factors(const ExecutionGraph& graph);
 std::vector<float> idle_before(const ExecutionGraph& graph);
 
 /// Run over the program with durations at their means: the recurrence shared by
-/// noise_free_step() and critical_paths().
+/// noise_free_step() and critical_paths(). The graph must outlive it.
 class MeanRun {
 public:
     /// `slow_stage` takes `slowness` times as long; -1: none. `replica`: uses the known

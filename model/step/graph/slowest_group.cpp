@@ -1,5 +1,7 @@
 #include "model/step/graph/slowest_group.hpp"
 
+#include "model/base/root.hpp"
+
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -111,14 +113,8 @@ public:
     /// Returns a length that is at most the quantile of this probability.
     double quantile(double log_probability) const
     {
-        constexpr int halvings = 24;
-        double low = 0.0;
-        double high = most_;
-        for (int i = 0; i < halvings; ++i) {
-            const double middle = 0.5 * (low + high);
-            (log_below(middle) <= log_probability ? low : high) = middle;
-        }
-        return low;
+        const auto is_at_most = [&](double x) { return log_below(x) <= log_probability; };
+        return bisect({0.0, most_}, {.halvings = 24}, is_at_most).low;
     }
 
     /// Returns a lower bound of the mean step, given that the longest path has the length x: no factor of

@@ -39,7 +39,9 @@ inline MemoryComponent largest_component(const MemoryUse& use)
          {MemoryComponent{"gradients", use.gradients},
           MemoryComponent{"optimizer state", use.optimizer_state},
           MemoryComponent{"activations", use.activations}, MemoryComponent{"workspace", use.workspace}}) {
-        largest = component.size > largest.size ? component : largest;
+        if (component.size > largest.size) {
+            largest = component;
+        }
     }
     return largest;
 }

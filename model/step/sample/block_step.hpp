@@ -31,7 +31,8 @@ struct LotExtent {
     void cover(const LotExtent& plan);
 };
 
-/// One step of 64 fleets: all draws that plans share, except those of the ops. Made once per lot.
+/// One step of 64 fleets: all draws that plans share, except those of the ops. Made once per lot and
+/// thread. Tables and options must outlive it; threads share them.
 class BlockStep {
 public:
     BlockStep(const NoiseTables& noise, const SamplerOptions& options, LotExtent extent);

@@ -25,7 +25,8 @@ struct OpDraws {
     Floats transfer;
 };
 
-/// Part of the random counter that a window has in common (model/base/random.hpp).
+/// Part of the random counter that a window has in common (model/base/random.hpp). It refers to the BlockStep
+/// of its thread, and to the lot, which threads share.
 struct DrawKeys {
     const FleetPhilox& philox;
     Purpose purpose = Purpose::search;
@@ -34,7 +35,7 @@ struct DrawKeys {
 };
 
 /// Common properties of the plans of a window. `compute`, `communication`: the standard distributions of
-/// all their ops; both or neither.
+/// all their ops; both or neither. They belong to the plans' graphs.
 struct SharedDistributions {
     const StandardDistribution* compute = nullptr;
     const StandardDistribution* communication = nullptr;
@@ -47,7 +48,8 @@ struct SharedDistributions {
 void fill_draws(std::span<const ProgramOp> ops, const DrawKeys& keys, const NoiseTables& noise,
                 const SharedDistributions& shared, OpDraws* draws);
 
-/// Durations of an op for run_window(): means and spreads in seconds, and standard distributions.
+/// Durations of an op for run_window(): means and spreads in seconds, and standard distributions,
+/// which belong to the plan's graph.
 struct OpSpread {
     float compute_s = 0.0F;
     float compute_spread_s = 0.0F;
@@ -59,7 +61,8 @@ struct OpSpread {
     int transfer_tier = 0;
 };
 
-/// One plan's pipeline in the middle of a step. Rows hold 64 draws.
+/// One plan's pipeline in the middle of a step. Rows hold 64 draws. They belong to the PlanStep, the
+/// BlockStep and the scratch of its thread; `distribution` belongs to the BoundPlan, which threads share.
 struct PipelineRun {
     bool overlapped = true;                  // gradient collectives run beside compute
     const OpSpread* distribution = nullptr;  // [part * passes + pass]

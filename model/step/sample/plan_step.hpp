@@ -18,7 +18,7 @@
 
 namespace prismopt {
 
-/// Data of a plan that does not change between draws.
+/// Data of a plan that does not change between draws, which threads share.
 struct BoundPlan {
     /// The graph must outlive this object and be compiled for sampling.
     BoundPlan(const ExecutionGraph& bound, int replicas_simulated);
@@ -79,9 +79,10 @@ struct MicrobatchFactors {
     std::vector<Floats> with_lengths;  // [stage * microbatches + microbatch]: persistent factors included
 };
 
-/// A plan's state in one step of 64 fleets.
+/// A plan's state in one step of 64 fleets, on one thread.
 class PlanStep {
 public:
+    /// The plan must outlive this object.
     PlanStep(const BoundPlan& plan, const NoiseTables& noise);
     PlanStep(const PlanStep&) = delete;
     PlanStep& operator=(const PlanStep&) = delete;

@@ -51,6 +51,10 @@ std::vector<std::vector<double>> sample_steps(std::span<const ExecutionGraph* co
                                               const NoiseTables& noise, const DrawRange& range,
                                               const SamplerOptions& options);
 
+/// Ranges that make up `range`, in order, each with about ten thousand draws over all graphs: callers may
+/// pause between them.
+std::vector<DrawRange> split_range(const DrawRange& range, std::size_t graphs);
+
 /// Returns the step times of one graph.
 std::vector<double> sample_steps(const ExecutionGraph& graph, const NoiseTables& noise,
                                  const DrawRange& range, const SamplerOptions& options);

@@ -77,7 +77,7 @@ def _words(plan: Any) -> str:
         return _axis_words(plan.to_dict())
     if hasattr(plan, "changed") and hasattr(plan, "axes"):  # a Plan
         return str(plan)
-    raise TypeError(f"{plan!r} is no plan; give words as \"tp=8 pp=2\", a dictionary of axes, or a Plan")
+    raise TypeError(f"{plan!r} is not a plan; give words as \"tp=8 pp=2\", a dictionary of axes, or a Plan")
 
 
 def _axis_words(axes: Mapping[str, Any]) -> str:

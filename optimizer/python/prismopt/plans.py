@@ -62,7 +62,7 @@ class Prediction(Record):
 
     Results are members by the names of the object's `estimates` and `numbers`: `prediction.training_time_p99` in seconds,
     `prediction.step_time_mean` in seconds, `prediction.cost` in USD, `prediction.memory_headroom` in bytes, ...;
-    `prediction["columns"]` has the units and meanings of all. An infeasible plan is no error: see `feasible`, `reason` and
+    `prediction["columns"]` has the units and meanings of all. An infeasible plan raises no error: see `feasible`, `reason` and
     `changes`. A plan that only lacks memory is predicted as if it had enough.
     """
 

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from numpy.typing import NDArray
 
-# Okabe and Ito's colours, which colour-blind readers tell apart; as in the project's own pictures.
+# Okabe and Ito's colours, which colour-blind readers can distinguish; as in the project's own pictures.
 _colours = {
     "F": "#56b4e9",
     "B+W": "#009e73",

@@ -248,7 +248,7 @@ class Scenario:
 def _steps(key: str) -> list[tuple[str, Optional[int]]]:
     """The names of a key, with the place in a list: "phase[1].tokens" is [("phase", 1), ("tokens", None)]."""
     if not isinstance(key, str):
-        raise TypeError(f"{key!r} is no key; keys are texts as \"cluster.gpus\"")
+        raise TypeError(f"{key!r} is not a key; keys are texts as \"cluster.gpus\"")
     steps = []
     for word in key.split("."):
         found = re.fullmatch(r"([^\[\]]+)(?:\[(\d+)\])?", word)

@@ -346,7 +346,9 @@ void AlternativeSearch::receive(const Sweep& sweep, const SweepRange& range)
     }
     double others = infinite;
     for (const RegionLimit& limit : range.near.regions) {
-        others = limit.region == cell ? limit.most : others;
+        if (limit.region == cell) {
+            others = limit.most;
+        }
     }
     if (!points.empty()) {
         others = std::min(others, (1.0 + range.near.within) * points.front().objectives.front());

@@ -43,7 +43,7 @@ struct ExactOptions {
     StudyGoal goal = {};                  // its parts aside: the ranges say what is swept
     std::uint64_t space_size = 0;         // raw tuples
     std::vector<SweepRange> ranges = {};  // ranges to sweep instead of the whole space
-    // explore this space for incumbents before it is swept; empty: sweep it first
+    // explore this space for incumbents before it is swept; null: sweep it first. It must outlive the search
     const Space* explored = nullptr;
     SweepOptions sweeps = {};
     IncumbentOptions incumbents = {};

@@ -94,8 +94,8 @@ void Sweeps::sweep_for_front(Points& points)
         .purpose = SweepPurpose::front, .ranges = options_.ranges, .limits = points.limits.sorted()};
     sweep.near = {.objective = objective, .regions = near_.limits()};
     if (sweep.near.regions.empty() && options_.goal.region && options_.goal.limited > 0) {
-        sweep.near.regions.push_back(
-            of_no_region);  // what is not allowed is excluded even if nothing was explored
+        // What is not allowed is excluded even if nothing was explored.
+        sweep.near.regions.push_back(of_no_region);
     }
     near_ = NearBounds(sweep.near);
     if (!sweep.near.regions.empty()) {

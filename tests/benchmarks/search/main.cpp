@@ -44,7 +44,9 @@ double seconds_since(std::chrono::steady_clock::time_point start)
 std::string median(std::vector<std::uint64_t> counts)
 {
     for (std::uint64_t& count : counts) {
-        count = count == 0 ? most_calls + 1 : count;
+        if (count == 0) {
+            count = most_calls + 1;
+        }
     }
     std::sort(counts.begin(), counts.end());
     const std::uint64_t middle = counts[counts.size() / 2];

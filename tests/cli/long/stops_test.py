@@ -38,11 +38,11 @@ class RareStops(StopTest):
         for given, waits in (({}, b"GOMP_SPINCOUNT=1000"), ({"OMP_WAIT_POLICY": "active"}, b"OMP_WAIT_POLICY=active")):
             with unittest.mock.patch.dict(os.environ, given):
                 process = self.start_and_wait("search", self.toml, "--out", "study.h5", "--force", grow=1_000)
-            told = pathlib.Path(f"/proc/{process.pid}/environ").read_bytes().split(b"\0")
+            environment = pathlib.Path(f"/proc/{process.pid}/environ").read_bytes().split(b"\0")
             process.kill()
             process.wait()
             self.journal.unlink()
-            self.assertEqual([one for one in told if one.startswith((b"GOMP_SPINCOUNT=", b"OMP_WAIT_POLICY="))], [waits])
+            self.assertEqual([one for one in environment if one.startswith((b"GOMP_SPINCOUNT=", b"OMP_WAIT_POLICY="))], [waits])
 
     def test_a_killed_evolution_resumes(self):
         options = ("--strategy", "nsga2", "--max-evaluations", "120")

@@ -208,10 +208,10 @@ TEST(StarterScenario, IsWrittenForMachinesWithoutNvlink)
     StarterChoice single = choice("llama3-8b", "a10", 4);
     single.node_gpus = 1;
     single.network = "eth-10g";
-    const Cluster apart = parse_scenario(starter_scenario(single), "x.toml").cluster;
-    EXPECT_EQ(apart.nodes(), 4);
-    EXPECT_EQ(apart.tiers.back().catalog_entry, "eth-10g");
-    EXPECT_DOUBLE_EQ(apart.tiers.back().oversubscription, 1.0);
+    const Cluster single_gpus = parse_scenario(starter_scenario(single), "x.toml").cluster;
+    EXPECT_EQ(single_gpus.nodes(), 4);
+    EXPECT_EQ(single_gpus.tiers.back().catalog_entry, "eth-10g");
+    EXPECT_DOUBLE_EQ(single_gpus.tiers.back().oversubscription, 1.0);
     single.node_gpus = 2;
     EXPECT_DOUBLE_EQ(parse_scenario(starter_scenario(single), "x.toml").cluster.tiers.back().oversubscription,
                      2.0);
@@ -233,8 +233,8 @@ TEST(StarterScenario, TakesAnyNumberOfGpus)
     EXPECT_EQ(twenty.cluster.gpus, 20);
     EXPECT_EQ(twenty.cluster.gpus_per_node(), 8);
     EXPECT_THAT(twenty.space.gpus, ElementsAre(16, 20));
-    EXPECT_THAT(scenario_of(choice("llama3-8b", "a100-sxm-80gb", 100)).space.gpus,
-                ElementsAre(100));  // 96 share no batch of 25s
+    // 96 share no batch of 25s.
+    EXPECT_THAT(scenario_of(choice("llama3-8b", "a100-sxm-80gb", 100)).space.gpus, ElementsAre(100));
     EXPECT_EQ(twenty.phases.front().global_batch % 20, 0);
     StarterChoice dozen = choice("llama3-8b", "a100-sxm-80gb", 12);
     dozen.global_batch = 64;

@@ -21,8 +21,8 @@ TEST(ControlCharacters, IncludeBreaksAndChangesOfDirection)
     for (const char* text : {"a\u2028", "a\u2029", "a\u202a", "a\u202e", "a\u2066", "a\u2069"}) {
         EXPECT_EQ(find_control(text), 1U) << text;
     }
-    for (const char* text : {"a\u2027", "a\u202f", "a\u2065", "a\u206a", "a\u20ac",
-                             "a\xe2\x80"}) {  // a narrow space, a euro, a cut
+    // Among them a narrow space, a euro, and a character that is cut off.
+    for (const char* text : {"a\u2027", "a\u202f", "a\u2065", "a\u206a", "a\u20ac", "a\xe2\x80"}) {
         EXPECT_EQ(find_control(text), std::string::npos) << text;
     }
     EXPECT_EQ(escape_controls("a\u202eb"), "a\\u202Eb");

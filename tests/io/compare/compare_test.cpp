@@ -43,7 +43,7 @@ TEST(Compare, MeasuresFrontsInOneBox)
     EXPECT_NEAR(volumes[1], (3.4 * 0.2 + 0.4 * 0.7 - 0.4 * 0.2) / box, 1e-12);
 }
 
-TEST(Compare, TellsGainsWithWhatTheDrawsSupport)
+TEST(Compare, ReportsGainsWithWhatTheDrawsSupport)
 {
     Results better = with_front({{90.0, 1.0}});
     Results plain = with_front({{100.0, 1.0}});
@@ -85,21 +85,21 @@ TEST(Compare, SaysWhatQuantilesAreOfAndWarnsWhereTheyDiffer)
     Results known = with_front({{90.0, 1.0}});
     known.study.nodes_known = false;
     known.front.front().objectives.front() = {90.0, 89.0, 91.0, 0.0, 0.0};
-    const std::string alike = comparison_text({{"a.h5", fleet}, {"b.h5", known}});
-    EXPECT_THAT(alike, HasSubstr("\nquantiles over the fleet (a random sample of GPUs; the luck of which "
-                                 "GPUs the job gets is included)\n"));
-    EXPECT_THAT(alike, HasSubstr("-10.00 %, confidence intervals disjoint"));
-    EXPECT_THAT(alike, Not(HasSubstr("Warning")));
+    const std::string of_fleets = comparison_text({{"a.h5", fleet}, {"b.h5", known}});
+    EXPECT_THAT(of_fleets, HasSubstr("\nquantiles over the fleet (a random sample of GPUs; the luck of which "
+                                     "GPUs the job gets is included)\n"));
+    EXPECT_THAT(of_fleets, HasSubstr("-10.00 %, confidence intervals disjoint"));
+    EXPECT_THAT(of_fleets, Not(HasSubstr("Warning")));
     known.study.nodes_known = true;
-    const std::string apart = comparison_text({{"a.h5", fleet}, {"b.h5", known}});
+    const std::string of_different = comparison_text({{"a.h5", fleet}, {"b.h5", known}});
     EXPECT_THAT(
-        apart,
+        of_different,
         HasSubstr(
             "Warning: these quantiles are taken over different populations: a: the fleet (a random sample of "
             "GPUs; the luck "
             "of which GPUs the job gets is included); b: this cluster (the speed of each node is given).\n"));
-    EXPECT_THAT(apart, HasSubstr("-10.00 %, different nodes"));
-    EXPECT_THAT(apart, Not(HasSubstr("intervals")));
+    EXPECT_THAT(of_different, HasSubstr("-10.00 %, different nodes"));
+    EXPECT_THAT(of_different, Not(HasSubstr("intervals")));
     fleet.study.nodes_known = true;
     EXPECT_THAT(comparison_text({{"a.h5", fleet}, {"b.h5", known}}),
                 HasSubstr("-10.00 %, confidence intervals disjoint"));
@@ -122,9 +122,9 @@ TEST(Compare, DoesNotCallNoiseDominance)
     EXPECT_THAT(comparison_text({{"a.h5", a}, {"b.h5", b}}),
                 HasSubstr("No point dominates another beyond the sampling error.\n"));
     b.front.front().objectives.front() = {90.0, 85.0, 96.0, 0.0, 0.0};
-    const std::string apart = comparison_text({{"a.h5", a}, {"b.h5", b}});
-    EXPECT_THAT(apart, HasSubstr("    100     5             b\n"));
-    EXPECT_THAT(apart, HasSubstr("     90     5\n"));
+    const std::string disjoint = comparison_text({{"a.h5", a}, {"b.h5", b}});
+    EXPECT_THAT(disjoint, HasSubstr("    100     5             b\n"));
+    EXPECT_THAT(disjoint, HasSubstr("     90     5\n"));
     b.front.front().objectives.back() = Estimate::exact(6.0);  // for more of the other
     EXPECT_THAT(comparison_text({{"a.h5", a}, {"b.h5", b}}),
                 HasSubstr("No point dominates another beyond the sampling error"));
@@ -181,7 +181,7 @@ TEST(Compare, HasUnitsForPeople)
     EXPECT_THAT(text, HasSubstr(" 100 "));
 }
 
-TEST(Compare, TellsAxesAndLinesThatDiffer)
+TEST(Compare, ReportsAxesAndLinesThatDiffer)
 {
     Results other = sample_results();
     other.axes[1].labels.emplace_back("16");
@@ -253,7 +253,7 @@ TEST(Compare, WritesOneRowPerStudy)
     EXPECT_TRUE(json["studies"][1]["best"].empty());
 }
 
-TEST(Compare, TellsDefaultsThatDiffer)
+TEST(Compare, ReportsDefaultsThatDiffer)
 {
     Results other = sample_results();
     other.study.default_order = PlacementOrder::tp_pp_dp;
@@ -262,7 +262,7 @@ TEST(Compare, TellsDefaultsThatDiffer)
     EXPECT_THAT(text, HasSubstr("  b: order = \"tp-pp-dp\" where none is given\n"));
 }
 
-TEST(Compare, TellsOverlaysThatDiffer)
+TEST(Compare, ReportsOverlaysThatDiffer)
 {
     Results other = sample_results();
     other.study.learned_digest = "fedcba9876543210";

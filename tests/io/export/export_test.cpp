@@ -592,7 +592,7 @@ TEST(Json, HoldsThePlan)
     EXPECT_EQ(known["nodes"]["in_job"].size(), 16U);
 }
 
-TEST(Stamp, TellsThePhaseWhereThereAreSeveral)
+TEST(Stamp, NamesThePhaseWhereThereAreSeveral)
 {
     Launch launch = llama();
     EXPECT_EQ(stamp(launch, "a", "b").find("# Phase"), std::string::npos);
@@ -602,7 +602,7 @@ TEST(Stamp, TellsThePhaseWhereThereAreSeveral)
               std::string::npos);
 }
 
-TEST(Stamp, TellsThePriceThatChoseThePlan)
+TEST(Stamp, NamesThePriceThatChoseThePlan)
 {
     Launch launch = llama();
     EXPECT_THAT(text(slurm_script(launch)), Not(HasSubstr("costs")));
@@ -612,7 +612,7 @@ TEST(Stamp, TellsThePriceThatChoseThePlan)
 }
 
 /// The job is 2,048 nodes; 64 more of 8 GPUs wait.
-TEST(Stamp, TellsTheSparesThatThePlanWasJudgedWith)
+TEST(Stamp, NamesTheSparesThatThePlanWasJudgedWith)
 {
     Launch launch = llama();
     EXPECT_THAT(text(slurm_script(launch)), Not(HasSubstr("spare")));
@@ -636,7 +636,7 @@ TEST(Stamp, TellsTheSparesThatThePlanWasJudgedWith)
 }
 
 /// Domains of 16 GPUs and a network of 65.5 GB/s, as reports write them.
-TEST(Stamp, TellsTheHardwareWhereThereIsAChoice)
+TEST(Stamp, NamesTheHardwareWhereThereIsAChoice)
 {
     Launch launch = llama();
     EXPECT_THAT(text(megatron_arguments(laid_out(launch))), Not(HasSubstr("variant")));

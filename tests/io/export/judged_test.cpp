@@ -80,8 +80,8 @@ TEST(Judged, DispatchersAreThoseOfTheStack)
     launch.plan.ep = 1;
     EXPECT_THAT(judged_lines(megatron_arguments(with_layers(launch))), Not(Contains("--moe-enable-deepep")));
     launch.plan.ep = 8;
-    launch.job.workload.change<ExpertsBlock>(
-        [](ExpertsBlock& experts) { experts.capacity = 1.5; });  // only the other dispatcher drops tokens
+    // Only the other dispatcher drops tokens.
+    launch.job.workload.change<ExpertsBlock>([](ExpertsBlock& experts) { experts.capacity = 1.5; });
     EXPECT_TRUE(std::holds_alternative<Refusals>(megatron_arguments(with_layers(launch))));
 }
 

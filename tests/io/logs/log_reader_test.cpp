@@ -301,8 +301,8 @@ TEST(LogReader, GivesTheBatchByTheSamplesSoFar)
     EXPECT_THAT(batches(line(1, 128) + line(2, 256) + line(3, 512)), ElementsAre(128.0, 128.0, 256.0));
     EXPECT_THAT(batches(line(10, 1280) + line(20, 2560)), ElementsAre(128.0, 128.0));
     EXPECT_THAT(batches(line(7, 1000) + line(8, 1128)), ElementsAre(0.0, 128.0));  // after a ramp
-    EXPECT_THAT(batches(line(1, 128) + line(2, 256) + line(1, 128)),
-                ElementsAre(128.0, 128.0, 128.0));  // restarted
+    // The job was restarted.
+    EXPECT_THAT(batches(line(1, 128) + line(2, 256) + line(1, 128)), ElementsAre(128.0, 128.0, 128.0));
 }
 
 TEST(LogReader, FindsMetricsInSections)

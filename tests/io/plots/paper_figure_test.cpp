@@ -36,7 +36,7 @@ TEST(PaperFigure, IsAsWideAsAColumn)
     }
 }
 
-TEST(PaperFigure, TellsSeriesApartWithoutColours)
+TEST(PaperFigure, DistinguishesSeriesWithoutColours)
 {
     const std::string svg = figures_svg({two_series()});
     EXPECT_THAT(svg, HasSubstr("<circle"));

@@ -32,8 +32,8 @@ TEST(XyPlots, PlaceValuesAndWhiskers)
                     "y",
                     {{"marks", {{0.0, 0.0, 0.0, unsupported, 0.0, 0.5}, plot_point(1.0, 1.0)}, false}}};
     const std::string svg = plots_svg({plot});
-    EXPECT_THAT(
-        svg, HasSubstr("<circle cx=\"91.5\" cy=\"288.2\""));  // 76 + 340 * 0.05 / 1.1, 300 - 260 * 0.05 / 1.1
+    // 76 + 340 * 0.05 / 1.1, 300 - 260 * 0.05 / 1.1.
+    EXPECT_THAT(svg, HasSubstr("<circle cx=\"91.5\" cy=\"288.2\""));
     EXPECT_THAT(svg, HasSubstr("<circle cx=\"400.5\" cy=\"51.8\""));
     EXPECT_THAT(svg, HasSubstr("M91.5 288.2V170.0"));  // up to the middle
     EXPECT_THAT(svg, HasSubstr("a &lt; b"));

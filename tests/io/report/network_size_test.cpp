@@ -32,7 +32,7 @@ TEST(NetworkSize, IsOfATokenOrASample)
 }
 
 /// Adapters of rank 16 on the products of Llama 3 70B: docs/methods/tasks.md.
-TEST(NetworkSize, TellsWhatIsTrained)
+TEST(NetworkSize, ReportsWhatIsTrained)
 {
     Workload w = catalog_workload("llama3-70b");
     w.frozen_ends = true;

@@ -2,6 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <optional>
+#include <string>
+
 namespace prismopt {
 namespace {
 
@@ -139,6 +143,63 @@ TEST(ChoiceText, HasASentenceForEachReason)
     EXPECT_EQ(text(ChoiceReason::some_unbounded, true),
               "parts can be merged if all their combinations are checked; an objective without a lower bound "
               "keeps all feasible plans until they are evaluated");
+}
+
+Results some_results()
+{
+    Results results;
+    results.objectives = {{.name = "cost", .units = "USD", .long_name = "cost"},
+                          {.name = "memory", .units = "byte", .long_name = "memory"}};
+    results.study.stopped_by = "SIGTERM";
+    results.study.outcome_text = "incomplete: 5 plans";
+    return results;
+}
+
+TEST(OutcomeText, OfASearchThatWasStopped)
+{
+    Results results = some_results();
+    EXPECT_EQ(stopped_text(results, "f.h5"),
+              "stopped by SIGTERM; incomplete: 5 plans; continue with: prismopt resume f.h5");
+    results.study.outcome.gaps = {{.limit = 2.0, .bound = 1.5}, {.limit = INFINITY, .bound = 1.0}};
+    EXPECT_EQ(stopped_text(results, "f.h5"),
+              "stopped by SIGTERM; incomplete: 5 plans; no plan is better than the best one found by more "
+              "than this: cost 25 %, memory unknown; continue with: prismopt resume f.h5");
+    EXPECT_EQ(stopped_tuning_text("SIGTERM", "tuning: 3 evaluations", "f.h5"),
+              "stopped by SIGTERM; tuning: 3 evaluations; the search has not started, so there are no "
+              "results; continue with: prismopt resume f.h5");
+}
+
+TEST(OutcomeText, OfPartsOfASpace)
+{
+    EXPECT_EQ(no_plan_text(2, 3), "proved complete: no feasible plan in part 2 of 3 of the space");
+    Results merged = some_results();
+    merged.raw_tuples = 100;
+    merged.feasible = 40;
+    merged.rejected.emplace_back();
+    merged.rejected.back().count = 50;
+    merged.study.space_parts = 2;
+    merged.study.held = {1, 2};
+    merged.study.outcome = {.confidence = 0.9, .pruned = 30, .open = 4, .unchecked = 9};
+    const std::string counts =
+        " of 100 combinations of values, 40 feasible plans, 30 excluded by their lower bounds, 4 open "
+        "(confidence 90 %)";
+    EXPECT_EQ(merged_text(merged), "incomplete: parts 1,2 of 2 with 99" + counts);
+    merged.study.outcome.unchecked = 10;
+    EXPECT_EQ(merged_text(merged), "merged: parts 1,2 of 2 with 100" + counts);
+    merged.study.outcome.proved = true;
+    EXPECT_EQ(merged_text(merged), "proved complete: parts 1,2 of 2 with 100" + counts);
+}
+
+TEST(OutcomeText, OfPlansThatMayNotFit)
+{
+    EXPECT_EQ(not_searched_text("nsga2"), "not searched: strategy nsga2 checks only some plans");
+    EXPECT_EQ(may_not_fit_text(std::nullopt, true), "none to search");
+    const Outcome outcome{.evaluated = 1200, .open = 3};
+    EXPECT_EQ(may_not_fit_text(outcome, true), "proved complete, 1,200 evaluated");
+    EXPECT_EQ(may_not_fit_text(outcome, false), "not proved complete, 1,200 evaluated, 3 open");
+    MayNotFit list;
+    list.evaluated = 7;
+    EXPECT_EQ(merged_may_not_fit_text(list), "not proved complete in each part, 7 evaluated");
 }
 
 }  // namespace

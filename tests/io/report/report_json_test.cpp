@@ -57,6 +57,25 @@ TEST(ReportJson, DescribesEachColumn)
     EXPECT_EQ(json["probabilities"].size(), json["front"][0]["quantiles"]["step_time_quantile"].size());
 }
 
+TEST(ReportJson, SaysWhatIsKnownOfTheEndOfASearch)
+{
+    Results results = sample_results();
+    results.study.outcome.end = SearchEnd::most_drawn;
+    Json search = Json::parse(report_json(results, "x"))["search"];
+    EXPECT_EQ(search["method"], "exact");
+    EXPECT_EQ(search["end"], "most_drawn");
+    EXPECT_TRUE(search["complete"].is_boolean());
+    EXPECT_TRUE(search["stopped_by"].is_null());
+    results.study.stopped_by = "SIGTERM";
+    EXPECT_EQ(Json::parse(report_json(results, "x"))["search"]["stopped_by"], "SIGTERM");
+    results.study.stopped_by = "";
+    results.study.ends_known = false;  // older files
+    search = Json::parse(report_json(results, "x"))["search"];
+    for (const char* fact : {"method", "complete", "end", "stopped_by"}) {
+        EXPECT_TRUE(search[fact].is_null()) << fact;
+    }
+}
+
 TEST(ReportJson, WritesNullForWhatIsNotThere)
 {
     Results results = sample_results();

@@ -45,7 +45,7 @@ std::vector<std::string> lines(const std::string& text)
     return all;
 }
 
-TEST(TextReport, TellsTheWholeStudy)
+TEST(TextReport, ReportsTheWholeStudy)
 {
     EXPECT_EQ(text_report(plain()),
               R"(Study sample: front of 2 points, minimising training_time_p99, gpus
@@ -107,7 +107,7 @@ Search: nothing to search
 )");
 }
 
-TEST(TextReport, TellsTiesFromPlansThatAreBetter)
+TEST(TextReport, DistinguishesTiesFromPlansThatAreBetter)
 {
     Results results = plain();
     EXPECT_THAT(text_report(results), Not(HasSubstr("Ties")));
@@ -158,7 +158,7 @@ TEST(TextReport, SaysThatAPartHasNoFeasiblePlan)
     EXPECT_THAT(text_report(results), testing::Not(HasSubstr("No plan of part")));
 }
 
-TEST(TextReport, TellsWhatWasLookedAtFromTheSpace)
+TEST(TextReport, DistinguishesExaminedCombinationsFromTheSpace)
 {
     Results results = sample_results();
     results.raw_tuples = 640;  // 32 of them judged
@@ -238,7 +238,7 @@ TEST(TextReport, NamesDominatedPointsOnlyWhereThereAreSome)
     EXPECT_THAT(text_report(results), Not(HasSubstr("dominated")));
 }
 
-TEST(TextReport, TellsFurtherAxesThatVary)
+TEST(TextReport, ReportsFurtherAxesThatVary)
 {
     EXPECT_THAT(text_report(sample_results()),
                 HasSubstr("tp 8 pp 16 dp 128 v 4 mb 1 interleaved link IB 400  58.4"));

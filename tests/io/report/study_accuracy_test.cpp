@@ -29,8 +29,8 @@ TEST(StudyAccuracy, IsOfTheKindMachineAndSoftware)
     EXPECT_EQ(named.on_machine.front().rows, 3);
     EXPECT_EQ(named.other_rows, 4);
     EXPECT_NEAR(named.others.error, (0.3 + 3 * 0.1) / 4, 1e-12);
-    EXPECT_EQ(kind_accuracy(model, RunKind::moe, "h100-sxm", "").on_machine.size(),
-              2U);  // software not named
+    // Software not named.
+    EXPECT_EQ(kind_accuracy(model, RunKind::moe, "h100-sxm", "").on_machine.size(), 2U);
     EXPECT_TRUE(kind_accuracy(model, RunKind::hybrid, "h100-sxm", "").on_machine.empty());
 }
 

@@ -82,25 +82,25 @@ TEST(StudyNotes, SayHowProbableItIsToMissTheDeadline)
                           "at the limits of its interval); assuming the model is exact, 2 %\n"));
     EXPECT_THAT(text_report(results), HasSubstr("miss probability"));
     EXPECT_THAT(text_report(results), HasSubstr("with model error"));
-    EXPECT_THAT(front_csv(results, "a.h5"),
-                HasSubstr(",0.001,0.4"));  // limits of the risk with the model error
+    // Limits of the risk with the model error.
+    EXPECT_THAT(front_csv(results, "a.h5"), HasSubstr(",0.001,0.4"));
 }
 
 TEST(StudyNotes, SayOnWhichMixturesTheModelIntervalRests)
 {
     int all = 0;
-    int alike = 0;
+    int matching = 0;
     const FittedModel model = fitted_model();
     for (const FittedMoe& moe : model.moe) {
         EXPECT_GT(moe.rows, 0);
         all += moe.rows;
-        alike += moe.accelerator == "h100-sxm" && moe.stack == "megatron-bridge" ? moe.rows : 0;
+        matching += moe.accelerator == "h100-sxm" && moe.stack == "megatron-bridge" ? moe.rows : 0;
     }
-    EXPECT_GT(alike, 0);
+    EXPECT_GT(matching, 0);
     EXPECT_LT(all, model.rows / 5);  // most runs are dense
     Results mixture = sample_of("deepseek-v3-2048.toml");
     const std::string begin = std::to_string(all) + " of the " + std::to_string(model.rows) +
-                              " runs in the fit train mixtures of experts, " + std::to_string(alike) +
+                              " runs in the fit train mixtures of experts, " + std::to_string(matching) +
                               " of them on h100-sxm with megatron-bridge; ";
     EXPECT_THAT(study_notes(mixture).moe_note, StartsWith(begin));
     EXPECT_THAT(text_report(mixture), HasSubstr(begin));

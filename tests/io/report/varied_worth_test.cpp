@@ -51,8 +51,8 @@ TEST(VariedWorths, WithoutAnEvaluatedPlanAreUpperLimits)
     EXPECT_TRUE(found.curves[0].open[1]);
     EXPECT_NEAR(found.curves[0].curve.points[1].worth->high, 200.0 / 90.0 - 2.0, 1e-12);
     EXPECT_NEAR(found.curves[0].curve.points[1].worth->low, -2.0, 1e-12);
-    EXPECT_EQ(found.curves[0].curve.points[1].pays,
-              Pays::no);  // costs 0.25: more than the most that it can be worth
+    // Costs 0.25: more than the most that it can be worth.
+    EXPECT_EQ(found.curves[0].curve.points[1].pays, Pays::no);
     EXPECT_EQ(found.curves[0].curve.best, 0u);
 }
 

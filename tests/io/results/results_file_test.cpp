@@ -425,73 +425,77 @@ TEST(ResultsFile, KeepsTheOrderThatWasTheDefault)
 TEST(ResultsFile, RefusesValuesOutOfRange)
 {
     const TemporaryFolder folder;
-    const auto told = [&](const std::function<void(Results&)>& spoil) {
+    const auto error_of = [&](const std::function<void(Results&)>& spoil) {
         Results results = sample_results();
         spoil(results);
         write_results(results, folder.file("spoilt.h5"));
         return refusal(folder.file("spoilt.h5"));
     };
     const double nan = std::nan("");
-    EXPECT_EQ(told([](Results&) {}), "no error");
-    EXPECT_THAT(told([](Results& r) { r.evaluations[1].rung = -1; }), HasSubstr("/evaluations/rung"));
-    EXPECT_THAT(told([](Results& r) { r.evaluations[1].rung = 1 << 30; }), HasSubstr("/evaluations/rung"));
-    EXPECT_THAT(told([](Results& r) { r.evaluations[2].index = 32; }), HasSubstr("/evaluations/evaluation"));
-    EXPECT_THAT(told([](Results& r) { r.evaluations[2].index = 7; }), HasSubstr("/evaluations/evaluation"));
-    EXPECT_THAT(told([](Results& r) { r.evaluations[1].objectives[0].value = -1.0; }),
+    EXPECT_EQ(error_of([](Results&) {}), "no error");
+    EXPECT_THAT(error_of([](Results& r) { r.evaluations[1].rung = -1; }), HasSubstr("/evaluations/rung"));
+    EXPECT_THAT(error_of([](Results& r) { r.evaluations[1].rung = 1 << 30; }),
+                HasSubstr("/evaluations/rung"));
+    EXPECT_THAT(error_of([](Results& r) { r.evaluations[2].index = 32; }),
+                HasSubstr("/evaluations/evaluation"));
+    EXPECT_THAT(error_of([](Results& r) { r.evaluations[2].index = 7; }),
+                HasSubstr("/evaluations/evaluation"));
+    EXPECT_THAT(error_of([](Results& r) { r.evaluations[1].objectives[0].value = -1.0; }),
                 HasSubstr("objective_training_time_p99"));
-    EXPECT_THAT(told([&](Results& r) { r.evaluations[1].objectives[0].value = nan; }),
+    EXPECT_THAT(error_of([&](Results& r) { r.evaluations[1].objectives[0].value = nan; }),
                 HasSubstr("objective_training_time_p99"));
-    EXPECT_THAT(told([](Results& r) { r.evaluations[2].objectives[0].low = 1e9; }),
+    EXPECT_THAT(error_of([](Results& r) { r.evaluations[2].objectives[0].low = 1e9; }),
                 HasSubstr("objective_training_time_p99"));
-    EXPECT_THAT(told([](Results& r) { r.front[0].prediction.gpus = -8; }), HasSubstr("/front/total_gpus"));
-    EXPECT_THAT(told([](Results& r) { r.front[0].index = 32; }), HasSubstr("/front/evaluation"));
-    EXPECT_THAT(told([&](Results& r) { r.front[1].prediction.training.p99.value = nan; }),
+    EXPECT_THAT(error_of([](Results& r) { r.front[0].prediction.gpus = -8; }),
+                HasSubstr("/front/total_gpus"));
+    EXPECT_THAT(error_of([](Results& r) { r.front[0].index = 32; }), HasSubstr("/front/evaluation"));
+    EXPECT_THAT(error_of([&](Results& r) { r.front[1].prediction.training.p99.value = nan; }),
                 HasSubstr("/front/training_time_p99"));
-    EXPECT_THAT(told([](Results& r) { r.front[0].prediction.mfu = 3.0; }), HasSubstr("/front/mfu"));
-    EXPECT_THAT(told([](Results& r) { r.front[0].model_low = 5.0; }), HasSubstr("point 30 of /front"));
-    EXPECT_THAT(told([](Results& r) { r.front[0].prediction.gpus = 8192 / 2; }),
+    EXPECT_THAT(error_of([](Results& r) { r.front[0].prediction.mfu = 3.0; }), HasSubstr("/front/mfu"));
+    EXPECT_THAT(error_of([](Results& r) { r.front[0].model_low = 5.0; }), HasSubstr("point 30 of /front"));
+    EXPECT_THAT(error_of([](Results& r) { r.front[0].prediction.gpus = 8192 / 2; }),
                 HasSubstr("point 30 of /front"));
-    EXPECT_THAT(told([](Results& r) { r.front[0].prediction.memory.stage = 20'000; }),
+    EXPECT_THAT(error_of([](Results& r) { r.front[0].prediction.memory.stage = 20'000; }),
                 HasSubstr("point 30 of /front"));
-    EXPECT_THAT(told([](Results& r) { r.front[0].prediction.gpu_price_usd_per_h = 0.0; }),
+    EXPECT_THAT(error_of([](Results& r) { r.front[0].prediction.gpu_price_usd_per_h = 0.0; }),
                 HasSubstr("point 30 of /front"));
-    EXPECT_THAT(told([&](Results& r) { r.front[1].prediction.mfu = nan; }), HasSubstr("/front/mfu"));
-    EXPECT_THAT(told([](Results& r) { r.front[1].prediction.ettr = 7.0; }), HasSubstr("/front/ettr"));
-    EXPECT_THAT(told([](Results& r) { r.front[1].prediction.step.quantiles[3] = 1e6; }),
+    EXPECT_THAT(error_of([&](Results& r) { r.front[1].prediction.mfu = nan; }), HasSubstr("/front/mfu"));
+    EXPECT_THAT(error_of([](Results& r) { r.front[1].prediction.ettr = 7.0; }), HasSubstr("/front/ettr"));
+    EXPECT_THAT(error_of([](Results& r) { r.front[1].prediction.step.quantiles[3] = 1e6; }),
                 HasSubstr("/front/step_time_quantile"));
-    EXPECT_THAT(told([&](Results& r) { r.front[1].prediction.step.quantiles[3] = nan; }),
+    EXPECT_THAT(error_of([&](Results& r) { r.front[1].prediction.step.quantiles[3] = nan; }),
                 HasSubstr("/front/step_time_quantile"));
-    EXPECT_THAT(told([](Results& r) { r.front[0].prediction.training.p99.value *= 1.1; }),
+    EXPECT_THAT(error_of([](Results& r) { r.front[0].prediction.training.p99.value *= 1.1; }),
                 HasSubstr("/front/training_time_p99"));
-    EXPECT_THAT(told([](Results& r) { r.front[0].prediction.step.mean.low = 1e6; }),
+    EXPECT_THAT(error_of([](Results& r) { r.front[0].prediction.step.mean.low = 1e6; }),
                 HasSubstr("/front/step_time_mean"));
-    EXPECT_THAT(told([](Results& r) { r.front[0].prediction.run.energy_j.low = -1.0; }),
+    EXPECT_THAT(error_of([](Results& r) { r.front[0].prediction.run.energy_j.low = -1.0; }),
                 HasSubstr("/front/energy"));
-    EXPECT_THAT(told([](Results& r) { r.evaluations[2].bounds[0] = 1e300; }),
+    EXPECT_THAT(error_of([](Results& r) { r.evaluations[2].bounds[0] = 1e300; }),
                 HasSubstr("objective_training_time_p99_bound"));
-    EXPECT_THAT(told([&](Results& r) { r.front[0].prediction.gpu_price_usd_per_h = nan; }),
+    EXPECT_THAT(error_of([&](Results& r) { r.front[0].prediction.gpu_price_usd_per_h = nan; }),
                 HasSubstr("point 30 of /front"));
-    EXPECT_THAT(told([&](Results& r) { r.front[1].prediction.run.rework_s = nan; }),
+    EXPECT_THAT(error_of([&](Results& r) { r.front[1].prediction.run.rework_s = nan; }),
                 HasSubstr("point 21 of /front"));
     for (const auto& column : plan_results<Estimate>()) {
-        EXPECT_THAT(told([&](Results& r) { column.of(r.front[1]) = Estimate::exact(1e300); }),
+        EXPECT_THAT(error_of([&](Results& r) { column.of(r.front[1]) = Estimate::exact(1e300); }),
                     HasSubstr(std::string(column.name)));
-        EXPECT_THAT(told([&](Results& r) { column.of(r.front[1]).high = 1e300; }),
+        EXPECT_THAT(error_of([&](Results& r) { column.of(r.front[1]).high = 1e300; }),
                     HasSubstr(std::string(column.name)));
     }
     for (const auto& column : plan_results<double>()) {
-        EXPECT_THAT(told([&](Results& r) { column.of(r.front[1]) = 1e300; }),
+        EXPECT_THAT(error_of([&](Results& r) { column.of(r.front[1]) = 1e300; }),
                     HasSubstr(std::string(column.name)));
-        EXPECT_THAT(told([&](Results& r) { column.of(r.front[1]) = -1e300; }),
+        EXPECT_THAT(error_of([&](Results& r) { column.of(r.front[1]) = -1e300; }),
                     HasSubstr(std::string(column.name)));
     }
-    EXPECT_THAT(told([](Results& r) { r.rejected[0].count = 33; }), HasSubstr("/space/rejected_count"));
-    EXPECT_THAT(told([](Results& r) { r.feasible = 33; }), HasSubstr("feasible"));
-    EXPECT_THAT(told([](Results& r) { r.study.outcome.confidence = 7.0; }), HasSubstr("confidence"));
-    EXPECT_THAT(told([](Results& r) { r.study.held = {5}; }), HasSubstr("part"));
-    EXPECT_THAT(told([](Results& r) { r.threads = 0; }), HasSubstr("threads"));
-    EXPECT_THAT(told([](Results& r) { r.ranks[1].busy_s = -1.0; }), HasSubstr("/ranks/busy"));
-    EXPECT_THAT(told([](Results& r) { r.objectives[1].name = "miss_probability"; }),
+    EXPECT_THAT(error_of([](Results& r) { r.rejected[0].count = 33; }), HasSubstr("/space/rejected_count"));
+    EXPECT_THAT(error_of([](Results& r) { r.feasible = 33; }), HasSubstr("feasible"));
+    EXPECT_THAT(error_of([](Results& r) { r.study.outcome.confidence = 7.0; }), HasSubstr("confidence"));
+    EXPECT_THAT(error_of([](Results& r) { r.study.held = {5}; }), HasSubstr("part"));
+    EXPECT_THAT(error_of([](Results& r) { r.threads = 0; }), HasSubstr("threads"));
+    EXPECT_THAT(error_of([](Results& r) { r.ranks[1].busy_s = -1.0; }), HasSubstr("/ranks/busy"));
+    EXPECT_THAT(error_of([](Results& r) { r.objectives[1].name = "miss_probability"; }),
                 HasSubstr("objective_miss_probability"));
 }
 

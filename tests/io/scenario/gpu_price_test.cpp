@@ -53,8 +53,8 @@ TEST(GpuPrice, SaysWhatTheHardwareAdds)
     EXPECT_EQ(gpu_price_text(scenario, dearer),
               "3.60 USD per GPU-hour (given), +0.25 from its [[knob]] parameters");
     scenario.choices = {{.name = "memory", .hardware = HardwareParameter{}}};
-    EXPECT_EQ(gpu_price_text(scenario),
-              "3.60 USD per GPU-hour (given)");  // a hardware parameter without a price
+    // A hardware parameter without a price.
+    EXPECT_EQ(gpu_price_text(scenario), "3.60 USD per GPU-hour (given)");
     scenario.choices[0].hardware->price_per_unit.si = 1e-15;
     EXPECT_EQ(gpu_price_text(scenario),
               "3.60 USD per GPU-hour (given), plus the prices of its [[knob]] parameters");

@@ -35,21 +35,22 @@ std::string text_of(const std::string& steps, const std::string& price)
 
 Scenario parsed(const std::string& steps, const std::string& price)
 {
-    return parse_scenario(text_of(steps, price), "apart.toml");
+    return parse_scenario(text_of(steps, price), "with_local_steps.toml");
 }
 
-const std::string apart = "local_steps = [1, 30]\n";
+const std::string with_local_steps = "local_steps = [1, 30]\n";
 const std::string published = "[local_updates]\nloss_gap = \"published\"\n";
 
 TEST(LocalUpdatesSection, ThePublishedGapIsConvertedToTokens)
 {
-    const Scenario scenario = parsed(apart, published);
+    const Scenario scenario = parsed(with_local_steps, published);
     EXPECT_EQ(most_buildings(scenario), 2);
     const LocalUpdates price = local_updates_of(scenario, scenario.workload, tokens_to_the_loss(scenario));
     ASSERT_EQ(price.by_groups.size(), 3U);
     EXPECT_EQ(price.by_groups[2], 1.0) << "two groups lose nothing at 8e9 parameters";
     const auto eight =
-        parse_scenario(replaced(text_of(apart, published), "group = 16384", "group = 4096"), "apart.toml");
+        parse_scenario(replaced(text_of(with_local_steps, published), "group = 16384", "group = 4096"),
+                       "with_local_steps.toml");
     const LocalUpdates more = local_updates_of(eight, eight.workload, tokens_to_the_loss(eight));
     const double parameters = parameters_of(network_of(eight.workload));
     EXPECT_EQ(more.by_groups.at(8), *tokens_despite_gap(parameters, 15.6e12, 0.011) / 15.6e12);
@@ -62,22 +63,25 @@ TEST(LocalUpdatesSection, RefusesWhatHasNoPrice)
         return [=] { parsed(steps, price); };
     };
     const std::string given = "[local_updates]\nmore_tokens = ";
-    EXPECT_THAT(refused(apart, ""), ThrowsMessage<InputError>(HasSubstr("needs [local_updates]")));
+    EXPECT_THAT(refused(with_local_steps, ""), ThrowsMessage<InputError>(HasSubstr("needs [local_updates]")));
     EXPECT_THAT(refused("", published), ThrowsMessage<InputError>(HasSubstr("has no effect")));
     EXPECT_THAT(refused("local_steps = [1]\n", given + "0.1\n"),
                 ThrowsMessage<InputError>(HasSubstr("has no effect")));
-    EXPECT_THAT(refused(apart, "[local_updates]\n"), ThrowsMessage<InputError>(HasSubstr("more_tokens")));
-    EXPECT_THAT(refused(apart, published + "more_tokens = 0.1\n"),
+    EXPECT_THAT(refused(with_local_steps, "[local_updates]\n"),
+                ThrowsMessage<InputError>(HasSubstr("more_tokens")));
+    EXPECT_THAT(refused(with_local_steps, published + "more_tokens = 0.1\n"),
                 ThrowsMessage<InputError>(HasSubstr("combined")));
     EXPECT_THAT(refused("local_steps = [500]\n", published),
                 ThrowsMessage<InputError>(HasSubstr("up to 300 steps")));
-    EXPECT_THAT(refused(apart, given + "-0.1\n"), ThrowsMessage<InputError>(HasSubstr("not in")));
-    EXPECT_THAT(refused(apart, given + "[{ local_steps = 20, share = 0.1 }]\n"),
+    EXPECT_THAT(refused(with_local_steps, given + "-0.1\n"), ThrowsMessage<InputError>(HasSubstr("not in")));
+    EXPECT_THAT(refused(with_local_steps, given + "[{ local_steps = 20, share = 0.1 }]\n"),
                 ThrowsMessage<InputError>(HasSubstr("no effect")));
     EXPECT_THAT(refused("local_steps = [20, 30]\n", given + "[{ local_steps = 20, share = 0.1 }]\n"),
                 ThrowsMessage<InputError>(HasSubstr("lacks local_steps = 30")));
     const auto of_text = [](const std::string& old, const std::string& by) {
-        return [=] { parse_scenario(replaced(text_of(apart, published), old, by), "apart.toml"); };
+        return [=] {
+            parse_scenario(replaced(text_of(with_local_steps, published), old, by), "with_local_steps.toml");
+        };
     };
     EXPECT_THAT(of_text("group = 16384", "group = 2048"),
                 ThrowsMessage<InputError>(HasSubstr("16 buildings")));

@@ -29,8 +29,8 @@ TEST(MemoryUnits, AreDoubtedWhereCardsHaveMore)
                 HasSubstr("memory = \"80 GB\" of h100-sxm (changed): vendors' GB are often GiB, and "
                           "the driver of h100-sxm shows 81559 MiB; write"));
     EXPECT_THAT(note_on("rtx-4090", "24 GB"), HasSubstr("the driver of rtx-4090 shows 24564 MiB"));
-    EXPECT_THAT(note_on("a100-sxm-80gb", "24 GB"),
-                HasSubstr("shows 24576 MiB"));  // described as another card
+    // Described as another card.
+    EXPECT_THAT(note_on("a100-sxm-80gb", "24 GB"), HasSubstr("shows 24576 MiB"));
 }
 
 TEST(MemoryUnits, AreTakenAsTheyAreElsewhere)

@@ -44,7 +44,7 @@ std::string layer(const std::string& name, const std::string& blocks)
     return "layer." + name + " = { blocks = [" + blocks + "] }\n";
 }
 
-/// The keys of a decoder whose layers are alike say the same.
+/// The keys of a decoder with equal layers describe the same network.
 TEST(NetworkKeys, BlocksSayWhatTheOlderKeysDo)
 {
     Workload by_blocks = workload(

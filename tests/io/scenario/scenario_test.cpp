@@ -82,8 +82,8 @@ TEST(Scenario, ReadsTheSpaceInOrder)
     EXPECT_THAT(space.pp, ElementsAre(1, 2));
     EXPECT_THAT(space.v, ElementsAre(1));
     EXPECT_THAT(space.schedule, ElementsAre(Schedule::one_f_one_b, Schedule::interleaved));
-    EXPECT_THAT(space.order,
-                ElementsAre(PlacementOrder::tp_dp_pp, PlacementOrder::tp_pp_dp));  // names stay as written
+    // Names stay as written.
+    EXPECT_THAT(space.order, ElementsAre(PlacementOrder::tp_dp_pp, PlacementOrder::tp_pp_dp));
 }
 
 TEST(Scenario, DistributionsChangeTheProfile)
@@ -261,8 +261,8 @@ TEST(Scenario, MainScenario)
     EXPECT_EQ(scenario.cluster.tiers[2].group_gpus, 24576);
     EXPECT_DOUBLE_EQ(scenario.phases[0].sequence * static_cast<double>(scenario.phases[0].global_batch),
                      16777216.0);
-    EXPECT_NEAR(scenario.reliability.node_failure_rate.si * 86400 * 54 * 2048, 419.0,
-                1.0);  // the published interruptions
+    // The published interruptions.
+    EXPECT_NEAR(scenario.reliability.node_failure_rate.si * 86400 * 54 * 2048, 419.0, 1.0);
 }
 
 TEST(Scenario, StackPrecisionAndExperts)
@@ -284,8 +284,8 @@ TEST(Scenario, StackPrecisionAndExperts)
     EXPECT_TRUE(mixture.workload.is_moe());
     EXPECT_EQ(mixture.workload.find<ExpertsBlock>()->active, 2);
     EXPECT_EQ(mixture.workload.find<MlpBlock>(), nullptr);
-    EXPECT_THROW(parse_scenario(with("gpt-22b\"", "gpt-22b\"\nprecision = \"fp8\""), "x"),
-                 InputError);  // not on an A100
+    // Not on an A100.
+    EXPECT_THROW(parse_scenario(with("gpt-22b\"", "gpt-22b\"\nprecision = \"fp8\""), "x"), InputError);
 }
 
 TEST(Scenario, ReadsFailuresByCause)

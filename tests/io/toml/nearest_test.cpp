@@ -68,7 +68,7 @@ TEST(Nearest, AsksWhatWasMeant)
 TEST(Nearest, FindsBeginnings)
 {
     EXPECT_EQ(nearest("h100", {"a100-sxm", "h100-sxm"}), "h100-sxm");
-    EXPECT_EQ(nearest("h1", {"a100-sxm", "h100-sxm"}), "");  // too little to tell
+    EXPECT_EQ(nearest("h1", {"a100-sxm", "h100-sxm"}), "");  // too short to choose
 }
 
 TEST(Nearest, FindsNothingInOtherWords)

@@ -120,8 +120,8 @@ TEST(ReliabilityToml, AScenarioReadsItAsItIs)
     EXPECT_NEAR(reliability.causes[0].rate.si * 86'400.0, 30.0 / (100.0 * 100.0), 1e-6);
     EXPECT_EQ(reliability.causes[0].of, RateOf::node);
     EXPECT_NEAR(reliability.causes[0].rate_cv, fit.causes[0].rate_cv, 0.01 * fit.causes[0].rate_cv);
-    EXPECT_GT(reliability.causes[0].rate_cv,
-              1.0 / std::sqrt(30.0) - 0.02);  // no surer than a Poisson process
+    // No surer than a Poisson process.
+    EXPECT_GT(reliability.causes[0].rate_cv, 1.0 / std::sqrt(30.0) - 0.02);
     EXPECT_NEAR(reliability.causes[0].repair.si, 7200.0, 1.0);
     EXPECT_NEAR(reliability.drift.cv, 0.01, 1e-9);
 }

@@ -434,9 +434,9 @@ TEST_F(JsonTraceTest, ReadsOutputOfNcclTests)
     const auto out = read(nccl_output("", "-1", 1.75)).collectives;
     ASSERT_EQ(out.size(), 1U);
     EXPECT_NEAR(out[0].seconds, 61.86e-6, 1e-12);
-    EXPECT_EQ(out[0].iterations, 1);  // not told
-    const std::string told = "# nThread 1 warmup iters: 5 iters: 20 agg iters: 2 validation: 1\n";
-    EXPECT_EQ(read(told + nccl_output("", "-1", 1.75)).collectives[0].iterations, 40);
+    EXPECT_EQ(out[0].iterations, 1);  // not given
+    const std::string parameters = "# nThread 1 warmup iters: 5 iters: 20 agg iters: 2 validation: 1\n";
+    EXPECT_EQ(read(parameters + nccl_output("", "-1", 1.75)).collectives[0].iterations, 40);
     const auto rootless = read(nccl_output("", "", 1.75)).collectives;
     ASSERT_EQ(rootless.size(), 1U);
     EXPECT_NEAR(rootless[0].seconds, 61.86e-6, 1e-12);

@@ -38,7 +38,7 @@ std::vector<CollectiveTable> tables_of(const std::string& text)
     return read_nccl_tables(stream, path, faults);
 }
 
-TEST(NcclOutput, TellsProgramRanksAndHosts)
+TEST(NcclOutput, ReportsProgramRanksAndHosts)
 {
     const std::vector<CollectiveTable> tables = tables_of(printed);
     ASSERT_EQ(tables.size(), 1U);
@@ -52,7 +52,7 @@ TEST(NcclOutput, TellsProgramRanksAndHosts)
     EXPECT_DOUBLE_EQ(table.rows[1].seconds, 61.02e-6);
 }
 
-TEST(NcclOutput, KeepsCommandsApart)
+TEST(NcclOutput, SeparatesCommands)
 {
     std::string twice = printed;
     twice += printed;
@@ -87,7 +87,7 @@ TEST(NcclOutput, IsTheSameUnderLaunchersThatLabelLines)
     }
 }
 
-TEST(NcclOutput, KeepsRanksApartWhoseLinesAlternate)
+TEST(NcclOutput, SeparatesRanksWhoseLinesAlternate)
 {
     std::istringstream lines{std::string(printed)};
     std::string both;

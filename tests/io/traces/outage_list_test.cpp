@@ -31,7 +31,7 @@ protected:
     TemporaryFolder folder_;
 };
 
-TEST(PlannedEvent, IsToldByWholeWordsUnlessAFailureIsNamed)
+TEST(PlannedEvent, IsDetectedByWholeWordsUnlessAFailureIsNamed)
 {
     EXPECT_TRUE(is_planned_event("Scheduled maintenance: driver update", "DRAIN"));
     EXPECT_TRUE(is_planned_event("", "MAINT"));

@@ -60,7 +60,7 @@ TEST(Deconvolution, FindsModesThatNoiseHides)
     EXPECT_GT(quantile(found, 0.93), 0.55 * distance);
 }
 
-/// Where noise is nearly all, the sums cannot tell the start from another distribution.
+/// Where noise is nearly all, the sums cannot distinguish the start from another distribution.
 TEST(Deconvolution, StaysNearTheStartUnderMuchNoise)
 {
     const std::vector<double> start = normals(0.3, 7);

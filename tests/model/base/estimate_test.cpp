@@ -406,8 +406,8 @@ TEST(ScaledQuantileEstimate, LimitsThatTheDrawsCannotSupportAreInfinite)
 {
     const std::vector<DistributionNode> factor{{0.0, 0.999999}, {0.5, 1.0}, {1.0, 1.000001}};
     EXPECT_EQ(scaled_quantile_estimate(counted(64), {}, factor, 0.99, {}).high, infinite);
-    EXPECT_EQ(scaled_quantile_estimate(counted(15), {}, factor, 0.5, {}).high,
-              infinite);  // nor do 15 draws bound anything
+    // 15 draws do not bound anything.
+    EXPECT_EQ(scaled_quantile_estimate(counted(15), {}, factor, 0.5, {}).high, infinite);
     EXPECT_EQ(scaled_quantile_estimate(counted(15), {}, factor, 0.5, {}).low, -infinite);
 }
 

@@ -101,7 +101,7 @@ TEST(Jackknife, OfAMeanIsItsStandardError)
     EXPECT_NEAR(e.simultaneous_high, mean_estimate(draws, {}, {}).simultaneous_high, 1e-12);
 }
 
-/// A change that is nearly alike for all draws is known better by smooth quantiles than by order statistics,
+/// A change that is nearly equal for all draws is known better by smooth quantiles than by order statistics,
 /// whose change is that of one or two draws.
 TEST(SmoothQuantiles, KnowSmallChangesBetter)
 {

@@ -46,8 +46,8 @@ TEST(Registers, MultiplyAndAddRoundingOnce)
     const Row b = numbers(2);
     Row c;
     for (int l = 0; l < lanes; ++l) {
-        c.at[l] =
-            -a.at[l] * b.at[l];  // what remains is the rounding of the product, which two roundings lose
+        // What remains is the rounding of the product, which two roundings lose.
+        c.at[l] = -a.at[l] * b.at[l];
     }
     on_each_width([&](auto registers) PRISMOPT_INLINE {
         using R = decltype(registers);
@@ -101,9 +101,9 @@ template <class R>
             last = last && entry >= 24;
             near_zero = near_zero && (entry >= 24 || entry < 8);
         }
-        constexpr bool tells = R::width == 8 && PRISMOPT_PICKS_FEWER;  // others always say no
-        ASSERT_EQ(R::all_pick_last(at), tells && last);
-        ASSERT_EQ(R::all_pick_small(at), tells && near_zero);
+        constexpr bool detects = R::width == 8 && PRISMOPT_PICKS_FEWER;  // others always say no
+        ASSERT_EQ(R::all_pick_last(at), detects && last);
+        ASSERT_EQ(R::all_pick_small(at), detects && near_zero);
         Row all;
         Row few;
         R::pick(entries, at, R::at(all, v));

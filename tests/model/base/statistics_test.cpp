@@ -28,8 +28,8 @@ TEST(Statistics, ProbabilitiesInvertQuantiles)
         EXPECT_NEAR(normal_probability(normal_quantile(p)), p, 1e-14);
         EXPECT_NEAR(fisher_beyond(3.0, 8.0, fisher_limit(3.0, 8.0, p)), p, 1e-14);
     }
-    EXPECT_NEAR(chi_squared_beyond(2.0, 5.0), std::exp(-2.5),
-                1e-14);  // closed form for two degrees of freedom
+    // Closed form for two degrees of freedom.
+    EXPECT_NEAR(chi_squared_beyond(2.0, 5.0), std::exp(-2.5), 1e-14);
 }
 
 TEST(Statistics, VarianceLimitsHaveChiSquaredTails)

@@ -43,8 +43,8 @@ TEST(Calibrate, NamesTheSlowGpuAndTheLongStage)
     const Calibration calibration = calibrate(SyntheticTrace(job, 9).next());
     ASSERT_EQ(calibration.slow.size(), 3U);
     EXPECT_EQ(calibration.slow[0].name, "GPU of dp 1, stage 1");
-    EXPECT_NEAR(calibration.slow[0].excess, 0.15,
-                0.035);  // a sixth of it is in its stage's mean; and the GPUs' own spread
+    // A sixth of it is in its stage's mean; and the GPUs' own spread.
+    EXPECT_NEAR(calibration.slow[0].excess, 0.15, 0.035);
     EXPECT_EQ(calibration.slow[1].name, "stage 2, forward-compute");
     EXPECT_NEAR(calibration.slow[1].excess, 0.5, 0.05);
 }
@@ -129,7 +129,7 @@ TEST(Waiting, ExponentialWaitsAreSeparatedFromTransfers)
         std::vector<double> transfers;
         std::copy_if(seconds.begin(), seconds.end(), std::back_inserter(transfers),
                      [&](double s) { return s <= threshold; });
-        // Waits of less than the transfers' spread cannot be told: those below
+        // Waits of less than the transfers' spread cannot be detected: those below
         // 20 us, 2 % and 7 % of the waits.
         EXPECT_NEAR(1.0 - static_cast<double>(transfers.size()) / 20'000.0, part, 0.02 * part + 0.012)
             << part;
@@ -204,8 +204,8 @@ TEST(GpuEffects, OfProfilesOfSeveralRanks)
                 0.2 * std::sqrt(7.0 / 64.0) / 1.025, 0.003);
     ASSERT_NE(distribution(calibration, "residual.gemm"), nullptr);
     const DistributionQuantile rest(distribution(calibration, "residual.gemm")->fit.distribution);
-    EXPECT_NEAR(rest.moments().cv(), 0.02,
-                4.0 * 0.02 / std::sqrt(2.0 * 1600.0));  // the slow GPU is not in it
+    // The slow GPU is not in it.
+    EXPECT_NEAR(rest.moments().cv(), 0.02, 4.0 * 0.02 / std::sqrt(2.0 * 1600.0));
 }
 
 TEST(GpuEffects, SpreadOfManyRanksIsRecovered)
@@ -458,8 +458,8 @@ TEST(Failures, RatesAndClusters)
     EXPECT_LT(fit.causes[0].low, 0.01);
     EXPECT_GT(fit.causes[0].high, 0.01);
     EXPECT_FALSE(fit.causes[0].clustered);
-    EXPECT_LT(fit.node_cv,
-              0.35);  // no clusters: counts of 4 a node have a cv of 0.5 already, all of it Poisson's
+    // No clusters: counts of 4 a node have a cv of 0.5 already, all of it Poisson's.
+    EXPECT_LT(fit.node_cv, 0.35);
     EXPECT_NEAR(fit.causes[0].repair_s, 3600.0, 1e-6);
     for (std::size_t i = 0; i < outages.size(); ++i) {
         outages[i].start_s = 86'400.0 * 10.0 * static_cast<double>(i / 10) + static_cast<double>(i % 10);

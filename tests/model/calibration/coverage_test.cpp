@@ -87,8 +87,8 @@ TEST(GpuRuns, SlowGpusOfOneNodeAreASlowNode)
         calibrate_gpu_runs(runs_of(200, [](int node, int) { return node % 100 == 7 ? 0.1 : 0.0; }), "test");
     EXPECT_EQ(distribution_of(found, "node").fit.distribution.slow.probability, 0.01);
     EXPECT_NEAR(distribution_of(found, "node").fit.distribution.slow.excess, 0.105, 0.02);
-    EXPECT_LE(distribution_of(found, "gpu").fit.distribution.slow.probability,
-              1.0 / 1600.0);  // one by chance
+    // One by chance.
+    EXPECT_LE(distribution_of(found, "gpu").fit.distribution.slow.probability, 1.0 / 1600.0);
     const Calibration anywhere = calibrate_gpu_runs(
         runs_of(200, [](int node, int gpu) { return node % 25 == 7 && gpu == node % 8 ? 0.1 : 0.0; }),
         "test");

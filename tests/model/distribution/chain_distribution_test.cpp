@@ -302,8 +302,8 @@ double drawn_with_meetings(const std::vector<Meeting>& ends, const BarrierWidths
 {
     const auto context = static_cast<std::size_t>(members.context);
     const std::size_t exchange = context * static_cast<std::size_t>(members.experts);
-    std::vector<double> clock(context * static_cast<std::size_t>(members.replicas()),
-                              0.0);  // of tensor parallel groups
+    // Of tensor parallel groups.
+    std::vector<double> clock(context * static_cast<std::size_t>(members.replicas()), 0.0);
     const auto meet = [&clock](std::size_t group) {
         for (auto first = clock.begin(); first != clock.end(); first += static_cast<std::ptrdiff_t>(group)) {
             std::fill_n(first, group, *std::max_element(first, first + static_cast<std::ptrdiff_t>(group)));

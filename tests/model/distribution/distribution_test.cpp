@@ -108,8 +108,8 @@ void expect_ratios(const Distribution& distribution, const Reference& d, double 
     const double median = shift + scale * quantile(d, 0.5);
     for (const double p : {1e-12, 1e-9, 1e-4, 0.01, 0.3}) {
         const double low = shift + scale * quantile(d, p);
-        EXPECT_NEAR(q(p, false) / q(0.5, false), std::max(1e-3, low) / median, 1e-9)
-            << p;  // factors are at least 1e-3
+        // Factors are at least 1e-3.
+        EXPECT_NEAR(q(p, false) / q(0.5, false), std::max(1e-3, low) / median, 1e-9) << p;
         const double high = (shift + scale * quantile(complement(d, p))) / median;
         EXPECT_NEAR(q(p, true) / q(0.5, false), high, 1e-9 * high) << p;
     }

@@ -53,7 +53,7 @@ TEST_P(Families, RiseFromTailToTailWithinTheirBounds)
 }
 
 /// P(X > x) falls through p at Q(p), and P(X <= x) rises through it: of smooth distributions
-/// and of those with jumps alike.
+/// and of those with jumps.
 TEST_P(Families, GoToQuantilesAndBack)
 {
     constexpr double x_slack = 1e-11;

@@ -67,7 +67,7 @@ TEST(GroupDistribution, MatchesGroupsDrawnMemberByMember)
     for (const int n : {2, 8}) {
         for (const double cv : {0.005, 0.02, 0.08}) {
             constexpr int groups = 4000;
-            const double alike = mean_of_largest(std::vector<double>(static_cast<std::size_t>(n), 1.0), cv);
+            const double equal = mean_of_largest(std::vector<double>(static_cast<std::size_t>(n), 1.0), cv);
             std::vector<double> drawn;
             for (int g = 0; g < groups; ++g) {
                 std::vector<double> factors;
@@ -75,7 +75,7 @@ TEST(GroupDistribution, MatchesGroupsDrawnMemberByMember)
                 for (int i = 0; i < n; ++i) {
                     factors.push_back(values[random() >> 48]);
                 }
-                drawn.push_back(mean_of_largest(factors, cv) / alike);
+                drawn.push_back(mean_of_largest(factors, cv) / equal);
             }
             std::sort(drawn.begin(), drawn.end());
             const double mean = mean_of(drawn);

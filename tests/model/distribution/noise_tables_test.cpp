@@ -53,8 +53,8 @@ TEST(StandardDistributions, HaveMeanZeroDeviationOneAndTheirSkewness)
         const double skewness = static_cast<double>(i) / NoiseTables::per_unit_skewness;
         EXPECT_NEAR(s.mean, 0.0, 5e-4) << i;
         EXPECT_NEAR(s.deviation, 1.0, 1e-3) << i;
-        EXPECT_NEAR(s.skewness, skewness, 0.01 + 0.01 * skewness)
-            << i;  // its tail beyond 2^-18 is not probed
+        // Its tail beyond 2^-18 is not probed.
+        EXPECT_NEAR(s.skewness, skewness, 0.01 + 0.01 * skewness) << i;
     }
 }
 

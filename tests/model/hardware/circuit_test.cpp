@@ -112,8 +112,8 @@ TEST(Circuit, PartsOfAGroupMayLieInSeveralBuildings)
         };
         EXPECT_DOUBLE_EQ(seconds(in_buildings(8, 8, 2)), seconds_of_circuit(kind, 1e9, {16, 8}, c));
         EXPECT_DOUBLE_EQ(seconds(in_buildings(8, 8, 4)), seconds_of_circuit(kind, 1e9, {32, 8}, c));
-        EXPECT_GT(seconds(in_buildings(8, 1, 2)),
-                  seconds_of_circuit(kind, 1e9, {16, 1}, c));  // the second is in one building
+        // The second is in one building.
+        EXPECT_GT(seconds(in_buildings(8, 1, 2)), seconds_of_circuit(kind, 1e9, {16, 1}, c));
     }
     EXPECT_EQ(in_buildings(8, 1, 2).tiers[1].fewest, 8);
     EXPECT_EQ(in_buildings(8, 1, 2).tiers[2].fewest, 16);
@@ -142,8 +142,8 @@ TEST(Circuit, MessagesOfAllSendersShareIt)
     EXPECT_EQ(tier_between(0, 64, c), 2U);
     EXPECT_EQ(tier_between(0, 128, c), 3U);
     EXPECT_NEAR(point_to_point_time(1_GB, 0, 64, 1, c).si, 1e-3 + 1e9 / 25e9, 1e-12);  // its own link
-    EXPECT_NEAR(point_to_point_time(1_GB, 0, 64, 16, c).si, 1e-3 + 1e9 / (200e9 / 16),
-                1e-12);  // a sixteenth of the circuit
+    // A sixteenth of the circuit.
+    EXPECT_NEAR(point_to_point_time(1_GB, 0, 64, 16, c).si, 1e-3 + 1e9 / (200e9 / 16), 1e-12);
     EXPECT_NEAR(point_to_point_time(1_GB, 0, 128, 16, c).si, 1e-2 + 1e9 / (100e9 / 16), 1e-12);
 }
 

@@ -31,8 +31,8 @@ TEST(KernelClass, IsFoundByGroupAndKind)
             EXPECT_TRUE(is_within(row.kernel, class_of(*row.group))) << row.name;
         }
     }
-    EXPECT_EQ(class_of(ProcessGroup::expert, Collective::all_reduce),
-              KernelClass::expert_collective);  // has none of its own
+    // This kind has no class of its own.
+    EXPECT_EQ(class_of(ProcessGroup::expert, Collective::all_reduce), KernelClass::expert_collective);
 }
 
 /// Scenarios that name only these, but for waits for the host, which vary as elementwise kernels

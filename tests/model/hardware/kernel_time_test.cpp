@@ -39,8 +39,8 @@ TEST(Gemm, PaysForAPartWave)
     const double more = gemm_time(2561, 1280, k, plain()).si;
     EXPECT_GT(more, 1.05 * one);
     EXPECT_LE(more, 1.4 * one);
-    EXPECT_NEAR(gemm_time(2561, 1280, k, plain()).si, gemm_time(2600, 1280, k, plain()).si,
-                1e-12);  // the same tiles
+    // The same tiles.
+    EXPECT_NEAR(gemm_time(2561, 1280, k, plain()).si, gemm_time(2600, 1280, k, plain()).si, 1e-12);
 }
 
 /// A vocabulary that nobody padded: one column more than a multiple of 8 doubles the
@@ -92,8 +92,8 @@ TEST(Kernels, HaveTheirRoofAndLaunch)
     const AttentionWork long_sequences{Flops{1e12}, 1e9, 1e9};  // blocks cost nothing beside it
     EXPECT_NEAR(fused_attention_time(long_sequences, false, a).si, 0.02, 1e-6);
     EXPECT_NEAR(fused_attention_time(long_sequences, true, a).si, 0.025, 1e-6);
-    EXPECT_NEAR(batched_gemm_time(Flops{1e12}, 64.0, a).si, 0.025,
-                1e-12);  // k as short as the pipeline: half the rate
+    // k is as short as the pipeline: half the rate.
+    EXPECT_NEAR(batched_gemm_time(Flops{1e12}, 64.0, a).si, 0.025, 1e-12);
     a.launch = 10_us;
     EXPECT_NEAR(elementwise_time(Bytes{0.0}, a).si, 10e-6, 1e-15);
     EXPECT_NEAR(gemm_time(2560, 1280, 64, a).si - gemm_time(2560, 1280, 64, plain()).si, 10e-6, 1e-12);

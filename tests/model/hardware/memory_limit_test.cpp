@@ -58,7 +58,7 @@ TEST(MemoryLimit, WithoutAnErrorTheReserveAloneCounts)
     EXPECT_TRUE(std::isinf(memory_capacity(without_limit(limit_of(0.1, 0.9)), memory).si));
 }
 
-TEST(MemoryLimit, PlansThatAreListedApartAreNeverSurer)
+TEST(MemoryLimit, PlansThatAreListedSeparatelyAreNeverSurer)
 {
     EXPECT_EQ(least_limit(limit_of(0.0, 0.9)).probability, least_fit_probability);
     EXPECT_EQ(least_limit(limit_of(0.0, 0.1)).probability, 0.1);

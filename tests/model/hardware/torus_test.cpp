@@ -140,8 +140,8 @@ TEST(Torus, SendsMessagesTheShortestWay)
     EXPECT_EQ(message(5, 5), 0.0);
     EXPECT_DOUBLE_EQ(message(0, 1), hop + large / link);
     EXPECT_DOUBLE_EQ(message(0, 3), hop + large / link);  // round the ring
-    EXPECT_DOUBLE_EQ(message(0, 12),
-                     3.0 * hop + 3.0 * large / link);  // along the line, with the messages of those between
+    // Along the line, with the messages of those between.
+    EXPECT_DOUBLE_EQ(message(0, 12), 3.0 * hop + 3.0 * large / link);
     EXPECT_DOUBLE_EQ(message(0, 5), 2.0 * hop + large / link);  // along both axes at once
 }
 

@@ -50,8 +50,8 @@ TEST(PlainPipeline, MatchesStoredQuantilesOfADeepOne)
             const double p = probabilities[k];
             const double error = std::hypot(quantile_error(fast, p), stored[c][k].error);
             const double difference = sorted_quantile(fast, p) - stored[c][k].value;
-            EXPECT_LT(std::abs(difference), 3.29 * error)
-                << cases[c].name << ", p = " << p;  // joint 99.9 % interval
+            // Joint 99.9 % interval.
+            EXPECT_LT(std::abs(difference), 3.29 * error) << cases[c].name << ", p = " << p;
             RecordProperty(std::string(cases[c].name) + ", p = " + std::to_string(p),
                            std::to_string(difference / error) + " joint errors; " +
                                std::to_string(100.0 * difference / stored[c][k].value) + " %");

@@ -46,7 +46,7 @@ INSTANTIATE_TEST_SUITE_P(Fleets, ReplicasAtSize,
                                          Size{4096, 0.0, 16384}, Size{4096, 0.02, 16384}),
                          [](const testing::TestParamInfo<Size>& size) {
                              return std::to_string(size.param.replicas) +
-                                    (size.param.spatial > 0.0 ? "spatial" : "alike");
+                                    (size.param.spatial > 0.0 ? "spatial" : "equal");
                          });
 
 TEST(ReplicasOfAFleet, MatchBruteForceAtFourThousand)

@@ -117,8 +117,8 @@ TEST(Blocks, ObstaclesNameTheQuantityAndTheBlock)
               obstacle_of(Undivided::heads, 32, "attention"));
     EXPECT_EQ(undivided(AttentionBlock{.heads = 96, .kv_heads = 6}, 4),
               obstacle_of(Undivided::key_value_heads, 6, "attention"));
-    EXPECT_EQ(undivided(AttentionBlock{.heads = 32, .kv_heads = 8}, 16),
-              std::nullopt);  // key/value heads on two GPUs each
+    // Key/value heads lie on two GPUs each.
+    EXPECT_EQ(undivided(AttentionBlock{.heads = 32, .kv_heads = 8}, 16), std::nullopt);
     EXPECT_EQ(undivided(Mamba2Block{.heads = 128, .head = 64, .groups = 8}, 16),
               obstacle_of(Undivided::groups, 8, "mamba2"));
     EXPECT_EQ(undivided(GatedDeltaBlock{.key_heads = 16, .value_heads = 32}, 32),
@@ -141,8 +141,8 @@ TEST(Blocks, ObstaclesNameTheQuantityAndTheBlock)
               obstacle_of(Undivided::heads, 24, "attention"));
     EXPECT_EQ(of(AttentionBlock{.heads = 24, .kv_heads = 6}).unshared({.cp = 8, .ulysses = 8}),
               obstacle_of(Undivided::key_value_heads, 6, "attention"));
-    EXPECT_EQ(of(AttentionBlock{.heads = 32, .kv_heads = 4}).unshared({.cp = 8, .ulysses = 8}),
-              std::nullopt);  // on two GPUs each
+    // They lie on two GPUs each.
+    EXPECT_EQ(of(AttentionBlock{.heads = 32, .kv_heads = 4}).unshared({.cp = 8, .ulysses = 8}), std::nullopt);
     EXPECT_EQ(of(LatentAttentionBlock{.heads = 6, .key_value_rank = 8, .rotary = 8, .plain = 8, .value = 8})
                   .unshared({.cp = 4, .ulysses = 4}),
               obstacle_of(Undivided::heads, 6, "latent_attention"));
@@ -397,8 +397,8 @@ TEST(Blocks, ConvolutionByHand)
 {
     const LayerKind& kind = block("convolution");
     EXPECT_EQ(parameters_of(kind, shape_of()).all, 9.0 * 320.0 * 320.0 + 320.0);
-    EXPECT_EQ(forward_flops(kind, shape_of()),
-              sequence * 2.0 * 9.0 * 320.0 * 320.0);  // tokens are those of its result
+    // Tokens are those of its result.
+    EXPECT_EQ(forward_flops(kind, shape_of()), sequence * 2.0 * 9.0 * 320.0 * 320.0);
     EXPECT_EQ(kept_of(kind, shape_of(), Recompute::none).numbers, 4.0 * sequence * 320.0);
 }
 
@@ -559,8 +559,8 @@ TEST(Blocks, HeadExchangesByHand)
             return std::get<KernelCall>(*found);
         };
         EXPECT_DOUBLE_EQ(core(all).flops, core(shape(tp, 1, 1)).flops / 8.0);
-        EXPECT_DOUBLE_EQ(core(all).n,
-                         core(shape(tp, 1, 1)).n);  // keys of a kernel: those of the whole sequence
+        // Keys of a kernel: those of the whole sequence.
+        EXPECT_DOUBLE_EQ(core(all).n, core(shape(tp, 1, 1)).n);
         // Four exchange heads, two of these groups pass keys on: half the tokens of the other.
         const LayerShape mixed = shape(tp, 8, 4);
         const auto bytes = bytes_by_group(forward_calls(kind, mixed));
@@ -646,10 +646,10 @@ TEST(Blocks, TablesByHand)
         bytes += message != nullptr ? message->bytes : 0.0;
     }
     EXPECT_EQ(bytes, sequence * (214.0 * 8.0 + 26.0 * 128.0 * 2.0));
-    LayerShape apart = shape_of();  // from experts, which all GPUs have
-    apart.table_shards = 8;
-    EXPECT_EQ(parameters_of(kind, apart).rows, 1e6 * 128.0 / 8.0);
-    EXPECT_EQ(bytes_by_group(forward_calls(kind, apart)).at(GroupKind::tables), bytes);
+    LayerShape table_sharded = shape_of();  // separately from experts, which all GPUs have
+    table_sharded.table_shards = 8;
+    EXPECT_EQ(parameters_of(kind, table_sharded).rows, 1e6 * 128.0 / 8.0);
+    EXPECT_EQ(bytes_by_group(forward_calls(kind, table_sharded)).at(GroupKind::tables), bytes);
 }
 
 /// Frozen layers have no gradients of weights, and keep no inputs for them; with nothing
@@ -765,8 +765,8 @@ TEST(Blocks, ParallelBlocksMeetOnce)
     EXPECT_EQ(messages(backward_calls(serial, shape_of(4), Gradients::both)), 6);
     EXPECT_EQ(messages(backward_calls(parallel, shape_of(4), Gradients::both)), 3);
     EXPECT_EQ(forward_flops(parallel, shape_of()), forward_flops(serial, shape_of()));
-    EXPECT_EQ(parameters_of(serial, shape_of()).all - parameters_of(parallel, shape_of()).all,
-              2.0 * hidden);  // a norm
+    // One norm less.
+    EXPECT_EQ(parameters_of(serial, shape_of()).all - parameters_of(parallel, shape_of()).all, 2.0 * hidden);
 }
 
 }  // namespace

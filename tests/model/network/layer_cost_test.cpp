@@ -52,8 +52,8 @@ TEST(LayerCosts, SaveInProportionToTheMicrobatch)
     const LayerCosts four = layer_costs(gpt_175b, {{.tp = 8, .microbatch = 4}, 2048}, products_only());
     EXPECT_DOUBLE_EQ(four.kinds.front().saved_bytes, 4.0 * one.kinds.front().saved_bytes);
     EXPECT_DOUBLE_EQ(four.kinds[0].input_bytes, 4.0 * one.kinds[0].input_bytes);
-    EXPECT_DOUBLE_EQ(one.kinds[0].input_bytes,
-                     2.0 * sbh / 8.0);  // Narayanan et al., SC21, section 4.1: bsh split over tp
+    // Narayanan et al., SC21, section 4.1: bsh split over tp.
+    EXPECT_DOUBLE_EQ(one.kinds[0].input_bytes, 2.0 * sbh / 8.0);
 }
 
 /// The same section, appendix: 24 bsh^2 + 4 bs^2 h forward a layer, and 6bshV for the logits with their
@@ -532,8 +532,8 @@ TEST(LayerCosts, EightBitProductsTakeHalfTheTime)
     const double attention = 4.0 * s * s * h / 100e12 * 1.5;  // stays in 16 bits, at two thirds of the rate
     const double half = 0.5 * (wide.forward.compute_s - attention) + attention;
     EXPECT_GT(narrow.forward.compute_s, half);
-    EXPECT_LT(narrow.forward.compute_s,
-              1.02 * half);  // pipelines over k take as long to fill as four times the steps of 16 bits
+    // Pipelines over k take as long to fill as four times the steps of 16 bits.
+    EXPECT_LT(narrow.forward.compute_s, 1.02 * half);
     EXPECT_EQ(narrow.saved_bytes, wide.saved_bytes);
 }
 

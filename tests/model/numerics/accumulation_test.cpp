@@ -60,10 +60,10 @@ TEST(Accumulation, FewerBitsAndMoreTermsDeviateMore)
     }
     EXPECT_LT(rms("fp32", 4096), rms("fp16", 4096));
     EXPECT_LT(rms("fp16", 4096), rms("bf16", 4096));
-    EXPECT_LT(rms("fp22, FP32 every 128", 4096),
-              0.3 * rms("fp22", 4096));  // truncation drifts: 32 times as many terms
-    EXPECT_LT(rms("fp22, FP32 every 128", 4096),
-              1.1 * rms("fp22, FP32 every 128", 256));  // promotion ends the drift
+    // Truncation drifts: 32 times as many terms.
+    EXPECT_LT(rms("fp22, FP32 every 128", 4096), 0.3 * rms("fp22", 4096));
+    // Promotion ends the drift.
+    EXPECT_LT(rms("fp22, FP32 every 128", 4096), 1.1 * rms("fp22, FP32 every 128", 256));
 }
 
 /// DeepSeek-V3, arXiv 2412.19437, section 3.3.2: with 4,096 terms the largest relative

@@ -100,7 +100,7 @@ int uneven_groups(const LayerGroups& groups)
 /// ends of a step, those of a stage.
 TEST(GroupPlaces, LieWhereTheirMembersDo)
 {
-    PlanDice random(3);
+    RandomValues random(3);
     int uneven = 0;
     int several_kinds = 0;
     for (int i = 0; i < random_cases; ++i) {
@@ -162,17 +162,17 @@ void expect_equal_times(const Groups& groups, const Cluster& cluster, const Grou
 /// Nodes that hold one member of each group are as good as nodes of one GPU.
 TEST(GroupPlaces, HaveNoUseOfNodesThatHoldOneMember)
 {
-    PlanDice random(4);
+    RandomValues random(4);
     int found = 0;
     for (int i = 0; i < random_cases; ++i) {
         Case c = random_case(random);
-        Cluster apart = c.cluster;
-        apart.tiers[0].group_gpus = 1;
+        Cluster ungrouped = c.cluster;
+        ungrouped.tiers[0].group_gpus = 1;
         const Placement placement = place(c.plan, c.cluster);
         const GroupPlaces places = place_groups(c.plan, placement, c.cluster);
-        const GroupPlaces places_apart = place_groups(c.plan, place(c.plan, apart), apart);
+        const GroupPlaces places_ungrouped = place_groups(c.plan, place(c.plan, ungrouped), ungrouped);
         const LayerGroups& groups = places.layers[places.replicas.front().layers.front()];
-        const LayerGroups& alone = places_apart.layers[places_apart.replicas.front().layers.front()];
+        const LayerGroups& alone = places_ungrouped.layers[places_ungrouped.replicas.front().layers.front()];
         for (const GroupKind kind : inside_layers) {
             const Groups& own = groups.of(kind);
             const auto apart_from_others = [](const Group& group) {
@@ -182,7 +182,7 @@ TEST(GroupPlaces, HaveNoUseOfNodesThatHoldOneMember)
                 continue;
             }
             ++found;
-            expect_equal_times(own, c.cluster, alone.of(kind), apart, text_of(c));
+            expect_equal_times(own, c.cluster, alone.of(kind), ungrouped, text_of(c));
         }
     }
     EXPECT_GT(found, 100);
@@ -191,7 +191,7 @@ TEST(GroupPlaces, HaveNoUseOfNodesThatHoldOneMember)
 /// What lies inside a node does not use the network.
 TEST(GroupPlaces, InsideANodeNeedNoNetwork)
 {
-    PlanDice random(5);
+    RandomValues random(5);
     int found = 0;
     for (int i = 0; i < random_cases; ++i) {
         const Case c = random_case(random);

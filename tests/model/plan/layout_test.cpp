@@ -52,8 +52,8 @@ TEST(Layout, HoldsEachLayerOnceAndInOrder)
                     }
                     EXPECT_EQ(next, layers);
                     EXPECT_LE(longest - shortest, 1);
-                    if (longest >
-                        shortest) {  // the ends are not the longest; the first only when all but the last are
+                    // The ends are not the longest; the first only when all but the last are.
+                    if (longest > shortest) {
                         const auto longer = std::count_if(chunks.begin(), chunks.end(), [&](const Chunk& c) {
                             return slots(c, split) == longest;
                         });

@@ -59,7 +59,7 @@ TEST(Placement, PositionIsTheInverseOfGroup)
 }
 
 /// 256 GPUs in four buildings: what crosses changes buildings, the other dimension does not.
-TEST(Placement, CrossesByTheDimensionThatItIsToldTo)
+TEST(Placement, CrossesByTheGivenDimension)
 {
     const Cluster cluster = buildings({}).cluster;
     const auto building = [&](Crossing what, int replica, int stage) {

@@ -63,7 +63,7 @@ std::set<std::vector<int>> groups_of(GroupKind kind, const ParallelPlan& plan, c
 
 TEST(ProcessGroups, AreThoseOfMegatronCore)
 {
-    PlanDice random(1);
+    RandomValues random(1);
     int with_experts = 0;
     for (int i = 0; i < random_cases; ++i) {
         Case c = random_case(random);
@@ -116,7 +116,7 @@ TEST(ProcessGroups, AreThoseOfMegatronCore)
 /// it shards over dp_shard and cp.
 TEST(ProcessGroups, AreThoseOfADeviceMesh)
 {
-    PlanDice random(2);
+    RandomValues random(2);
     for (int i = 0; i < random_cases; ++i) {
         Case c = random_case(random);
         ParallelPlan& plan = c.plan;

@@ -10,7 +10,7 @@ namespace {
 /// With the advised units, no groups of any kind straddle.
 TEST(Straddling, AdvisesUnitsThatFit)
 {
-    PlanDice random(6);
+    RandomValues random(6);
     int advised = 0;
     for (int i = 0; i < random_cases; ++i) {
         const Case c = random_case(random);

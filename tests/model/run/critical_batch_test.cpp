@@ -77,8 +77,8 @@ TEST(CriticalBatch, TwiceTheLeastTokensAndStepsAtTheCriticalBatch)
     const double critical = 4096.0 * 1024.0;
     const Learning small = learning(1e-12 * critical, critical);  // needs the least tokens
     EXPECT_NEAR(tokens_at(small, 4096), 2.0 * 1e12, critical);
-    EXPECT_NEAR(phases_of(small, 4096).front().steps(), 2.0 * 1e12 / critical,
-                1.0);  // S_min = E_min / B_crit
+    // S_min = E_min / B_crit.
+    EXPECT_NEAR(phases_of(small, 4096).front().steps(), 2.0 * 1e12 / critical, 1.0);
     // Any batch is on the hyperbola of steps and tokens, but for whole steps.
     const double fewest_steps = 1e12 / critical;
     for (const int batch : {1, 64, 1000, 4096, 100'000}) {

@@ -222,7 +222,9 @@ TEST(CheckpointInterval, OptimumIsWhereTheTimeIsLowest)
         double least = std::numeric_limits<double>::infinity();
         double at = 0.0;
         for (double interval = 0.2 * best; interval < 3.0 * best; interval *= 1.002) {
-            at = time(interval) < least ? interval : at;
+            if (time(interval) < least) {
+                at = interval;
+            }
             least = std::min(least, time(interval));
         }
         EXPECT_NEAR(best / at, 1.0, 0.004) << stall;
@@ -265,8 +267,8 @@ TEST(CheckpointInterval, OptimumKnowsOfCopiesInMemory)
 
 TEST(CheckpointInterval, OfDalyHoldsAtItsLimits)
 {
-    EXPECT_DOUBLE_EQ(daly_interval(1.0 / hour, 2.0 * hour),
-                     hour);  // writes as long as two times between failures
+    // Writes as long as two times between failures.
+    EXPECT_DOUBLE_EQ(daly_interval(1.0 / hour, 2.0 * hour), hour);
     EXPECT_NEAR(daly_interval(1.0 / day, 1e-6), young_interval(1.0 / day, 1e-6), 1e-3);  // nearly free writes
 }
 

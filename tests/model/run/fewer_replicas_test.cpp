@@ -51,11 +51,15 @@ public:
             double next = ends_in;
             const auto back = std::min_element(away_.begin(), away_.end());
             const bool returns = back != away_.end() && *back - now < next;
-            next = returns ? *back - now : next;
+            if (returns) {
+                next = *back - now;
+            }
             const Fault* fails = nullptr;
             for (const Fault& fault : job.faults) {
                 const double gap = std::exponential_distribution<>(fault.rate)(random);
-                fails = gap < next ? &fault : fails;
+                if (gap < next) {
+                    fails = &fault;
+                }
                 next = std::min(next, gap);
             }
             now += next;
@@ -70,7 +74,9 @@ public:
             } else if (doing == Doing::resuming) {
                 doing = Doing::working;
                 left = done_ >= due_ ? job.write : 0.0;
-                doing = done_ >= due_ ? Doing::writing : doing;
+                if (done_ >= due_) {
+                    doing = Doing::writing;
+                }
             } else if (doing == Doing::writing) {
                 saved_ = done_;
                 due_ = done_ + job.interval;

@@ -184,7 +184,7 @@ TEST(NodeFaults, AreSimulatedAsMeasured)
                     chance_distance(outage_nodes));
         return distance;
     };
-    EXPECT_GT(count_distance("all nodes alike", 0.0), chance_distance(outage_nodes));
+    EXPECT_GT(count_distance("all nodes equal", 0.0), chance_distance(outage_nodes));
     EXPECT_LT(count_distance("negative binomial", node_cv), chance_distance(outage_nodes));
 }
 

@@ -46,7 +46,9 @@ double plain_run(const PlainJob& job, double productive, std::mt19937_64& random
         for (const PlainCause& one : job.causes) {
             // without memory: drawn anew
             const double own = std::exponential_distribution<>(one.rate)(random);
-            cause = own < gap ? &one : cause;
+            if (own < gap) {
+                cause = &one;
+            }
             gap = std::min(gap, own);
         }
         double clock = restart;

@@ -90,8 +90,8 @@ TEST(GivenOrders, AreRunInsteadOfTheSchedule)
     }
     EXPECT_GT(serial, 1.2 * flushed);
     const double optimizer = *std::max_element(graph.optimizer_s.begin(), graph.optimizer_s.end());
-    EXPECT_NEAR(serial, m * passes + optimizer,
-                2e-5 * serial);  // single precision, for which bounds leave 1e-5
+    // Single precision, for which bounds leave 1e-5.
+    EXPECT_NEAR(serial, m * passes + optimizer, 2e-5 * serial);
 }
 
 TEST(GivenOrders, SayWhichTaskOfWhichRankIsWrong)

@@ -83,7 +83,7 @@ TEST(ProgramPaths, AreThoseOfTheShortenedProgram)
 }
 
 /// With the durations for which they are chosen, one of them is the step.
-TEST(ProgramPaths, ContainACriticalPathWhereStagesAreAlike)
+TEST(ProgramPaths, ContainACriticalPathWhereStagesAreEqual)
 {
     for (const ScheduleShape& shape : shapes()) {
         ExecutionGraph graph = empty_graph(shape, DataParallelOverlap::on);

@@ -82,8 +82,8 @@ TEST(Schedules, DoWhatTheirFactsSay)
         EXPECT_EQ(facts.groups, !undefined({facts.schedule, 4, 16, chunks, 8})) << facts.name;
         EXPECT_EQ(facts.one_stage, !undefined({facts.schedule, 1, 16, chunks, 0})) << facts.name;
         EXPECT_EQ(facts.model_copies > 1, chunk_map(facts.schedule) == ChunkMap::both_ways) << facts.name;
-        if (facts
-                .one_stage) {  // where all that are do the same, on one stage but for the order of the passes
+        // Where all that are do the same, on one stage but for the order of the passes.
+        if (facts.one_stage) {
             EXPECT_EQ(orders_of({facts.schedule, 1, 1, 1, 0}), orders_of({usual_schedule, 1, 1, 1, 0}))
                 << facts.name;
         }

@@ -22,8 +22,8 @@ TEST(CheckModel, ShippedRunsAreMatched)
     for (const CheckedRun& run : checked.runs) {
         EXPECT_LT(std::abs(run.relative_error()), 0.08)
             << run.run.row << ": " << run.predicted_s << " s, measured " << run.run.measured_s << " s";
-        EXPECT_GE(run.predicted_s, 0.99 * run.noise_free_s)
-            << run.run.row;  // noise lengthens; 256 draws are good to 1 %
+        // Noise lengthens; 256 draws are good to 1 %.
+        EXPECT_GE(run.predicted_s, 0.99 * run.noise_free_s) << run.run.row;
     }
     const SourceAccuracy total = accuracy_by_source(checked).back();
     EXPECT_LT(total.mean_absolute, 0.035);
@@ -96,7 +96,7 @@ TEST(CheckModel, ScoresProbabilitiesOfFitting)
 }
 
 /// Only the memory of a run that ended out of memory is predicted; it is in no error of step times.
-TEST(CheckModel, RunsOutOfMemoryAreApart)
+TEST(CheckModel, RunsOutOfMemoryAreSeparate)
 {
     const TemporaryFolder folder;
     std::ofstream(folder.file("job.toml")) << good;

@@ -75,8 +75,7 @@ TEST(CollectiveFit, FindsTheLinkThatWasMeasured)
     }
 }
 
-/// A machine with twenty times the rows counts no more than one with few, and
-/// one that stands apart not at all.
+/// A machine with twenty times the rows counts no more than one with few, and an outlier not at all.
 TEST(CollectiveFit, WeighsMachinesNotRows)
 {
     Cluster truth = two_nodes();

@@ -64,8 +64,8 @@ TEST(MeasuredData, IsMatchedBySource)
         if (run.run.fitted) {
             fitted.push_back(&run);
         }
-        const bool of_text = kind_of(run.run.workload, run.run.cluster) <
-                             RunKind::encoder;  // the others have bounds of their own
+        // The others have bounds of their own.
+        const bool of_text = kind_of(run.run.workload, run.run.cluster) < RunKind::encoder;
         if (run.run.fitted && of_text && run.run.source != "vTrain, ground_truth_single.csv") {
             nodes.push_back(&run);
         }
@@ -78,8 +78,8 @@ TEST(MeasuredData, IsMatchedBySource)
     EXPECT_LT(mean("vTrain, ground_truth_single.csv"), 0.07);
     EXPECT_LT(mean("BigScience, A100 topology"), 0.07);
     EXPECT_LT(mean("NVIDIA dgxc-benchmarking"), 0.07);
-    EXPECT_LT(mean("NVIDIA Megatron-Bridge"),
-              0.15);  // recompute, CUDA graphs and exchanges of tokens differ by recipe
+    // Recompute, CUDA graphs and exchanges of tokens differ by recipe.
+    EXPECT_LT(mean("NVIDIA Megatron-Bridge"), 0.15);
     EXPECT_LT(mean("SimuMax, B200"), 0.04);
     EXPECT_LT(mean("Narayanan et al., SC21, arXiv 2104.04473"), 0.04);
     EXPECT_LT(mean("llm-foundry, MPT"), 0.04);
@@ -119,8 +119,8 @@ TEST(MeasuredData, IsMatchedBySource)
     const SourceAccuracy dense = accuracy_of("dense, 16 bits or more", of_kind(checked, RunKind::dense), 0);
     EXPECT_LT(dense.mean_absolute, 0.059);
     EXPECT_LT(dense.median_absolute, 0.041);  // 0.0405 before boards of one chip shared their constants
-    EXPECT_LT(kinds.at("all: dense, fewer than 16 bits").mean_absolute,
-              0.053);  // 0.051 before torchtitan repeated products
+    // 0.051 before torchtitan repeated products.
+    EXPECT_LT(kinds.at("all: dense, fewer than 16 bits").mean_absolute, 0.053);
     EXPECT_GE(kinds.at("all: mixtures of experts").rows, 84U);
     EXPECT_LT(kinds.at("all: mixtures of experts").mean_absolute, 0.078);
     EXPECT_GE(kinds.at("all: diffusion, BERT, T5").rows, 90U);

@@ -69,7 +69,7 @@ TEST(ModelAccuracy, JudgesLargeOrWellUsedNetworksWithMeasuredTimes)
     EXPECT_TRUE(judged(run));
 }
 
-TEST(ModelAccuracy, TellsKindsOfRunsApart)
+TEST(ModelAccuracy, DistinguishesKindsOfRuns)
 {
     CheckedModel model;
     model.runs = {checked("a", 10.0, 11.0), checked("a", 10.0, 12.0), checked("a", 10.0, 14.0),

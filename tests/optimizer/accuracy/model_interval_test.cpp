@@ -401,8 +401,8 @@ TEST(Widening, PutsTheShareInside)
         const double deviations = 2.0 + static_cast<double>(i);
         rows[i].error = two_sided_95 * std::hypot(0.05 * deviations, 0.05);
     }
-    EXPECT_NEAR(widening_of(rows), 4.0,
-                1e-9);  // five rows may stay outside; the least of the six needs 2 squared
+    // Five rows may stay outside; the least of the six needs 2 squared.
+    EXPECT_NEAR(widening_of(rows), 4.0, 1e-9);
     EXPECT_EQ(widening_of(std::vector<HeldOut>(10, {0.01, 0.05, 0.05, 1.0})), 1.0);
 }
 

@@ -25,8 +25,8 @@ Variability written_by(const Trace& trace, int stages)
     v.node = Distribution{};  // the profile's, of clusters: the trace is of one job on its GPUs
     v.site = Distribution{};
     if (stages == 1) {
-        v.common_communication =
-            Distribution{};  // one collective a step does not tell: all of it is in dp_collective
+        // One collective per step does not show it: all of it is in dp_collective.
+        v.common_communication = Distribution{};
     }
     return v;
 }

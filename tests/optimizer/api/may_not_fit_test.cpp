@@ -87,7 +87,7 @@ TEST_F(MayNotFit, ListsWhatTheFrontLacks)
     int listed = 0;
     for (const char* headroom : {"0.89", "0.9", "0.904", "0.908", "0.91", "0.912"}) {
         const std::string name(headroom);
-        const Results apart = found(name + ".h5", "0.9", headroom);
+        const Results separate = found(name + ".h5", "0.9", headroom);
         const Results together =
             found(name + "-all.h5", "0.2", headroom, "exact", R"(["step_time_mean", "gpus", "memory"])");
         EXPECT_TRUE(together.may_not_fit.plans.empty());
@@ -97,9 +97,9 @@ TEST_F(MayNotFit, ListsWhatTheFrontLacks)
                 expected[plan.index] = plan.objectives.front().value;
             }
         }
-        EXPECT_EQ(by_point(apart.may_not_fit.plans), expected) << name;
-        EXPECT_TRUE(apart.may_not_fit.proved) << apart.may_not_fit.outcome;
-        for (const FrontPoint& plan : apart.may_not_fit.plans) {
+        EXPECT_EQ(by_point(separate.may_not_fit.plans), expected) << name;
+        EXPECT_TRUE(separate.may_not_fit.proved) << separate.may_not_fit.outcome;
+        for (const FrontPoint& plan : separate.may_not_fit.plans) {
             EXPECT_LT(plan.prediction.fit_probability, 0.9);
             EXPECT_GE(plan.prediction.fit_probability, 0.2);
         }
@@ -137,8 +137,8 @@ TEST_F(MayNotFit, SurvivesStops)
     do {
         std::stop_source source;
         of.stop = source.get_token();
-        of.progress = [&source, left = 1 + 20 * stops](
-                          const SearchProgress&) mutable {  // what is known is reported again
+        // What is known is reported again.
+        of.progress = [&source, left = 1 + 20 * stops](const SearchProgress&) mutable {
             if (--left == 0) {
                 source.request_stop();
             }

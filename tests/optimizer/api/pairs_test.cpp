@@ -99,8 +99,9 @@ TEST(PairError, HasOneSoftwareForBothPlansWhereItWasNotGiven)
     ASSERT_EQ(together.components.size(), 2U);
     EXPECT_EQ(together.components[1].mean, 0.0);
     b.software = {};
-    const PairError apart = pair_error(a, b, fitted_model(), catalog_discrepancy(), catalog_correlations());
-    EXPECT_DOUBLE_EQ(apart.components[1].mean, -std::log(2.0));
+    const PairError different =
+        pair_error(a, b, fitted_model(), catalog_discrepancy(), catalog_correlations());
+    EXPECT_DOUBLE_EQ(different.components[1].mean, -std::log(2.0));
 }
 
 /// Against draws: the model's error, the quantiles of both runs, and the noise of repeats.

@@ -43,7 +43,7 @@ std::vector<std::uint64_t> numbers_of(const Results& results)
     return numbers;
 }
 
-TEST_F(SearchOfProgram, TellsASpaceWithoutAFeasiblePlanFromWrongInput)
+TEST_F(SearchOfProgram, DistinguishesASpaceWithoutAFeasiblePlanFromWrongInput)
 {
     const Scenario too_large = changed(scenario_, {{"memory.headroom", "0.99999"}});
     EXPECT_THROW(search(too_large, options("none.h5")), NoFeasiblePlan);

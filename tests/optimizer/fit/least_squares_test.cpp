@@ -157,15 +157,15 @@ TEST(FitConstants, OfManyRunsAreThoseOfThePlainFit)
         runs_of_stacks({"fsdp-eager", "fsdp-pure", "internevo"}, fsdp_factor);
     const NoiseByProfile noise = noise_of(runs);
     const std::vector<FitConstant> believed = fitted_constants(runs);
-    std::vector<FitConstant> apart = believed;
-    for (FitConstant& constant : apart) {
+    std::vector<FitConstant> unshrunk = believed;
+    for (FitConstant& constant : unshrunk) {
         constant.spread *= constant.spread_known ? 1.0 : 100.0;
     }
     const std::vector<FittedRow> rows = rows_of(runs);
     const std::vector<double> shrunk =
         predicted_times(rows, fit_hierarchy(rows, believed, noise, 20).fit.constants, noise);
     const std::vector<double> plain =
-        predicted_times(rows, fit_constants(rows, apart, apart, noise, 40).constants, noise);
+        predicted_times(rows, fit_constants(rows, unshrunk, unshrunk, noise, 40).constants, noise);
     for (std::size_t i = 0; i < rows.size(); ++i) {
         EXPECT_NEAR(shrunk[i] / plain[i], 1.0, 0.01)
             << rows[i].run.row << ", " << rows[i].run.cluster.stack.name;
@@ -188,17 +188,17 @@ TEST(FitConstants, HardlyFollowADisturbedRun)
     }
 }
 
-/// How far members of a family lie apart is found from those that have runs.
-TEST(FitConstants, EstimateHowFarMembersLieApart)
+/// How much members of a family differ is found from those that have runs.
+TEST(FitConstants, EstimateHowMuchMembersDiffer)
 {
     std::vector<MeasuredRun> runs =
         runs_of_stacks({"fsdp-eager", "fsdp-pure", "fsdp-compile", "fsdp-compile-16bit"}, fsdp_factor);
-    const auto spread_of = [&](double apart) {
+    const auto spread_of = [&](double log_distance) {
         std::vector<MeasuredRun> moved = runs;
         double sign = 1.0;
         for (MeasuredRun& run : moved) {
             sign = run.source == "fsdp-eager" || run.source == "fsdp-compile" ? 1.0 : -1.0;
-            run.measured_s *= run.source.starts_with("fsdp") ? std::exp(sign * apart) : 1.0;
+            run.measured_s *= run.source.starts_with("fsdp") ? std::exp(sign * log_distance) : 1.0;
         }
         const HierarchicalFit fit =
             fit_hierarchy(rows_of(moved), fitted_constants(moved), noise_of(moved), 20);
@@ -212,7 +212,7 @@ TEST(FitConstants, EstimateHowFarMembersLieApart)
     EXPECT_GT(spread_of(0.3), 1.5 * spread_of(0.0));
 }
 
-/// Constants are told by their names, of which accelerators and stacks have some in common.
+/// Constants are identified by their names, of which accelerators and stacks have some in common.
 TEST(FitConstants, HaveNamesOfTheirOwnAndParentsBeforeThem)
 {
     std::set<std::string> names;

@@ -39,8 +39,8 @@ TEST(MemoryDeviations, AreOfSourcesPlansAndStacks)
     EXPECT_NEAR(found.common, std::sqrt(squares - within), 1e-12);
     ASSERT_EQ(found.of_stack.size(), 2U);
     EXPECT_EQ(found.of_stack.at("one").rows, 50);
-    EXPECT_NEAR(found.of_stack.at("one").deviation, std::sqrt(squares),
-                1e-12);  // as all stacks: nothing to shrink
+    // As all stacks: nothing to shrink.
+    EXPECT_NEAR(found.of_stack.at("one").deviation, std::sqrt(squares), 1e-12);
 }
 
 /// Few rows borrow from the others.

@@ -17,7 +17,7 @@ DrawBlock block(std::vector<std::uint64_t> points, int first_fleet)
     return {std::move(points), {first_fleet, 64, 2}, {}};
 }
 
-/// Two phases of a point; values that tell points apart.
+/// Two phases of a point; values that differ between points.
 PhaseDraws draws_of(std::uint64_t point)
 {
     const auto value = static_cast<double>(point);
@@ -93,7 +93,7 @@ TEST_F(Stored, MakesRoomOnAFullDisk)
     EXPECT_FALSE(std::filesystem::exists(draws_path(journal_)));
 }
 
-/// The journal alone tells what is done: a study goes on without its draws' file.
+/// The journal alone contains what is done: a study goes on without its draws' file.
 TEST_F(Stored, GoesOnWhereItCannotBeWritten)
 {
     DrawStore store(folder_.file("no such folder/F.h5.journal"), study, false);

@@ -177,8 +177,8 @@ TEST(WorkScheduler, TakesBackWhatWorkersHaveNotBegun)
     }
     scheduler.release();
     for (std::size_t rank = 1; rank < scheduler.accounts().size(); ++rank) {
-        EXPECT_EQ(scheduler.accounts()[rank].items, 1U)
-            << rank;  // without taking back they would do their second ones, too
+        // Without taking back they would do their second ones, too.
+        EXPECT_EQ(scheduler.accounts()[rank].items, 1U) << rank;
     }
 }
 

@@ -36,7 +36,7 @@ TEST(PlacementAdvice, NamesThePinningAndItsRemedies)
               "`mpirun --map-by slot:PE=2 ...`, under Slurm `srun --cpus-per-task=2 ...`");
 }
 
-TEST(PlacementAdvice, KeepsSeveralRanksApart)
+TEST(PlacementAdvice, SeparatesSeveralRanks)
 {
     const auto advice = binding_advice({{2, 1}, sixty_four_cores, 2, 16});
     EXPECT_THAT(advice, AllOf(HasSubstr("slot:PE=16"), Not(HasSubstr("bind-to none"))));
@@ -64,7 +64,7 @@ TEST(PlacementAdvice, NoticesIdleCoresBesidePinnedRanks)
                 AllOf(HasSubstr("62 of 64 cores idle"), HasSubstr("PE=32")));
 }
 
-TEST(PlacementAdvice, IsEmptyWhenTheSystemDoesNotTell)
+TEST(PlacementAdvice, IsEmptyWhenTheSystemDoesNotReportIt)
 {
     EXPECT_EQ(binding_advice({{}, two_cores, 1, 2}), "");
     EXPECT_EQ(binding_advice({one_core, {}, 1, 2}), "");

@@ -71,8 +71,8 @@ TEST(Launch, NoticesRanksThatShareProcessors)
                       HasSubstr("OMP_NUM_THREADS=1")));
     EXPECT_THAT(warning({rank_on("n1", 2, "0011"), rank_on("n1", 2, "1100")}), IsEmpty());
     EXPECT_THAT(warning({rank_on("n1", 2, "11"), rank_on("n2", 2, "11")}), IsEmpty());
-    EXPECT_THAT(warning({rank_on("n1", 1, "1"), rank_on("n1", 1, "1")}),
-                IsEmpty());  // asked for by the user: single threads
+    // Asked for by the user: single threads.
+    EXPECT_THAT(warning({rank_on("n1", 1, "1"), rank_on("n1", 1, "1")}), IsEmpty());
     EXPECT_THAT(warning({rank_on("n1", 2, ""), rank_on("n1", 2, "")}), IsEmpty());  // unknown
 }
 

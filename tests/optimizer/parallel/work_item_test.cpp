@@ -93,46 +93,46 @@ TEST(WorkItem, FactsComeBack)
 
 TEST(WorkItem, SweepComesBack)
 {
-    Sweep told = sweep();
-    told.range.again = true;
-    told.excluded = 11;
-    told.unreturned = 12;
-    told.floor = {{0.5, -infinity}};
-    const auto back = std::get<Sweep>(decode_answer(encode(Answer{told})));
+    Sweep sent = sweep();
+    sent.range.again = true;
+    sent.excluded = 11;
+    sent.unreturned = 12;
+    sent.floor = {{0.5, -infinity}};
+    const auto back = std::get<Sweep>(decode_answer(encode(Answer{sent})));
     EXPECT_TRUE(back.range.again);
     EXPECT_EQ(back.excluded, 11U);
     EXPECT_EQ(back.unreturned, 12U);
-    EXPECT_EQ(back.floor, told.floor);
-    EXPECT_EQ(back.range.begin, told.range.begin);
-    EXPECT_EQ(back.range.end, told.range.end);
-    ASSERT_EQ(back.feasible.size(), told.feasible.size());
-    for (std::size_t i = 0; i < told.feasible.size(); ++i) {
-        EXPECT_EQ(back.feasible[i].index, told.feasible[i].index);
-        EXPECT_EQ(back.feasible[i].objectives, told.feasible[i].objectives);
+    EXPECT_EQ(back.floor, sent.floor);
+    EXPECT_EQ(back.range.begin, sent.range.begin);
+    EXPECT_EQ(back.range.end, sent.range.end);
+    ASSERT_EQ(back.feasible.size(), sent.feasible.size());
+    for (std::size_t i = 0; i < sent.feasible.size(); ++i) {
+        EXPECT_EQ(back.feasible[i].index, sent.feasible[i].index);
+        EXPECT_EQ(back.feasible[i].objectives, sent.feasible[i].objectives);
     }
-    ASSERT_EQ(back.rejected.size(), told.rejected.size());
-    for (std::size_t i = 0; i < told.rejected.size(); ++i) {
-        EXPECT_EQ(back.rejected[i].reason, told.rejected[i].reason);
-        EXPECT_EQ(back.rejected[i].count, told.rejected[i].count);
-        EXPECT_EQ(back.rejected[i].miss, told.rejected[i].miss);
-        EXPECT_EQ(back.rejected[i].nearest, told.rejected[i].nearest);
+    ASSERT_EQ(back.rejected.size(), sent.rejected.size());
+    for (std::size_t i = 0; i < sent.rejected.size(); ++i) {
+        EXPECT_EQ(back.rejected[i].reason, sent.rejected[i].reason);
+        EXPECT_EQ(back.rejected[i].count, sent.rejected[i].count);
+        EXPECT_EQ(back.rejected[i].miss, sent.rejected[i].miss);
+        EXPECT_EQ(back.rejected[i].nearest, sent.rejected[i].nearest);
     }
 }
 
 TEST(WorkItem, EvaluationComesBack)
 {
-    const Evaluation told = evaluation();
-    const auto back = std::get<Evaluation>(decode_answer(encode(Answer{told})));
-    EXPECT_EQ(back.index, told.index);
-    EXPECT_EQ(back.rung, told.rung);
-    EXPECT_EQ(back.draws, told.draws);
-    ASSERT_EQ(back.objectives.size(), told.objectives.size());
-    for (std::size_t k = 0; k < told.objectives.size(); ++k) {
-        EXPECT_EQ(back.objectives[k].value, told.objectives[k].value);
-        EXPECT_EQ(back.objectives[k].low, told.objectives[k].low);
-        EXPECT_EQ(back.objectives[k].high, told.objectives[k].high);
-        EXPECT_EQ(back.objectives[k].simultaneous_low, told.objectives[k].simultaneous_low);
-        EXPECT_EQ(back.objectives[k].simultaneous_high, told.objectives[k].simultaneous_high);
+    const Evaluation sent = evaluation();
+    const auto back = std::get<Evaluation>(decode_answer(encode(Answer{sent})));
+    EXPECT_EQ(back.index, sent.index);
+    EXPECT_EQ(back.rung, sent.rung);
+    EXPECT_EQ(back.draws, sent.draws);
+    ASSERT_EQ(back.objectives.size(), sent.objectives.size());
+    for (std::size_t k = 0; k < sent.objectives.size(); ++k) {
+        EXPECT_EQ(back.objectives[k].value, sent.objectives[k].value);
+        EXPECT_EQ(back.objectives[k].low, sent.objectives[k].low);
+        EXPECT_EQ(back.objectives[k].high, sent.objectives[k].high);
+        EXPECT_EQ(back.objectives[k].simultaneous_low, sent.objectives[k].simultaneous_low);
+        EXPECT_EQ(back.objectives[k].simultaneous_high, sent.objectives[k].simultaneous_high);
     }
 }
 

@@ -51,8 +51,8 @@ TEST(ScaleCurve, ProbabilitiesAreThoseOfTheDistribution)
     for (const ScalePoint& p : curve.points) {
         for (std::size_t i = 0; i < slower_by.size(); ++i) {
             const double z = (std::log1p(slower_by[i]) + 0.5 * sigma * sigma) / sigma;
-            EXPECT_NEAR(p.slower[i], 0.5 * std::erfc(z / std::sqrt(2.0)),
-                        3e-3);  // straight lines between nodes; noise-free to 1e-5
+            // Straight lines between nodes; noise-free to 1e-5.
+            EXPECT_NEAR(p.slower[i], 0.5 * std::erfc(z / std::sqrt(2.0)), 3e-3);
         }
     }
 }

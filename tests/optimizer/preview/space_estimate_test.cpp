@@ -108,7 +108,7 @@ TEST(SpaceEstimate, AgreesWithASweepThatHasLimits)
     EXPECT_FALSE(estimate.found.empty());
 }
 
-/// Without a feasible plan in the sample only a share is told: the rule of three,
+/// Without a feasible plan in the sample only a share is reported: the rule of three,
 /// where branches weigh the same.
 TEST(SpaceEstimate, NeverSaysThatNothingIsFeasible)
 {

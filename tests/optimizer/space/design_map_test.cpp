@@ -103,7 +103,9 @@ ParallelPlan without_idle_choices(ParallelPlan plan, const Phase& phase, const S
     }
     if (plan.schedule == Schedule::interleaved && plan.group > 0) {
         plan.group = std::min(plan.group, plan.microbatches(phase.global_batch));
-        plan.group = plan.group == plan.pp ? 0 : plan.group;
+        if (plan.group == plan.pp) {
+            plan.group = 0;
+        }
     }
     const bool same_nodes = plan.gpus() <= scenario.cluster.gpus_per_node() ||
                             (scenario.cluster.building_gpus() == 0 &&
@@ -195,8 +197,8 @@ std::optional<ParallelPlan> named_plan(const Space& space, const Point& point)
         } else if (axis == "schedule") {
             plan.schedule = *parse<Schedule>(label);
         } else if (axis == "group") {
-            plan.group = plan.schedule == Schedule::interleaved ? std::stoi(label)
-                                                                : 0;  // the schedule's axis comes before
+            // The schedule's axis comes before.
+            plan.group = plan.schedule == Schedule::interleaved ? std::stoi(label) : 0;
         } else if (axis == "post_validation") {
             plan.post_validation =
                 validates_later(plan) ? *parse<PostValidation>(label) : PostValidation::off;
@@ -555,7 +557,7 @@ TEST(DesignMap, DispatchFollowsTheNodes)
 }
 
 /// A second phase with a plan of its own: choices that are idle in the first
-/// phase may tell plans apart in it.
+/// phase may distinguish plans in it.
 TEST(DesignMap, SpaceWithAPhaseOfItsOwnPlanHoldsWhatStandsTheRulesOnceEach)
 {
     Scenario scenario = mixed();
@@ -822,8 +824,8 @@ TEST(ParseDesign, TakesContextAndExpertGroups)
         is_refused(problem("gpus=16 ep=2"), Conflict::no_experts, {{FactKey::ep, 2}, {FactKey::etp, 1}}));
 }
 
-/// Tables are shared by all GPUs of a stage, by ep or apart from it.
-TEST(ParseDesign, SharesTablesApartFromExperts)
+/// Tables are shared by all GPUs of a stage, by ep or independently of it.
+TEST(ParseDesign, SharesTablesSeparatelyFromExperts)
 {
     Scenario scenario = wide();
     change_decoder(scenario.workload,

@@ -173,7 +173,7 @@ order = ["tp-dp-pp", "tp-pp-dp"]
 }
 
 /// By name and value, as reports print it, or by a value that no other axis has.
-TEST(ParseDesign, TellsWhichAxesATextStates)
+TEST(ParseDesign, ReportsWhichAxesATextStates)
 {
     const Scenario scenario = tiny_scenario("gpus = [8]\ntp = [1, 2]\npp = [1, 2]\n");
     for (const char* text : {"tp=2 order=tp-pp-dp", "tp 2 order tp-pp-dp", "tp=2 tp-pp-dp"}) {

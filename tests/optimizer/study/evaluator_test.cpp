@@ -85,21 +85,21 @@ TEST_F(EvaluatorTest, ARungExtendsTheOneBelow)
 }
 
 /// Each answer is passed on once, as soon as it exists, even if earlier requests are still open.
-TEST_F(EvaluatorTest, AnswersAreToldWhenTheyArrive)
+TEST_F(EvaluatorTest, AnswersAreReportedWhenTheyArrive)
 {
     const std::vector<std::uint64_t> points = feasible_points();
     const std::vector<Request> requests{PointRequest{points[1], 2}, PointRequest{points[4], 1},
                                         SweepRange{0, 4}};
-    std::map<std::size_t, Answer> told;
+    std::map<std::size_t, Answer> arrived;
     evaluator_.submit(requests, [&](std::size_t request, const FullAnswer& answer) {
-        EXPECT_TRUE(told.emplace(request, answer.answer).second);
+        EXPECT_TRUE(arrived.emplace(request, answer.answer).second);
     });
     for (std::size_t i = 0; i < requests.size(); ++i) {
         const Answer next = evaluator_.next()->answer;
-        ASSERT_TRUE(told.contains(i));
-        EXPECT_EQ(encode(told.at(i)), encode(next));
+        ASSERT_TRUE(arrived.contains(i));
+        EXPECT_EQ(encode(arrived.at(i)), encode(next));
     }
-    EXPECT_EQ(told.size(), requests.size());
+    EXPECT_EQ(arrived.size(), requests.size());
 }
 
 /// Draws that were dropped are made again, and change nothing.

@@ -40,7 +40,7 @@ std::string note_of(const Scenario& scenario, const std::string& more = "")
 const std::string bridge = "name = \"megatron-bridge\"\nrelease = \"26.04\"";
 
 /// The note says what waiting costs and which key helps; with that key there is none.
-TEST(HostWait, IsToldWithTheKeyThatShortensIt)
+TEST(HostWait, IsReportedWithTheKeyThatShortensIt)
 {
     const Scenario scenario = small_experts("b200-sxm", bridge);
     const std::string note = note_of(scenario);
@@ -50,7 +50,7 @@ TEST(HostWait, IsToldWithTheKeyThatShortensIt)
 }
 
 /// Neither where the host takes no time, nor where kernels are those of an accelerator before Blackwell.
-TEST(HostWait, IsNotToldWhereItDoesNotMatter)
+TEST(HostWait, IsNotReportedWhereItDoesNotMatter)
 {
     EXPECT_EQ(note_of(small_experts("b200-sxm", "name = \"reference\"")), "");
     EXPECT_EQ(note_of(small_experts("h100-sxm", bridge)), "");

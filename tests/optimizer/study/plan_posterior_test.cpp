@@ -138,7 +138,9 @@ TEST_F(PlanPosteriorOfStudy, DrawsTheSoftwareOfAllPlansTogether)
                 continue;
             }
             const double longer = after.at(d, 0) / before.at(d, 0);
-            ratio = slow && ratio == 0.0 ? longer : ratio;
+            if (slow && ratio == 0.0) {
+                ratio = longer;
+            }
             EXPECT_NEAR(longer, slow ? ratio : 1.0, 1e-9);
         }
         const Point point = model.designs.space().point(named.contenders()[i].index);

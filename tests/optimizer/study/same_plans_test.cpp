@@ -49,7 +49,7 @@ std::string made_of(const ParallelPlan& plan, const Problem& problem)
             }
             all << '/';
         }
-        // GPUs of a node are alike: which of them serves what is no difference.
+        // GPUs of a node are equal: which of them serves what makes no difference.
         for (int replica = 0; replica < own.dp; ++replica) {
             for (int stage = 0; stage < own.pp; ++stage) {
                 all << graph.placement.gpu(replica, stage) / problem.cluster.gpus_per_node() << ' ';

@@ -76,7 +76,7 @@ Raced run(const Field& field)
 TEST(Race, FindsTheBestWithFewDrawsWhereNoiseIsShared)
 {
     // Best to second 0.2 %, p99 of shared noise 14 %: only common random numbers
-    // tell them apart with so few draws.
+    // distinguish them with so few draws.
     int right = 0;
     for (std::uint32_t seed = 1; seed <= 20; ++seed) {
         Field field;

@@ -17,7 +17,7 @@ INSTANTIATE_TEST_SUITE_P(All, EachMethod,
                          testing::Values(TuneMethod::sbplx, TuneMethod::bobyqa, TuneMethod::direct_l,
                                          TuneMethod::crs2, TuneMethod::global_then_local));
 
-/// Training time times price, with a bandwidth and a clock that cost alike for what they gain: (work / f +
+/// Training time times price, with a bandwidth and a clock that cost the same for what they gain: (work / f +
 /// bytes / B + t0) * (base + c f + b B). By symmetry both stand at the same x = f / work = B / bytes.
 TEST_P(EachMethod, FindsTheBandwidthAndClockThatAreWorthTheirPrice)
 {

@@ -137,7 +137,7 @@ TEST_P(EachStrategy, CountsEachFeasiblePointOnce)
     }
 }
 
-TEST_P(EachStrategy, AsksTheSameWhateverTheWayOfTelling)
+TEST_P(EachStrategy, AsksTheSameHoweverManyAnswersComeAtOnce)
 {
     const Noisy noisy;
     std::vector<Played> runs;

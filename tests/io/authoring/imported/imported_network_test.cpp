@@ -160,8 +160,8 @@ TEST(ImportedNetwork, PutsWindowsWhereTheClassDoes)
     EXPECT_EQ(names_of_layers(imported("gemma-2-9b").workload).substr(0, 4), "SFSF");
     EXPECT_EQ(names_of_layers(imported("gemma-3-27b").workload).substr(54), "SSSSSFSS");
     EXPECT_EQ(names_of_layers(imported("gpt-oss-20b").workload).substr(0, 4), "SFSF");
-    EXPECT_EQ(names_of_layers(imported("gpt-oss-120b").workload).substr(0, 4),
-              "SFSF");  // without layer_types
+    // Without layer_types.
+    EXPECT_EQ(names_of_layers(imported("gpt-oss-120b").workload).substr(0, 4), "SFSF");
     EXPECT_EQ(names_of_layers(imported("llama-4-scout").workload).substr(0, 8), "CCCFCCCF");
     EXPECT_EQ(names_of_layers(imported("llama-4-maverick").workload).substr(0, 8), "cCcFcCcF");
     EXPECT_EQ(names_of_layers(imported("qwen3-next-80b-a3b").workload).substr(0, 8), "GGGFGGGF");
@@ -211,7 +211,7 @@ TEST(ImportedNetwork, GroupsOfExpertsLimitNodes)
 
 /// Null and absent fields differ where the class has a default: queries without
 /// compression, against the usual one.
-TEST(ImportedNetwork, TellsNullFromAbsent)
+TEST(ImportedNetwork, DistinguishesNullFromAbsent)
 {
     EXPECT_EQ(imported("deepseek-v2-lite").workload.find<LatentAttentionBlock>()->query_rank, 0);
     json config = configurations();
@@ -322,8 +322,8 @@ TEST(ImportedNetwork, TakesFromTheTopOfACompositeWhetherEmbeddingsAreTied)
     };
     EXPECT_TRUE(tied(R"("tie_word_embeddings": true, )", ""));
     EXPECT_FALSE(tied(R"("tie_word_embeddings": false, )", ""));
-    EXPECT_FALSE(tied(R"("tie_word_embeddings": true, )",
-                      R"("tie_word_embeddings": false, )"));  // of the decoder itself
+    // Of the decoder itself.
+    EXPECT_FALSE(tied(R"("tie_word_embeddings": true, )", R"("tie_word_embeddings": false, )"));
 }
 
 /// Parameters of the network in the text.
@@ -436,12 +436,14 @@ TEST(ImportedNetwork, HasTheIndexersOfSparseAttention)
     EXPECT_EQ(imported("minimax-m3").workload.kinds[1].blocks.size(), 2U);
     json config;
     for (const json& row : configurations()) {
-        config = row["name"] == "glm-5" ? row["config"] : config;
+        if (row["name"] == "glm-5") {
+            config = row["config"];
+        }
     }
     const double one = 2048.0 * 32 * 128 + 6144.0 * (128 + 32) + 2 * 128;
     const double all = parameters(config.dump());
-    EXPECT_EQ(all - parameters(changed(config, "index_topk_freq", 4).dump()),
-              57 * one);  // layers 0, 1, 5, 9 ... keep theirs
+    // Layers 0, 1, 5, 9 ... keep theirs.
+    EXPECT_EQ(all - parameters(changed(config, "index_topk_freq", 4).dump()), 57 * one);
     std::vector<std::string> types(78, "shared");
     types[0] = "full";
     EXPECT_EQ(all - parameters(changed(config, "indexer_types", types).dump()), 77 * one);

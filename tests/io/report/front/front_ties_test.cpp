@@ -29,8 +29,8 @@ TEST(FrontTies, AreEqualOrInEachOthersInterval)
     EXPECT_TRUE(tie(member(within(100.0, 1.0), 8.0), member(within(100.5, 1.0), 8.0)));
     EXPECT_FALSE(tie(member(within(100.0, 1.0), 8.0), member(within(100.5, 0.1), 8.0)));  // one is sure of it
     EXPECT_FALSE(tie(member(within(100.0, 1.0), 8.0), member(within(102.0, 1.5), 8.0)));
-    EXPECT_FALSE(
-        tie(member(within(100.0, 1.0), 8.0), member(within(100.5, 1.0), 16.0)));  // counts have no error
+    // Counts have no error.
+    EXPECT_FALSE(tie(member(within(100.0, 1.0), 8.0), member(within(100.5, 1.0), 16.0)));
     EXPECT_TRUE(tie(member(Estimate::exact(5.0), 8.0), member(Estimate::exact(5.0), 8.0)));
 }
 

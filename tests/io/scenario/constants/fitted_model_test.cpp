@@ -45,7 +45,11 @@ TEST(FittedModel, HasTheRowsOfEachAccelerator)
                 const auto rows = line.find(" to ", line.find("fitted 2"));  // a mean of relatives is of none
                 const int written = rows == std::string::npos ? 0 : std::stoi(line.substr(rows + 4));
                 EXPECT_EQ(rows_on(model, accelerator), written) << accelerator;
-                (written > 0 ? fitted : declared) += 1;
+                if (written > 0) {
+                    ++fitted;
+                } else {
+                    ++declared;
+                }
             }
         }
     }

@@ -30,7 +30,9 @@ std::string copied(const std::string& kind, const std::string& name, const std::
 {
     std::string text;
     for (const EmbeddedFile& file : catalog_files()) {
-        text = file.name == kind + ".toml" ? file.text : text;
+        if (file.name == kind + ".toml") {
+            text = file.text;
+        }
     }
     const std::string heading = "[" + name;
     std::istringstream lines(text);
@@ -39,7 +41,9 @@ std::string copied(const std::string& kind, const std::string& name, const std::
     for (std::string line; std::getline(lines, line);) {
         if (line.starts_with('[')) {
             inside = line.starts_with(heading + "]") || line.starts_with(heading + ".");
-            line = inside ? "[" + kind + "." + own + line.substr(heading.size()) : line;
+            if (inside) {
+                line = "[" + kind + "." + own + line.substr(heading.size());
+            }
         }
         result += inside ? line + "\n" : "";
     }
@@ -181,7 +185,7 @@ TEST_F(OwnCatalog, SaysWhereAnEntryRefersToNothing)
     EXPECT_THAT(refusal_of([&] { read(named); }), HasSubstr("site.toml has no entries"));
 }
 
-TEST_F(OwnCatalog, TellsAcceleratorsOfANameApartByTheirFigures)
+TEST_F(OwnCatalog, DistinguishesAcceleratorsOfANameByTheirFigures)
 {
     written("site.toml", chip);
     const Accelerator before = read(named).cluster.accelerator;

@@ -282,8 +282,8 @@ TEST(Catalog, KnownFigures)
     EXPECT_DOUBLE_EQ(catalog_accelerator("a100-sxm-80gb").memory_bandwidth.si, 2.039e12);
     EXPECT_DOUBLE_EQ(catalog_accelerator("rtx-4090").memory.si, 24564.0 * 1048576.0);
     EXPECT_DOUBLE_EQ(catalog_accelerator("rtx-4090").peak_bf16.si, 165.2e12);
-    EXPECT_DOUBLE_EQ(catalog_accelerator("gb10").host_link.si,
-                     0.0);  // shares its memory with the host: nothing to offload to
+    // Shares its memory with the host: nothing to offload to.
+    EXPECT_DOUBLE_EQ(catalog_accelerator("gb10").host_link.si, 0.0);
     EXPECT_DOUBLE_EQ(catalog_link("nvlink4").bandwidth.si, 450e9);
     EXPECT_DOUBLE_EQ(catalog_link("eth-10g").bandwidth.si, 1.25e9);
     EXPECT_DOUBLE_EQ(catalog_link("ib-hdr").bandwidth.si, 25e9);

@@ -127,8 +127,8 @@ TEST(Software, BringsItsDefaults)
     EXPECT_TRUE(parse_scenario(own, "x").axes_of_software.empty());
     EXPECT_EQ(parse_scenario(good, "x").space.tp_overlap, std::vector{TensorParallelOverlap::off});
     std::string exported = bridge;
-    exported.insert(exported.find("[search]\n") + 9,
-                    "runnable_by = \"bridge\"\n");  // the export does not write them
+    // The export does not write them.
+    exported.insert(exported.find("[search]\n") + 9, "runnable_by = \"bridge\"\n");
     EXPECT_EQ(parse_scenario(exported, "x").space.tp_overlap, std::vector{TensorParallelOverlap::off});
 }
 

@@ -2,7 +2,6 @@
 
 #include "tests/support/degenerate_values.hpp"
 
-#include "model/base/root.hpp"
 #include "model/calibration/calibration.hpp"
 #include "model/calibration/fit/failure_fit.hpp"
 #include "model/calibration/fit/fit_distribution.hpp"
@@ -15,12 +14,9 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <limits>
 
 namespace prismopt {
 namespace {
-
-constexpr double infinite = std::numeric_limits<double>::infinity();
 
 /// The distribution can be drawn from.
 void expect_usable(const DistributionFit& fit, const std::string& what)
@@ -29,20 +25,6 @@ void expect_usable(const DistributionFit& fit, const std::string& what)
     EXPECT_NEAR(quantile.moments().mean, 1.0, 1e-6) << what;
     EXPECT_TRUE(quantile(0.999, false) >= quantile(0.001, false)) << what;
     EXPECT_TRUE(std::isfinite(fit.ks)) << what;
-}
-
-TEST(RootBetween, RefusesWhatDoesNotBracketARoot)
-{
-    const auto line = [](double x) { return x - 0.25; };
-    EXPECT_NEAR(root_between(line, 0.0, 1.0, 50).value(), 0.25, 1e-14);
-    EXPECT_NEAR(root_between([](double x) { return 0.25 - x; }, 0.0, 1.0, 50).value(), 0.25, 1e-14);
-    EXPECT_EQ(root_between(line, 0.25, 1.0, 50).value(), 0.25);
-    EXPECT_FALSE(root_between(line, 0.5, 1.0, 50));
-    EXPECT_FALSE(root_between(line, 1.0, 0.0, 50));
-    EXPECT_FALSE(root_between(line, -infinite, 1.0, 50));
-    EXPECT_FALSE(root_between(line, 0.0, infinite, 50));
-    EXPECT_FALSE(root_between([](double) { return std::nan(""); }, 0.0, 1.0, 50));
-    EXPECT_NEAR(root_between([](double x) { return x - 1e-300; }, 0.0, 1.0, 50).value() * 1e300, 1.0, 1e-12);
 }
 
 /// Four of the five folds of the other value hold equal values only.

@@ -225,7 +225,7 @@ TEST(FitDistributionOf, EqualValuesAreConstant)
 /// as they are, though near them in the middle.
 TEST(FitDistributionOf, FewValuesChoosesNoDistributionThatPredictsNothing)
 {
-    int foretold_nothing = 0;
+    int without_prediction = 0;
     for (unsigned seed = 0; seed < 100; ++seed) {
         std::mt19937_64 random(seed);
         std::student_t_distribution<double> t(1.0);
@@ -233,11 +233,11 @@ TEST(FitDistributionOf, FewValuesChoosesNoDistributionThatPredictsNothing)
         std::generate(values.begin(), values.end(),
                       [&] { return 1.0 + 0.003 * std::clamp(t(random), -8.0, 8.0); });
         for (const FamilyFit& tried : fit_distribution(values, "test").tried) {
-            foretold_nothing += std::isfinite(tried.held_out) ? 0 : 1;
+            without_prediction += std::isfinite(tried.held_out) ? 0 : 1;
             EXPECT_TRUE(std::isfinite(tried.held_out) || !tried.fits) << seed << ' ' << tried.family;
         }
     }
-    EXPECT_GT(foretold_nothing, 0);  // else nothing was tested
+    EXPECT_GT(without_prediction, 0);  // else nothing was tested
 }
 
 }  // namespace

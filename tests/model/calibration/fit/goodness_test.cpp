@@ -156,15 +156,15 @@ TEST(Steady, NothingIsLostToATrendNorWithoutOne)
 
 TEST(Trend, IsFoundWhereItIs)
 {
-    int told = 0;
+    int detected = 0;
     for (unsigned seed = 0; seed < 20; ++seed) {
         const Trend trend = trend_of(times_of(100, 0, 0.02, 0.01, seed));
         EXPECT_TRUE(trend.present);
         // Of least squares: sd sqrt(12 / n) over the whole series; Sen's slope is as good to 5 %.
         EXPECT_NEAR(trend.change, 0.02, 4.2 * 0.01 * std::sqrt(12.0 / 100.0));
-        told += trend_of(times_of(100, 0, 0.0, 0.01, 50 + seed)).present ? 1 : 0;
+        detected += trend_of(times_of(100, 0, 0.0, 0.01, 50 + seed)).present ? 1 : 0;
     }
-    EXPECT_EQ(told, 0);
+    EXPECT_EQ(detected, 0);
 }
 
 TEST(Steady, AFirstValueFarOffIsCutOffAShortSeries)

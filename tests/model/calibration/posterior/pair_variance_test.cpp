@@ -48,14 +48,15 @@ TEST(PairVariance, IsThatOfCorrelatedErrorsOnTwoMachines)
     constexpr double r = 0.7;
     const PlanOfPosterior a = known(1, {0.8, 0.1});
     const PlanOfPosterior b = known(4, {0.5, 0.4});
-    const double alike = covariance(discrepancy, a.traits, b.traits) / square(discrepancy.deviation);
+    const double trait_correlation =
+        covariance(discrepancy, a.traits, b.traits) / square(discrepancy.deviation);
     std::mt19937_64 engine(1);
     std::normal_distribution<double> normal;
     constexpr int draws = 40'000;
     double squares = 0.0;
     for (int d = 0; d < draws; ++d) {
-        const auto pair_of = [&](double deviation,
-                                 double correlation) {  // difference of two correlated normal numbers
+        // Difference of two correlated normal numbers.
+        const auto pair_of = [&](double deviation, double correlation) {
             const double one = normal(engine);
             const double other = correlation * one + std::sqrt(1.0 - square(correlation)) * normal(engine);
             return deviation * (one - other);
@@ -63,9 +64,9 @@ TEST(PairVariance, IsThatOfCorrelatedErrorsOnTwoMachines)
         const double x = 0.2 * normal(engine);                                  // variance 0.04
         const double y = 0.25 * x + std::sqrt(0.09 - 0.0025) * normal(engine);  // covariance 0.01
         const double constants = (0.8 - 0.5) * x + (0.1 - 0.4) * y;
-        squares +=
-            square(constants + pair_of(discrepancy.source, r) + pair_of(discrepancy.deviation, r * alike)) /
-            draws;
+        squares += square(constants + pair_of(discrepancy.source, r) +
+                          pair_of(discrepancy.deviation, r * trait_correlation)) /
+                   draws;
     }
     const double variance = variance_of_ratio(discrepancy, of_constants, a, b, r).sum();
     EXPECT_NEAR(squares, variance, 4.0 * std::sqrt(2.0 / draws) * variance);

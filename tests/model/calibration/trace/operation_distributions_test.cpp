@@ -88,7 +88,7 @@ TEST(OperationDistributions, AreOfKindsThatTakeTime)
     }
 }
 
-/// With one step there is nothing to tell a position from chance by, but there are replicas.
+/// One step cannot distinguish a position from chance, but its replicas can.
 TEST(OperationDistributions, OfOneStepAreOfTheReplicas)
 {
     SyntheticJob job;

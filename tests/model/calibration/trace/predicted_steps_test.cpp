@@ -68,7 +68,7 @@ INSTANTIATE_TEST_SUITE_P(Jobs, PredictedSteps, testing::ValuesIn(cases),
                          });
 
 /// 95 % intervals of five components of eight jobs: of 40, more than 6 miss with probability 0.3 %. What
-/// varies in a job is found apart from what does not: its estimate is within 15 %, three standard errors of
+/// varies in a job is separated from what does not: its estimate is within 15 %, three standard errors of
 /// the variance of 1,000 draws; that of eight GPUs is only in its interval.
 TEST(Components, LieWithinTheirIntervals)
 {

@@ -154,8 +154,7 @@ TEST(Calibrate, ProfilesInventNoSteps)
     }
 }
 
-/// One step of one rank: forty kernels of two kinds tell the spread of one; of
-/// one kernel a kind nobody knows.
+/// One step of one rank: forty kernels of two kinds show the spread of one; one kernel per kind does not.
 TEST(Calibrate, OneStepShowsTheSpreadOfItsKernels)
 {
     Trace trace = trace_of({1, 1, 0.0, 0.0, 0.0, 0.05}, 5);

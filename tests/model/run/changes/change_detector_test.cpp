@@ -263,8 +263,8 @@ TEST(ChangeDetector, NeverShowsALevelThatTheLastStepsContradict)
     int number = 0;
     for (const double seconds : autocorrelated(2, 0.5, 0.003, 1000, 0, 1.0)) {
         ++number;
-        detector.add(
-            {number, seconds * (1.0 + 1e-4 * std::max(0, number - 500)), 1, false});  // the level lags
+        // The level lags.
+        detector.add({number, seconds * (1.0 + 1e-4 * std::max(0, number - 500)), 1, false});
     }
     EXPECT_NEAR(detector.level_s(), 1.05, 0.01);
 }
@@ -297,10 +297,10 @@ TEST(ChangeDetector, OneLongHangIsOneEvent)
         ++number;
         detector.add({number, number == 500 ? 3600.0 : seconds, 1, false});
     }
-    EXPECT_NEAR(detector.lasting_s(), 1.0 + 3600.0 / 995.0,
-                0.02);  // of 1,000 steps, of which five are a warm-up
-    EXPECT_NEAR(detector.lasting_error(1e9), 3600.0 / 995.0 / (1.0 + 3600.0 / 995.0),
-                0.05);  // of a mean with one event
+    // Of 1,000 steps, of which five are a warm-up.
+    EXPECT_NEAR(detector.lasting_s(), 1.0 + 3600.0 / 995.0, 0.02);
+    // Of a mean with one event.
+    EXPECT_NEAR(detector.lasting_error(1e9), 3600.0 / 995.0 / (1.0 + 3600.0 / 995.0), 0.05);
 }
 
 TEST(ChangeDetector, SizesADriftByAllOfIt)
@@ -414,7 +414,7 @@ TEST(ChangeDetector, TakesABlockOfSlowStepsAsOneEvent)
     }
 }
 
-TEST(ChangeDetector, TellsASlowBlockThatStillLasts)
+TEST(ChangeDetector, DetectsASlowBlockThatStillLasts)
 {
     const ChangeDetector detector =
         watched_mixture(1, 1009, [](int i, double) { return i >= 1000 ? 1.5 : 1.0; });

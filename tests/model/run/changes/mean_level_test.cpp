@@ -58,11 +58,11 @@ TEST(NoiseDeviation, SeesAModeOfMoreThanOneInSeven)
 TEST(DailyDifference, VanishesForShortAndForWholeDays)
 {
     constexpr double day_s = 86'400.0;
-    EXPECT_NEAR(daily_difference(60.0, 60.0), 2.0 * std::numbers::pi * 60.0 / day_s,
-                1e-6);  // the slope times the distance
+    // The slope times the distance.
+    EXPECT_NEAR(daily_difference(60.0, 60.0), 2.0 * std::numbers::pi * 60.0 / day_s, 1e-6);
     EXPECT_NEAR(daily_difference(day_s, day_s), 0.0, 1e-12);
-    EXPECT_NEAR(daily_difference(day_s / 2.0, day_s / 2.0), 4.0 / std::numbers::pi,
-                1e-12);  // means of both half waves
+    // Means of both half waves.
+    EXPECT_NEAR(daily_difference(day_s / 2.0, day_s / 2.0), 4.0 / std::numbers::pi, 1e-12);
     EXPECT_NEAR(daily_difference(1.0, 30.0 * day_s), 1.0, 1e-3);
 }
 

@@ -51,7 +51,7 @@ TEST(BusiestStage, IsNeverLongerThanTheStep)
     }
 }
 
-/// The paths are those of the busiest stage, with compute and communication apart; of 16 stages at most.
+/// The paths are those of the busiest stage, with compute and communication separated; of 16 stages at most.
 TEST(BusiestStage, IsTheLongestOfItsPaths)
 {
     constexpr double factor = 1.25;
@@ -80,7 +80,7 @@ TEST(BusiestStage, IsTheLongestOfItsPaths)
 }
 
 /// A step of p - 1 + m v passes of each kind, where nothing else takes time.
-TEST(BusiestStage, IsTheStepWhereStagesAreAlike)
+TEST(BusiestStage, IsTheStepWhereStagesAreEqual)
 {
     for (const ScheduleShape& shape :
          {ScheduleShape{Schedule::gpipe, 4, 12, 1}, ScheduleShape{Schedule::one_f_one_b, 8, 20, 1},

@@ -107,8 +107,8 @@ TEST(DataParallel, BucketsHideBehindTheLastPass)
                 single_precision);
     EXPECT_NEAR(exchange->reduction(own, lasting(pass, 0.5 * all), 10, true).exposed(), all - 0.9 * 0.5 * all,
                 single_precision);
-    EXPECT_NEAR(exchange->reduction(own, lasting(pass, 10.0), 10, false).exposed(), all,
-                single_precision);  // other chunks' reductions come after it
+    // Other chunks' reductions come after it.
+    EXPECT_NEAR(exchange->reduction(own, lasting(pass, 10.0), 10, false).exposed(), all, single_precision);
     EXPECT_NEAR(exchange->gathering(own, lasting(pass, 10.0), 10).exposed(), 0.1 * 2e9 * one_way,
                 single_precision);
 }

@@ -30,7 +30,7 @@ Problem buildings(const Variability& variability, int global_batch = 32)
     return problem;
 }
 
-ParallelPlan apart(int tp, int pp, int dp, int local_steps)
+ParallelPlan with_local_updates(int tp, int pp, int dp, int local_steps)
 {
     ParallelPlan plan = plan_of(tp, pp, dp);
     plan.crossing = Crossing::dp;
@@ -51,7 +51,7 @@ TEST(OuterExchange, TakesWhatItsBytesTake)
                                    cluster);
     };
     for (const int count : {2, 4}) {
-        ParallelPlan plan = apart(1, 1, 8 * count, 30);
+        ParallelPlan plan = with_local_updates(1, 1, 8 * count, 30);
         const double share = 1e9 / 8.0;
         const double ring = 2.0 * (count - 1) / count * 4.0 * share / 1e9;
         const double update = 38.0 * share / 2e12;
@@ -80,7 +80,7 @@ TEST(OuterExchange, AddsItsShareToTheStepOfABuilding)
             const ExecutionGraph building = graph_of(of_building, with(plan_of(4, 4, 4)));
             const double inner_s = noise_free_step(building).step_s;
             const auto step_s = [&](int steps) {
-                return noise_free_step(graph_of(problem, with(apart(4, 4, 8, steps)))).step_s;
+                return noise_free_step(graph_of(problem, with(with_local_updates(4, 4, 8, steps)))).step_s;
             };
             EXPECT_NEAR(step_s(10'000), inner_s, 1e-3 * inner_s);
             const double exchange_s = 2.0 * (step_s(2) - inner_s);
@@ -89,10 +89,11 @@ TEST(OuterExchange, AddsItsShareToTheStepOfABuilding)
                 EXPECT_NEAR(step_s(steps), inner_s + exchange_s / steps, 1e-6 * inner_s);
             }
             const NoiseTables& noise = problem.noise;
-            const ExecutionGraph graph = graph_of(problem, with(apart(4, 4, 8, 2)));
+            const ExecutionGraph graph = graph_of(problem, with(with_local_updates(4, 4, 8, 2)));
             EXPECT_NEAR(sample_steps(graph, noise, {0, 64, 1}, {}).front(), step_s(2), 1e-5 * inner_s);
             EXPECT_GE(noise_free_step(graph).shares.exposed_communication * step_s(2), 0.5 * exchange_s);
-            const double synchronous = noise_free_step(graph_of(problem, with(apart(4, 4, 8, 1)))).step_s;
+            const double synchronous =
+                noise_free_step(graph_of(problem, with(with_local_updates(4, 4, 8, 1)))).step_s;
             EXPECT_LT(step_s(300), synchronous) << "the long haul of each step";
         }
     }
@@ -108,7 +109,7 @@ TEST(OuterExchange, ARoundIsTheSlowestBuilding)
     variability.microbatch = {LogNormal{0.03}, {}, 20.0, "test"};
     const Problem problem = buildings(variability);
     const Problem of_building = buildings(variability, 16);
-    const ExecutionGraph graph = graph_of(problem, apart(4, 4, 8, 2));
+    const ExecutionGraph graph = graph_of(problem, with_local_updates(4, 4, 8, 2));
     const ExecutionGraph building = graph_of(of_building, plan_of(4, 4, 4));
     constexpr int rounds = 1024;
     const SamplerOptions options{.replicas_simulated = 8, .sampling = Sampling::plain};
@@ -127,8 +128,8 @@ TEST(OuterExchange, ARoundIsTheSlowestBuilding)
     for (const double seconds : model) {
         model_s += seconds / static_cast<double>(model.size());
     }
-    const double error = 4.0 * std::sqrt(2.0 * (squares - brute_s * brute_s) /
-                                         rounds);  // four standard errors of the difference
+    // Four standard errors of the difference.
+    const double error = 4.0 * std::sqrt(2.0 * (squares - brute_s * brute_s) / rounds);
     EXPECT_GT(model_s, brute_s - error);
     EXPECT_LT(model_s, 1.01 * brute_s + error);
 }
@@ -142,7 +143,7 @@ TEST(OuterExchange, TheOuterOptimizerHasStates)
         return std::get<CompiledPlan>(compiler.compile(plan)).memory;
     };
     for (const Sharding sharding : {Sharding::none, Sharding::zero1}) {
-        ParallelPlan local = apart(4, 4, 8, 30);
+        ParallelPlan local = with_local_updates(4, 4, 8, 30);
         ParallelPlan building = plan_of(4, 4, 4);
         local.sharding = building.sharding = sharding;
         const MemoryUse with = memory(problem, local);
@@ -157,10 +158,10 @@ TEST(OuterExchange, TheOuterOptimizerHasStates)
 TEST(OuterExchange, NeedsReplicasInOtherBuildings)
 {
     const Cluster cluster = buildings({}).cluster;
-    EXPECT_FALSE(local_updates_problem(apart(4, 4, 8, 30), cluster));
-    EXPECT_TRUE(local_updates_problem(apart(4, 4, 4, 30), cluster)) << "one building";
+    EXPECT_FALSE(local_updates_problem(with_local_updates(4, 4, 8, 30), cluster));
+    EXPECT_TRUE(local_updates_problem(with_local_updates(4, 4, 4, 30), cluster)) << "one building";
     for (const Crossing other : {Crossing::by_order, Crossing::pp, Crossing::none}) {
-        ParallelPlan plan = apart(4, 4, 8, 30);
+        ParallelPlan plan = with_local_updates(4, 4, 8, 30);
         plan.crossing = other;
         EXPECT_TRUE(local_updates_problem(plan, cluster));
         plan.local_steps = 1;
@@ -181,7 +182,7 @@ TEST(OuterExchange, ItsPriceIsSteps)
     };
     Problem priced = problem;
     priced.local.by_groups = {1.0, 1.0, 1.5};
-    const ParallelPlan plan = apart(4, 4, 8, 30);
+    const ParallelPlan plan = with_local_updates(4, 4, 8, 30);
     const auto [bound, free] = trained(problem, plan);
     const auto [dear_bound, dear] = trained(priced, plan);
     EXPECT_NEAR(dear_bound, 1.5 * bound, 1e-9 * bound);
@@ -189,7 +190,7 @@ TEST(OuterExchange, ItsPriceIsSteps)
         << "whole steps";
     EXPECT_EQ(dear.step.p99.value, free.step.p99.value);
     EXPECT_LE(bound, free.training.mean.value);
-    const ParallelPlan synchronous = apart(4, 4, 8, 1);
+    const ParallelPlan synchronous = with_local_updates(4, 4, 8, 1);
     EXPECT_EQ(trained(priced, synchronous).first, trained(problem, synchronous).first);
 }
 

@@ -49,18 +49,18 @@ TEST(PlacedGroups, AcrossNodesAreAsSlowAsOnNodesOfOneGpu)
 {
     for (const bool mixture : {false, true}) {
         const Problem problem = on_nodes(mixture, 8);
-        Problem apart = problem;
-        apart.cluster.tiers[0].group_gpus = 1;
+        Problem ungrouped = problem;
+        ungrouped.cluster.tiers[0].group_gpus = 1;
         ParallelPlan plan = plan_of(1, 8, 8);
         plan.sharding = mixture ? Sharding::zero1 : Sharding::zero3;
         plan.ep = mixture ? 8 : 1;
         plan.order = PlacementOrder::tp_pp_dp;
         const ExecutionGraph graph = std::get<CompiledPlan>(compiled(problem, plan)).graph;
-        const ExecutionGraph graph_apart = std::get<CompiledPlan>(compiled(apart, plan)).graph;
-        EXPECT_DOUBLE_EQ(communication_s(graph), communication_s(graph_apart)) << mixture;
+        const ExecutionGraph graph_ungrouped = std::get<CompiledPlan>(compiled(ungrouped, plan)).graph;
+        EXPECT_DOUBLE_EQ(communication_s(graph), communication_s(graph_ungrouped)) << mixture;
         const double step_s = noise_free_step(graph).step_s;
-        EXPECT_NEAR(noise_free_step(graph_apart).step_s, step_s, 0.01 * step_s)
-            << mixture;  // messages between stages differ
+        // Messages between stages differ.
+        EXPECT_NEAR(noise_free_step(graph_ungrouped).step_s, step_s, 0.01 * step_s) << mixture;
         plan.order = PlacementOrder::tp_dp_pp;
         const ExecutionGraph together = std::get<CompiledPlan>(compiled(problem, plan)).graph;
         EXPECT_LT(communication_s(together), 0.8 * communication_s(graph)) << mixture;
@@ -91,8 +91,8 @@ TEST(PlacedGroups, TheSlowestReplicasSetTheStep)
         slowest_s = std::max(slowest_s, costs.typical().forward.communication_s);
     }
     const OpDistribution& forward = graph.distribution[graph.distribution_at(0, Pass::forward)];
-    EXPECT_NEAR(static_cast<double>(forward.communication_s), 16.0 * slowest_s,
-                0.01 * 16.0 * slowest_s);  // and the ends
+    // The ends take a little, too.
+    EXPECT_NEAR(static_cast<double>(forward.communication_s), 16.0 * slowest_s, 0.01 * 16.0 * slowest_s);
     ASSERT_EQ(graph.lead_s.size(), 9U);
     EXPECT_EQ(std::count(graph.lead_s.begin(), graph.lead_s.end(), 0.0F), 2);  // with 8 members in a rack
     EXPECT_GT(graph.lead_s.front(), graph.lead_s[3]);  // inside a rack, and half in each of two
@@ -111,13 +111,13 @@ TEST(PlacedGroups, ASlowNodeOfAFastReplicaDoesNotRaiseTheBound)
     ParallelPlan plan = plan_of(1, 1, 48);
     plan.ep = 16;
     problem.cluster.node_factors.assign(problem.cluster.nodes(), 1.0);
-    const double alike_s = noise_free_step(std::get<CompiledPlan>(compiled(problem, plan)).graph).step_s;
+    const double equal_s = noise_free_step(std::get<CompiledPlan>(compiled(problem, plan)).graph).step_s;
     problem.cluster.node_factors[5] = 1.001;
     const ExecutionGraph graph = std::get<CompiledPlan>(compiled(problem, plan, CompileFor::sampling)).graph;
     ASSERT_EQ(graph.lead_s.size(), 3U);
     EXPECT_EQ(graph.lead_s[1], 0.0F);
-    EXPECT_GT(static_cast<double>(graph.lead_s[2]), 0.002 * alike_s);
-    EXPECT_DOUBLE_EQ(noise_free_step(graph).step_s, alike_s);
+    EXPECT_GT(static_cast<double>(graph.lead_s[2]), 0.002 * equal_s);
+    EXPECT_DOUBLE_EQ(noise_free_step(graph).step_s, equal_s);
     const double drawn_s = sample_steps(graph, problem.noise, {0, 64, 1}, {}).front();
     EXPECT_LE(noise_free_step(graph).step_s, drawn_s * (1.0 + 1e-6));
 }
@@ -154,7 +154,7 @@ TEST(PlacedGroups, ABarrierCountsEachKindOfReplica)
     EXPECT_LT(mean(graph), mean(all_slow));
     EXPECT_GE(mean(graph), mean(one) * (1.0 - 1e-3));
     // Sets of coupled replicas end independently of each other: the maximum of one slow
-    // and two fast ones, drawn apart.
+    // and two fast ones, drawn separately.
     const std::vector<double> slow = sample_steps(one, problem.noise, draws, {.seed = 11});
     ExecutionGraph two = all_slow;
     two.placement.replicas = 2 * two.placement.coupled;

@@ -144,8 +144,8 @@ TEST(ExecutionGraph, GradientsCrossTheReplicas)
     const double stage_parameters = 4.0 * parameters_of(network_of(p.workload).kinds.front(), on_two).all;
     const Spacing replicas{4, 8};  // four stages of two GPUs apart
     const auto time = [&](Collective kind, double bytes) {
-        return 4.0 *
-               collective_time(kind, Bytes{bytes / 4.0}, replicas, p.cluster).time.si;  // a message a layer
+        // A message a layer.
+        return 4.0 * collective_time(kind, Bytes{bytes / 4.0}, replicas, p.cluster).time.si;
     };
     const ExecutionGraph sharded = graph_of(plan);
     EXPECT_NEAR(sharded.reduction[1].exposed(), time(Collective::reduce_scatter, 4.0 * stage_parameters),

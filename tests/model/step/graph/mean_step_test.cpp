@@ -178,7 +178,7 @@ TEST(NoiseFreeStep, MatchesRelaxationOnRandomGraphs)
 }
 
 /// What repeats is skipped without an effect on the step, whether stages are
-/// alike, nearly alike or different.
+/// equal, nearly equal or different.
 TEST(NoiseFreeStep, IsThatOfTheRunThatSkipsNothing)
 {
     constexpr double rounding = 1e-9;  // 1e-12 for each of up to a thousand repetitions

@@ -44,12 +44,14 @@ TEST(SlowestGroup, PathsAreNeverLongerThanTheStep)
                             EXPECT_LE(length, step * (1.0 + 1e-12))
                                 << name(shape.schedule) << ", stage " << stage;
                             double& most = of == &own ? longest_own : longest;
-                            most = slowness == 1.1 ? std::max(most, length / step) : most;
+                            if (slowness == 1.1) {
+                                most = std::max(most, length / step);
+                            }
                         }
                     }
                 }
-                EXPECT_GE(longest, 0.4)
-                    << name(shape.schedule);  // chosen for other durations, without exchanges
+                // Chosen for other durations, without exchanges.
+                EXPECT_GE(longest, 0.4) << name(shape.schedule);
                 EXPECT_GE(longest_own, 0.4) << name(shape.schedule);  // without the gathering of parameters
                 sum += longest;
                 sum_of_own += longest_own;
@@ -168,7 +170,7 @@ TEST(SlowestGroup, BoundsMeansAndQuantilesOfFleets)
     }
 }
 
-TEST(SlowestGroup, SaysNothingWhereGroupsAreAlike)
+TEST(SlowestGroup, SaysNothingWhereGroupsAreEqual)
 {
     const Problem problem = example_problem(Variability{}, 64, group_widths);
     const ExecutionGraph graph = bounded_graph(problem, some_plan(Sharding::zero1, 4));

@@ -203,8 +203,8 @@ TEST(Lengths, PackedSamplesAttendWithinThemselves)
     Problem whole = example_problem({}, 64, widths);
     whole.phases.front().sequence = 2048;
     const Network network = network_of(whole.workload);
-    EXPECT_NEAR(attention_flops(network, 1024) / attention_flops(network, 2048), 0.26,
-                0.01);  // a tile's diagonal beside a quarter
+    // A tile's diagonal beside a quarter.
+    EXPECT_NEAR(attention_flops(network, 1024) / attention_flops(network, 2048), 0.26, 0.01);
     const double with = noise_free_step(compiled(packed, plan).graph).step_s;
     const double without = noise_free_step(compiled(whole, plan).graph).step_s;
     EXPECT_LT(with, 0.99 * without);

@@ -98,6 +98,21 @@ TEST(Sampler, DoesNotDependOnHowARangeIsCut)
     EXPECT_EQ(whole, pieces);
 }
 
+TEST(Sampler, SplitRangesMakeUpTheWhole)
+{
+    for (const std::size_t graphs : {std::size_t{1}, std::size_t{3}, std::size_t{100'000}}) {
+        int end = 64;
+        for (const DrawRange& sub_range : split_range({64, 20'480, 3}, graphs)) {
+            EXPECT_EQ(sub_range.first_fleet, end);
+            EXPECT_GT(sub_range.fleets, 0);
+            EXPECT_EQ(sub_range.fleets % block_fleets, 0);
+            EXPECT_EQ(sub_range.steps, 3);
+            end += sub_range.fleets;
+        }
+        EXPECT_EQ(end, 64 + 20'480);
+    }
+}
+
 TEST(Sampler, StreamsAndSeedsDiffer)
 {
     const Problem problem = example_problem(lively_variability(), 16, widths);
@@ -119,7 +134,7 @@ struct ReplicaCase {
 
 std::vector<ReplicaCase> replica_cases()
 {
-    Variability residual_only;  // nothing tells the replicas apart but chance
+    Variability residual_only;  // replicas differ by chance alone
     Variability spatial;        // who is slow is fixed by the fleet
     Variability stages;         // who is slow changes with the step
     for (auto* v : {&residual_only, &spatial, &stages}) {

@@ -40,7 +40,7 @@ TEST(SamplerTruth, ReplicasMatchBruteForceOverFleets)
             bias_over_fleets(sorted(replicas.ranked({0, 16384, 1})), sorted(replicas.brute({0, 4096, 1})));
         EXPECT_TRUE(bias.within(allowed)) << bias.value << " +- " << bias.error << ", spatial " << spatial;
         EXPECT_LT(bias.error, 0.4 * allowed);  // or the comparison says nothing
-        record(spatial > 0.0 ? "spatial" : "alike", bias);
+        record(spatial > 0.0 ? "spatial" : "equal", bias);
     }
 }
 
@@ -95,13 +95,13 @@ std::vector<double> p99_by_seed(const ExecutionGraph& graph, const NoiseTables& 
 /// Variance of a difference with independent draws over that with the same draws.
 double gain_of_common_draws(const std::vector<double>& a, const std::vector<double>& b)
 {
-    std::vector<double> together;
-    std::vector<double> apart;
+    std::vector<double> paired;
+    std::vector<double> unpaired;
     for (std::size_t i = 0; i < a.size(); ++i) {
-        together.push_back(a[i] - b[i]);
-        apart.push_back(a[i] - b[(i + 1) % b.size()]);
+        paired.push_back(a[i] - b[i]);
+        unpaired.push_back(a[i] - b[(i + 1) % b.size()]);
     }
-    return SampleMoments(apart).variance / SampleMoments(together).variance;
+    return SampleMoments(unpaired).variance / SampleMoments(paired).variance;
 }
 
 /// Draws are keyed by what they are for, so that they survive a change of
@@ -136,8 +136,8 @@ TEST(SamplerTruth, AnyNumberOfThreadsDrawsTheSameBits)
     std::vector<ExecutionGraph> graphs;
     for (const int tp : widths) {
         for (const int microbatch : {1, 2}) {
-            graphs.push_back(
-                graph_of(problem, plan_of(tp, 4, 16, microbatch)));  // each microbatch size is a lot
+            // Each microbatch size is a lot.
+            graphs.push_back(graph_of(problem, plan_of(tp, 4, 16, microbatch)));
         }
     }
     std::vector<const ExecutionGraph*> all;

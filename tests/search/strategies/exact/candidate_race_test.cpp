@@ -70,8 +70,8 @@ TEST(CandidateRace, AsksForNewOnesThenLeadersThenRivals)
 
     asked = race.rivals(points);
     EXPECT_THAT(indices(asked), ElementsAre(1));
-    points.limits.add(
-        0, {4.5});  // excludes point 1, whose values are 5 and more, and points with bounds from 5 on
+    // Excludes point 1, whose values are 5 and more, and points with bounds from 5 on.
+    points.limits.add(0, {4.5});
     EXPECT_THAT(race.rivals(points), IsEmpty());
     EXPECT_EQ(race.settled(), 2U);
     asked = race.new_candidates(points);

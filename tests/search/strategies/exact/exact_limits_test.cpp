@@ -1,5 +1,6 @@
 #include "search/strategies/exact/exact.hpp"
 
+#include "model/base/root.hpp"
 #include "tests/search/strategies/exact/known_problem.hpp"
 
 #include <gmock/gmock.h>
@@ -168,13 +169,10 @@ struct NormalProblem {
         const double value =
             truth[request.index] + deviation * (0.8 * normal(shared) + 0.6 * normal(request.index));
         const double miss = request.miss > 0.0 ? request.miss : 0.025;
-        double low = 0.0;  // bisection of the normal quantile
-        double high = 10.0;
-        for (int i = 0; i < 60; ++i) {
-            const double z = 0.5 * (low + high);
-            (0.5 * std::erfc(z / std::numbers::sqrt2) > miss ? low : high) = z;
-        }
-        const double width = deviation * high;
+        const auto is_below_quantile = [miss](double z) {
+            return 0.5 * std::erfc(z / std::numbers::sqrt2) > miss;
+        };
+        const double width = deviation * bisect({0.0, 10.0}, {.halvings = 60}, is_below_quantile).high;
         const Estimate estimate{value, value - width, value + width, value - width, value + width};
         return {request.index, request.rung, 1, {estimate}, request.source};
     }

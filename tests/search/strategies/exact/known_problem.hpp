@@ -161,7 +161,7 @@ struct ExactRun {
     std::set<std::uint64_t> evaluated;
 };
 
-/// Plays the evaluator; `portion` says how many of the outstanding answers the next tell brings.
+/// Plays the evaluator; `portion` says how many of the outstanding answers the next call of tell() brings.
 inline ExactRun play(const KnownProblem& problem, const ExactOptions& options,
                      const std::function<std::size_t(std::size_t)>& portion)
 {
@@ -182,10 +182,10 @@ inline ExactRun play(const KnownProblem& problem, const ExactOptions& options,
             }
             outstanding.emplace_back(problem.evaluate(point));
         }
-        const auto told =
+        const auto portion_count =
             static_cast<std::ptrdiff_t>(std::min(portion(outstanding.size()), outstanding.size()));
-        exact.tell(std::span(outstanding).first(static_cast<std::size_t>(told)));
-        outstanding.erase(outstanding.begin(), outstanding.begin() + told);
+        exact.tell(std::span(outstanding).first(static_cast<std::size_t>(portion_count)));
+        outstanding.erase(outstanding.begin(), outstanding.begin() + portion_count);
         const Outcome now = exact.outcome();
         EXPECT_LE(now.pruned + now.evaluated + now.open + now.unchecked, problem.feasible());
         EXPECT_TRUE(now.open > 0 || !now.proved || outstanding.empty());
