@@ -163,7 +163,7 @@ TEST(OutcomeText, OfASearchThatWasStopped)
     results.study.outcome.gaps = {{.limit = 2.0, .bound = 1.5}, {.limit = INFINITY, .bound = 1.0}};
     EXPECT_EQ(stopped_text(results, "f.h5"),
               "stopped by SIGTERM; incomplete: 5 plans; no plan is better than the best one found by more "
-              "than this: cost 25 %, memory unknown; continue with: prismopt resume f.h5");
+              "than this: cost 25.00 %, memory unknown; continue with: prismopt resume f.h5");
     EXPECT_EQ(stopped_tuning_text("SIGTERM", "tuning: 3 evaluations", "f.h5"),
               "stopped by SIGTERM; tuning: 3 evaluations; the search has not started, so there are no "
               "results; continue with: prismopt resume f.h5");
