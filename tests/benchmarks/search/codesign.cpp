@@ -1,10 +1,13 @@
 #include "tests/benchmarks/search/codesign.hpp"
 
 #include "io/scenario/reading/read_scenario.hpp"
+#include "tests/benchmarks/search/support.hpp"
 #include "tests/benchmarks/search/table_problem.hpp"
 
 #include "io/scenario/variants.hpp"
 #include "optimizer/loop/codesign.hpp"
+#include "optimizer/parallel/work_scheduler.hpp"
+#include "optimizer/study/evaluator.hpp"
 #include "optimizer/study/study_plan.hpp"
 #include "optimizer/study/worker.hpp"
 #include "search/ranking.hpp"
@@ -21,12 +24,6 @@
 
 namespace prismopt::bench {
 namespace {
-
-using Clock = std::chrono::steady_clock;
-double seconds_since(Clock::time_point start)
-{
-    return std::chrono::duration<double>(Clock::now() - start).count();
-}
 
 /// A step of `fixed` seconds and two parts that a faster clock x and a wider link y shorten, each speed at
 /// its price: T = fixed + work / x + bytes / y, price = base + a x + b y. For what is spent on speed, s = a x
@@ -173,7 +170,7 @@ Scenario with_levels(Scenario scenario, int levels)
             choice.values.emplace_back(HardwareLevel{low + (high - low) * i / (levels - 1)});
         }
     }
-    scenario.variants = all_variants(scenario);
+    find_variants(scenario);
     return scenario;
 }
 

@@ -6,6 +6,7 @@
 #include "tests/benchmarks/search/codesign.hpp"
 #include "tests/benchmarks/search/pagmo_yardstick.hpp"
 #include "tests/benchmarks/search/racing.hpp"
+#include "tests/benchmarks/search/support.hpp"
 #include "tests/benchmarks/search/tracker.hpp"
 #include "tests/search/textbook.hpp"
 
@@ -31,14 +32,6 @@ namespace {
 
 constexpr std::uint64_t most_calls = 40'000;
 int seeds = 10;
-
-const std::string here = std::string(PRISMOPT_SOURCE_DIR) + "/tests/benchmarks/search/scenarios/";
-const std::string shipped = std::string(PRISMOPT_SOURCE_DIR) + "/jobs/scenarios/";
-
-double seconds_since(std::chrono::steady_clock::time_point start)
-{
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
 
 /// Runs that did not reach the share count as more than all.
 std::string median(std::vector<std::uint64_t> counts)

@@ -1,7 +1,10 @@
 #include "tests/benchmarks/search/racing.hpp"
 
 #include "io/scenario/reading/read_scenario.hpp"
+#include "optimizer/parallel/work_scheduler.hpp"
+#include "optimizer/study/evaluator.hpp"
 #include "optimizer/study/worker.hpp"
+#include "tests/benchmarks/search/support.hpp"
 #include "tests/benchmarks/search/table_problem.hpp"
 
 #include "search/components/race.hpp"
@@ -19,9 +22,6 @@ constexpr std::size_t candidates = 1000;
 constexpr std::size_t top = 10;
 constexpr std::uint64_t other_draws = 1000;  // added to the seed
 constexpr int truth_fleets = 8192;
-
-const std::string here = std::string(PRISMOPT_SOURCE_DIR) + "/tests/benchmarks/search/scenarios/";
-const std::string shipped = std::string(PRISMOPT_SOURCE_DIR) + "/jobs/scenarios/";
 
 std::vector<Rung> doublings(int first, int last)
 {

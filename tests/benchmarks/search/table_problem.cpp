@@ -1,6 +1,8 @@
 #include "tests/benchmarks/search/table_problem.hpp"
 
 #include "io/scenario/reading/read_scenario.hpp"
+#include "optimizer/parallel/work_scheduler.hpp"
+#include "optimizer/study/evaluator.hpp"
 #include "optimizer/study/worker.hpp"
 
 #include <algorithm>

@@ -18,7 +18,6 @@
 namespace prismopt::bench {
 namespace {
 
-constexpr double day_s = 86'400.0;
 constexpr double period_days = 30.0;
 
 constexpr const char* quick_start_plan =

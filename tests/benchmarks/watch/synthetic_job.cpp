@@ -13,7 +13,6 @@ namespace prismopt::bench {
 
 namespace {
 
-constexpr double day_s = 86'400.0;
 constexpr double day_to_day = 0.2;  // standard deviation of the swing of a day, relative: weather
 
 }  // namespace

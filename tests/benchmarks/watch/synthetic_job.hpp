@@ -9,6 +9,8 @@
 
 namespace prismopt::bench {
 
+inline constexpr double day_s = 86'400.0;
+
 /// Draws of a plan's step without the factor of all compute (common_compute), as logarithms
 /// about the mean of their fleet.
 struct PlanNoise {
