@@ -32,7 +32,7 @@ BY_HAND = {"results/README.md"}
 # Pages that were made before jobs/pages stated the version.
 WITHOUT_VERSION = {f"results/{name}" for name in (
     "buildings.md", "calibration.md", "components.md", "intervals.md", "model-fit.txt", "numerics.md", "pairs.md", "scaling.md",
-    "search-quality.md", "search-scale.md", "shortlist.md", "watch.md")}
+    "search-scale.md", "shortlist.md", "watch.md")}
 OUTPUTS = [block for page in quoted.PAGES for block in quoted.blocks_of(page) if block.kind != "file"]
 
 
