@@ -24,7 +24,7 @@ class StopTest(CliTest):
         super().setUp()
         # No bound holds for a median, so every plan is drawn: some hundred answers, over a second or more.
         self.toml = self.scenario(minimise='["training_time_p50", "memory", "gpus"]',
-                                  rungs="[{ fleets = 64, steps = 2 }, { fleets = 5120, steps = 2 }]")
+                                  rungs="[{ fleets = 64, steps = 2 }, { fleets = 2560, steps = 2 }]")
         if StopTest.reference is None:
             self.output("search", self.toml, "--out", "reference.h5")
             # The path is an attribute, and each test has another.
