@@ -12,6 +12,7 @@ namespace prismopt {
 
 namespace {
 
+/// The state of fill_positions().
 struct Enumeration {
     std::vector<int> left;  // [kind]: items in stock that are not assigned
     Assignment assignment;  // so far

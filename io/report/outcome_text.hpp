@@ -31,11 +31,12 @@ std::string merged_text(const Results& merged);
 /// `objectives`: their names.
 std::string gaps_text(const std::vector<Gap>& gaps, const std::vector<std::string>& objectives);
 
-/// Of the search of plans that may not fit. Of a strategy that checks only some plans, which has none:
+/// Why plans that may not fit were not searched: the strategy checks only some plans.
 std::string not_searched_text(std::string_view strategy);
-/// `doubtful`: nothing: no plan is doubtful. `proved`: no other plan of their kind would be on the front.
+/// What the search of plans that may not fit has come to; nothing: there were none. `proved`: no other plan
+/// of their kind would be on the front.
 std::string may_not_fit_text(const std::optional<Outcome>& doubtful, bool proved);
-/// Of merged parts.
+/// The same of merged parts.
 std::string merged_may_not_fit_text(const MayNotFit& list);
 
 /// Why "auto" chose a strategy: "1,617 combinations of values can all be checked,

@@ -80,8 +80,9 @@ void read_study(const Hdf5Object& group, StudyInfo& study)
 {
     study.strategy = group.get<std::string>("strategy");
     study.outcome_text = group.get<std::string>("outcome");
-    study.ends_known = group.has("method") && group.has("stopped_by");  // since schema 1.19
-    if (study.ends_known) {                                             // names of newer versions are unknown
+    // Since schema 1.19. Names of newer versions are unknown.
+    study.ends_known = group.has("method") && group.has("stopped_by");
+    if (study.ends_known) {
         study.outcome.method =
             parse<SearchMethod>(group.get<std::string>("method")).value_or(SearchMethod::exact);
         study.outcome.complete = number_attribute<std::int8_t>(group, "complete", truth) != 0;

@@ -64,8 +64,8 @@ Sharded sharded_messages(const Parameters& own, bool backward, const LayerShape&
 
 /// Share of a plan's passes that have one of another microbatch beside them. Megatron-Core pairs a forward
 /// with a backward pass in its steady phase (combined_1f1b.py): not the forward passes of the warm-up, nor
-/// the backward passes of the cool-down. The first stage has most unpaired passes,
-/// and here all stages have as many.
+/// the backward passes of the cool-down. The first stage has most unpaired passes, and here all stages have
+/// as many.
 double paired_passes(const LayerShape& shape)
 {
     const int microbatches = shape.microbatches(shape.batch);

@@ -261,7 +261,7 @@ std::vector<DrawRange> split_range(const DrawRange& range, std::size_t graphs)
     constexpr std::size_t draws_of_sub_range = std::size_t{1} << 14;
     const std::size_t draws_of_fleet = static_cast<std::size_t>(range.steps) * graphs;
     const auto blocks = static_cast<int>(draws_of_sub_range / draws_of_fleet / block_fleets);
-    const int fleets = std::max(blocks, 1) * block_fleets;
+    const int fleets = std::max(blocks, parallel_threads()) * block_fleets;
     std::vector<DrawRange> ranges;
     for (int done = 0; done < range.fleets; done += fleets) {
         ranges.push_back({range.first_fleet + done, std::min(fleets, range.fleets - done), range.steps});

@@ -51,8 +51,8 @@ std::vector<std::vector<double>> sample_steps(std::span<const ExecutionGraph* co
                                               const NoiseTables& noise, const DrawRange& range,
                                               const SamplerOptions& options);
 
-/// Ranges that make up `range`, in order, each with about ten thousand draws over all graphs: callers may
-/// pause between them.
+/// Ranges that make up `range`, in order, each with about ten thousand draws over all graphs, and with work
+/// for all threads: callers may pause between them.
 std::vector<DrawRange> split_range(const DrawRange& range, std::size_t graphs);
 
 /// Returns the step times of one graph.
