@@ -36,7 +36,7 @@ std::string not_searched_text(std::string_view strategy);
 /// What the search of plans that may not fit has come to; nothing: there were none. `proved`: no other plan
 /// of their kind would be on the front.
 std::string may_not_fit_text(const std::optional<Outcome>& doubtful, bool proved);
-/// The same of merged parts.
+/// As may_not_fit_text(), for merged parts.
 std::string merged_may_not_fit_text(const MayNotFit& list);
 
 /// Why "auto" chose a strategy: "1,617 combinations of values can all be checked,
