@@ -71,8 +71,7 @@ std::string drawn_without(const WhatIf& what_if)
 
 /// Draws of one plan in several problems whose sampled tables are equal.
 void sample(const std::vector<const Problem*>& problems, const ParallelPlan& plan, const DrawRange& range,
-            const SamplerOptions& options, const std::function<void()>& pause,
-            const std::vector<PhaseDraws*>& draws)
+            const SamplerOptions& options, const Pause& pause, const std::vector<PhaseDraws*>& draws)
 {
     for (std::size_t phase = 0; phase < problems.front()->phases.size(); ++phase) {
         const ParallelPlan here = plan_in_phase(plan, problems.front()->phases[phase]);
@@ -277,7 +276,7 @@ std::vector<KernelClass> kernel_classes_of(const Problem& problem, const Paralle
 
 std::vector<Consequence> consequences(const Problem& problem, const ParallelPlan& plan,
                                       const std::vector<WhatIf>& what_ifs, const DrawRange& range,
-                                      const SamplerOptions& options, const std::function<void()>& pause)
+                                      const SamplerOptions& options, const Pause& pause)
 {
     std::vector<Consequence> result(what_ifs.size());
     std::vector<std::optional<Problem>> problems;

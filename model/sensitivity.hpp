@@ -3,6 +3,7 @@
 /// Sensitivity of a plan's times: the plan with something changed, on the same draws.
 
 #include "model/base/estimate.hpp"
+#include "model/base/parallel.hpp"
 #include "model/distribution/noise_source.hpp"
 #include "model/hardware_parameter.hpp"
 #include "model/plan/infeasible.hpp"
@@ -10,7 +11,6 @@
 
 #include <array>
 #include <cstddef>
-#include <functional>
 #include <initializer_list>
 #include <optional>
 #include <string>
@@ -77,6 +77,6 @@ std::vector<KernelClass> kernel_classes_of(const Problem& problem, const Paralle
 /// exceptions pass through.
 std::vector<Consequence> consequences(
     const Problem& problem, const ParallelPlan& plan, const std::vector<WhatIf>& what_ifs,
-    const DrawRange& range, const SamplerOptions& options, const std::function<void()>& pause = [] {});
+    const DrawRange& range, const SamplerOptions& options, const Pause& pause = [] {});
 
 }  // namespace prismopt

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -57,6 +58,18 @@ std::string choices()
         text += (text.empty() ? "" : ", ") + std::string(row.name);
     }
     return text;
+}
+
+/// Returns the value of the first row whose name `text` contains, or `otherwise`.
+template <class Enum, std::size_t n>
+constexpr Enum first_named_in(std::string_view text, const std::array<Named<Enum>, n>& rows, Enum otherwise)
+{
+    for (const Named<Enum>& row : rows) {
+        if (text.find(row.name) != std::string_view::npos) {
+            return row.value;
+        }
+    }
+    return otherwise;
 }
 
 }  // namespace prismopt

@@ -3,6 +3,7 @@
 /// Why a plan takes its time and its memory, what would change that, and why another plan is better.
 
 #include "io/compare/pairs.hpp"
+#include "model/base/parallel.hpp"
 #include "model/step/step_components.hpp"
 #include "optimizer/api/plans.hpp"
 #include "optimizer/api/predict.hpp"

@@ -2,6 +2,7 @@
 
 /// Better plans for a job that runs today: the best within a few changes of its plan, and the best of all.
 
+#include "model/base/parallel.hpp"
 #include "optimizer/api/job_changes.hpp"
 #include "optimizer/api/plans.hpp"
 

@@ -4,7 +4,7 @@
 
 #include "io/results/results.hpp"
 #include "io/scenario/scenario.hpp"
-#include "optimizer/parallel/stop.hpp"
+#include "model/base/parallel.hpp"
 #include "optimizer/space/design_text.hpp"
 
 #include <cstdint>

@@ -4,6 +4,7 @@
 
 #include "io/report/network_size.hpp"
 #include "io/scenario/figure_origin.hpp"
+#include "model/base/parallel.hpp"
 #include "model/objective.hpp"
 #include "model/plan/layout.hpp"
 #include "model/prediction.hpp"

@@ -2,6 +2,7 @@
 
 /// What the times of a plan depend on: noise sources, kernels and hardware parameters.
 
+#include "model/base/parallel.hpp"
 #include "optimizer/api/plans.hpp"
 #include "optimizer/sensitivity/effects.hpp"
 

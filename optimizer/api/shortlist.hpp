@@ -4,7 +4,7 @@
 /// measure, and what measurements say.
 
 #include "io/results/results.hpp"
-#include "optimizer/parallel/stop.hpp"
+#include "model/base/parallel.hpp"
 #include "optimizer/study/measured_plan.hpp"
 
 #include <cstddef>

@@ -3,6 +3,7 @@
 #include "io/base/input_error.hpp"
 #include "io/toml/nearest.hpp"
 #include "io/toml/quantity.hpp"
+#include "optimizer/parallel/stop.hpp"
 #include "optimizer/program/log.hpp"
 
 #include <fmt/format.h>

@@ -3,6 +3,7 @@
 #include "io/report/performance_text.hpp"
 #include "io/scenario/reading/read_scenario.hpp"
 #include "io/scenario/scenario.hpp"
+#include "model/base/parallel.hpp"
 #include "optimizer/api/reports.hpp"
 #include "optimizer/commands/command.hpp"
 #include "optimizer/commands/progress_bar.hpp"

@@ -1,6 +1,7 @@
 #include "io/base/aligned.hpp"
 #include "io/report/front/batch_rows.hpp"
 #include "io/scenario/reading/read_scenario.hpp"
+#include "model/base/parallel.hpp"
 #include "optimizer/api/plans.hpp"
 #include "optimizer/commands/command.hpp"
 

@@ -186,7 +186,7 @@ private:
 class Enumeration {
 public:
     Enumeration(const Surroundings& near, const ParallelPlan& plan, const Scenario& scenario,
-                const NearPlansRequest& request, const std::function<void()>& pause)
+                const NearPlansRequest& request, const Pause& pause)
         : near_(near), plan_(plan), scenario_(scenario), request_(request), pause_(pause),
           hopes_(near.values().size(), 0.0), seen_{plan}
     {
@@ -324,7 +324,7 @@ private:
     const ParallelPlan& plan_;
     const Scenario& scenario_;
     const NearPlansRequest& request_;
-    const std::function<void()>& pause_;
+    const Pause& pause_;
     // [value]: logarithm by which it alone changes the value of the plan, whether that fits or not
     std::vector<double> hopes_;
     std::set<ParallelPlan> seen_;
@@ -342,7 +342,7 @@ std::string trainer_of(const Scenario& scenario)
 }
 
 NearPlans near_plans(const ParallelPlan& plan, const Scenario& scenario, const Problem& problem,
-                     const NearPlansRequest& request, const std::function<void()>& pause)
+                     const NearPlansRequest& request, const Pause& pause)
 {
     const Surroundings near(plan, scenario, problem, request);
     Enumeration enumeration(near, plan, scenario, request, pause);

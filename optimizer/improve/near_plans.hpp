@@ -13,11 +13,11 @@
 /// are not looked at (NearPlans::complete). Those that combine the changes which shorten the step most come
 /// first, whether these fit into memory alone or not.
 
+#include "model/base/parallel.hpp"
 #include "model/objective.hpp"
 #include "model/plan/plan.hpp"
 
 #include <cstddef>
-#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -58,7 +58,7 @@ struct NearPlans {
 /// `pause` is called between bounds; its exceptions pass through.
 NearPlans near_plans(
     const ParallelPlan& plan, const Scenario& scenario, const Problem& problem,
-    const NearPlansRequest& request = {}, const std::function<void()>& pause = [] {});
+    const NearPlansRequest& request = {}, const Pause& pause = [] {});
 
 /// The rules of the trainer that the search is limited to, or of the one that the
 /// scenario's software has; empty: none.

@@ -6,7 +6,6 @@
 #include "optimizer/parallel/communicator.hpp"
 
 #include <chrono>
-#include <functional>
 #include <optional>
 #include <stdexcept>
 #include <stop_token>
@@ -41,9 +40,6 @@ private:
     std::optional<std::chrono::steady_clock::time_point> deadline_;
     mutable int signal_ = 0;  // known to rank 0, or forwarded by this rank
 };
-
-/// Function that long-running work calls several times per second. It throws to cancel the work.
-using Pause = std::function<void()>;
 
 /// Thrown to cancel work because the run stops. The text gives the reason.
 class Stopped : public std::runtime_error {

@@ -7,6 +7,7 @@
 #include "model/base/parallel.hpp"
 #include "model/base/statistics.hpp"
 #include "optimizer/loop/codesign.hpp"
+#include "optimizer/parallel/stop.hpp"
 #include "optimizer/preview/processor_time.hpp"
 #include "optimizer/preview/rehearsal.hpp"
 #include "optimizer/preview/space_estimate.hpp"

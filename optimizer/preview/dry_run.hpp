@@ -3,7 +3,7 @@
 /// Cost estimate of a search.
 
 #include "io/scenario/scenario.hpp"
-#include "optimizer/parallel/stop.hpp"
+#include "model/base/parallel.hpp"
 
 #include <string>
 

@@ -3,7 +3,7 @@
 /// Example --design for users who give none.
 
 #include "io/scenario/scenario.hpp"
-#include "optimizer/parallel/stop.hpp"
+#include "model/base/parallel.hpp"
 
 #include <optional>
 #include <string>

@@ -3,7 +3,7 @@
 /// Estimate of the requests of a search: the strategy runs on lower bounds and on a
 /// small sample of evaluated plans.
 
-#include "optimizer/parallel/stop.hpp"
+#include "model/base/parallel.hpp"
 #include "optimizer/study/study_model.hpp"
 #include "optimizer/study/study_plan.hpp"
 

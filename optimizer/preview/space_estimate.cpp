@@ -3,6 +3,7 @@
 #include "io/base/percent.hpp"
 #include "io/words/rejected_text.hpp"
 #include "model/base/statistics.hpp"
+#include "optimizer/parallel/stop.hpp"
 #include "optimizer/preview/processor_time.hpp"
 #include "optimizer/study/worker.hpp"
 #include "search/branch_sampler.hpp"

@@ -2,7 +2,7 @@
 
 /// Estimates for a space that is too large to check every tuple.
 
-#include "optimizer/parallel/stop.hpp"
+#include "model/base/parallel.hpp"
 #include "optimizer/study/study_model.hpp"
 
 #include <cstdint>

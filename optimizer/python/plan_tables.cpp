@@ -1,4 +1,5 @@
 #include "io/words/infeasible_text.hpp"
+#include "model/base/parallel.hpp"
 #include "optimizer/python/bindings.hpp"
 
 #include "io/base/input_error.hpp"

@@ -55,7 +55,7 @@ void warn(const std::vector<std::string>& messages)
     }
 }
 
-std::function<void()> handle_signals_sometimes()
+Pause handle_signals_sometimes()
 {
     using Clock = std::chrono::steady_clock;
     return [last = Clock::now()]() mutable {

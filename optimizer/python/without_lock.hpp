@@ -2,6 +2,7 @@
 
 /// Work without the interpreter lock.
 
+#include "model/base/parallel.hpp"
 #include "optimizer/program/log.hpp"
 
 #include <pybind11/pybind11.h>
@@ -32,7 +33,7 @@ auto without_lock(Work&& work)
 
 /// For work without the lock: a function that lets Python handle its signals, at most ten times per second,
 /// and throws what the handlers raise, as Ctrl-C does.
-std::function<void()> handle_signals_sometimes();
+Pause handle_signals_sometimes();
 
 /// Runs work(stop) on a thread of its own. The calling thread waits; ten times per second it takes the
 /// lock, calls `poll`, and lets Python handle its signals. Ctrl-C, or an exception of `poll`, asks `work`

@@ -273,8 +273,7 @@ std::vector<std::string> sensitivity_names(const Scenario& scenario)
 }
 
 Sensitivity sensitivity(const Scenario& scenario, const Problem& problem, const ParallelPlan& plan,
-                        const SensitivityOptions& options, const SamplerOptions& sampler,
-                        const std::function<void()>& pause)
+                        const SensitivityOptions& options, const SamplerOptions& sampler, const Pause& pause)
 {
     const DrawRange range{0, options.fleets, options.steps};
     Sensitivity result;

@@ -4,11 +4,11 @@
 /// `prismopt sensitivity` computes them.
 
 #include "io/scenario/scenario.hpp"
+#include "model/base/parallel.hpp"
 #include "model/sensitivity.hpp"
 #include "optimizer/sensitivity/hardware_worth.hpp"
 
 #include <array>
-#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -63,8 +63,7 @@ std::vector<std::string> sensitivity_names(const Scenario& scenario);
 /// of the [[knob]]s of the scenario. `pause`: as of consequences().
 Sensitivity sensitivity(
     const Scenario& scenario, const Problem& problem, const ParallelPlan& plan,
-    const SensitivityOptions& options, const SamplerOptions& sampler,
-    const std::function<void()>& pause = [] {});
+    const SensitivityOptions& options, const SamplerOptions& sampler, const Pause& pause = [] {});
 
 /// Unit in which the values of a hardware parameter are shown.
 struct ParameterUnit {

@@ -152,7 +152,7 @@ struct DrawnPlan {
     const Consequence& as_it_is;
     const DrawRange& range;
     const SamplerOptions& sampler;
-    const std::function<void()>& pause;
+    const Pause& pause;
 
     std::vector<Consequence> after(const std::vector<WhatIf>& what_ifs) const
     {
@@ -282,8 +282,7 @@ void evaluate_pairs(const Scenario& scenario, const DrawnPlan& drawn, HardwareWo
 
 HardwareWorth hardware_worth(const Scenario& scenario, const Problem& problem, const ParallelPlan& plan,
                              const Consequence& plan_as_it_is, const WorthSettings& settings,
-                             const DrawRange& range, const SamplerOptions& sampler,
-                             const std::function<void()>& pause)
+                             const DrawRange& range, const SamplerOptions& sampler, const Pause& pause)
 {
     HardwareWorth worth;
     worth.price = problem.cluster.gpu_price.si * hour_s;

@@ -3,11 +3,11 @@
 /// What hardware parameters are worth to one plan: prices at which a change of them breaks even.
 
 #include "io/scenario/scenario.hpp"
+#include "model/base/parallel.hpp"
 #include "model/break_even.hpp"
 #include "model/sensitivity.hpp"
 
 #include <cstddef>
-#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -63,6 +63,6 @@ struct WorthSettings {
 HardwareWorth hardware_worth(
     const Scenario& scenario, const Problem& problem, const ParallelPlan& plan,
     const Consequence& plan_as_it_is, const WorthSettings& settings, const DrawRange& range,
-    const SamplerOptions& sampler, const std::function<void()>& pause = [] {});
+    const SamplerOptions& sampler, const Pause& pause = [] {});
 
 }  // namespace prismopt

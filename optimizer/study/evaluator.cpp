@@ -2,6 +2,7 @@
 
 #include "io/scenario/variants.hpp"
 #include "model/plan/phase.hpp"
+#include "optimizer/parallel/stop.hpp"
 
 #include <algorithm>
 #include <cassert>

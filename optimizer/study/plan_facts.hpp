@@ -3,7 +3,7 @@
 /// What the posterior of a study computes of single plans, on whichever rank.
 
 #include "io/scenario/constants/fitted_model.hpp"
-#include "optimizer/parallel/stop.hpp"
+#include "model/base/parallel.hpp"
 #include "optimizer/parallel/work_item.hpp"
 #include "optimizer/study/variant_gradients.hpp"
 

@@ -4,8 +4,8 @@
 
 #include "io/results/results.hpp"
 #include "io/scenario/constants/fitted_model.hpp"
+#include "model/base/parallel.hpp"
 #include "model/calibration/posterior/step_posterior.hpp"
-#include "optimizer/parallel/stop.hpp"
 #include "optimizer/study/contenders.hpp"
 #include "optimizer/study/measured_plans.hpp"
 #include "optimizer/study/study_model.hpp"

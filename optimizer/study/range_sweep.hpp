@@ -2,7 +2,7 @@
 
 /// Sweep of a range of a study's space: lower bounds of its feasible plans.
 
-#include "optimizer/parallel/stop.hpp"
+#include "model/base/parallel.hpp"
 #include "optimizer/study/hardware_bench.hpp"
 #include "optimizer/study/point_intervals.hpp"
 #include "optimizer/study/study_model.hpp"

@@ -2,7 +2,7 @@
 
 /// Computation of the work items of a study on one rank.
 
-#include "optimizer/parallel/stop.hpp"
+#include "model/base/parallel.hpp"
 #include "optimizer/parallel/work_item.hpp"
 #include "optimizer/study/hardware_bench.hpp"
 #include "optimizer/study/plan_facts.hpp"

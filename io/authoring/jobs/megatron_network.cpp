@@ -2,6 +2,7 @@
 
 #include "io/authoring/imported/architectures.hpp"
 #include "io/base/input_error.hpp"
+#include "model/base/names.hpp"
 
 #include <fmt/format.h>
 
@@ -10,7 +11,6 @@
 #include <cctype>
 #include <cmath>
 #include <string_view>
-#include <utility>
 
 namespace prismopt {
 
@@ -260,16 +260,12 @@ BlockDescription experts(JobSettings& s, Activation activation, int feed_forward
 /// The precision of a recipe of Megatron-Bridge, such as "bf16_with_fp8_current_scaling_mixed".
 Precision bridge_precision(const std::string& recipe)
 {
-    constexpr std::array<std::pair<std::string_view, Precision>, 5> words{
-        {{"mxfp8", Precision::mxfp8},
-         {"current", Precision::fp8_current},
-         {"delayed", Precision::fp8_delayed},
-         {"subchannel", Precision::fp8_blockwise},
-         {"nvfp4", Precision::nvfp4}}};
-    const auto* found = std::find_if(words.begin(), words.end(), [&recipe](const auto& row) {
-        return recipe.find(row.first) != std::string::npos;
-    });
-    return found == words.end() ? Precision::bf16 : found->second;
+    constexpr std::array<Named<Precision>, 5> words{{{Precision::mxfp8, "mxfp8"},
+                                                     {Precision::fp8_current, "current"},
+                                                     {Precision::fp8_delayed, "delayed"},
+                                                     {Precision::fp8_blockwise, "subchannel"},
+                                                     {Precision::nvfp4, "nvfp4"}}};
+    return first_named_in(recipe, words, Precision::bf16);
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "io/authoring/jobs/job_readers.hpp"
 #include "io/base/input_error.hpp"
 #include "io/toml/toml.hpp"
+#include "model/base/names.hpp"
 
 #include <fmt/format.h>
 
@@ -9,7 +10,6 @@
 #include <cctype>
 #include <cmath>
 #include <string_view>
-#include <utility>
 
 namespace prismopt {
 
@@ -351,16 +351,12 @@ void read_adapters(JobSettings& s, ImportedJob& job)
 /// The optimizer in a name such as "adafactor", "paged_lion_8bit" or "galore_adamw".
 Optimizer optimizer_in(const std::string& name)
 {
-    constexpr std::array<std::pair<std::string_view, Optimizer>, 5> words{
-        {{"adafactor", Optimizer::adafactor},
-         {"lion", Optimizer::lion},
-         {"sgd", Optimizer::sgd},
-         {"galore", Optimizer::galore},
-         {"muon", Optimizer::muon}}};
-    const auto* found = std::find_if(words.begin(), words.end(), [&name](const auto& row) {
-        return name.find(row.first) != std::string::npos;
-    });
-    return found == words.end() ? Optimizer::adamw : found->second;
+    constexpr std::array<Named<Optimizer>, 5> words{{{Optimizer::adafactor, "adafactor"},
+                                                     {Optimizer::lion, "lion"},
+                                                     {Optimizer::sgd, "sgd"},
+                                                     {Optimizer::galore, "galore"},
+                                                     {Optimizer::muon, "muon"}}};
+    return first_named_in(name, words, Optimizer::adamw);
 }
 
 /// The types of products, weights and states.

@@ -55,8 +55,7 @@ MatrixXd gradients(const Plans& plans, std::size_t constants)
 
 template <class Rows, class Columns>
 MatrixXd covariance_of_delta(
-    const Discrepancy& discrepancy, const Rows& rows, const Columns& columns,
-    const std::function<void()>& pause = [] {})
+    const Discrepancy& discrepancy, const Rows& rows, const Columns& columns, const Pause& pause = [] {})
 {
     MatrixXd result(static_cast<Index>(rows.size()), static_cast<Index>(columns.size()));
     for (std::size_t i = 0; i < rows.size(); ++i) {
@@ -73,7 +72,7 @@ constexpr Index block = 64;  // columns between two pauses: tenths of a second o
 
 /// The Cholesky factor, by blocks of columns (Golub and Van Loan, "Matrix
 /// Computations", 4th ed., section 4.2.6).
-MatrixXd lower_root(MatrixXd matrix, const std::function<void()>& pause)
+MatrixXd lower_root(MatrixXd matrix, const Pause& pause)
 {
     for (Index k = 0; k < matrix.rows(); k += block) {
         pause();
@@ -92,7 +91,7 @@ MatrixXd lower_root(MatrixXd matrix, const std::function<void()>& pause)
 }
 
 /// root * numbers
-MatrixXd product(const MatrixXd& root, const MatrixXd& numbers, const std::function<void()>& pause)
+MatrixXd product(const MatrixXd& root, const MatrixXd& numbers, const Pause& pause)
 {
     MatrixXd result(root.rows(), numbers.cols());
     for (Index k = 0; k < root.rows(); k += block) {
@@ -217,8 +216,7 @@ std::vector<double> StepPosterior::source_draws(int job, std::size_t draws, std:
 }
 
 std::vector<double> StepPosterior::draw(std::span<const PlanOfPosterior> plans, std::size_t draws,
-                                        std::uint64_t seed, Components components,
-                                        const std::function<void()>& pause) const
+                                        std::uint64_t seed, Components components, const Pause& pause) const
 {
     const Latent known(*this);
     // Plans with equal traits share their delta.

@@ -3,11 +3,11 @@
 /// Joint posterior of the step times of several plans, from the fit of the constants, the
 /// discrepancy and what was measured.
 
+#include "model/base/parallel.hpp"
 #include "model/calibration/posterior/discrepancy.hpp"
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <span>
 #include <vector>
 
@@ -63,7 +63,7 @@ public:
     /// of `plans`. `pause` is called several times per second; its exceptions pass through.
     std::vector<double> draw(
         std::span<const PlanOfPosterior> plans, std::size_t draws, std::uint64_t seed, Components components,
-        const std::function<void()>& pause = [] {}) const;
+        const Pause& pause = [] {}) const;
 
     /// The source effect of a job in each of these draws, before observations.
     std::vector<double> source_draws(int job, std::size_t draws, std::uint64_t seed) const;

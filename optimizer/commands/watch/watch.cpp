@@ -4,6 +4,7 @@
 #include "optimizer/commands/chosen_plan.hpp"
 #include "optimizer/commands/command.hpp"
 #include "optimizer/commands/watch/watch_text.hpp"
+#include "optimizer/parallel/stop.hpp"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

@@ -1,8 +1,10 @@
+#include "model/base/parallel.hpp"
 #include "optimizer/api/explain.hpp"
 #include "optimizer/api/improve.hpp"
 #include "optimizer/api/search.hpp"
 #include "optimizer/api/sensitivity.hpp"
 #include "optimizer/api/shortlist.hpp"
+#include "optimizer/parallel/stop.hpp"
 #include "tests/io/temporary_folder.hpp"
 #include "tests/optimizer/tiny_study.hpp"
 

@@ -2,6 +2,7 @@
 
 #include "model/predictor.hpp"
 #include "optimizer/api/scenarios.hpp"
+#include "optimizer/parallel/stop.hpp"
 #include "optimizer/study/study_model.hpp"
 #include "tests/optimizer/tiny_study.hpp"
 

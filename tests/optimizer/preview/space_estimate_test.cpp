@@ -1,5 +1,6 @@
 #include "optimizer/preview/space_estimate.hpp"
 
+#include "optimizer/parallel/stop.hpp"
 #include "optimizer/preview/dry_run.hpp"
 #include "optimizer/study/worker.hpp"
 #include "search/archive.hpp"

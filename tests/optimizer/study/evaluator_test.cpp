@@ -1,5 +1,6 @@
 #include "optimizer/study/evaluator.hpp"
 
+#include "optimizer/parallel/stop.hpp"
 #include "optimizer/parallel/work_item.hpp"
 #include "optimizer/study/worker.hpp"
 #include "search/near_bounds.hpp"

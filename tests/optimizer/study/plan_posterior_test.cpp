@@ -7,6 +7,7 @@
 #include "optimizer/accuracy/step_gradients.hpp"
 #include "optimizer/api/scenarios.hpp"
 #include "optimizer/loop/study.hpp"
+#include "optimizer/parallel/stop.hpp"
 #include "optimizer/space/design_text.hpp"
 #include "optimizer/study/learning_error.hpp"
 #include "optimizer/study/plan_facts.hpp"
