@@ -42,6 +42,15 @@ std::string anchor(const std::string& title)
     return text;
 }
 
+std::string choice_text(const ValueShape& shape)
+{
+    const std::string names = fmt::format("`{}`", fmt::join(shape.names(), "`, `"));
+    if (shape.sets) {
+        return "list of sets from " + names;
+    }
+    return shape.list ? "list from " + names : names;
+}
+
 std::string shape_text(const ValueShape& shape)
 {
     const std::string many = shape.list ? "list of " : "";
@@ -52,11 +61,7 @@ std::string shape_text(const ValueShape& shape)
         case Kind::boolean: return "true or false";
         case Kind::text: return many + "text";
         case Kind::date: return "date";
-        case Kind::choice:
-            return (shape.sets   ? "list of sets from `"
-                    : shape.list ? "list from `"
-                                 : "`") +
-                   fmt::format("{}`", fmt::join(shape.names(), "`, `"));
+        case Kind::choice: return choice_text(shape);
         case Kind::section: break;
     }
     const std::string& title = shape.section().title();

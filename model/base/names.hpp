@@ -37,16 +37,23 @@ constexpr std::string_view name(Enum value)
     return {};
 }
 
-/// Returns the enumerator of that name, or nothing.
-template <Nameable Enum>
-constexpr std::optional<Enum> parse(std::string_view text)
+/// Returns the value of the row of that name, or nothing.
+template <class Enum, std::size_t n>
+constexpr std::optional<Enum> parse(std::string_view text, const std::array<Named<Enum>, n>& rows)
 {
-    for (const Named<Enum>& row : names_of<Enum>) {
+    for (const Named<Enum>& row : rows) {
         if (row.name == text) {
             return row.value;
         }
     }
     return std::nullopt;
+}
+
+/// Returns the enumerator of that name, or nothing.
+template <Nameable Enum>
+constexpr std::optional<Enum> parse(std::string_view text)
+{
+    return parse(text, names_of<Enum>);
 }
 
 /// Returns all names of an enumeration, in order, separated by ", ".

@@ -34,19 +34,30 @@ constexpr std::array activation_names{
     ActivationName{"relu2", Activation::squared_relu, std::nullopt},
 };
 
-/// A letter that says what mixes the tokens of a layer: in upper case, unless it is a dense
-/// layer of a network with experts.
-std::string letter(const BlockDescription& mixer, bool lower)
+/// A letter that says what mixes the tokens of a layer.
+char letter(const BlockDescription& mixer)
 {
-    char result = 'F';
-    if (const auto* attention = std::get_if<AttentionBlock>(&mixer)) {
-        result = attention->window > 0 ? 'S' : attention->chunk > 0 ? 'C' : 'F';
-    } else if (std::holds_alternative<GatedDeltaBlock>(mixer)) {
-        result = 'G';
-    } else if (std::holds_alternative<Mamba2Block>(mixer)) {
-        result = 'M';
+    const auto* attention = std::get_if<AttentionBlock>(&mixer);
+    if (attention != nullptr && attention->window > 0) {
+        return 'S';
     }
-    return {static_cast<char>(lower ? result - 'A' + 'a' : result)};
+    if (attention != nullptr && attention->chunk > 0) {
+        return 'C';
+    }
+    if (std::holds_alternative<GatedDeltaBlock>(mixer)) {
+        return 'G';
+    }
+    if (std::holds_alternative<Mamba2Block>(mixer)) {
+        return 'M';
+    }
+    return 'F';
+}
+
+/// The letter as the name of a layer: in upper case, unless it is a dense layer of a network with experts.
+std::string letter_name(const BlockDescription& mixer, bool lower)
+{
+    const char upper = letter(mixer);
+    return {static_cast<char>(lower ? upper - 'A' + 'a' : upper)};
 }
 
 /// The name, or the next free letter where layers with other blocks have it.
@@ -105,14 +116,19 @@ AttentionBlock attention_fields(ModelConfig& config, int head)
     return attention;
 }
 
+std::optional<Activation> known_activation(std::string_view name, bool gated)
+{
+    for (const ActivationName& known : activation_names) {
+        if (known.name == name) {
+            return gated ? known.gated : known.plain;
+        }
+    }
+    return std::nullopt;
+}
+
 Activation activation_named(ModelConfig& config, std::string_view key, const std::string& given, bool gated)
 {
-    const auto* const found =
-        std::find_if(activation_names.begin(), activation_names.end(),
-                     [&given](const ActivationName& known) { return known.name == given; });
-    const auto activation = found == activation_names.end() ? std::nullopt
-                            : gated                         ? found->gated
-                                                            : found->plain;
+    const std::optional<Activation> activation = known_activation(given, gated);
     if (!activation) {
         config.fail(key,
                     fmt::format("is \"{}\", an activation function that is not known here", printable(given)),
@@ -164,9 +180,9 @@ void add_layers(Workload& workload, int layers, const std::function<BlockDescrip
     const bool same = std::all_of(all.begin(), all.end(),
                                   [&all](const auto& layer) { return layer.first == all.front().first; });
     for (const auto& layer : all) {
-        const std::string name = !same                ? letter(layer.first, experts && !has_experts(layer))
-                                 : has_experts(layer) ? "moe"
-                                                      : "dense";
+        const std::string usual = has_experts(layer) ? "moe" : "dense";
+        const bool lower = experts && !has_experts(layer);
+        const std::string name = same ? usual : letter_name(layer.first, lower);
         LayerDescription kind{.name = name, .blocks = {layer.first, layer.second}};
         kind.name = free_name(workload, kind);
         add_layer(workload, kind);
@@ -363,9 +379,11 @@ ImportedFields chat_glm(ModelConfig& config)
     attention.kv_heads =
         config.flag("multi_query_attention", false) ? config.count("multi_query_group_num", 1) : 0;
     attention.head = config.count("kv_channels", 128);
-    attention.bias = config.flag("add_bias_linear", false) ? Biases::all
-                     : config.flag("add_qkv_bias", false)  ? Biases::qkv
-                                                           : Biases::none;
+    if (config.flag("add_bias_linear", false)) {
+        attention.bias = Biases::all;
+    } else if (config.flag("add_qkv_bias", false)) {
+        attention.bias = Biases::qkv;
+    }
     const MlpBlock mlp{config.count("ffn_hidden_size"), Activation::swiglu,
                        config.flag("add_bias_linear", false)};
     add_layers(
@@ -382,7 +400,11 @@ ImportedFields falcon(ModelConfig& config)
     attention.heads = config.positive("num_attention_heads");
     const bool one = !newer && config.flag("multi_query", true);
     config.ignore({"multi_query", "parallel_attn"});  // of the older form
-    attention.kv_heads = one ? 1 : newer ? config.count("num_kv_heads", attention.heads) : 0;
+    if (one) {
+        attention.kv_heads = 1;
+    } else if (newer) {
+        attention.kv_heads = config.count("num_kv_heads", attention.heads);
+    }
     attention.head = workload.hidden / attention.heads;
     const bool bias = config.flag("bias", false);
     attention.bias = bias ? Biases::all : Biases::none;

@@ -291,16 +291,17 @@ ImportedFields mimo_v2(ModelConfig& config)
     const int layers = config.positive("num_hidden_layers");
     const std::vector<int> pattern = config.counts("hybrid_layer_pattern", layers);
     const std::vector<std::string> types = config.texts("layer_types", layers);
+    const auto is_full = [&pattern, &types](int layer) {
+        if (!pattern.empty()) {
+            return pattern[layer] == 0;
+        }
+        if (!types.empty()) {
+            return types[layer] == "full_attention";
+        }
+        return layer == 0 || (layer + 1) % 6 == 0;  // the default
+    };
     add_deepseek_layers(
-        config,
-        [&](int layer) {
-            const bool usual = layer == 0 || (layer + 1) % 6 == 0;  // the default
-            const bool whole = !pattern.empty() ? pattern[layer] == 0
-                               : !types.empty() ? types[layer] == "full_attention"
-                                                : usual;
-            return whole ? full : slides;
-        },
-        ExpertGroups::nodes, workload);
+        config, [&](int layer) { return is_full(layer) ? full : slides; }, ExpertGroups::nodes, workload);
     return {workload};
 }
 

@@ -54,6 +54,12 @@ void refuse_size(const Flattening& f, int line)
                      "give the file that starts the training");
 }
 
+/// "section.key"; of the outermost section, which has no name, the key.
+std::string joined_name(const std::string& section, const std::string& key)
+{
+    return section.empty() ? key : fmt::format("{}.{}", section, key);
+}
+
 void flatten(const Flattening& f, const yaml_node_t& node, const std::string& name, int depth);
 
 void flatten_list(const Flattening& f, const yaml_node_t& node, const std::string& name, int depth)
@@ -90,11 +96,7 @@ void flatten(const Flattening& f, const yaml_node_t& node, const std::string& na
             const yaml_node_t& value = *yaml_document_get_node(f.document, pair->value);
             const std::string own = key.type == YAML_SCALAR_NODE ? scalar_text(key) : "?";
             const bool merged = own == "<<";
-            flatten(f, value,
-                    merged         ? name
-                    : name.empty() ? own
-                                   : fmt::format("{}.{}", name, own),
-                    depth + 1);
+            flatten(f, value, merged ? name : joined_name(name, own), depth + 1);
         }
     } else {
         f.settings.push_back({name, {scalar_text(node)}, {}, {f.path, line_of(node)}});
@@ -105,7 +107,7 @@ void flatten(const TomlNode& node, const std::string& name, const std::string& p
 {
     if (node.kind == TomlNode::Kind::table) {
         for (const TomlNode& child : node.children) {
-            flatten(child, name.empty() ? child.key : fmt::format("{}.{}", name, child.key), path, settings);
+            flatten(child, joined_name(name, child.key), path, settings);
         }
         return;
     }

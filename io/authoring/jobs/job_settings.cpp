@@ -126,6 +126,18 @@ std::vector<std::string> names_once(std::vector<std::string> names)
     return once;
 }
 
+/// Values that a setting takes, those of its dialect before those of its row; empty: any.
+std::string_view accepted_values(const KnownSetting& known)
+{
+    if (known.dialect != nullptr && !known.dialect->values.empty()) {
+        return known.dialect->values;
+    }
+    if (known.row != nullptr) {
+        return known.row->values;
+    }
+    return {};
+}
+
 }  // namespace
 
 void JobSettings::refuse_missing() const
@@ -160,11 +172,7 @@ void JobSettings::refuse_missing() const
 void JobSettings::refuse_other_values() const
 {
     for (const Entry& entry : entries_) {
-        const bool own = entry.known.dialect != nullptr && !entry.known.dialect->values.empty();
-        const std::string_view all = own                          ? entry.known.dialect->values
-                                     : entry.known.row != nullptr ? entry.known.row->values
-                                                                  : std::string_view{};
-        const std::vector<std::string> values = list_words(all);
+        const std::vector<std::string> values = list_words(accepted_values(entry.known));
         if (values.empty() || !entry.setting.missing.empty()) {
             continue;
         }

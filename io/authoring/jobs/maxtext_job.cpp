@@ -1,10 +1,12 @@
 #include "io/authoring/imported/architectures.hpp"
 #include "io/authoring/jobs/job_readers.hpp"
 #include "io/base/input_error.hpp"
+#include "model/base/names.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 namespace prismopt {
@@ -128,18 +130,24 @@ void read_meshes(JobSettings& s, ImportedJob& job)
     }
 }
 
+Offload offload_of(JobSettings& s, const std::string& remat_policy)
+{
+    if (s.flag("optimizer_memory_host_offload")) {
+        return Offload::optimizer;
+    }
+    return remat_policy.find("offload") != std::string::npos ? Offload::activations : Offload::none;
+}
+
 void read_remat(JobSettings& s, ParallelPlan& plan)
 {
+    constexpr std::array<Named<Recompute>, 3> policies{
+        {{Recompute::full, "full"}, {Recompute::none, "minimal"}, {Recompute::none, "none"}}};
     const std::string policy = s.text("remat_policy");
-    plan.recompute = policy == "full"                          ? Recompute::full
-                     : policy == "minimal" || policy == "none" ? Recompute::none
-                                                               : Recompute::selective;
+    plan.recompute = parse(policy, policies).value_or(Recompute::selective);
     if (policy != "full") {
         s.assume(fmt::format("remat_policy {}: recompute {}", policy, name(plan.recompute)));
     }
-    plan.offload = s.flag("optimizer_memory_host_offload")       ? Offload::optimizer
-                   : policy.find("offload") != std::string::npos ? Offload::activations
-                                                                 : Offload::none;
+    plan.offload = offload_of(s, policy);
 }
 
 }  // namespace

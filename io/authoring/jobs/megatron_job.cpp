@@ -5,11 +5,13 @@
 #include "io/scenario/sections/catalog.hpp"
 #include "io/toml/nearest.hpp"
 #include "io/toml/toml.hpp"
+#include "model/base/names.hpp"
 #include "model/plan/layout.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 namespace prismopt {
@@ -221,11 +223,21 @@ void read_pipeline(JobSettings& s, ImportedJob& job)
         read_partition(s, job.network.workload.layers(), job);
     }
     const bool splits = is(s, "Megatron-DeepSpeed") && s.flag("enable-zbh1-pipeline");
-    plan.schedule = splits ? Schedule::zb_h1 : plan.chunks > 1 ? usual_schedule_of_chunks : usual_schedule;
+    const Schedule usual = plan.chunks > 1 ? usual_schedule_of_chunks : usual_schedule;
+    plan.schedule = splits ? Schedule::zb_h1 : usual;
     if (plan.chunks > 1 && s.given("microbatch-group-size-per-virtual-pipeline-stage")) {
         const int group = s.count("microbatch-group-size-per-virtual-pipeline-stage");
         plan.group = group == plan.pp ? 0 : group;
     }
+}
+
+Offload offload_of_deepspeed(JobSettings& s, const JobSettingList& config)
+{
+    const std::string device = document_value(config, "zero_optimization.offload_optimizer.device");
+    if (device == "cpu" || s.flag("cpu-optimizer")) {
+        return Offload::optimizer;
+    }
+    return device == "nvme" ? Offload::nvme : Offload::none;
 }
 
 /// The configuration of DeepSpeed that the arguments name; it wins over them.
@@ -256,10 +268,25 @@ void read_deepspeed(const JobSources& sources, JobSettings& s, ParallelPlan& pla
     overlaps = overlap.empty() ? stage == 3 : says_true(overlap);
     plan.sharding = sharding_of_stage(stage);
     plan.dp_overlap = overlaps ? DataParallelOverlap::on : DataParallelOverlap::off;
-    const std::string device = document_value(config, "zero_optimization.offload_optimizer.device");
-    plan.offload = device == "cpu" || s.flag("cpu-optimizer") ? Offload::optimizer
-                   : device == "nvme"                         ? Offload::nvme
-                                                              : Offload::none;
+    plan.offload = offload_of_deepspeed(s, config);
+}
+
+Sharding sharding_of_fsdp(const std::string& strategy)
+{
+    constexpr std::array<Named<Sharding>, 3> strategies{
+        {{Sharding::none, "no_shard"}, {Sharding::zero1, "optim"}, {Sharding::zero2, "optim_grads"}}};
+    return parse(strategy, strategies).value_or(Sharding::zero3);
+}
+
+Offload offload_of(JobSettings& s)
+{
+    const bool host = s.flag("optimizer-cpu-offload");
+    const bool layers = s.count("cpu-offloading-num-layers") > 0;
+    const bool fine = s.flag("fine-grained-activation-offloading");
+    if (host) {
+        return Offload::optimizer;
+    }
+    return layers || fine ? Offload::activations : Offload::none;
 }
 
 void read_data_parallelism(JobSettings& s, ParallelPlan& plan)
@@ -272,11 +299,7 @@ void read_data_parallelism(JobSettings& s, ParallelPlan& plan)
     }
     plan.sharding = states ? Sharding::zero1 : Sharding::none;
     if (s.flag("use-megatron-fsdp")) {
-        const std::string strategy = s.text("data-parallel-sharding-strategy");
-        plan.sharding = strategy == "no_shard"      ? Sharding::none
-                        : strategy == "optim"       ? Sharding::zero1
-                        : strategy == "optim_grads" ? Sharding::zero2
-                                                    : Sharding::zero3;
+        plan.sharding = sharding_of_fsdp(s.text("data-parallel-sharding-strategy"));
     } else if (s.flag("use-torch-fsdp2")) {
         plan.sharding = s.flag("torch-fsdp2-no-reshard-after-forward") ? Sharding::zero2 : Sharding::zero3;
     }
@@ -293,10 +316,7 @@ void read_data_parallelism(JobSettings& s, ParallelPlan& plan)
     if (is(s, "NeMo 1")) {  // its distributed Adam overlaps both by default
         plan.dp_overlap = states ? DataParallelOverlap::on : DataParallelOverlap::off;
     }
-    const bool host = s.flag("optimizer-cpu-offload");
-    const bool layers = s.count("cpu-offloading-num-layers") > 0;
-    const bool fine = s.flag("fine-grained-activation-offloading");
-    plan.offload = host ? Offload::optimizer : layers || fine ? Offload::activations : Offload::none;
+    plan.offload = offload_of(s);
 }
 
 void read_modules(JobSettings& s, const char* row, std::span<const Module> choices, ModuleSet& modules)
@@ -310,15 +330,22 @@ void read_modules(JobSettings& s, const char* row, std::span<const Module> choic
     }
 }
 
-void read_recompute(JobSettings& s, ImportedJob& job)
+Recompute recompute_of(JobSettings& s)
 {
-    ParallelPlan& plan = job.plan;
     const bool all = is(s, "Megatron-DeepSpeed") && s.flag("checkpoint-activations");
     s.flag(is(s, "Megatron-DeepSpeed") ? "deepspeed-activation-checkpointing" : "recompute-activations");
     const std::string granularity = s.text("recompute-granularity");
-    plan.recompute = granularity == "full" || all                                    ? Recompute::full
-                     : granularity == "selective" || s.flag("recompute-activations") ? Recompute::selective
-                                                                                     : Recompute::none;
+    if (granularity == "full" || all) {
+        return Recompute::full;
+    }
+    const bool selective = granularity == "selective" || s.flag("recompute-activations");
+    return selective ? Recompute::selective : Recompute::none;
+}
+
+void read_recompute(JobSettings& s, ImportedJob& job)
+{
+    ParallelPlan& plan = job.plan;
+    plan.recompute = recompute_of(s);
     if (plan.recompute == Recompute::selective && !is(s, "NeMo 1")) {
         read_modules(s, "recompute-modules", recomputable_modules, plan.recompute_modules);
     } else if (plan.recompute == Recompute::selective) {
@@ -329,6 +356,16 @@ void read_recompute(JobSettings& s, ImportedJob& job)
     } else if (plan.recompute == Recompute::full) {
         s.count("recompute-num-layers");
     }
+}
+
+ExpertOverlap expert_overlap_of(JobSettings& s)
+{
+    const bool shared = s.flag("moe-shared-expert-overlap");
+    const bool others = s.flag("overlap-moe-expert-parallel-comm");
+    if (others) {
+        return ExpertOverlap::microbatches;
+    }
+    return shared ? ExpertOverlap::shared_experts : ExpertOverlap::off;
 }
 
 void read_experts(JobSettings& s, ParallelPlan& plan)
@@ -342,11 +379,7 @@ void read_experts(JobSettings& s, ParallelPlan& plan)
     } else {
         plan.dispatch = type == "allgather" ? Dispatch::all_gather : Dispatch::all_to_all;
     }
-    const bool shared = s.flag("moe-shared-expert-overlap");
-    const bool others = s.flag("overlap-moe-expert-parallel-comm");
-    plan.expert_overlap = others   ? ExpertOverlap::microbatches
-                          : shared ? ExpertOverlap::shared_experts
-                                   : ExpertOverlap::off;
+    plan.expert_overlap = expert_overlap_of(s);
     if (!plan.exchanges_tokens()) {
         plan.dispatch = Dispatch::of_stack;
         plan.expert_overlap = ExpertOverlap::off;

@@ -127,23 +127,30 @@ std::vector<bool> layers_with_experts(JobSettings& s, int layers)
     return *list;
 }
 
+/// The activation of NeMo 1, such as "fast-swiglu".
+Activation nemo_activation(const std::string& name)
+{
+    constexpr std::array<Named<Activation>, 3> words{{{Activation::swiglu, "swiglu"},
+                                                      {Activation::geglu, "geglu"},
+                                                      {Activation::squared_relu, "squared"}}};
+    return name == "relu" ? Activation::relu : first_named_in(name, words, Activation::gelu);
+}
+
 Activation activation_of(JobSettings& s)
 {
     if (s.table().program == "NeMo 1") {
-        const std::string name = s.text("activation");
-        return name.find("swiglu") != std::string::npos    ? Activation::swiglu
-               : name.find("geglu") != std::string::npos   ? Activation::geglu
-               : name.find("squared") != std::string::npos ? Activation::squared_relu
-               : name == "relu"                            ? Activation::relu
-                                                           : Activation::gelu;
+        return nemo_activation(s.text("activation"));
     }
     const bool swiglu = s.flag("swiglu");
     const bool squared = s.flag("squared-relu");
     const bool geglu = s.flag("quick-geglu");
-    return swiglu    ? Activation::swiglu
-           : squared ? Activation::squared_relu
-           : geglu   ? Activation::geglu
-                     : Activation::gelu;
+    if (swiglu) {
+        return Activation::swiglu;
+    }
+    if (squared) {
+        return Activation::squared_relu;
+    }
+    return geglu ? Activation::geglu : Activation::gelu;
 }
 
 /// megatron/training/arguments.py: four times the hidden size, with SwiGLU two
@@ -183,7 +190,10 @@ Biases biases_of(JobSettings& s)
 {
     const bool none = s.flag("disable-bias-linear");
     const bool qkv = s.flag("add-qkv-bias");
-    return !none ? Biases::all : qkv ? Biases::qkv : Biases::none;
+    if (!none) {
+        return Biases::all;
+    }
+    return qkv ? Biases::qkv : Biases::none;
 }
 
 BlockDescription latent_attention(JobSettings& s, int heads, AttentionKernel kernel)
@@ -268,6 +278,32 @@ Precision bridge_precision(const std::string& recipe)
     return first_named_in(recipe, words, Precision::bf16);
 }
 
+Precision fp8_precision(const std::string& recipe)
+{
+    constexpr std::array<Named<Precision>, 3> recipes{{{Precision::mxfp8, "mxfp8"},
+                                                       {Precision::fp8_blockwise, "blockwise"},
+                                                       {Precision::fp8_delayed, "delayed"}}};
+    return parse(recipe, recipes).value_or(Precision::fp8_current);
+}
+
+Optimizer optimizer_named(const std::string& name)
+{
+    if (name == "sgd") {
+        return Optimizer::sgd;
+    }
+    if (name == "lion") {
+        return Optimizer::lion;
+    }
+    return name.find("muon") != std::string::npos ? Optimizer::muon : Optimizer::adamw;
+}
+
+NumberType number_type_named(const std::string& name)
+{
+    constexpr std::array<Named<NumberType>, 3> types{
+        {{NumberType::bf16, "bf16"}, {NumberType::bf16, "fp16"}, {NumberType::int8, "fp8"}}};
+    return parse(name, types).value_or(NumberType::fp32);
+}
+
 }  // namespace
 
 void describe_megatron_network(JobSettings& s, int tp, Workload& w)
@@ -335,11 +371,7 @@ void read_megatron_precision(JobSettings& s, Workload& w)
     const bool eight = s.table().program == "NeMo 1" ? s.flag("fp8") : s.given("fp8-format");
     if (eight) {
         s.text("fp8-format");
-        const std::string recipe = s.text("fp8-recipe");
-        w.precision = recipe == "mxfp8"       ? Precision::mxfp8
-                      : recipe == "blockwise" ? Precision::fp8_blockwise
-                      : recipe == "delayed"   ? Precision::fp8_delayed
-                                              : Precision::fp8_current;
+        w.precision = fp8_precision(s.text("fp8-recipe"));
     }
     if (s.given("fp4-format")) {
         s.text("fp4-format");
@@ -354,11 +386,7 @@ void read_megatron_precision(JobSettings& s, Workload& w)
 void read_megatron_optimizer(JobSettings& s, Workload& w)
 {
     OptimizerSettings& o = w.optimizer;
-    const std::string kind = s.text("optimizer");
-    o.kind = kind == "sgd"                            ? Optimizer::sgd
-             : kind == "lion"                         ? Optimizer::lion
-             : kind.find("muon") != std::string::npos ? Optimizer::muon
-                                                      : Optimizer::adamw;
+    o.kind = optimizer_named(s.text("optimizer"));
     const bool sixteen = s.flag("grad-reduce-in-bf16");
     s.flag("accumulate-allreduce-grads-in-fp32");
     if (sixteen) {
@@ -368,12 +396,7 @@ void read_megatron_optimizer(JobSettings& s, Workload& w)
     if (!s.flag("use-precision-aware-optimizer")) {
         return;
     }
-    const auto type = [&s](const char* row) {
-        const std::string name = s.text(row);
-        return name == "bf16" || name == "fp16" ? NumberType::bf16
-               : name == "fp8"                  ? NumberType::int8
-                                                : NumberType::fp32;
-    };
+    const auto type = [&s](const char* row) { return number_type_named(s.text(row)); };
     o.gradients = type("main-grads-dtype");
     o.states = type("exp-avg-dtype");
     if (type("exp-avg-sq-dtype") != o.states) {

@@ -22,6 +22,10 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 6> sections{
      {"Training", "training"},
      {"Parallelism", "parallelism"}}};
 
+/// Constants of Python, as JSON spells them.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 3> python_constants{
+    {{"True", "true"}, {"False", "false"}, {"None", "null"}}};
+
 struct Assignment {
     std::string name;   // "config.training.steps", or an argument of a call
     std::string value;  // up to the end of the statement, or the next argument
@@ -111,8 +115,10 @@ std::vector<Assignment> assignments_of(const std::string& text)
 std::optional<std::string> literal(const std::string& value,
                                    const std::map<std::string, ShellValue>& constants)
 {
-    if (value == "True" || value == "False" || value == "None") {
-        return value == "True" ? "true" : value == "False" ? "false" : "null";
+    for (const auto& [constant, json] : python_constants) {
+        if (value == constant) {
+            return std::string(json);
+        }
     }
     if (value.size() >= 2 && (value.front() == '"' || value.front() == '\'') &&
         value.back() == value.front()) {
@@ -125,6 +131,15 @@ std::optional<std::string> literal(const std::string& value,
         return std::to_string(*product);
     }
     return std::nullopt;
+}
+
+/// The mode of activation checkpointing, by the class that is assigned to it.
+std::string checkpoint_mode(const std::string& value)
+{
+    if (value.starts_with("Full")) {
+        return "full";
+    }
+    return value == "None" ? "none" : "selective";
 }
 
 }  // namespace
@@ -159,13 +174,7 @@ JobSettingList python_settings(const std::string& text, const std::string& path)
             continue;  // a section, whose fields are read
         }
         if (name == "activation_checkpoint") {
-            const bool full = value.starts_with("Full");
-            settings.push_back({"activation_checkpoint.mode",
-                                {full              ? "full"
-                                 : value == "None" ? "none"
-                                                   : "selective"},
-                                {},
-                                {path, a.line}});
+            settings.push_back({"activation_checkpoint.mode", {checkpoint_mode(value)}, {}, {path, a.line}});
             continue;
         }
         JobSetting setting{name, {}, {}, {path, a.line}};

@@ -5,6 +5,7 @@
 #include "io/toml/nearest.hpp"
 #include "io/toml/toml.hpp"
 #include "io/trainers/torchtitan_schedules.hpp"
+#include "model/base/names.hpp"
 #include "model/plan/layout.hpp"
 
 #include <fmt/format.h>
@@ -67,14 +68,16 @@ void read_degrees_of_mesh(JobSettings& s, const JobSources& sources, ImportedJob
     }
     const std::string reshard = s.text("parallelism.fsdp_reshard_after_forward");
     const bool keeps = reshard == "never" || (reshard == "default" && plan.pp > 1);
-    plan.sharding = own * plan.cp == 1 ? Sharding::none : keeps ? Sharding::zero2 : Sharding::zero3;
+    const Sharding sharded = keeps ? Sharding::zero2 : Sharding::zero3;
+    plan.sharding = own * plan.cp == 1 ? Sharding::none : sharded;
     plan.shard_gpus = copies > 1 && own > 1 ? own * plan.cp : 0;
     plan.dp_overlap = DataParallelOverlap::on;
     if (job.network.workload.is_moe()) {
         plan.ep = s.count("parallelism.expert_parallel_degree");
         plan.etp = plan.ep > 1 ? s.count("parallelism.expert_tensor_parallel_degree") : plan.tp;
         const bool deepep = s.text("parallelism.expert_parallel_comm_backend") == "deepep";
-        plan.dispatch = plan.ep == 1 ? Dispatch::of_stack : deepep ? Dispatch::deepep : Dispatch::all_to_all;
+        const Dispatch exchange = deepep ? Dispatch::deepep : Dispatch::all_to_all;
+        plan.dispatch = plan.ep == 1 ? Dispatch::of_stack : exchange;
     }
     if (plan.cp > 1) {
         const bool ring = s.text("parallelism.context_parallel_rotate_method") == "alltoall";
@@ -129,6 +132,21 @@ std::vector<int> spread_layers(int layers, int chunk_count, int first_less, int 
     return each;
 }
 
+bool all_equal(const std::vector<int>& counts)
+{
+    return std::all_of(counts.begin(), counts.end(),
+                       [&counts](int count) { return count == counts.front(); });
+}
+
+/// The split by what each chunk has equally many of; `units`: layers, embedding and head.
+LayerSplit split_of(const std::vector<int>& layers, const std::vector<int>& units)
+{
+    if (all_equal(layers)) {
+        return LayerSplit::layers;
+    }
+    return all_equal(units) ? LayerSplit::slots : LayerSplit::given;
+}
+
 void read_stages(JobSettings& s, ImportedJob& job)
 {
     ParallelPlan& plan = job.plan;
@@ -175,11 +193,7 @@ void read_stages(JobSettings& s, ImportedJob& job)
     std::vector<int> units = each;
     ++units.front();
     ++units.back();
-    const auto equal = [](const std::vector<int>& counts) {
-        return std::all_of(counts.begin(), counts.end(),
-                           [&counts](int count) { return count == counts.front(); });
-    };
-    plan.split = equal(each) ? LayerSplit::layers : equal(units) ? LayerSplit::slots : LayerSplit::given;
+    plan.split = split_of(each, units);
     job.layout = plan.split == LayerSplit::given
                      ? layout_text(chunks_of_units(units), job.network.workload.predictions)
                      : "";
@@ -210,10 +224,9 @@ void read_steps(JobSettings& s, ImportedJob& job)
 void read_checkpointing(JobSettings& s, ImportedJob& job)
 {
     ParallelPlan& plan = job.plan;
-    const std::string mode = s.text("activation_checkpoint.mode");
-    plan.recompute = mode == "full"        ? Recompute::full
-                     : mode == "selective" ? Recompute::selective
-                                           : Recompute::none;
+    constexpr std::array<Named<Recompute>, 2> modes{
+        {{Recompute::full, "full"}, {Recompute::selective, "selective"}}};
+    plan.recompute = parse(s.text("activation_checkpoint.mode"), modes).value_or(Recompute::none);
     if (plan.recompute != Recompute::selective) {
         return;
     }

@@ -105,7 +105,10 @@ Sharding sharding_named(const std::string& name)
     const bool gradients =
         strategy.find("grad_op") != std::string::npos || strategy == "2" || strategy == "5";
     const bool nothing = strategy.find("no_shard") != std::string::npos || strategy == "3";
-    return nothing ? Sharding::none : gradients ? Sharding::zero2 : Sharding::zero3;
+    if (nothing) {
+        return Sharding::none;
+    }
+    return gradients ? Sharding::zero2 : Sharding::zero3;
 }
 
 Sharer read_fsdp(JobSettings& s, const ImportedJob& job, ParallelPlan& plan)
@@ -198,9 +201,8 @@ void read_batch_of_devices(JobSettings& s, ImportedJob& job)
     ParallelPlan& plan = job.plan;
     const bool json = stated(s, "deepspeed_json.train_micro_batch_size_per_gpu", s);
     const bool old = s.given("per_gpu_train_batch_size") && !s.given("per_device_train_batch_size");
-    plan.microbatch = s.count(json  ? "deepspeed_json.train_micro_batch_size_per_gpu"
-                              : old ? "per_gpu_train_batch_size"
-                                    : "per_device_train_batch_size");
+    const char* trainer_row = old ? "per_gpu_train_batch_size" : "per_device_train_batch_size";
+    plan.microbatch = s.count(json ? "deepspeed_json.train_micro_batch_size_per_gpu" : trainer_row);
     const int replicas = plan.dp;
     if (stated(s, "deepspeed_json.train_batch_size", s)) {
         job.global_batch = s.count("deepspeed_json.train_batch_size");
@@ -506,9 +508,9 @@ ImportedJob verl_job(const JobSources& sources, JobSettingList settings)
     const int shards = s.count(actor("fsdp_config.fsdp_size"));
     plan.shard_gpus = shards > 0 && shards < plan.gradient_gpus() ? shards : 0;
     const bool states = s.flag(actor("fsdp_config.optimizer_offload"));
-    plan.offload = s.flag(actor("fsdp_config.param_offload")) ? Offload::parameters
-                   : states                                   ? Offload::optimizer
-                                                              : Offload::none;
+    const bool parameters = s.flag(actor("fsdp_config.param_offload"));
+    const Offload state_offload = states ? Offload::optimizer : Offload::none;
+    plan.offload = parameters ? Offload::parameters : state_offload;
     plan.recompute =
         s.flag("actor_rollout_ref.model.enable_gradient_checkpointing") ? Recompute::full : Recompute::none;
     const int answers = s.count("actor_rollout_ref.rollout.n");

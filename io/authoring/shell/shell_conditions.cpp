@@ -9,14 +9,20 @@ namespace prismopt::shell {
 
 namespace {
 
-/// Of two conditions.
+/// Of two conditions: `either` if one of them is that, else its opposite if both are known.
+std::optional<bool> either_or_both(std::optional<bool> first, bool either, std::optional<bool> second)
+{
+    if (first == either || second == either) {
+        return either;
+    }
+    return first && second ? std::optional(!either) : std::nullopt;
+}
+
 Status either_or_both(const Status& first, bool either, const Status& second)
 {
     Status joined = second;
     joined.missing.insert(joined.missing.end(), first.missing.begin(), first.missing.end());
-    const bool settled = (first.holds && *first.holds == either) || (second.holds && *second.holds == either);
-    const bool known = first.holds && second.holds;
-    joined.holds = settled ? std::optional(either) : known ? std::optional(!either) : std::nullopt;
+    joined.holds = either_or_both(first.holds, either, second.holds);
     return joined;
 }
 
@@ -29,15 +35,37 @@ std::optional<bool> is_there(const Reader& r, const std::string& file)
                : std::nullopt;
 }
 
+struct Comparison {
+    std::string_view op;
+    bool (*holds)(long a, long b);
+};
+constexpr std::array comparisons{
+    Comparison{"-eq", [](long a, long b) { return a == b; }},
+    Comparison{"-ne", [](long a, long b) { return a != b; }},
+    Comparison{"-gt", [](long a, long b) { return a > b; }},
+    Comparison{"-ge", [](long a, long b) { return a >= b; }},
+    Comparison{"-lt", [](long a, long b) { return a < b; }},
+    Comparison{"-le", [](long a, long b) { return a <= b; }},
+};
+
 std::optional<bool> compared(std::string_view op, long a, long b)
 {
-    return op == "-eq"   ? std::optional(a == b)
-           : op == "-ne" ? std::optional(a != b)
-           : op == "-gt" ? std::optional(a > b)
-           : op == "-ge" ? std::optional(a >= b)
-           : op == "-lt" ? std::optional(a < b)
-           : op == "-le" ? std::optional(a <= b)
-                         : std::nullopt;
+    for (const Comparison& comparison : comparisons) {
+        if (comparison.op == op) {
+            return comparison.holds(a, b);
+        }
+    }
+    return std::nullopt;
+}
+
+/// What -z X, -n X or -f X says.
+std::optional<bool> unary_test(const Reader& r, std::string_view op, const std::string& operand)
+{
+    if (op == "-z" || op == "-n") {
+        return operand.empty() == (op == "-z");
+    }
+    const bool of_file = op == "-f" || op == "-e" || op == "-r" || op == "-s";
+    return of_file ? is_there(r, operand) : std::nullopt;
 }
 
 /// What stands between the brackets of a test: X, -z X, -n X, -f X, A = B, A -gt B. [[ ]] has `patterns`.
@@ -47,11 +75,7 @@ std::optional<bool> decided(const Reader& r, const std::vector<std::string>& w, 
         return !w.empty() && !w.front().empty();
     }
     if (w.size() == 2) {
-        const bool of_file = w[0] == "-f" || w[0] == "-e" || w[0] == "-r" || w[0] == "-s";
-        const bool of_text = w[0] == "-z" || w[0] == "-n";
-        return of_text   ? std::optional(w[1].empty() == (w[0] == "-z"))
-               : of_file ? is_there(r, w[1])
-                         : std::nullopt;
+        return unary_test(r, w[0], w[1]);
     }
     if (w.size() != 3) {
         return std::nullopt;
