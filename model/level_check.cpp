@@ -29,6 +29,14 @@ double quantile(double probability, const std::vector<double>& logs, double cent
     return std::exp(bisect(range, {.halvings = 60}, is_less).middle());
 }
 
+LevelVerdict verdict_of(double measured_s, const LevelCheck& check)
+{
+    if (measured_s > check.high_s) {
+        return LevelVerdict::slower;
+    }
+    return measured_s < check.low_s ? LevelVerdict::faster : LevelVerdict::compatible;
+}
+
 }  // namespace
 
 LevelCheck check_level(double measured_s, double error, const std::vector<double>& jobs_s, double model_low,
@@ -50,9 +58,7 @@ LevelCheck check_level(double measured_s, double error, const std::vector<double
     check.high_s = quantile(0.975, logs, centre, deviation);
     check.percentile = below(measured, logs, centre, deviation);
     check.percentile_of_draws = below(measured, logs, 0.0, std::max(least_deviation, error));
-    check.verdict = measured_s > check.high_s  ? LevelVerdict::slower
-                    : measured_s < check.low_s ? LevelVerdict::faster
-                                               : LevelVerdict::compatible;
+    check.verdict = verdict_of(measured_s, check);
     return check;
 }
 

@@ -19,9 +19,10 @@ Estimate lost_share(const Prediction& p)
 {
     const double productive = p.ettr * p.training.mean.value;
     const auto at = [productive](double time) {
-        return std::isinf(time)    ? time
-               : time > productive ? 1.0 - productive / time
-                                   : 0.0;  // no limit stays none
+        if (std::isinf(time)) {
+            return time;  // no limit stays none
+        }
+        return time > productive ? 1.0 - productive / time : 0.0;
     };
     const Estimate& t = p.training.mean;
     return {at(t.value), at(t.low), at(t.high), at(t.simultaneous_low), at(t.simultaneous_high)};

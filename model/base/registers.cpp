@@ -29,14 +29,23 @@ bool has_level_4() { return false; }
 bool has_level_3() { return false; }
 #endif
 
-int widest() { return has_level_4() ? 16 : has_level_3() ? 8 : 4; }
+int widest()
+{
+    if (has_level_4()) {
+        return 16;
+    }
+    return has_level_3() ? 8 : 4;
+}
 
 /// As many, or fewer where the environment asks for that.
 int used()
 {
     const char* lanes = std::getenv("PRISMOPT_LANES");
     const std::string_view asked = lanes == nullptr ? "" : lanes;
-    return asked == "4" ? 4 : asked == "8" ? std::min(widest(), 8) : widest();
+    if (asked == "4") {
+        return 4;
+    }
+    return asked == "8" ? std::min(widest(), 8) : widest();
 }
 
 }  // namespace

@@ -75,9 +75,12 @@ Quantile power_of(const Distribution& distribution, double exponent)
 const Distribution& residual_distribution(const Variability& variability, KernelClass kernel)
 {
     const std::optional<Distribution>& own = variability.residual[static_cast<std::size_t>(kernel)];
+    if (own) {
+        return *own;
+    }
     const KernelClass outer = inherits_from(row_of(kernel));
     static const Distribution constant;
-    return own ? *own : outer == kernel ? constant : residual_distribution(variability, outer);
+    return outer == kernel ? constant : residual_distribution(variability, outer);
 }
 
 bool quantiles_reach_means(const Variability& variability, double probability)

@@ -56,13 +56,16 @@ constexpr double batched_k = 64.0;
 /// Source: NVIDIA, "Matrix Multiplication Background User's Guide", section on tensor core requirements.
 constexpr double tensor_core_alignment = 8.0;
 
-double short_k(double k, Precision precision)
+/// Inner steps that fill the pipeline of a product.
+double pipeline_k_of(Precision precision)
 {
-    const double filled = has_8_bits(precision)           ? pipeline_k_fp8
-                          : precision == Precision::nvfp4 ? pipeline_k_nvfp4
-                                                          : pipeline_k;
-    return k / (k + filled);
+    if (has_8_bits(precision)) {
+        return pipeline_k_fp8;
+    }
+    return precision == Precision::nvfp4 ? pipeline_k_nvfp4 : pipeline_k;
 }
+
+double short_k(double k, Precision precision) { return k / (k + pipeline_k_of(precision)); }
 
 /// Waves of so many tiles, of which some may stay idle in the last.
 double waves_of(double tiles_per_multiprocessor)

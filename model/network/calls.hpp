@@ -53,6 +53,15 @@ struct KernelCall {
     bool in_graph = false;      // the host does not launch it by itself
 };
 
+/// Returns the barrier of an exchange among so many consecutive GPUs.
+inline Meeting meeting_of(const LayerShape& shape, int members)
+{
+    if (members > shape.tp * shape.cp) {
+        return Meeting::experts;
+    }
+    return members > shape.tp ? Meeting::context : Meeting::tensor;
+}
+
 /// One collective, at the end of which all members wait for each other.
 struct CollectiveCall {
     enum class Way {

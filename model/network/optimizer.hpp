@@ -163,9 +163,10 @@ struct OptimizerSettings {
     /// parameters; gradients of 32-bit ones are sent as they are.
     double message_bytes(double of_stack) const
     {
-        return reduction                        ? bytes_of(*reduction)
-               : parameters == NumberType::fp32 ? gradient_bytes()
-                                                : of_stack;
+        if (reduction) {
+            return bytes_of(*reduction);
+        }
+        return parameters == NumberType::fp32 ? gradient_bytes() : of_stack;
     }
 
     bool operator==(const OptimizerSettings&) const = default;

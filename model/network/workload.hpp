@@ -168,9 +168,11 @@ struct Workload {
     /// Returns the number of attention heads; 0: none.
     int heads() const
     {
-        const auto* attention = find<AttentionBlock>();
+        if (const auto* attention = find<AttentionBlock>()) {
+            return attention->heads;
+        }
         const auto* latent = find<LatentAttentionBlock>();
-        return attention != nullptr ? attention->heads : latent != nullptr ? latent->heads : 0;
+        return latent != nullptr ? latent->heads : 0;
     }
     /// Returns whether all attention blocks use fused kernels.
     bool fuses_attention() const

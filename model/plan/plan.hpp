@@ -270,7 +270,13 @@ struct ParallelPlan {
     /// attention (DeepSpeed-Ulysses, arXiv
     /// 2309.14509), and those with the same heads of other tokens, which exchange keys and
     /// values (USP, arXiv 2405.07719).
-    int head_gpus() const { return cp == 1 ? 1 : ulysses > 0 ? ulysses : cp; }
+    int head_gpus() const
+    {
+        if (cp == 1) {
+            return 1;
+        }
+        return ulysses > 0 ? ulysses : cp;
+    }
     int ring_gpus() const { return cp / head_gpus(); }
     int table_gpus() const { return table_shards > 0 ? table_shards : ep * etp; }
     bool shares_tokens() const { return sequence_parallel == SequenceParallel::on; }

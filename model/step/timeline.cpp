@@ -246,10 +246,12 @@ std::vector<TimelineEvent> draw_timeline(const ExecutionGraph& graph, const Nois
     }
     const Floats* gathers = step.pipeline().gathered;
     const auto seconds = [&](int stage_chunk) {
+        if (gathers == nullptr) {
+            return 0.0;
+        }
         const auto until = [&](int p) { return static_cast<double>(gathers[p].at[lane]); };
-        return gathers == nullptr                  ? 0.0
-               : stage_chunk % graph.chunks() == 0 ? until(stage_chunk)
-                                                   : until(stage_chunk) - until(stage_chunk - 1);
+        const bool first = stage_chunk % graph.chunks() == 0;
+        return first ? until(stage_chunk) : until(stage_chunk) - until(stage_chunk - 1);
     };
     record_gathers(graph, seconds, *slowest);
     const double end = step.end(at).at[lane] - graph.outer_s;

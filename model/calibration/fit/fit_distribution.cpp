@@ -210,6 +210,15 @@ void add_tail_to_pool(const std::vector<double>& pool, const std::vector<double>
     }
 }
 
+/// Families that fit come first, by their likelihood of held-out values; the others by their distance.
+bool fits_better(const FamilyFit& a, const FamilyFit& b)
+{
+    if (a.fits != b.fits) {
+        return a.fits;
+    }
+    return a.fits ? a.held_out > b.held_out : a.ks < b.ks;
+}
+
 }  // namespace
 
 double highest_claim(std::size_t values) { return std::max(0.0, 1.0 - beyond / static_cast<double>(values)); }
@@ -293,7 +302,7 @@ DistributionFit fit_distribution(const std::vector<double>& values, const std::s
         if (a.fits && b.fits && !any_far) {
             return tail_error(a) < tail_error(b);
         }
-        return a.fits != b.fits ? a.fits : a.fits ? a.held_out > b.held_out : a.ks < b.ks;
+        return fits_better(a, b);
     });
     if (!result.tried.empty() && result.tried.front().fits) {
         result.distribution = result.tried.front().distribution;

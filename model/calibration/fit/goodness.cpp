@@ -279,7 +279,9 @@ Trend trend_of(std::span<const double> series)
     double concordant = 0.0;
     for (std::size_t i = 0; i < means.size(); ++i) {
         for (std::size_t j = i + 1; j < means.size(); ++j) {
-            concordant += means[j] > means[i] ? 1.0 : means[j] < means[i] ? -1.0 : 0.0;
+            const double rises = means[j] > means[i] ? 1.0 : 0.0;
+            const double falls = means[j] < means[i] ? 1.0 : 0.0;
+            concordant += rises - falls;
         }
     }
     const auto n = static_cast<double>(means.size());

@@ -36,12 +36,25 @@ bool in_rounds(const Extent& e, bool rounds)
     return e.shape.tp_overlap == TensorParallelOverlap::on && rounds;
 }
 
+Place output_place(const Linear& linear)
+{
+    switch (linear.split) {
+        case Linear::Split::none: return linear.tokens;
+        case Linear::Split::rows: return Place::sequence;
+        case Linear::Split::columns: break;
+    }
+    return Place::columns;
+}
+
 }  // namespace
 
 /// What is once for each sample each member computes for itself.
 double Linear::own_tokens(const Extent& e) const
 {
-    return rows_each > 0.0 ? e.tokens : tokens == Place::own ? e.own() : e.tokens / e.sequence_split;
+    if (rows_each > 0.0) {
+        return e.tokens;
+    }
+    return tokens == Place::own ? e.own() : e.tokens / e.sequence_split;
 }
 
 void Linear::forward(const Extent& layer, Calls& calls) const
@@ -128,7 +141,7 @@ Kept Linear::kept(const Extent& layer) const
     const Extent e = layer.beside(rows_each);
     // The input of a product on a share of the tokens is kept as the operator before it left it.
     const Place at = split == Split::rows ? Place::columns : Place::sequence;
-    const Place to = split == Split::none ? tokens : split == Split::rows ? Place::sequence : Place::columns;
+    const Place to = output_place(*this);
     const double input = keeps_input ? e.numbers(at, in) : 0.0;
     return {.numbers = input,
             .products = wide ? 0.0 : input,

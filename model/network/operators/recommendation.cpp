@@ -15,14 +15,11 @@ void Tables::exchange(const Extent& e, double bytes, bool exact, Calls& calls) c
 {
     const int members = e.shape.table_gpus();
     if (members > 1) {
-        const Meeting meeting = members > e.shape.tp * e.shape.cp ? Meeting::experts
-                                : members > e.shape.tp            ? Meeting::context
-                                                                  : Meeting::tensor;
         calls.collective({.kind = Collective::all_to_all,
                           .bytes = bytes,
                           .exact_bytes = exact,
                           .group = GroupKind::tables,
-                          .members = meeting});
+                          .members = meeting_of(e.shape, members)});
     }
 }
 

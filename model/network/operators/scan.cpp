@@ -76,7 +76,8 @@ void Scan::exchange_heads(const Extent& e, Calls& calls) const
     if (e.shape.cp > 1) {
         // x, B, C, z and dt, or v, k, q, decays and steps; and the result.
         const bool space = rule == Rule::state_space;
-        const double decays = space ? 0.0 : rule == Rule::delta ? heads : heads * state;
+        const double gates = rule == Rule::delta ? heads : heads * state;
+        const double decays = space ? 0.0 : gates;
         const double columns =
             (space ? 3.0 : 2.0) * values().local(e.tp) + 2.0 * keys().local(e.tp) + (heads + decays) / e.tp;
         calls.collective({.kind = Collective::all_to_all,

@@ -8,9 +8,7 @@ void TokenExchange::exchange(const Extent& e, Way direction, Calls& calls) const
     if (members == 1) {
         return;
     }
-    const Meeting meeting = members > e.shape.tp * e.shape.cp ? Meeting::experts
-                            : members > e.shape.tp            ? Meeting::context
-                                                              : Meeting::tensor;
+    const Meeting meeting = meeting_of(e.shape, members);
     const double bytes = 2.0 * e.copies(routing) * e.load(routing) * width;
     const auto beside = e.shape.expert_overlap == ExpertOverlap::shared_experts
                             ? CollectiveCall::Beside::shared_experts

@@ -57,9 +57,11 @@ struct ElementFormat {
     /// Result of rounding infinity.
     double beyond_largest(Overflow rule) const
     {
-        return rule == Overflow::saturate   ? largest()
-               : specials == Specials::ieee ? std::numeric_limits<double>::infinity()
-                                            : std::numeric_limits<double>::quiet_NaN();
+        if (rule == Overflow::saturate) {
+            return largest();
+        }
+        return specials == Specials::ieee ? std::numeric_limits<double>::infinity()
+                                          : std::numeric_limits<double>::quiet_NaN();
     }
 };
 

@@ -19,6 +19,15 @@ private:
     std::span<const double> of_passes_;
 };
 
+/// The last of the kinds of passes, in the order of Pass, that the schedule has.
+Pass last_pass_of(Schedule schedule)
+{
+    if (facts_of(schedule).pairs) {
+        return Pass::paired_backward;
+    }
+    return splits_backward(schedule) ? Pass::weight_gradient : Pass::backward;
+}
+
 /// All passes of a stage that may pair the forward passes of one chunk with the backward passes of the other.
 double least_of_pairs(const ScheduleShape& shape, const ChunkSeconds& first, const ChunkSeconds& second)
 {
@@ -78,12 +87,7 @@ double busiest_of_pairs(const ScheduleShape& shape, std::span<const double> seco
 
 }  // namespace
 
-int passes_of(Schedule schedule)
-{
-    return 1 + static_cast<int>(facts_of(schedule).pairs    ? Pass::paired_backward
-                                : splits_backward(schedule) ? Pass::weight_gradient
-                                                            : Pass::backward);
-}
+int passes_of(Schedule schedule) { return 1 + static_cast<int>(last_pass_of(schedule)); }
 
 double busiest_stage(const ScheduleShape& shape, std::span<const double> seconds)
 {

@@ -24,7 +24,10 @@ struct LayersOfChunk {
 
     const LayerCost& in(const LayerCosts& costs) const
     {
-        return kind == embedding ? costs.embedding : kind == head ? costs.head : costs.kinds[kind];
+        if (kind == embedding) {
+            return costs.embedding;
+        }
+        return kind == head ? costs.head : costs.kinds[kind];
     }
 };
 

@@ -168,8 +168,16 @@ std::vector<Task> one_forward_one_gradient(int microbatches, int ahead)
     return order;
 }
 
-/// Calls visit(task, activations held from its start on) for a rank's tasks. An input gradient leaves a
-/// share for the weight gradient.
+/// Activations that a task releases. An input gradient leaves a share for the weight gradient.
+double released_by(Pass pass, double for_weights)
+{
+    if (pass == Pass::input_gradient) {
+        return 1.0 - for_weights;
+    }
+    return pass == Pass::weight_gradient ? for_weights : 0.0;
+}
+
+/// Calls visit(task, activations held from its start on) for a rank's tasks.
 template <class Visit>
 void for_each_held(const std::vector<Task>& order, double for_weights, Visit&& visit)
 {
@@ -177,9 +185,7 @@ void for_each_held(const std::vector<Task>& order, double for_weights, Visit&& v
     for (const Task& task : order) {
         held += is_forward(task.pass) ? 1.0 : 0.0;
         visit(task, held);
-        held -= task.pass == Pass::input_gradient    ? 1.0 - for_weights
-                : task.pass == Pass::weight_gradient ? for_weights
-                                                     : 0.0;
+        held -= released_by(task.pass, for_weights);
     }
 }
 
