@@ -486,7 +486,10 @@ std::string figure_csv(const std::vector<PaperFigure>& figures)
                 for (const double value : {p.x, p.x_low, p.x_high, p.y, p.y_low, p.y_high}) {
                     text += "," + csv_number(value);
                 }
-                text += figure.hollow.empty() ? "\n" : p.hollow ? ",1\n" : ",0\n";
+                if (!figure.hollow.empty()) {
+                    text += p.hollow ? ",1" : ",0";
+                }
+                text += "\n";
             }
         }
     }

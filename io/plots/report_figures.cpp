@@ -332,14 +332,21 @@ FigurePoint plotted(const FrontPoint& point, const FrontQuantity& x, double x_si
             .hollow = point.dominated};
 }
 
+/// Name of the quantity on the y axis: the chosen one, or an objective that is not on the x axis.
+std::string y_name_beside(const std::string& x_name, const Results& results, const FigureChoice& choice)
+{
+    if (!choice.y.empty()) {
+        return choice.y;
+    }
+    const std::string second = results.objectives.size() > 1 ? results.objectives[1].name : "cost";
+    return second != x_name ? second : results.objectives.front().name;
+}
+
 PaperFigure front_figure(const Results& results, const FigureChoice& choice)
 {
     const std::vector<FrontQuantity> quantities = front_quantities(results);
-    const std::string second = results.objectives.size() > 1 ? results.objectives[1].name : "cost";
     const std::string x_name = choice.x.empty() ? results.objectives.front().name : choice.x;
-    const std::string y_name = !choice.y.empty()  ? choice.y
-                               : second != x_name ? second
-                                                  : results.objectives.front().name;
+    const std::string y_name = y_name_beside(x_name, results, choice);
     constexpr std::string_view kind = "an objective, a result or an axis with numbers";
     const FrontQuantity& x = chosen_by_name(quantities, x_name, "x", kind);
     const FrontQuantity& y = chosen_by_name(quantities, y_name, "y", kind);
@@ -472,18 +479,23 @@ PaperFigure progress_figure(const Results& results)
     return figure;
 }
 
+/// Reason why no knob has a curve of its worth, and the remedy.
+std::string reason_without_curves(const VariedWorths& found)
+{
+    if (!found.why.empty()) {
+        return found.why;
+    }
+    return found.parameters.empty() ? "the study has no [[knob]]; choose another figure"
+                                    : "no knob has two values with feasible plans; choose another figure";
+}
+
 /// A panel per knob. Where the best plan is unknown, the mark is between the limits, or at the
 /// upper one if there is no other.
 std::vector<PaperFigure> break_even_figures(const Results& results)
 {
     const VariedWorths found = varied_worths(results);
     if (found.curves.empty()) {
-        throw InputError(
-            fmt::format("--figure break-even: {}",
-                        !found.why.empty() ? found.why
-                        : found.parameters.empty()
-                            ? "the study has no [[knob]]; choose another figure"
-                            : "no knob has two values with feasible plans; choose another figure"));
+        throw InputError(fmt::format("--figure break-even: {}", reason_without_curves(found)));
     }
     std::vector<PaperFigure> figures;
     for (const VariedWorth& worth : found.curves) {

@@ -165,6 +165,17 @@ private:
     Span y_;
 };
 
+/// Rounds up to 1, 2, 5 or 10.
+double round_up(double value)
+{
+    for (const double step : {1.0, 2.0, 5.0}) {
+        if (value <= step) {
+            return step;
+        }
+    }
+    return 10.0;
+}
+
 }  // namespace
 
 PlotPoint plot_point(double x, double y) { return {x, y, x, x, y, y}; }
@@ -173,8 +184,7 @@ std::vector<double> round_ticks(double low, double high, int count)
 {
     const double wanted = (high - low) / count;
     const double power = std::pow(10.0, std::floor(std::log10(wanted)));
-    const double share = wanted / power;
-    const double step = power * (share <= 1.0 ? 1.0 : share <= 2.0 ? 2.0 : share <= 5.0 ? 5.0 : 10.0);
+    const double step = power * round_up(wanted / power);
     std::vector<double> ticks;
     for (double k = std::ceil(low / step); k * step <= high; ++k) {
         ticks.push_back(k == 0.0 ? 0.0 : k * step);

@@ -42,7 +42,13 @@ std::string figure(const Known& known, bool exact, double size, int decimals)
     return fmt::format("{}{:.{}f}", exact ? "" : ">= ", shown, decimals);
 }
 
-int decimals_of(double largest) { return largest >= 100.0 ? 1 : largest >= 10.0 ? 2 : 3; }
+int decimals_of(double largest)
+{
+    if (largest >= 100.0) {
+        return 1;
+    }
+    return largest >= 10.0 ? 2 : 3;
+}
 
 std::string weights_text(const MachineTable& table)
 {

@@ -9,6 +9,18 @@
 
 namespace prismopt {
 
+namespace {
+
+std::string length_text(const NetworkSize& size)
+{
+    if (size.unit == "token") {
+        return fmt::format(", with {} tokens per sequence", size.sequence);
+    }
+    return size.sequence == 1 ? "" : fmt::format(", with {} tokens per sample", size.sequence);
+}
+
+}  // namespace
+
 NetworkSize network_size(const Workload& workload, int sequence)
 {
     const Network network = network_of(workload);
@@ -30,12 +42,9 @@ std::string network_text(const NetworkSize& size)
         size.active < size.parameters ? fmt::format(" ({:.4g} active per {})", size.active, size.unit) : "";
     const bool some = trains(size.task) && size.trained < size.parameters;
     const std::string trained = some ? fmt::format(", {:.4g} of them trained", size.trained) : "";
-    const std::string length =
-        size.unit == "token" ? fmt::format(", with {} tokens per sequence", size.sequence)
-        : size.sequence == 1 ? ""
-                             : fmt::format(", with {} tokens per sample", size.sequence);
     return fmt::format("network {}: {:.4g} parameters{}{}; {:.4g} FLOPs per {} in {}{}\n", size.name,
-                       size.parameters, active, trained, size.flops, size.unit, name(size.task), length);
+                       size.parameters, active, trained, size.flops, size.unit, name(size.task),
+                       length_text(size));
 }
 
 nlohmann::json network_json(const NetworkSize& size)

@@ -15,6 +15,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string_view>
 
 namespace prismopt {
 
@@ -40,6 +41,18 @@ bool assumed_software(const Results& results)
     return !results.study.build.catalog.empty() ||
            std::any_of(results.front.begin(), results.front.end(),
                        [](const FrontPoint& point) { return std::isfinite(point.software_low); });
+}
+
+/// Names of the networks: "a and b" of a cluster that serves both, "a or b" of a choice between them.
+std::string networks_text(const Scenario& scenario)
+{
+    const std::string_view separator = scenario.served.empty() ? " or " : " and ";
+    std::string text;
+    for (const Workload* network : networks(scenario)) {
+        text += text.empty() ? "" : separator;
+        text += network->name;
+    }
+    return text;
 }
 
 }  // namespace
@@ -70,9 +83,7 @@ StudyNotes study_notes(const Results& results)
         notes.omitted = omitted_text(clusters(scenario), catalog_of(scenario));
         notes.own_entries = own_entries_text(scenario);
         notes.variants = scenario.variant_counts;
-        for (const Workload* network : networks(scenario)) {
-            notes.model += (notes.model.empty() ? "" : serves ? " and " : " or ") + network->name;
-        }
+        notes.model = networks_text(scenario);
         notes.task = networks(scenario).front()->task;
         notes.parameters = scenario.workloads.empty() ? parameters_of(network_of(scenario.workload)) : 0.0;
         notes.tokens = serves ? 0.0 : tokens_of(scenario.phases);  // each network has its own

@@ -60,16 +60,23 @@ const MachineRow* machine_with(const std::vector<MachineRow>& machines, const st
 
 constexpr std::size_t most_compared = 2000;  // machines
 
+/// Whether a value that differs by `difference` is at least as good.
+bool no_worse(double difference, VariedParameter::Better better)
+{
+    switch (better) {
+        case VariedParameter::Better::more: return difference >= 0.0;
+        case VariedParameter::Better::less: return difference <= 0.0;
+        case VariedParameter::Better::unknown: break;
+    }
+    return difference == 0.0;
+}
+
 /// Whether `a` is at least as good as `b` in all knobs.
 bool at_least_as_good(const MachineRow& a, const MachineRow& b,
                       const std::vector<VariedParameter>& parameters)
 {
     for (std::size_t k = 0; k < parameters.size(); ++k) {
-        const double more = a.values[k] - b.values[k];
-        const bool good = parameters[k].better == VariedParameter::Better::more   ? more >= 0.0
-                          : parameters[k].better == VariedParameter::Better::less ? more <= 0.0
-                                                                                  : more == 0.0;
-        if (!good) {
+        if (!no_worse(a.values[k] - b.values[k], parameters[k].better)) {
             return false;
         }
     }
@@ -229,6 +236,16 @@ struct VariantCost {
     double bound = no_limit;  // of all other plans
 };
 
+/// Lower bound of the costs of plans that are not listed. They were excluded: a plan of the front, whose
+/// costs are at least `least_of_front`, is at least as good in everything.
+double bound_of_unlisted(const Results& results, double least_of_front)
+{
+    if (results.evaluations.size() >= results.feasible && results.study.outcome.unchecked == 0) {
+        return no_limit;  // all are listed
+    }
+    return results.study.outcome.proved ? least_of_front : 0.0;
+}
+
 std::vector<std::optional<VariantCost>> costs_of_variants(const Results& results, std::size_t axis,
                                                           std::size_t objective)
 {
@@ -254,10 +271,7 @@ std::vector<std::optional<VariantCost>> costs_of_variants(const Results& results
         of.low = std::min(of.low, cost.low);
         of.high = std::min(of.high, cost.high);
     }
-    // Plans that are not listed were excluded: a plan of the front is at least as good in everything.
-    const bool all_listed =
-        results.evaluations.size() >= results.feasible && results.study.outcome.unchecked == 0;
-    const double unlisted = all_listed ? no_limit : results.study.outcome.proved ? least : 0.0;
+    const double unlisted = bound_of_unlisted(results, least);
     for (std::optional<VariantCost>& of : costs) {
         of->bound = std::max(0.0, std::min(of->bound, unlisted));
     }

@@ -62,7 +62,10 @@ std::variant<std::string, std::string_view> written_out(std::string_view text, b
 /// "ttt" as "t*3".
 std::string repeated(char letter, int count)
 {
-    return count == 0 ? "" : count == 1 ? std::string(1, letter) : fmt::format("{}*{}", letter, count);
+    if (count == 0) {
+        return "";
+    }
+    return count == 1 ? std::string(1, letter) : fmt::format("{}*{}", letter, count);
 }
 
 }  // namespace

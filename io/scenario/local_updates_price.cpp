@@ -16,9 +16,11 @@ namespace {
 
 std::string more_text(double factor)
 {
-    return factor == 1.0           ? "no more tokens"
-           : std::isfinite(factor) ? fmt::format("{:.3g} % more tokens", 100.0 * (factor - 1.0))
-                                   : "no number of tokens is enough";
+    if (factor == 1.0) {
+        return "no more tokens";
+    }
+    return std::isfinite(factor) ? fmt::format("{:.3g} % more tokens", 100.0 * (factor - 1.0))
+                                 : "no number of tokens is enough";
 }
 
 }  // namespace

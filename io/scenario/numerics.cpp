@@ -35,14 +35,23 @@ std::string format_of(Precision precision)
     return std::string(name(precision));
 }
 
+/// The format of the products of attention.
+std::string attention_format(const NumericChoice& choice)
+{
+    if (choice.precision == Precision::fp32 || choice.precision == Precision::tf32) {
+        return format_of(choice.precision);
+    }
+    if (choice.attention != AttentionPrecision::fp8) {
+        return "bf16";
+    }
+    return has_8_bits(choice.precision) ? format_of(choice.precision) : "fp8-e4m3";
+}
+
 ClassDeviations class_deviations(const NumericChoice& choice)
 {
-    const bool wide = choice.precision == Precision::fp32 || choice.precision == Precision::tf32;
-    const std::string linear = format_of(choice.precision);
-    const FormatDeviation products = linear_deviation(linear);
-    const std::string low = has_8_bits(choice.precision) ? linear : "fp8-e4m3";
-    const std::string format = wide ? linear : choice.attention == AttentionPrecision::fp8 ? low : "bf16";
-    const FormatDeviation attention = attention_deviation(format, std::string(name(choice.kernel)));
+    const FormatDeviation products = linear_deviation(format_of(choice.precision));
+    const FormatDeviation attention =
+        attention_deviation(attention_format(choice), std::string(name(choice.kernel)));
     return {attention.forward, attention.backward, products.forward, products.backward};
 }
 

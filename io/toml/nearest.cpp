@@ -135,6 +135,15 @@ Names nearest_spelling(const std::string& text, const Names& candidates)
     return best;
 }
 
+/// Words before the i-th of several names.
+std::string_view words_before(std::size_t i, std::size_t names)
+{
+    if (i == 0) {
+        return "did you mean ";
+    }
+    return i + 1 < names ? ", " : " or ";
+}
+
 }  // namespace
 
 bool one_slip(std::string_view text, std::string_view name)
@@ -200,8 +209,7 @@ std::string did_you_mean(std::string_view text, const std::vector<std::string>& 
     const Names found = nearest_names(text, candidates);
     std::string question;
     for (std::size_t i = 0; i < found.size(); ++i) {
-        const std::string_view between = i == 0 ? "did you mean " : i + 1 < found.size() ? ", " : " or ";
-        question += fmt::format("{}{}{}{}", between, quote, found[i], quote);
+        question += fmt::format("{}{}{}{}", words_before(i, found.size()), quote, found[i], quote);
     }
     return question.empty() ? question : question + "?";
 }

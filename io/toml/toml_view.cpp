@@ -310,9 +310,8 @@ void Table::refuse_unknown_keys() const
 
 void Table::fail(const Complaint& complaint) const
 {
-    const std::string subject = !subject_.empty()    ? subject_
-                                : node_->key.empty() ? "the file"
-                                                     : fmt::format("[{}]", node_->key);
+    const std::string place = node_->key.empty() ? "the file" : fmt::format("[{}]", node_->key);
+    const std::string subject = subject_.empty() ? place : subject_;
     file_->refuse(node_->line, fmt::format("{} {}", subject, complaint.reason()), complaint.remedy);
 }
 

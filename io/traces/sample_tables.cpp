@@ -20,7 +20,10 @@ int column_of_times(const std::vector<std::string>& header)
 /// Milliseconds unless the column says otherwise.
 double time_unit_s(const std::string& name)
 {
-    return name == "seconds" ? 1.0 : name == "time_us" ? 1e-6 : 1e-3;
+    if (name == "seconds") {
+        return 1.0;
+    }
+    return name == "time_us" ? 1e-6 : 1e-3;
 }
 /// More is faster.
 int throughput_column(const std::vector<std::string>& header)

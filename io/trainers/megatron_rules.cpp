@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <array>
+#include <initializer_list>
+#include <string_view>
 
 namespace prismopt {
 
@@ -269,25 +271,38 @@ std::string dispatcher(const PlannedPhase& of)
                : "";
 }
 
+struct Feature {
+    bool present;
+    std::string_view words;
+};
+
+/// The words of the first feature that is present; empty: none is.
+std::string first_present(std::initializer_list<Feature> features)
+{
+    const auto* const found = std::find_if(features.begin(), features.end(),
+                                           [](const Feature& feature) { return feature.present; });
+    return found == features.end() ? "" : std::string(found->words);
+}
+
 /// What of a block Megatron's layers lack, or no argument expresses; empty: nothing.
 std::string unexported_of(const AttentionBlock& a)
 {
-    return a.window > 0                              ? "a window"
-           : a.chunk > 0                             ? "chunks"
-           : a.context > 0                           ? "cross attention"
-           : a.sinks                                 ? "sinks"
-           : a.gate                                  ? "a gate"
-           : !a.causal                               ? "attention without a causal mask"
-           : a.query_key_norm == QueryKeyNorm::whole ? "a norm over all query or key heads"
-           : a.value > 0                             ? "values of another size than keys"
-           : a.query_rank > 0                        ? "a rank of queries"
-           : a.keys_as_values                        ? "keys as values"
-           : a.index_keys > 0                        ? "top-k sparse attention"
-                                                     : "";
+    return first_present({{a.window > 0, "a window"},
+                          {a.chunk > 0, "chunks"},
+                          {a.context > 0, "cross attention"},
+                          {a.sinks, "sinks"},
+                          {a.gate, "a gate"},
+                          {!a.causal, "attention without a causal mask"},
+                          {a.query_key_norm == QueryKeyNorm::whole, "a norm over all query or key heads"},
+                          {a.value > 0, "values of another size than keys"},
+                          {a.query_rank > 0, "a rank of queries"},
+                          {a.keys_as_values, "keys as values"},
+                          {a.index_keys > 0, "top-k sparse attention"}});
 }
 std::string unexported_of(const LatentAttentionBlock& a)
 {
-    return !a.causal ? "attention without a causal mask" : a.index_keys > 0 ? "top-k sparse attention" : "";
+    return first_present(
+        {{!a.causal, "attention without a causal mask"}, {a.index_keys > 0, "top-k sparse attention"}});
 }
 std::string unexported_of(Activation activation)
 {
@@ -298,9 +313,10 @@ std::string unexported_of(Activation activation)
 std::string unexported_of(const MlpBlock& b) { return unexported_of(b.activation); }
 std::string unexported_of(const ExpertsBlock& e)
 {
-    return e.latent > 0    ? "latent experts"
-           : e.shared_gate ? "a gate of shared experts"
-                           : unexported_of(e.activation);
+    if (e.latent > 0) {
+        return "latent experts";
+    }
+    return e.shared_gate ? "a gate of shared experts" : unexported_of(e.activation);
 }
 /// What of a layer's blocks is not that of Megatron's GPT, which has attention, MLPs and experts.
 std::string unexported_block(const LayerDescription& layer)
@@ -335,25 +351,34 @@ std::string unexported_layer(const LayerDescription& layer)
         !is.operator()<MlpBlock, ExpertsBlock>(1)) {
         return fmt::format("layer \"{}\", which is not attention followed by an MLP or experts,", layer.name);
     }
-    return layer.second_stream > 0 ? fmt::format("two streams of layer \"{}\"", layer.name)
-           : layer.parallel        ? fmt::format("parallel blocks of layer \"{}\"", layer.name)
-           : layer.hidden > 0 || layer.tokens != 1.0
-               ? fmt::format("another width or length of layer \"{}\"", layer.name)
-           : layer.frozen ? fmt::format("frozen layers such as \"{}\"", layer.name)
-                          : "";
+    const std::string feature =
+        first_present({{layer.second_stream > 0, "two streams of layer"},
+                       {layer.parallel, "parallel blocks of layer"},
+                       {layer.hidden > 0 || layer.tokens != 1.0, "another width or length of layer"},
+                       {layer.frozen, "frozen layers such as"}});
+    return feature.empty() ? "" : fmt::format("{} \"{}\"", feature, layer.name);
 }
 
 /// What of a network outside its layers is not that of Megatron's GPT.
 std::string unexported_ends(const Workload& w)
 {
-    return !w.trains()                 ? fmt::format("task = \"{}\"", name(w.task))
-           : w.adapter_rank > 0        ? "adapters"
-           : w.frozen_ends             ? "frozen_ends"
-           : w.vocabulary == 0         ? "a network without a vocabulary"
-           : w.norms != NormPlace::pre ? fmt::format("norms = \"{}\"", name(w.norms))
-           : w.normalisation == Normalisation::plain_norm
-               ? fmt::format("normalisation = \"{}\"", name(w.normalisation))
-               : "";
+    if (!w.trains()) {
+        return fmt::format("task = \"{}\"", name(w.task));
+    }
+    if (w.adapter_rank > 0) {
+        return "adapters";
+    }
+    if (w.frozen_ends) {
+        return "frozen_ends";
+    }
+    if (w.vocabulary == 0) {
+        return "a network without a vocabulary";
+    }
+    if (w.norms != NormPlace::pre) {
+        return fmt::format("norms = \"{}\"", name(w.norms));
+    }
+    const bool plain = w.normalisation == Normalisation::plain_norm;
+    return plain ? fmt::format("normalisation = \"{}\"", name(w.normalisation)) : "";
 }
 
 /// One argument describes each kind of block, in all layers that have it.
@@ -578,16 +603,18 @@ std::vector<ModuleSet> megatron_module_sets(const Workload& workload)
 std::string position_embedding(const Workload& workload)
 {
     const auto* attention = workload.find<AttentionBlock>();
-    return attention == nullptr || attention->positions == Positions::rotary ? "rope"
-           : workload.normalisation == Normalisation::layer_norm             ? "learned_absolute"
-                                                                             : "none";
+    if (attention == nullptr || attention->positions == Positions::rotary) {
+        return "rope";
+    }
+    return workload.normalisation == Normalisation::layer_norm ? "learned_absolute" : "none";
 }
 
 std::string token_dispatcher(const ParallelPlan& plan, const Cluster& cluster)
 {
-    return uses_deepep(plan, cluster)                             ? "flex"
-           : plan.ep > 1 && plan.dispatch == Dispatch::all_gather ? "allgather"
-                                                                  : "alltoall";
+    if (uses_deepep(plan, cluster)) {
+        return "flex";
+    }
+    return plan.ep > 1 && plan.dispatch == Dispatch::all_gather ? "allgather" : "alltoall";
 }
 
 bool uses_deepep(const ParallelPlan& plan, const Cluster& cluster)

@@ -35,6 +35,26 @@ std::string interval_text(double value, const TokensInterval& tokens, const Obje
                        value * tokens.low / unit.size, value * tokens.high / unit.size);
 }
 
+/// The value of the k-th objective.
+std::string best_text(const BestPlan& best, std::size_t k, const ObjectiveInfo& objective,
+                      const TokensInterval& tokens)
+{
+    if (best.values.empty()) {
+        return "-";
+    }
+    const bool has_interval = tokens.low < tokens.high && follows_tokens(objective.name);
+    return has_interval ? interval_text(best.values[k], tokens, objective)
+                        : value_text(best.values[k], objective);
+}
+
+std::string front_text(const BestPlan& best)
+{
+    if (best.on_front) {
+        return "on the front";
+    }
+    return best.some_on_front ? "another plan on the front" : "";
+}
+
 std::vector<double> values_of(const std::vector<Estimate>& objectives)
 {
     std::vector<double> values(objectives.size());
@@ -112,18 +132,12 @@ void add_best(const BestPlan& best, const Results& results, std::vector<std::str
               const TokensInterval& tokens)
 {
     for (std::size_t k = 0; k < results.objectives.size(); ++k) {
-        const ObjectiveInfo& objective = results.objectives[k];
-        const bool interval = tokens.low < tokens.high && follows_tokens(objective.name);
-        cells.push_back(best.values.empty() ? "-"
-                        : interval          ? interval_text(best.values[k], tokens, objective)
-                                            : value_text(best.values[k], objective));
+        cells.push_back(best_text(best, k, results.objectives[k], tokens));
     }
     if (!results.objectives.empty()) {
         cells.push_back(value_text(best.bound, results.objectives.front()));
     }
-    cells.emplace_back(best.on_front        ? "on the front"
-                       : best.some_on_front ? "another plan on the front"
-                                            : "");
+    cells.push_back(front_text(best));
 }
 
 std::string choices_text(const ChoiceTable& table)

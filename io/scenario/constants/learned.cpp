@@ -361,12 +361,16 @@ std::string not_of(const Learned& learned, const Cluster& cluster)
         return fmt::format("its {} is {}, that of [cluster] is {}", what, there, here);
     };
     const std::string accelerator = identity_of(cluster.accelerator);
-    return learned.accelerator != accelerator ? differs("accelerator", learned.accelerator, accelerator)
-           : learned.stack != cluster.stack.name
-               ? differs("software stack", learned.stack, cluster.stack.name)
-           : learned.domain != cluster.gpus_per_node()
-               ? differs("innermost tier of GPUs", learned.domain, cluster.gpus_per_node())
-               : "";
+    if (learned.accelerator != accelerator) {
+        return differs("accelerator", learned.accelerator, accelerator);
+    }
+    if (learned.stack != cluster.stack.name) {
+        return differs("software stack", learned.stack, cluster.stack.name);
+    }
+    if (learned.domain != cluster.gpus_per_node()) {
+        return differs("innermost tier of GPUs", learned.domain, cluster.gpus_per_node());
+    }
+    return "";
 }
 
 bool is_learned_text(const std::string& value) { return value.find('\n') != std::string::npos; }

@@ -266,9 +266,10 @@ ModuleSet recomputed_as(const std::string& op, const Recorded& recorded)
     if (const auto* heads = std::get_if<Recorded::Heads>(&recorded.work)) {
         return heads->attention.kernel == AttentionKernel::plain ? ModuleSet{Module::core_attn} : ModuleSet{};
     }
-    return op == "norm"         ? ModuleSet{Module::layernorm, Module::elementwise}
-           : op == "activation" ? ModuleSet{Module::elementwise}
-                                : ModuleSet{};
+    if (op == "norm") {
+        return {Module::layernorm, Module::elementwise};
+    }
+    return op == "activation" ? ModuleSet{Module::elementwise} : ModuleSet{};
 }
 
 Operator read_operator(const Node& node, Totals& totals)

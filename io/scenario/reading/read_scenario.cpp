@@ -317,16 +317,25 @@ void refuse_free_local_updates(const Scenario& scenario, Table& top)
     }
 }
 
+/// The first key of [space] whose choices change how many tokens reach the loss, or nullptr.
+const char* key_that_changes_tokens(const Scenario& scenario)
+{
+    const SpaceSettings& space = scenario.space;
+    if (!space.global_batch.empty()) {
+        return "global_batch";
+    }
+    if (!scenario.numerics.loss_gap.empty()) {
+        return "precision";
+    }
+    const bool local_updates =
+        std::any_of(space.local_steps.begin(), space.local_steps.end(), [](int local) { return local > 1; });
+    return local_updates ? "local_steps" : nullptr;
+}
+
 /// Choices that change how many tokens reach the loss need an objective that counts them.
 void refuse_objectives_of_steps(const Scenario& scenario, Table& top)
 {
-    const SpaceSettings& space = scenario.space;
-    const bool local_updates =
-        std::any_of(space.local_steps.begin(), space.local_steps.end(), [](int local) { return local > 1; });
-    const char* chosen = !space.global_batch.empty()           ? "global_batch"
-                         : !scenario.numerics.loss_gap.empty() ? "precision"
-                         : local_updates                       ? "local_steps"
-                                                               : nullptr;
+    const char* chosen = key_that_changes_tokens(scenario);
     const bool counted = std::any_of(scenario.objectives.begin(), scenario.objectives.end(),
                                      [](const std::string& objective) { return follows_tokens(objective); });
     if (chosen != nullptr && !counted) {

@@ -43,13 +43,10 @@ int read_spare_nodes(const Value& value, const Cluster& cluster)
 /// "per 1000 node-days", "per GPU-day", "per job-day": by what it is counted; "/day" does not say.
 std::optional<RateOf> counted_by(const Value& rate)
 {
-    const std::string text = rate.text(rate_example);
-    const auto has = [&text](std::string_view word) { return text.find(word) != std::string::npos; };
-    return has("node")   ? std::optional(RateOf::node)
-           : has("GPU")  ? std::optional(RateOf::gpu)
-           : has("unit") ? std::optional(RateOf::unit)
-           : has("job")  ? std::optional(RateOf::job)
-                         : std::nullopt;
+    using Counted = std::optional<RateOf>;
+    constexpr std::array<Named<Counted>, 4> words{
+        {{RateOf::node, "node"}, {RateOf::gpu, "GPU"}, {RateOf::unit, "unit"}, {RateOf::job, "job"}}};
+    return first_named_in(rate.text(rate_example), words, Counted());
 }
 
 RateOf counted_by_unit(const Value& rate)
