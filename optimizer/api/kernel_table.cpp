@@ -32,9 +32,10 @@ std::string name_of(const KernelCall& call)
 
 double traffic_of(const KernelCall& call, const SoftwareStack& stack)
 {
-    return call.bytes * (call.roof == Roof::loss      ? stack.loss_traffic
-                         : call.roof == Roof::routing ? stack.routing
-                                                      : 1.0);
+    if (call.roof == Roof::loss) {
+        return call.bytes * stack.loss_traffic;
+    }
+    return call.roof == Roof::routing ? call.bytes * stack.routing : call.bytes;
 }
 
 std::string shape_of(const KernelCall& call, const SoftwareStack& stack)

@@ -169,17 +169,23 @@ std::string assignment_text(const WrittenAssignment& positions)
     return printed;
 }
 
+/// "0-3" or "0"; empty: no layers.
+std::string layer_numbers(const Chunk& chunk)
+{
+    if (chunk.layers == 0) {
+        return "";
+    }
+    const int last = chunk.first_layer + chunk.layers - 1;
+    return chunk.layers == 1 ? std::to_string(last) : fmt::format("{}-{}", chunk.first_layer, last);
+}
+
 /// "0-3" or "0-1 32-33", with E and L where the embedding and the head are.
 std::string layers_text(const StageUse& stage)
 {
     std::string text;
     for (const Chunk& chunk : stage.chunks) {
-        const int last = chunk.first_layer + chunk.layers - 1;
-        const std::string layers = chunk.layers == 0   ? ""
-                                   : chunk.layers == 1 ? std::to_string(last)
-                                                       : fmt::format("{}-{}", chunk.first_layer, last);
-        text += fmt::format("{}{}{}{}", text.empty() ? "" : " ", chunk.embedding ? "E" : "", layers,
-                            chunk.head ? "L" : "");
+        text += fmt::format("{}{}{}{}", text.empty() ? "" : " ", chunk.embedding ? "E" : "",
+                            layer_numbers(chunk), chunk.head ? "L" : "");
     }
     return text;
 }

@@ -145,9 +145,10 @@ int report_command(const std::vector<std::string>& words, const Call& call)
     const std::vector<PaperFigure> panels =
         figure ? report_figures(results, *figure) : std::vector<PaperFigure>{};
     write("csv", [&] {
-        return figure                  ? figure_csv(panels)
-               : has_machines(results) ? machines_csv(results, path)
-                                       : front_csv(results, path);
+        if (figure) {
+            return figure_csv(panels);
+        }
+        return has_machines(results) ? machines_csv(results, path) : front_csv(results, path);
     });
     write("svg", [&] { return figure ? figures_svg(panels) : svg_report(results); });
     if (json_printed) {

@@ -152,9 +152,10 @@ std::vector<std::string> entries(const std::string& file)
     if (file == libraries_file) {
         return catalog_libraries();
     }
-    return file == accelerators ? catalog_accelerators()
-           : file == stacks     ? catalog_stacks()
-                                : catalog_links();
+    if (file == accelerators) {
+        return catalog_accelerators();
+    }
+    return file == stacks ? catalog_stacks() : catalog_links();
 }
 
 /// [family]: entries that a kind of constant has, none of them twice. Entries in no

@@ -217,6 +217,17 @@ std::vector<double> scatter_of(const std::vector<FittedRow>& rows, const std::ve
     return scatter;
 }
 
+/// Factor of the constants' variance that puts the row on its limit.
+double widening_for(const HeldOut& row)
+{
+    const double variance = std::pow(row.error / two_sided_95, 2.0) - std::pow(row.scatter, 2.0);
+    if (variance <= 0.0) {
+        return 0.0;
+    }
+    const double of_constants = std::pow(row.constants, 2.0);
+    return of_constants <= 0.0 ? std::numeric_limits<double>::infinity() : variance / of_constants;
+}
+
 }  // namespace
 
 Fit fit_constants(const std::vector<FittedRow>& rows, const std::vector<FitConstant>& believed,
@@ -306,15 +317,9 @@ HierarchicalFit fit_hierarchy(const std::vector<FittedRow>& rows, const std::vec
 
 double widening_of(const std::vector<HeldOut>& held_out)
 {
-    // factor of the constants' variance that puts a row on its limit
     std::vector<std::pair<double, double>> needed;
     for (const HeldOut& row : held_out) {
-        const double variance = std::pow(row.error / two_sided_95, 2.0) - std::pow(row.scatter, 2.0);
-        const double of_constants = std::pow(row.constants, 2.0);
-        needed.emplace_back(variance <= 0.0       ? 0.0
-                            : of_constants <= 0.0 ? std::numeric_limits<double>::infinity()
-                                                  : variance / of_constants,
-                            row.weight);
+        needed.emplace_back(widening_for(row), row.weight);
     }
     return std::max(1.0, weighted_quantile(needed, 0.95));
 }

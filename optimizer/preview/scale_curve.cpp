@@ -98,9 +98,11 @@ double probability_above(const std::vector<double>& draws, const NoiseTables& no
     const std::vector<TailProbability> nodes = NoiseTables::step_node_probabilities();
     double sum = 0.0;
     for (const double seconds : draws) {
-        sum += noise.step_varies ? share_above(noise.common_step, nodes, limit / seconds)
-               : seconds > limit ? 1.0
-                                 : 0.0;
+        if (noise.step_varies) {
+            sum += share_above(noise.common_step, nodes, limit / seconds);
+        } else {
+            sum += seconds > limit ? 1.0 : 0.0;
+        }
     }
     return sum / static_cast<double>(draws.size());
 }
