@@ -10,7 +10,7 @@ usage: bash tests/lint.sh [--format | --fix | --tidy [FILE...] | --tidy-changed 
   --fix     lets clang-format change them
   --tidy    runs clang-tidy with the compile commands of the preset release, on FILE... or on all sources
   --tidy-changed  runs it on the sources that changed in the last 5 commits or since
-  --words   fails where a word of tests/words.txt occurs in FILE..., or in all pages and product sources (literals, comments, names of C++);
+  --words   fails where a word of tests/words.txt occurs in FILE..., or in all pages and sources (literals, comments, names of C++);
             also prints spellings in pages that codespell doubts, without failing
 TEXT
 }

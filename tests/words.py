@@ -3,8 +3,8 @@
 usage: words.py [FILE...]
 
 Prints the lines with such words, and what to write instead; ends with 1 if there are any. Without FILE: all pages except those that studies
-write (results/), and all product sources: C++, the Python module, the scripts of jobs/, and the JavaScript of reports. Pages are read without
-code: fenced blocks, indented lines, and words between backquotes.
+write (results/), all product sources (C++, the Python module, the scripts of jobs/, and the JavaScript of reports), and the C++ and Python of tests/.
+Pages are read without code: fenced blocks, indented lines, and words between backquotes.
 """
 
 import bisect
@@ -96,15 +96,16 @@ def texts(file):
 
 
 def all_files():
-    """Pages, except those that studies write, and product sources."""
+    """Pages, except those that studies write, product sources, and those of tests, without words_test.py with such words as examples."""
     found = list(ROOT.glob("*.md"))
     for folder in ("docs", "jobs", "model", "search", "io", "optimizer", "results"):
         found += [file for file in (ROOT / folder).rglob("*") if file.suffix in (".md", ".cpp", ".hpp")]
     for folder in ("optimizer/python", "jobs"):
         found += [file for file in (ROOT / folder).rglob("*") if file.is_file() and is_python(file)]
     found += (ROOT / "io/html/page").glob("*.js")
+    found += [file for file in (ROOT / "tests").rglob("*") if file.suffix in (".cpp", ".hpp", ".py")]
     names = (str(file.relative_to(ROOT)) for file in sorted(found) if "node_modules" not in file.parts)
-    return [name for name in names if not re.match(r"results/(?!README)", name)]
+    return [name for name in names if not re.match(r"results/(?!README)|tests/words_test\.py$", name)]
 
 
 def print_found(files):

@@ -61,9 +61,9 @@ double failure_runs_s(bool everything)
         [](double p, bool upper) { return upper ? -std::log(p) : -std::log1p(-p); });
     FailureTables tables(exponential);
     const FailureModel model = failure_model(r, {2048, 16384});
-    const RunSegment part{model, 16384, std::vector<double>(10'000, 0.9 * 54 * day)};
+    const RunSegment segment{model, 16384, std::vector<double>(10'000, 0.9 * 54 * day)};
     return seconds_of([&] {
-        auto runs = sample_histories({&part, 1}, all_causes(r).size(), tables, 1, Purpose::search);
+        auto runs = sample_histories({&segment, 1}, all_causes(r).size(), tables, 1, Purpose::search);
         keep(runs);
     });
 }

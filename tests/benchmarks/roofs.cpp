@@ -50,7 +50,7 @@ double first_level_bytes_per_s()
     return 4.0 * sizeof(Rows) * repeats / seconds;
 }
 
-double parts_s_per_op_draw()
+double phases_s_per_op_draw()
 {
     static const PipelineJob job(16, 64);
     static const ExecutionGraph graph = job.graph();
@@ -64,7 +64,7 @@ double parts_s_per_op_draw()
     const BoundPlan plan(graph, 2);
     std::vector<Floats> state(2 * graph.stages() + graph.program->slots + graph.program->shape.microbatches +
                               1);
-    std::vector<Floats> parts(2 * graph.distribution.size());
+    std::vector<Floats> exchanges(2 * graph.distribution.size());
     PipelineRun run;
     run.distribution = plan.spread.data();
     run.gradients_end = state.data();
@@ -73,8 +73,8 @@ double parts_s_per_op_draw()
     run.microbatch = run.slot + graph.program->slots;
     run.communication_factor = run.microbatch + graph.program->shape.microbatches;
     run.transfer_factor = run.communication_factor;
-    run.gathered = parts.data();
-    run.reduce = parts.data() + graph.distribution.size();
+    run.gathered = exchanges.data();
+    run.reduce = exchanges.data() + graph.distribution.size();
     const PipelineRun* const running = &run;
     const double fill = wall_seconds_of([&] {
         for (int i = 0; i < repeats; ++i) {

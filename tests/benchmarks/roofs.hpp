@@ -11,6 +11,6 @@ double first_level_bytes_per_s();
 
 /// Seconds an op draw when generator, tables and max-plus run one after the other on data in the first-level
 /// cache: what one plan alone cannot beat.
-double parts_s_per_op_draw();
+double phases_s_per_op_draw();
 
 }  // namespace prismopt::bench

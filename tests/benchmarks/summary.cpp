@@ -73,7 +73,7 @@ public:
             std::max(median_("one large") / median_("one"), median_("few large") / median_("few"));
         json["two_threads_to_roof"] =
             (median_("mixed, one thread on the wall") / median_("mixed, two threads")) /
-            (median_("parts") / median_("parts, two threads"));
+            (median_("phases") / median_("phases, two threads"));
         json["compile_and_mean_us"] = 1e6 * median_("compile and mean");
         json["costs_us"] = 1e6 * median_("costs");
         json["balanced_to_layers"] = median_("balanced") / median_("layers");
@@ -157,13 +157,13 @@ private:
         return seconds / (static_cast<double>(repeats * plans) * lanes * static_cast<double>(ops.size()));
     }
 
-    double parts(int threads)
+    double phases(int threads)
     {
         double sum = 0.0;
         omp_set_num_threads(threads);
 #pragma omp parallel reduction(+ : sum)
         {
-            sum += 1.0 / parts_s_per_op_draw();
+            sum += 1.0 / phases_s_per_op_draw();
         }
         return 1.0 / sum;
     }
@@ -200,7 +200,8 @@ private:
                repeats;
     }
 
-    /// 126 layers over 16 stages; `within`: of the memory that the shortest busiest stage takes.
+    /// 126 layers over 16 stages; `within`: of the memory of the split that minimises the time of the busiest
+    /// stage.
     double compile_and_mean(LayerSplit split, double within)
     {
         Problem problem = pipeline_.problem();
@@ -297,8 +298,8 @@ private:
         median_.add("mixed", sampling(pipeline_, kinds_, 1024, 1));
         median_.add("mixed, one thread on the wall", sampling(pipeline_, kinds_, 1024, 1, true));
         median_.add("mixed, two threads", sampling(pipeline_, kinds_, 1024, 2, true));
-        median_.add("parts", parts(1));
-        median_.add("parts, two threads", parts(2));
+        median_.add("phases", phases(1));
+        median_.add("phases, two threads", phases(2));
         median_.add("one", sampling(pipeline_, {kinds_.begin(), kinds_.begin() + 1}, 1024, 1));
         median_.add("one large", sampling(large_, {few_large_.begin(), few_large_.begin() + 1}, 64, 1));
         median_.add("few", sampling(pipeline_, few_, 1024, 1));

@@ -18,11 +18,11 @@ namespace prismopt::bench {
 /// mixed_to_scalar   plans with distributions of their own, every factor, common random numbers, n = 1,024,
 /// over scalar_steps() fused_to_scalar   one plan alone, every factor, over scalar_steps()
 /// large_to_small    cost an op draw at p = 128, m = 1,024 over that at p = 16, m = 64; the worse of one plan
-/// and sixteen two_threads_to_roof   speed-up of two threads over that of two threads each running the parts
+/// and sixteen two_threads_to_roof   speed-up of two threads over that of two threads each running the phases
 /// alone compile_and_mean_us   compiling a plan (cached schedule, p = 16, m = 64) and its noise-free step,
 /// microseconds costs_us              costs of all layer kinds and collectives of a plan of DeepSeek-V3
-/// (tp 4, ep 32), microseconds balanced_to_layers    the same of 126 layers with split = balanced, over split
-/// = layers tight_to_layers       ... where the fastest split does not fit into memory
+/// (tp 4, ep 32), microseconds balanced_to_layers    the same for 126 layers with split = balanced, over
+/// split = layers tight_to_layers       ... where the fastest split does not fit into memory
 /// predictions_per_s     noise-free predictions with memory, p up to 16, m = 64, one thread
 /// sweep_tuples_per_s    raw tuples of the shipped scenario's space judged a second, one thread
 /// bounds_per_s      plans of a space with many choices on each axis bounded a second with upper limits near

@@ -62,18 +62,18 @@ WideSpace::WideSpace()
 
 double WideSpace::bounds_per_s()
 {
-    constexpr std::uint64_t parts = 64;
-    constexpr std::uint64_t share = 64;        // of a part
-    constexpr double golden = 0.618033988749;  // ranges at places that no period of the space repeats
-    const std::uint64_t part = model_.designs.space().size() / parts;
+    constexpr std::uint64_t ranges = 64;
+    constexpr std::uint64_t share = 64;        // of a range
+    constexpr double golden = 0.618033988749;  // places in the ranges that no period of the space repeats
+    const std::uint64_t range_size = model_.designs.space().size() / ranges;
     std::uint64_t bounded = 0;
     const double seconds = seconds_of([&] {
-        for (std::uint64_t i = 0; i < parts; ++i) {
+        for (std::uint64_t i = 0; i < ranges; ++i) {
             const double place = std::fmod(golden * static_cast<double>(i), 1.0 - 1.0 / share);
             const std::uint64_t begin =
-                i * part + static_cast<std::uint64_t>(place * static_cast<double>(part));
+                i * range_size + static_cast<std::uint64_t>(place * static_cast<double>(range_size));
             const Sweep sweep =
-                worker_.sweep({.begin = begin, .end = begin + part / share, .limits = limits_});
+                worker_.sweep({.begin = begin, .end = begin + range_size / share, .limits = limits_});
             bounded += sweep.feasible.size() + sweep.excluded + sweep.unchecked;
         }
     });

@@ -122,7 +122,7 @@ class Calibrate(CliTest):
             shares = [(exponent, share / statistics.fmean(x ** exponent for x in quantiles)) for exponent, share in ((forward, 1), (backward, 2))]
             steps = sorted(sum(share * length ** exponent for length in draw.choices(quantiles, k=64) for exponent, share in shares)
                            for _ in range(4000))
-            # The p99 of 4,000 steps is known to 0.06 of their standard deviation, 2.5 % of this; quantiles beyond 99.5 % are left out.
+            # The p99 of 4,000 steps is known to 0.06 of their standard deviation, 2.5 % of this; quantiles beyond 99.5 % are excluded.
             self.assertAlmostEqual(found, steps[3960] / steps[2000] - 1, delta=0.09 * found)
 
     def test_numbers_of_nodes_begin_anew_in_each_cabinet(self):

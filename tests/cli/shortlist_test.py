@@ -170,7 +170,7 @@ class Shortlist(CliTest):
         self.output("learn", "small.h5", "--measured", "upper.csv", "--accept")
 
     def test_learning_that_a_plan_needs_less_memory_than_predicted(self):
-        """A plan that ran is no error of the user if the memory of the accelerator is too small for its prediction."""
+        """A plan that ran is not an error of the user if its predicted memory exceeds that of the accelerator."""
         gpus = ("--gpus", str(self.listed("--most", "1")[0]["gpus"]))
         first = self.listed("--most", "1")[0]["plans"][0]
         plan, step = first["point"], first["step_s"]

@@ -228,12 +228,12 @@ ssize_t pwrite64(int descriptor, const void* bytes, std::size_t count, off64_t p
     return pwrite(descriptor, bytes, count, place);
 }
 
-ssize_t writev(int descriptor, const iovec* parts, int count)
+ssize_t writev(int descriptor, const iovec* buffers, int count)
 {
     static auto* const real = next<ssize_t(int, const iovec*, int)>("writev");
     const Verdict verdict = counts(descriptor) ? judge("writev") : Verdict::go_on;
     return verdict == Verdict::fail ? failed()
-                                    : real(descriptor, parts, verdict == Verdict::half ? 1 : count);
+                                    : real(descriptor, buffers, verdict == Verdict::half ? 1 : count);
 }
 
 int fsync(int descriptor)

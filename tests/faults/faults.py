@@ -32,7 +32,7 @@ def arguments():
     parser.add_argument("--sanitized", type=pathlib.Path, help="build folder of the programs that read mutated inputs (build/dev, where it has them; else as --build)")
     parser.add_argument("--share", type=float, default=1.0, help="share of the cases, 0.1 for a tenth (1)")
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="cases at once (one per core)")
-    parser.add_argument("--record", type=pathlib.Path, metavar="FILE", help="write the table there, as Markdown; rows of parts that this run leaves out stay")
+    parser.add_argument("--record", type=pathlib.Path, metavar="FILE", help="write the table there, as Markdown; rows of parts that this run omits stay")
     parser.add_argument("--mpirun", default="mpirun")
     chosen = parser.parse_args()
     unknown = [part for part in chosen.parts if part not in PARTS]

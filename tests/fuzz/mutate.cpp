@@ -99,11 +99,11 @@ std::vector<std::string> lines(const std::string& text)
     return found;
 }
 
-std::string joined(const std::vector<std::string>& parts)
+std::string joined(const std::vector<std::string>& text_lines)
 {
     std::string text;
-    for (const std::string& part : parts) {
-        text += part;
+    for (const std::string& line : text_lines) {
+        text += line;
     }
     return text;
 }
@@ -162,29 +162,32 @@ void mutate_once(std::string& text, Random& random, const std::vector<std::strin
         case 2: text.insert(at, text.substr(below(random, text.size()), 1 + below(random, 40))); break;
         case 3: text.resize(at); break;
         case 4: {
-            auto parts = lines(text);
-            if (!parts.empty()) {
-                parts.erase(parts.begin() + static_cast<std::ptrdiff_t>(below(random, parts.size())));
+            auto text_lines = lines(text);
+            if (!text_lines.empty()) {
+                text_lines.erase(text_lines.begin() +
+                                 static_cast<std::ptrdiff_t>(below(random, text_lines.size())));
             }
-            text = joined(parts);
+            text = joined(text_lines);
             break;
         }
         case 5: {
-            auto parts = lines(text);
-            if (!parts.empty()) {
-                std::swap(parts[below(random, parts.size())], parts[below(random, parts.size())]);
+            auto text_lines = lines(text);
+            if (!text_lines.empty()) {
+                std::swap(text_lines[below(random, text_lines.size())],
+                          text_lines[below(random, text_lines.size())]);
             }
-            text = joined(parts);
+            text = joined(text_lines);
             break;
         }
         case 6: {
-            auto parts = lines(text);
+            auto text_lines = lines(text);
             const auto others = lines(corpus[below(random, corpus.size())]);
             if (!others.empty()) {
-                parts.insert(parts.begin() + static_cast<std::ptrdiff_t>(below(random, parts.size() + 1)),
-                             others[below(random, others.size())]);
+                text_lines.insert(text_lines.begin() +
+                                      static_cast<std::ptrdiff_t>(below(random, text_lines.size() + 1)),
+                                  others[below(random, others.size())]);
             }
-            text = joined(parts);
+            text = joined(text_lines);
             break;
         }
         case 7:

@@ -62,7 +62,7 @@ TEST(Objectives, AreFoundByTheirNames)
     EXPECT_EQ(find_objective("speed"), nullptr);
 }
 
-TEST(Objectives, ShowTheirPartOfAPrediction)
+TEST(Objectives, ShowTheirValueOfAPrediction)
 {
     EXPECT_EQ(value("training_time_p99"), 10800.0);
     EXPECT_EQ(value("training_time_p95"), 9000.0);

@@ -63,7 +63,7 @@ TEST(Predictor, TrainingIntervalsCoverTheTruth)
     problem.promise = {.probability = 0.9, .model_error = true};
     problem.percents = {80};
     Predictor predictor(problem);
-    // 200 steps a fleet leave next to no noise in its mean.
+    // 200 steps per fleet leave next to no noise in its mean.
     const Prediction truth = predict(predictor, 8192, 200, 99);
     constexpr int seeds = 200;
     int mean = 0;
@@ -122,9 +122,9 @@ TEST(Predictor, LimitsOfFewFleetsAreNumbersFromZeroOn)
     EXPECT_GT(endless, 0);  // no order statistic of a block is an upper limit of its p99
 }
 
-/// Two steps a fleet leave a fleet's mean half noise; the training time must not show it. With one phase and
-/// with two, which share their draws.
-TEST(Predictor, FewStepsAFleetDoNotBiasTheTrainingTime)
+/// Two steps per fleet leave a fleet's mean half noise; the training time must not show it. With one phase
+/// and with two, which share their draws.
+TEST(Predictor, FewStepsPerFleetDoNotBiasTheTrainingTime)
 {
     for (const std::size_t phases : {1UL, 2UL}) {
         Problem problem = noisy_steps();

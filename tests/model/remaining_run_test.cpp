@@ -76,7 +76,7 @@ TEST(RemainingRun, IsAsWideAsTheSpeedIsUncertain)
     EXPECT_NEAR(std::sqrt(squares), 0.02, 0.02 * 4.0 / std::sqrt(2.0 * static_cast<double>(seconds.size())));
 }
 
-TEST(RemainingRun, BoundsTheWorkOfJobsThatTakeForever)
+TEST(RemainingRun, BoundsTheWorkOfJobsThatNeverEnd)
 {
     const Problem failing = problem();
     const RemainingRun usual = remaining_run(failing, plan(), {10.0, 10.0}, {}, options);

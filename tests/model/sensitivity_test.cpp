@@ -114,8 +114,8 @@ double class_seconds(const LayerCosts& costs, int layers, KernelClass kind)
         return sum;
     };
     double sum = 0.0;
-    for (const LayerCost* part : {&costs.kinds.front(), &costs.embedding, &costs.head}) {
-        sum += (part == &costs.kinds.front() ? layers : 1) * (of(part->forward) + of(part->backward));
+    for (const LayerCost* cost : {&costs.kinds.front(), &costs.embedding, &costs.head}) {
+        sum += (cost == &costs.kinds.front() ? layers : 1) * (of(cost->forward) + of(cost->backward));
     }
     return sum;
 }

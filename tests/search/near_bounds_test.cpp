@@ -69,16 +69,16 @@ TEST(NearBounds, HoldsTheBestOfEachRegion)
     }
 }
 
-TEST(NearBounds, OfPartsMakeThoseOfTheWhole)
+TEST(NearBounds, OfRangesMakeThoseOfTheWhole)
 {
     const std::vector<NearBound> all = points(2);
     NearBounds whole({.objective = 1});
     for (std::size_t begin = 0; begin < all.size(); begin += 700) {
-        NearBounds part({.objective = 1, .regions = {{0, 131.3}, {2, 390.0}}});
+        NearBounds range({.objective = 1, .regions = {{0, 131.3}, {2, 390.0}}});
         for (std::size_t i = begin; i < std::min(all.size(), begin + 700); ++i) {
-            part.add(all[i]);
+            range.add(all[i]);
         }
-        for (const NearBound& point : part.best()) {
+        for (const NearBound& point : range.best()) {
             whole.add(point);
         }
     }

@@ -129,17 +129,17 @@ TEST(Space, EnumeratesWhatBruteForceFindsForAnySplit)
         for (auto& entry : whole.rejected) {
             entry.second = 0;
         }
-        Found parts = whole;
+        Found by_range = whole;
         enumerate(space, 0, space.size(), whole);
         for (std::uint64_t begin = 0; begin < space.size();) {
             const std::uint64_t end = begin + random() % (space.size() - begin + 1);
-            enumerate(space, begin, end, parts);
+            enumerate(space, begin, end, by_range);
             begin = end;
         }
         EXPECT_EQ(whole.visited, expected.visited) << "trial " << trial;
         EXPECT_EQ(whole.rejected, expected.rejected) << "trial " << trial;
-        EXPECT_EQ(parts.visited, expected.visited) << "trial " << trial;
-        EXPECT_EQ(parts.rejected, expected.rejected) << "trial " << trial;
+        EXPECT_EQ(by_range.visited, expected.visited) << "trial " << trial;
+        EXPECT_EQ(by_range.rejected, expected.rejected) << "trial " << trial;
     }
 }
 

@@ -105,7 +105,7 @@ struct Played {
 };
 
 /// Answers until the strategy is done or it is `enough`; `portion` says how many
-/// outstanding answers the next call of tell() brings.
+/// outstanding answers the strategy gets next.
 inline Played play(
     const PlayedProblem& problem, Strategy& strategy,
     const std::function<std::size_t(std::size_t)>& portion = [](std::size_t all) { return all; },

@@ -37,12 +37,12 @@ struct BruteForceJob {
     ScheduleShape shape;
     BarrierWidths widths;
     int replicas = 1;
-    std::vector<BruteForcePass> passes;  // [part * 2 + pass]
-    std::vector<double> gather_s;        // [part]: of a chunk's parameters, before its first forward
-    std::vector<double> reduce_s;        // [part]: of a chunk's gradients, after its last backward
+    std::vector<BruteForcePass> passes;  // [stage_chunk * 2 + pass]
+    std::vector<double> gather_s;        // [stage_chunk]: of a chunk's parameters, before its first forward
+    std::vector<double> reduce_s;        // [stage_chunk]: of a chunk's gradients, after its last backward
     double optimizer_s = 0.0;
     bool overlapped = true;
-    /// Where replicas meet by pass: they gather each layer while they compute the one before, so
+    /// Where replicas synchronise by pass: they gather each layer while they compute the one before, so
     /// none is more than that ahead of the slowest; seconds of such a gather. All wait for the
     /// reductions after a backward pass.
     double layer_gather_s = 0.0;
@@ -76,15 +76,16 @@ public:
         double step = 0.0;
         for (std::size_t stage = 0; stage < stages_; ++stage) {
             // In the order in which they end.
-            std::vector<std::size_t> parts;
-            for (std::size_t part = stage * chunks_; part < (stage + 1) * chunks_; ++part) {
-                parts.push_back(part);
+            std::vector<std::size_t> stage_chunks;
+            for (std::size_t stage_chunk = stage * chunks_; stage_chunk < (stage + 1) * chunks_;
+                 ++stage_chunk) {
+                stage_chunks.push_back(stage_chunk);
             }
-            std::sort(parts.begin(), parts.end(),
+            std::sort(stage_chunks.begin(), stage_chunks.end(),
                       [this](std::size_t a, std::size_t b) { return latest_[a] < latest_[b]; });
-            double done = job_.overlapped ? 0.0 : latest_[parts.back()];
-            for (const std::size_t part : parts) {
-                done = std::max(done, latest_[part]) + job_.reduce_s[part];
+            double done = job_.overlapped ? 0.0 : latest_[stage_chunks.back()];
+            for (const std::size_t stage_chunk : stage_chunks) {
+                done = std::max(done, latest_[stage_chunk]) + job_.reduce_s[stage_chunk];
             }
             step = std::max(step, done);
         }
@@ -130,8 +131,8 @@ private:
             microbatch_.push_back(lognormal(job_.microbatch_cv));
         }
         std::vector<Times> end(2 * stages_ * chunks_ * microbatches_);  // empty: not yet known
-        const auto place = [&](Pass pass, std::size_t part, int microbatch) {
-            return (part * 2 + static_cast<std::size_t>(pass)) * microbatches_ + count(microbatch);
+        const auto place = [&](Pass pass, std::size_t stage_chunk, int microbatch) {
+            return (stage_chunk * 2 + static_cast<std::size_t>(pass)) * microbatches_ + count(microbatch);
         };
         std::vector<std::size_t> next(stages_, 0);
         std::vector<Times> free(stages_, Times(members_, 0.0));
@@ -142,9 +143,10 @@ private:
                 while (next[stage] < orders_[stage].size()) {
                     const Task& task = orders_[stage][next[stage]];
                     const std::size_t k = count(task.chunk) * stages_ + stage;  // place in the network
-                    const std::size_t part = stage * chunks_ + count(task.chunk);
+                    const std::size_t stage_chunk = stage * chunks_ + count(task.chunk);
                     const bool forward = task.pass == Pass::forward;
-                    const BruteForcePass& pass = job_.passes[part * 2 + static_cast<std::size_t>(task.pass)];
+                    const BruteForcePass& pass =
+                        job_.passes[stage_chunk * 2 + static_cast<std::size_t>(task.pass)];
                     const Times* input = nullptr;
                     if (forward ? k > 0 : k + 1 < stages_ * chunks_) {
                         const std::size_t from = forward ? k - 1 : k + 1;
@@ -162,10 +164,10 @@ private:
                                                  input == nullptr ? 0.0 : (*input)[member] + pass.transfer_s);
                     }
                     run(pass, stage, count(task.microbatch), task.pass, clock);
-                    end[place(task.pass, part, task.microbatch)] = clock;
+                    end[place(task.pass, stage_chunk, task.microbatch)] = clock;
                     if (!forward) {
-                        latest_[part] =
-                            std::max(latest_[part], *std::max_element(clock.begin(), clock.end()));
+                        latest_[stage_chunk] =
+                            std::max(latest_[stage_chunk], *std::max_element(clock.begin(), clock.end()));
                     }
                     ++next[stage];
                     moved = true;
@@ -184,16 +186,16 @@ private:
         return sum;
     }
 
-    static void meet(Times& clock, std::size_t first, std::size_t number)
+    static void synchronise(Times& clock, std::size_t first, std::size_t number)
     {
         const auto begin = clock.begin() + static_cast<std::ptrdiff_t>(first);
         const auto end = begin + static_cast<std::ptrdiff_t>(number);
         std::fill(begin, end, *std::max_element(begin, end));
     }
-    static void meet_in_groups(Times& clock, std::size_t size)
+    static void synchronise_groups(Times& clock, std::size_t size)
     {
         for (std::size_t first = 0; first < clock.size(); first += size) {
-            meet(clock, first, size);
+            synchronise(clock, first, size);
         }
     }
 
@@ -216,18 +218,18 @@ private:
                     groups[group] += seconds(segment, stage, microbatch, group);
                 }
                 if (segment.end != Meeting::tensor) {
-                    meet_in_groups(groups,
-                                   contexts_ *
-                                       (segment.end == Meeting::experts ? count(job_.widths.experts) : 1));
+                    synchronise_groups(groups, contexts_ * (segment.end == Meeting::experts
+                                                                ? count(job_.widths.experts)
+                                                                : 1));
                 }
             }
             if (job_.widths.layer > 1) {
-                meet_in_groups(groups, contexts_ * count(job_.widths.experts * job_.widths.layer));
+                synchronise_groups(groups, contexts_ * count(job_.widths.experts * job_.widths.layer));
             }
         }
-        meet_in_groups(groups, contexts_);
+        synchronise_groups(groups, contexts_);
         if (job_.widths.pass > 1 && direction == Pass::backward) {
-            meet_in_groups(groups, groups.size());
+            synchronise_groups(groups, groups.size());
         }
         for (std::size_t member = 0; member < members_; ++member) {
             clock[member] = groups[member * contexts_] + pass.communication_s;

@@ -56,7 +56,7 @@ struct EqualLayers {
     double reduce_s = 0.0;
 };
 
-/// Whether another part feeds this pass. Parts: stage * chunks + chunk, the network goes by stage first.
+/// Whether another chunk feeds this pass. Chunks: stage * chunks + chunk, the network goes by stage first.
 inline bool is_fed(const ScheduleShape& shape, std::size_t pass)
 {
     const auto chunks = static_cast<std::size_t>(shape.chunks);
@@ -67,12 +67,12 @@ inline bool is_fed(const ScheduleShape& shape, std::size_t pass)
 
 inline void set_passes(const EqualLayers& equal, BruteForceJob& job)
 {
-    const auto parts =
+    const auto stage_chunks =
         static_cast<std::size_t>(job.shape.stages) * static_cast<std::size_t>(job.shape.chunks);
-    job.gather_s.assign(parts, equal.gather_s);
-    job.reduce_s.assign(parts, equal.reduce_s);
+    job.gather_s.assign(stage_chunks, equal.gather_s);
+    job.reduce_s.assign(stage_chunks, equal.reduce_s);
     job.passes.clear();
-    for (std::size_t i = 0; i < 2 * parts; ++i) {
+    for (std::size_t i = 0; i < 2 * stage_chunks; ++i) {
         const BruteForceLayer& layer = i % 2 == 0 ? equal.forward : equal.backward;
         job.passes.push_back({{static_cast<std::size_t>(equal.layers), layer},
                               0.0,
@@ -83,14 +83,14 @@ inline void set_passes(const EqualLayers& equal, BruteForceJob& job)
 inline PassCost brute_force_cost(const BruteForceLayer& layer)
 {
     PassCost pass;
-    for (const BruteForceSegment& part : layer) {
+    for (const BruteForceSegment& simulated : layer) {
         Segment segment;
-        for (const BruteForceKernel& kernel : part.kernels) {
+        for (const BruteForceKernel& kernel : simulated.kernels) {
             segment.push_back({class_with(kernel.cv), kernel.seconds});
             pass.compute_s += kernel.seconds;
         }
         pass.segments.push_back(std::move(segment));
-        pass.ends.push_back(part.end);
+        pass.ends.push_back(simulated.end);
     }
     return pass;
 }

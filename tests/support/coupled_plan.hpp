@@ -55,12 +55,12 @@ inline void set_passes(const ParallelPlan& plan, const Setting& setting, const E
     job.layer_gather_s = gather_share * costs.kinds.front().forward.compute_s;
     for (std::size_t k = 0; k < chunks.size(); ++k) {
         const auto pipeline = static_cast<std::size_t>(plan.pp);
-        const std::size_t part = k % pipeline * static_cast<std::size_t>(plan.chunks) + k / pipeline;
+        const std::size_t stage_chunk = k % pipeline * static_cast<std::size_t>(plan.chunks) + k / pipeline;
         for (const Pass pass : {Pass::forward, Pass::backward}) {
             const auto of = [pass](const LayerCost& cost) -> const PassCost& {
                 return pass == Pass::forward ? cost.forward : cost.backward;
             };
-            const std::size_t i = 2 * part + static_cast<std::size_t>(pass);
+            const std::size_t i = 2 * stage_chunk + static_cast<std::size_t>(pass);
             BruteForcePass& out = job.passes[i];
             out.layers.assign(static_cast<std::size_t>(chunks[k].layers),
                               brute_force_layer(of(costs.kinds.front())));

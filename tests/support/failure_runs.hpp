@@ -45,8 +45,9 @@ inline Simulated simulate(double productive_s, const FailureModel& model, int hi
                           std::uint64_t seed = 1)
 {
     FailureTables tables(exponential_gaps());
-    const RunSegment part{model, 1, std::vector<double>(static_cast<std::size_t>(histories), productive_s)};
-    Simulated result{0.0, 0.0, sample_histories({&part, 1}, 8, tables, seed, Purpose::search)};
+    const RunSegment segment{model, 1,
+                             std::vector<double>(static_cast<std::size_t>(histories), productive_s)};
+    Simulated result{0.0, 0.0, sample_histories({&segment, 1}, 8, tables, seed, Purpose::search)};
     const std::vector<double>& t = result.runs.seconds;
     result.mean = std::accumulate(t.begin(), t.end(), 0.0) / histories;
     double squares = 0.0;

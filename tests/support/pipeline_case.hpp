@@ -59,8 +59,8 @@ inline ExecutionGraph pipeline_graph(const ScheduleShape& shape, int replicas, c
     // What begins and what turns round at the last stage has no sender.
     graph.distribution.front().transfer_s = 0.0F;
     graph.distribution.back().transfer_s = 0.0F;
-    for (std::size_t part = 0; part < graph.first_slot.size(); ++part) {
-        graph.first_slot[part] = static_cast<std::uint16_t>(part);
+    for (std::size_t stage_chunk = 0; stage_chunk < graph.first_slot.size(); ++stage_chunk) {
+        graph.first_slot[stage_chunk] = static_cast<std::uint16_t>(stage_chunk);
     }
     graph.group = QuantileTable(DistributionQuantile(lognormal(noise.spatial)));
     return graph;

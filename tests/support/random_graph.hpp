@@ -15,16 +15,16 @@ inline ExecutionGraph empty_graph(const ScheduleShape& shape, DataParallelOverla
     ExecutionGraph graph;
     graph.program = std::get<std::shared_ptr<const Program>>(compiled_program(shape));
     graph.dp_overlap = overlap;
-    const std::size_t parts = static_cast<std::size_t>(shape.stages) * shape.chunks;
-    graph.distribution.resize(parts * graph.passes());
-    graph.first_slot.resize(parts);
-    graph.reduction.resize(parts);
-    graph.gathering.resize(parts);
+    const std::size_t stage_chunks = static_cast<std::size_t>(shape.stages) * shape.chunks;
+    graph.distribution.resize(stage_chunks * graph.passes());
+    graph.first_slot.resize(stage_chunks);
+    graph.reduction.resize(stage_chunks);
+    graph.gathering.resize(stage_chunks);
     graph.optimizer_s.resize(shape.stages);
     return graph;
 }
 
-/// Times drawn anew for each part; transfers, gathers and reductions from nothing to several ops' worth.
+/// Times drawn anew for each chunk; transfers, gathers and reductions from nothing to several ops' worth.
 inline ExecutionGraph random_graph(const ScheduleShape& shape, DataParallelOverlap overlap,
                                    std::mt19937_64& random)
 {
@@ -38,9 +38,11 @@ inline ExecutionGraph random_graph(const ScheduleShape& shape, DataParallelOverl
         distribution.communication_s = 0.3F * uniform(random);
         distribution.transfer_s = transfer * uniform(random);
     }
-    for (std::size_t part = 0; part < graph.first_slot.size(); ++part) {
-        graph.reduction[part] = {exchange * uniform(random), uniform(random), exchange * uniform(random)};
-        graph.gathering[part] = {exchange * uniform(random), uniform(random), exchange * uniform(random)};
+    for (std::size_t stage_chunk = 0; stage_chunk < graph.first_slot.size(); ++stage_chunk) {
+        graph.reduction[stage_chunk] = {exchange * uniform(random), uniform(random),
+                                        exchange * uniform(random)};
+        graph.gathering[stage_chunk] = {exchange * uniform(random), uniform(random),
+                                        exchange * uniform(random)};
     }
     for (float& seconds : graph.optimizer_s) {
         seconds = uniform(random);

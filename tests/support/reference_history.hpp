@@ -14,12 +14,12 @@ namespace prismopt {
 
 class ReferenceHistory {
 public:
-    ReferenceHistory(const std::vector<RunSegment>& parts, FailureTables& tables, std::uint64_t seed,
+    ReferenceHistory(const std::vector<RunSegment>& segments, FailureTables& tables, std::uint64_t seed,
                      std::uint32_t history)
         : tables_(tables), seed_(seed), history_(history)
     {
-        for (std::uint32_t p = 0; p < parts.size(); ++p) {
-            run(parts[p].model, p, parts[p].productive_s[history]);
+        for (std::uint32_t p = 0; p < segments.size(); ++p) {
+            run(segments[p].model, p, segments[p].productive_s[history]);
         }
     }
 
@@ -29,10 +29,10 @@ public:
     std::vector<double> failed_at;  // seconds of the clock
 
 private:
-    std::uint32_t word(Stream stream, std::uint32_t part, std::uint32_t event, int which,
+    std::uint32_t word(Stream stream, std::uint32_t segment, std::uint32_t event, int which,
                        std::uint32_t kind = 0) const
     {
-        return philox(seed_, {history_, part << 16, event,
+        return philox(seed_, {history_, segment << 16, event,
                               use(stream, Purpose::search, kind)})[static_cast<std::size_t>(which)];
     }
     double gap(const FailureModel::Source& s, std::uint32_t bits)
@@ -44,7 +44,7 @@ private:
         return static_cast<double>(tables_.first_gaps(s.gaps)(bits));
     }
 
-    void run(const FailureModel& m, std::uint32_t part, double productive)
+    void run(const FailureModel& m, std::uint32_t segment, double productive)
     {
         double node_rate = 1.0;
         if (m.node_cv > 0.0) {
@@ -61,9 +61,9 @@ private:
         bool first = true;
         for (const auto& s : m.sources) {
             if (!left_.contains(s.cause)) {
-                const bool main_stream = first && part == 0;
-                left_[s.cause] = first_gap(s, main_stream ? word(Stream::failure, part, 0, 0)
-                                                          : word(Stream::failure, part, 0, 0,
+                const bool main_stream = first && segment == 0;
+                left_[s.cause] = first_gap(s, main_stream ? word(Stream::failure, segment, 0, 0)
+                                                          : word(Stream::failure, segment, 0, 0,
                                                                  static_cast<std::uint32_t>(1 + s.cause)));
             }
             first = false;
@@ -123,9 +123,9 @@ private:
             }
             ++failures;
             failed_at.push_back(seconds);
-            const std::uint32_t repair_bits = word(Stream::repair, part, failure, 0);
+            const std::uint32_t repair_bits = word(Stream::repair, segment, failure, 0);
             const bool copies = m.memory_interval_s > 0.0 &&
-                                word(Stream::repair, part, failure, 1) * 0x1p-32 < strikes->memory_kept;
+                                word(Stream::repair, segment, failure, 1) * 0x1p-32 < strikes->memory_kept;
             double next = strikes->planned ? at : stored;
             if (copies) {
                 next = std::max(next, position + std::floor((at - position) / m.memory_interval_s) *
@@ -136,7 +136,7 @@ private:
                 strikes->repair_s * static_cast<double>(tables_.repair(strikes->repair_cv)(repair_bits));
             seconds += strikes->detection_s + (strikes->planned && at > position ? m.stall_s : 0.0);
             position = next;
-            const double place = word(Stream::repair, part, failure, 2) * 0x1p-32 * strikes->units;
+            const double place = word(Stream::repair, segment, failure, 2) * 0x1p-32 * strikes->units;
             const bool whole = static_cast<int>(place) + 1 < strikes->units;
             const int nodes = whole ? strikes->unit_nodes : strikes->last_unit_nodes;
             std::erase_if(in_repair_, [&](double when) { return when <= seconds; });
@@ -156,7 +156,7 @@ private:
                 }
             }
             restart = std::max(restart, hot ? strikes->switch_s : strikes->restart_s);
-            left_[strikes->cause] = gap(*strikes, word(Stream::failure, part, (failure + 1) / 4,
+            left_[strikes->cause] = gap(*strikes, word(Stream::failure, segment, (failure + 1) / 4,
                                                        static_cast<int>((failure + 1) % 4)));
         }
     }

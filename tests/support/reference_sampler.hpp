@@ -112,19 +112,20 @@ private:
                    microbatch_table(stage, task)(strata(step_, own(), mb / 4, Stream::microbatch)[mb % 4]));
     }
 
-    std::array<double, 2> collectives(int part) const
+    std::array<double, 2> collectives(int stage_chunk) const
     {
-        const auto w = words(step_, shared_by_replicas, graph_.first_slot[part], Stream::dp_collective);
+        const auto w =
+            words(step_, shared_by_replicas, graph_.first_slot[stage_chunk], Stream::dp_collective);
         const auto waited = [&](const Exchange& exchange, double factor) {
             const double time = static_cast<double>(exchange.seconds) * common_communication_ * factor;
             const double hidden = std::min(time, static_cast<double>(exchange.cover_s) * common_compute_);
             return time - static_cast<double>(exchange.beside) * hidden;
         };
-        const auto summed = static_cast<double>(graph_.reduction[part].all_reduce);
+        const auto summed = static_cast<double>(graph_.reduction[stage_chunk].all_reduce);
         const double reduced = (1.0 - summed) * static_cast<double>(noise_.dp_reduce_scatter(w[0])) +
                                summed * static_cast<double>(noise_.dp_all_reduce(w[0]));
-        return {waited(graph_.reduction[part], reduced),
-                waited(graph_.gathering[part], static_cast<double>(noise_.dp_all_gather(w[1])))};
+        return {waited(graph_.reduction[stage_chunk], reduced),
+                waited(graph_.gathering[stage_chunk], static_cast<double>(noise_.dp_all_gather(w[1])))};
     }
 
     double duration(const DurationDistribution& distribution, std::uint32_t bits) const
@@ -152,8 +153,9 @@ private:
             return found->second;
         }
         const Task& task = orders_[stage][place];
-        const int part = stage * graph_.chunks() + task.chunk;
-        const OpDistribution& distribution = graph_.distribution[graph_.distribution_at(part, task.pass)];
+        const int stage_chunk = stage * graph_.chunks() + task.chunk;
+        const OpDistribution& distribution =
+            graph_.distribution[graph_.distribution_at(stage_chunk, task.pass)];
         double start = place == 0 ? 0.0 : end(stage, place - 1);
         const bool first_forward =
             std::none_of(orders_[stage].begin(), orders_[stage].begin() + static_cast<std::ptrdiff_t>(place),
@@ -162,7 +164,8 @@ private:
             start = std::max(start, parameters_gathered(stage, task.chunk));
         }
         const auto w =
-            words(step_, own(), (static_cast<std::uint32_t>(task.microbatch) << 16) | graph_.first_slot[part],
+            words(step_, own(),
+                  (static_cast<std::uint32_t>(task.microbatch) << 16) | graph_.first_slot[stage_chunk],
                   Stream::residual,
                   task.pass == Pass::forward           ? 0
                   : task.pass == Pass::weight_gradient ? 2

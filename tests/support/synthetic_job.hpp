@@ -32,7 +32,7 @@ struct SyntheticJob {
     double drift = 0.0;          // of an autoregressive part of the step's factor
     double drift_steps = 100.0;  // its correlation time in steps
     double slow_worker = 0.0;    // relative slowness of replica 1's stage 1
-    double slow_backward = 0.0;  // the same of its backward passes alone, in addition
+    double slow_backward = 0.0;  // the same for its backward passes alone, in addition
     std::vector<double> forward_exponent{};   // of the microbatch's factor, by stage; empty: one
     std::vector<double> backward_exponent{};  // ... of backward passes
     double long_stage = 0.0;                  // relative additional work of the last stage

@@ -33,7 +33,7 @@ SimulatedScheduler simulate_scheduler(const std::vector<double>& task_s, std::si
     double coordinator_free_s = 0.0;
     double span_s = 0.0;
     double now_s = 0.0;
-    const auto hand_out = [&](std::size_t worker) {
+    const auto assign_item = [&](std::size_t worker) {
         coordinator_free_s = std::max(coordinator_free_s, now_s) + costs.service_s;
         if (next < task_s.size()) {
             queue[worker].push_back(task_s[next++]);
@@ -42,7 +42,7 @@ SimulatedScheduler simulate_scheduler(const std::vector<double>& task_s, std::si
     };
     for (int round = 0; round < most_in_flight; ++round) {
         for (std::size_t worker = 0; worker < workers; ++worker) {
-            hand_out(worker);
+            assign_item(worker);
         }
     }
     std::vector<std::size_t> arrived(workers, 0);
@@ -66,7 +66,7 @@ SimulatedScheduler simulate_scheduler(const std::vector<double>& task_s, std::si
                 events.push({now_s + costs.latency_s, event.worker, Event::Kind::result_arrives});
                 break;
             case Event::Kind::result_arrives:
-                hand_out(event.worker);
+                assign_item(event.worker);
                 ++taken;
                 span_s = coordinator_free_s;
                 break;

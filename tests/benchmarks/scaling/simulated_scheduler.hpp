@@ -1,7 +1,7 @@
 #pragma once
 
-/// The scheduler's hand-out as a discrete-event simulation: one coordinator that serves one message after the
-/// other, workers with up to two items each.
+/// Discrete-event simulation of the scheduler: one coordinator that serves one message after the other, and
+/// workers with up to two items each.
 
 #include <cstddef>
 #include <vector>

@@ -17,7 +17,7 @@ struct PlanNoise {
     std::string design;
     double mean_s = 0.0;
     std::vector<double> residuals;
-    double common_cv = 0.0;  // of the factor left out
+    double common_cv = 0.0;  // of the excluded factor
 };
 /// `scenario`: path; `design` as for predict.
 PlanNoise plan_noise(const std::string& scenario, const std::string& design);

@@ -86,7 +86,7 @@ TEST(StarterScenario, StepsOfPicturesDoNotDependOnTheBatch)
     EXPECT_DOUBLE_EQ(parse_scenario(halved, "x.toml").phases.front().steps(), 1e5);
 }
 
-TEST(StarterScenario, SaysHowManyTokensAStepHas)
+TEST(StarterScenario, SaysTheTokensPerStep)
 {
     EXPECT_THAT(starter_scenario(choice("gpt3-175b", "h100-sxm", 1024)),
                 HasSubstr("global_batch = 1024   # sequences per optimizer step: 4.19 million tokens\n"));

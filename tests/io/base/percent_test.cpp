@@ -20,7 +20,7 @@ TEST(Percent, NoneAndAllAreSaidUpToTheRoundingOfSums)
     EXPECT_EQ(percent_text(-1e-17, 0), "0 %");
 }
 
-TEST(Percent, NoOtherShareLooksLikeNoneOrAll)
+TEST(Percent, NoOtherShareReadsAsNoneOrAll)
 {
     for (int decimals = 0; decimals <= 3; ++decimals) {
         const std::string none = percent_figure(0.0, decimals);

@@ -130,7 +130,7 @@ TEST(Compare, DoesNotCallNoiseDominance)
                 HasSubstr("No point dominates another beyond the sampling error"));
 }
 
-/// The draws that chose them flatter provisional points; other jobs say nothing.
+/// Provisional points are biased by the draws that chose them, and other jobs are not comparable.
 TEST(Compare, LetsNoProvisionalPointsAndNoOtherJobsDominate)
 {
     const NamedResults plain{"a.h5", with_front({{100.0, 5.0}}), "a job"};
@@ -153,7 +153,7 @@ TEST(Compare, LetsNoProvisionalPointsAndNoOtherJobsDominate)
     EXPECT_THAT(comparison_text({plain, plain}), Not(HasSubstr("Warning")));
 }
 
-/// The second study is better by its draws, and not beyond what the model may be off.
+/// The second study is better by its draws, but not beyond the prediction interval.
 TEST(Compare, ComparesByTheErrorOfTheModelToo)
 {
     Results plain = with_front({{100.0, 5.0}});

@@ -128,7 +128,7 @@ TEST(Cloud, HoldsIndicesBeyond32Bits)
     EXPECT_EQ(numbers<std::uint32_t>(cloud["upper"]), (std::vector<std::uint32_t>{0, 5, 0}));
 }
 
-TEST(PackedTimeline, LeavesOutBubblesAndTransfers)
+TEST(PackedTimeline, OmitsBubblesAndTransfers)
 {
     const std::vector<TimelineEvent> events{
         {0, TimelineStream::compute, Activity::forward, 1, 2, 0.0, 0.5},

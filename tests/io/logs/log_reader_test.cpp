@@ -230,7 +230,7 @@ std::vector<FormatCase> format_cases()
          {5.5, 5.25},
          {31, 63},
          {1, 32}},
-        // Whole seconds are averaged over a minute, and what is left over the rest
+        // Whole seconds are averaged over a minute, and the remainder over the rest
         {"llama-factory",
          "{\"current_steps\": 10, \"total_steps\": 300, \"loss\": 1.2, \"elapsed_time\": \"0:01:02\", "
          "\"remaining_time\": "

@@ -48,7 +48,7 @@ TEST(MeasuredKernels, AreReadWithTheShareThatSetsTheirLevel)
     EXPECT_DOUBLE_EQ(experts.m, 8192.0 * 8.0 / 128.0);
 }
 
-TEST(MeasuredKernels, SayWhyRowsAreLeftOut)
+TEST(MeasuredKernels, SayWhyRowsAreSkipped)
 {
     const MeasuredKernels read_rows = read(
         "1,a,L40S,gemm,bf16,1024,4096,2048,,,,,,,,,,,50,,trtllm,1,\n"

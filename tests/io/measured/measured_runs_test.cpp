@@ -267,11 +267,11 @@ name = "cluster"
 link = "ib-ndr"
 )";
 
-std::string without(std::string text, const std::string& part)
+std::string without(std::string text, const std::string& removed)
 {
-    const std::size_t at = text.find(part);
-    EXPECT_NE(at, std::string::npos) << part;
-    return text.erase(at, part.size());
+    const std::size_t at = text.find(removed);
+    EXPECT_NE(at, std::string::npos) << removed;
+    return text.erase(at, removed.size());
 }
 
 TEST_F(RunTablesOf, AScenarioOfMeasuredStepsIsShort)
@@ -306,8 +306,8 @@ TEST_F(RunTablesOf, MeasuredStepsNeedNoPriceAndNoPower)
 TEST_F(RunTablesOf, ScenariosSayWhatToAdd)
 {
     write("own.csv", "scenario,design,step_time_s\njob.toml,tp=2,3.5\n");
-    const auto reason = [this](const std::string& part) {
-        write("job.toml", without(minimal, part));
+    const auto reason = [this](const std::string& removed) {
+        write("job.toml", without(minimal, removed));
         return tables().rows.at(0).skipped;
     };
     EXPECT_THAT(reason("[workload]\nmodel = \"llama3-8b\"\n"),

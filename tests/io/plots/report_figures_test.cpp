@@ -74,7 +74,7 @@ TEST(ReportFigures, ColourByAnAxis)
     EXPECT_THAT(labels, ElementsAre("4", "8"));
 }
 
-TEST(ReportFigures, ColourByKnobs)
+TEST(ReportFigures, ColourByHardwareParameters)
 {
     Results results = sample_results();
     results.axes.push_back(

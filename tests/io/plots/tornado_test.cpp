@@ -23,7 +23,7 @@ TEST(Tornado, DrawsBarsToBothSidesOfZero)
     EXPECT_THAT(svg, HasSubstr(">change, %</text>"));
 }
 
-TEST(Tornado, LeavesOutWhatIsNotKnown)
+TEST(Tornado, OmitsWhatIsNotKnown)
 {
     const double unknown = std::numeric_limits<double>::infinity();
     const double nothing = std::numeric_limits<double>::quiet_NaN();

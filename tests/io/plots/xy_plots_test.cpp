@@ -40,7 +40,7 @@ TEST(XyPlots, PlaceValuesAndWhiskers)
     EXPECT_THAT(svg, Not(HasSubstr("inf")));
 }
 
-TEST(XyPlots, LeaveOutWhatIsNotFinite)
+TEST(XyPlots, OmitWhatIsNotFinite)
 {
     const Plot plot{
         "t",

@@ -28,7 +28,7 @@ StageBreakdown stage()
     return stage;
 }
 
-TEST(BreakdownText, NamesThePartsOfAStep)
+TEST(BreakdownText, NamesTheComponentsOfAStep)
 {
     const std::vector<StageBreakdown> stages{stage()};
     const std::string text = step_components_text(stages, 10.5);
@@ -41,7 +41,7 @@ TEST(BreakdownText, NamesThePartsOfAStep)
     EXPECT_EQ(stage_components_text(stages), "");
 }
 
-TEST(BreakdownText, NamesThePartsOfMemory)
+TEST(BreakdownText, NamesTheComponentsOfMemory)
 {
     const std::vector<StageBreakdown> stages{stage()};
     const std::string text = memory_components_text(stages, Bytes{80e9});

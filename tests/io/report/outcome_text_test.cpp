@@ -169,7 +169,7 @@ TEST(OutcomeText, OfASearchThatWasStopped)
               "results; continue with: prismopt resume f.h5");
 }
 
-TEST(OutcomeText, OfPartsOfASpace)
+TEST(OutcomeText, OfSpaceParts)
 {
     EXPECT_EQ(no_plan_text(2, 3), "proved complete: no feasible plan in part 2 of 3 of the space");
     Results merged = some_results();

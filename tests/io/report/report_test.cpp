@@ -144,7 +144,7 @@ TEST(TextReport, ListsPlansThatMayNotFit)
     EXPECT_THAT(front_csv(results, "a.h5"), HasSubstr(",1,sample,a.h5,"));
 }
 
-TEST(TextReport, SaysThatAPartHasNoFeasiblePlan)
+TEST(TextReport, SaysThatASpacePartHasNoFeasiblePlan)
 {
     Results results = plain();
     results.front.clear();
@@ -166,7 +166,7 @@ TEST(TextReport, DistinguishesExaminedCombinationsFromTheSpace)
                                                 "examined: 3 feasible plans (9.4 %), 29 infeasible"));
 }
 
-/// Combinations that repeat a plan, or name no schedule, are no plans; what a later
+/// Combinations that repeat a plan, or name no schedule, do not count as plans; what a later
 /// phase cannot run is infeasible.
 TEST(TextReport, CountsEachCombinationOnce)
 {
@@ -331,7 +331,7 @@ TEST(FrontCsv, HasOneLineAPointAndUnitsInItsHeader)
 }
 
 /// Files from before have no energy.
-TEST(FrontCsv, LeavesOutWhatIsNotKnown)
+TEST(FrontCsv, OmitsWhatIsNotKnown)
 {
     Results results = plain();
     results.front.front().prediction.run.energy_j = Estimate::exact(std::numeric_limits<double>::quiet_NaN());

@@ -86,7 +86,7 @@ TEST(StudyNotes, SayHowProbableItIsToMissTheDeadline)
     EXPECT_THAT(front_csv(results, "a.h5"), HasSubstr(",0.001,0.4"));
 }
 
-TEST(StudyNotes, SayOnWhichMixturesTheModelIntervalRests)
+TEST(StudyNotes, SayOnWhichMoeRunsTheModelIntervalRests)
 {
     int all = 0;
     int matching = 0;
@@ -98,17 +98,17 @@ TEST(StudyNotes, SayOnWhichMixturesTheModelIntervalRests)
     }
     EXPECT_GT(matching, 0);
     EXPECT_LT(all, model.rows / 5);  // most runs are dense
-    Results mixture = sample_of("deepseek-v3-2048.toml");
+    Results moe_results = sample_of("deepseek-v3-2048.toml");
     const std::string begin = std::to_string(all) + " of the " + std::to_string(model.rows) +
                               " runs in the fit train mixtures of experts, " + std::to_string(matching) +
                               " of them on h100-sxm with megatron-bridge; ";
-    EXPECT_THAT(study_notes(mixture).moe_note, StartsWith(begin));
-    EXPECT_THAT(text_report(mixture), HasSubstr(begin));
+    EXPECT_THAT(study_notes(moe_results).moe_note, StartsWith(begin));
+    EXPECT_THAT(text_report(moe_results), HasSubstr(begin));
     EXPECT_EQ(study_notes(sample_of("small.toml")).moe_note, "");
-    for (FrontPoint& point : mixture.front) {
+    for (FrontPoint& point : moe_results.front) {
         point.model_fitted = 0.0;  // of an accelerator that was not measured: no less to be warned of
     }
-    EXPECT_THAT(study_notes(mixture).moe_note, StartsWith(begin));
+    EXPECT_THAT(study_notes(moe_results).moe_note, StartsWith(begin));
 }
 
 TEST(StudyNotes, SayThatNoMixtureWasMeasuredOnAMachine)

@@ -292,7 +292,7 @@ TEST(Journal, IsAsBeforeWhenTheDiskIsFull)
     EXPECT_EQ(read_journal(path).damage, "");
 }
 
-TEST(Journal, HashesEveryPartOfAStudy)
+TEST(Journal, HashesEveryInputOfAStudy)
 {
     EXPECT_EQ(study_hash("text", 1, "0.1"), study_hash("text", 1, "0.1"));
     EXPECT_NE(study_hash("text", 1, "0.1"), study_hash("Text", 1, "0.1"));

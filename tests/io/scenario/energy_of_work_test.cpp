@@ -26,7 +26,7 @@ Scenario energetic(const std::string& figures, const std::string& sections = "")
     return parse_scenario(text + sections, "x.toml");
 }
 
-std::string knob(const std::string& keys) { return "\n[[knob]]\n" + keys + "\n"; }
+std::string parameter(const std::string& keys) { return "\n[[knob]]\n" + keys + "\n"; }
 
 const Accelerator& accelerator_of(const Scenario& scenario) { return scenario.cluster.accelerator; }
 
@@ -38,7 +38,7 @@ TEST(EnergyOfWork, IsAskedForWhereHardwareChanges)
     EXPECT_FALSE(accelerator_of(energetic("memory = \"60 GB\"")).energy_follows_work);
     EXPECT_FALSE(
         accelerator_of(energetic("peak_bf16 = \"2500 TFLOP/s\", power = \"900 W\"")).energy_follows_work);
-    EXPECT_FALSE(accelerator_of(energetic("", knob("of = \"power\"\nvalues = [\"300 W\", \"400 W\"]")))
+    EXPECT_FALSE(accelerator_of(energetic("", parameter("of = \"power\"\nvalues = [\"300 W\", \"400 W\"]")))
                      .energy_follows_work);
 
     EXPECT_TRUE(accelerator_of(energetic("peak_bf16 = \"2500 TFLOP/s\"")).energy_follows_work);
@@ -47,7 +47,7 @@ TEST(EnergyOfWork, IsAskedForWhereHardwareChanges)
                            "of = \"memory_bandwidth\"\nvalues = [\"2 TB/s\", \"4 TB/s\"]",
                            "of = \"compute_energy\"\nvalues = [\"0.5 pJ/FLOP\", \"1 pJ/FLOP\"]",
                            "of = \"memory_energy\"\nvalues = [\"4 pJ/bit\"]"}) {
-        const Scenario scenario = energetic("", knob(of));
+        const Scenario scenario = energetic("", parameter(of));
         EXPECT_TRUE(accelerator_of(scenario).energy_follows_work) << of;
         EXPECT_THAT(energy_note(scenario), HasSubstr("pJ/FLOP in 16 bits and ")) << of;
     }
@@ -68,14 +68,15 @@ TEST(EnergyOfWork, GivesAFasterAcceleratorItsPower)
     EXPECT_NEAR(thrifty.power.si, 400.0 * (0.5 * 624.0 * 0.5 + memory_w) / 280.0, 1e-6);
 }
 
-TEST(EnergyOfWork, FollowsKnobs)
+TEST(EnergyOfWork, FollowsHardwareParameters)
 {
     const Scenario scenario = energetic(
-        "", knob("of = \"compute\"\nvalues = [\"312 TFLOP/s\", \"624 TFLOP/s\"]\nenergy = \"0.5 pJ/FLOP\"") +
-                knob("of = \"bandwidth\"\ntier = \"cluster\"\nvalues = [\"25 GB/s\", \"50 GB/s\"]\nenergy = "
-                     "\"34 pJ/bit\"") +
-                knob("of = \"memory\"\nvalues = [\"80 GB\", \"104 GB\"]\npower = { per = \"24 GB\", draw = "
-                     "\"6 W\" }"));
+        "",
+        parameter("of = \"compute\"\nvalues = [\"312 TFLOP/s\", \"624 TFLOP/s\"]\nenergy = \"0.5 pJ/FLOP\"") +
+            parameter("of = \"bandwidth\"\ntier = \"cluster\"\nvalues = [\"25 GB/s\", \"50 GB/s\"]\nenergy = "
+                      "\"34 pJ/bit\"") +
+            parameter("of = \"memory\"\nvalues = [\"80 GB\", \"104 GB\"]\npower = { per = \"24 GB\", draw = "
+                      "\"6 W\" }"));
     ASSERT_EQ(scenario.variants.size(), 8U);
     EXPECT_THAT(energy_note(scenario), HasSubstr("Links draw power"));
     const Cluster most = variant_at(scenario, scenario.variants.back())->cluster;
@@ -107,7 +108,7 @@ set = [
 TEST(Bundles, SetSeveralFiguresAtOnce)
 {
     const Scenario scenario = energetic(
-        "", optics + knob("of = \"bandwidth\"\ntier = \"node\"\nvalues = [\"300 GB/s\", \"450 GB/s\"]"));
+        "", optics + parameter("of = \"bandwidth\"\ntier = \"node\"\nvalues = [\"300 GB/s\", \"450 GB/s\"]"));
     ASSERT_EQ(scenario.choices.size(), 2U);
     ASSERT_EQ(scenario.variants.size(), 4U);
     const auto named = [&](const std::string& text) {
@@ -140,10 +141,11 @@ TEST(Bundles, RefuseWhatIsUnclear)
         return text.replace(text.find(from), from.size(), to);
     };
     EXPECT_EQ(refused(optics), "taken");
-    EXPECT_THAT(refused(optics + knob("of = \"latency\"\ntier = \"cluster\"\nvalues = [\"2 us\"]")),
+    EXPECT_THAT(refused(optics + parameter("of = \"latency\"\ntier = \"cluster\"\nvalues = [\"2 us\"]")),
                 HasSubstr("sets cluster.latency, as the [[knob]] cluster.latency does"));
-    EXPECT_THAT(refused(optics + knob("of = \"link_energy\"\ntier = \"cluster\"\nvalues = [\"20 pJ/bit\"]")),
-                HasSubstr("sets cluster.link_energy"));
+    EXPECT_THAT(
+        refused(optics + parameter("of = \"link_energy\"\ntier = \"cluster\"\nvalues = [\"20 pJ/bit\"]")),
+        HasSubstr("sets cluster.link_energy"));
     EXPECT_THAT(refused(changed("\"cpo\"", "\"pluggable\"")),
                 HasSubstr("each option of a bundle has a name of its own"));
     EXPECT_THAT(refused(changed("\"cpo\"", "\"co packaged\"")), HasSubstr("is more than a word"));
@@ -175,16 +177,16 @@ Scenario racks(const std::string& domains, const std::string& outer = "576")
 
 TEST(Nesting, OfDomainsIsSearched)
 {
-    const std::string domains = knob("of = \"group\"\ntier = \"node\"\nvalues = [8, 72, 144, 288]");
+    const std::string domains = parameter("of = \"group\"\ntier = \"node\"\nvalues = [8, 72, 144, 288]");
     EXPECT_EQ(racks(domains).variants.size(), 4U);
-    const std::string outer = knob("of = \"group\"\ntier = \"rack\"\nvalues = [64, 576]");
+    const std::string outer = parameter("of = \"group\"\ntier = \"rack\"\nvalues = [64, 576]");
     EXPECT_EQ(racks(domains + outer).variants.size(), 5U);  // of racks of 64 only with nodes of 8
 }
 
 /// A cluster that is not larger than one domain needs no network; its outer tiers join one unit.
 TEST(Nesting, OfAClusterInOneDomain)
 {
-    const std::string whole = knob("of = \"group\"\ntier = \"node\"\nvalues = [8, 64]");
+    const std::string whole = parameter("of = \"group\"\ntier = \"node\"\nvalues = [8, 64]");
     EXPECT_EQ(parse_scenario(good + whole, "x.toml").variants.size(), 2U);
     std::string one = with("group = 8", "group = 64");
     EXPECT_EQ(parse_scenario(one, "x.toml").cluster.tiers.size(), 1U);
@@ -194,14 +196,14 @@ TEST(Nesting, NamesThePairAndWhatWouldNest)
 {
     const auto refused = [](const std::string& domains) { return refusal_of([&] { racks(domains); }); };
     EXPECT_THAT(
-        refused(knob("of = \"group\"\ntier = \"node\"\nvalues = [8, 100]")),
+        refused(parameter("of = \"group\"\ntier = \"node\"\nvalues = [8, 100]")),
         HasSubstr(
             "has node.group = 100, which never nests (\"node\" of 100 GPUs and \"rack\" of 576: the outer "
             "size must be a "
             "larger multiple of the inner one); choose 96 or 144 for \"node\", or 500 or 600 for \"rack\""));
-    EXPECT_THAT(refused(knob("of = \"group\"\ntier = \"node\"\nvalues = [8, 576]")),
+    EXPECT_THAT(refused(parameter("of = \"group\"\ntier = \"node\"\nvalues = [8, 576]")),
                 HasSubstr("or 1152 for \"rack\""));
-    EXPECT_THAT(refused(knob("of = \"group\"\ntier = \"rack\"\nvalues = [576, 2304]")),
+    EXPECT_THAT(refused(parameter("of = \"group\"\ntier = \"rack\"\nvalues = [576, 2304]")),
                 HasSubstr("a group is larger than the cluster); choose 1152 GPUs or fewer for \"rack\""));
     const std::string bundle =
         "\n[[bundle]]\nname = \"domain\"\n\n[[bundle.option]]\nname = \"d100\"\nset = [{ of = \"group\", "

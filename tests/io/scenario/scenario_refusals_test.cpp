@@ -277,13 +277,14 @@ std::string without_space(std::string text, const std::string& gpus)
 
 /// A job on two GPUs of a node of eight: the node's links, no others, and no more GPUs than given.
 /// Half a rack is the part in use.
-TEST(Scenario, MayUsePartOfANode)
+TEST(Scenario, MayUseSomeGpusOfANode)
 {
-    const Scenario part = parse_scenario(without_space(with("gpus = 64", "gpus = 2"), "[1, 2]"), "x.toml");
-    ASSERT_EQ(part.cluster.tiers.size(), 1U);
-    EXPECT_EQ(part.cluster.tiers[0].group_gpus, 8);
-    EXPECT_EQ(part.cluster.nodes(), 1);
-    EXPECT_EQ(part.cluster.name, "2 x a100-sxm-80gb");
+    const Scenario two_gpus =
+        parse_scenario(without_space(with("gpus = 64", "gpus = 2"), "[1, 2]"), "x.toml");
+    ASSERT_EQ(two_gpus.cluster.tiers.size(), 1U);
+    EXPECT_EQ(two_gpus.cluster.tiers[0].group_gpus, 8);
+    EXPECT_EQ(two_gpus.cluster.nodes(), 1);
+    EXPECT_EQ(two_gpus.cluster.name, "2 x a100-sxm-80gb");
     EXPECT_THROW(parse_scenario(without_space(with("gpus = 64", "gpus = 2"), "[4]"), "x.toml"), InputError);
     EXPECT_EQ(
         parse_scenario(without_space(with("gpus = 64", "gpus = 8"), "[8]"), "x.toml").cluster.tiers.size(),
@@ -296,7 +297,7 @@ TEST(Scenario, MayUsePartOfANode)
 }
 
 /// Twelve GPUs are a node of eight and half a node; a list of nodes needs whole ones.
-TEST(Scenario, MayFillItsLastNodeInPart)
+TEST(Scenario, MayFillItsLastNodePartially)
 {
     const std::string twelve = without_space(with("gpus = 64", "gpus = 12"), "[8, 12]");
     const Cluster cluster = parse_scenario(twelve, "x.toml").cluster;
@@ -501,10 +502,10 @@ TEST(ScenarioRefuses, BadTails)
               "unknown key 'cap' (did you mean 'cv'?)");
 }
 
-TEST(ScenarioRefuses, BadMixtures)
+TEST(ScenarioRefuses, BadMixtureDistributions)
 {
-    const auto mixture = [](const std::string& parts) {
-        return distribution_refusal("family = \"mixture\", parts = " + parts);
+    const auto mixture = [](const std::string& components) {
+        return distribution_refusal("family = \"mixture\", parts = " + components);
     };
     const std::string most = "{ weight = 0.9, family = \"normal\", cv = 0.02 }";
     EXPECT_EQ(mixture("[" + most + ", { weight = 0.1, at = 1.5, family = \"constant\" }]"), "accepted");
@@ -643,7 +644,7 @@ TEST(ScenarioRefuses, AxesInUnknownSteps)
 }
 
 /// Jobs that fill no whole number of domains are plans as others are.
-TEST(ScenarioRefuses, NoJobsOnPartsOfDomains)
+TEST(ScenarioRefuses, NoJobsOnFractionsOfDomains)
 {
     EXPECT_EQ(refusal("gpus = { from = 16, to = 64, step = 16 }", "gpus = [12, 60]"), "accepted");
 }

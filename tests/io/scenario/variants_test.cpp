@@ -124,14 +124,14 @@ std::vector<std::string> excluded_of(const Scenario& scenario)
 }
 
 /// `good` with racks of nodes, these keys of [search], and [[knob]]s.
-std::string with_knobs(const std::string& search, const std::vector<std::string>& knobs)
+std::string with_parameters(const std::string& search, const std::vector<std::string>& parameters)
 {
     std::string text = good;
     text.insert(text.find("[[cluster.tier]]\nname = \"cluster\""),
                 "[[cluster.tier]]\nname = \"rack\"\nlink = \"ib-hdr\"\ngroup = 16\n\n");
     const std::string section = "[search]\n";
     text.insert(text.find(section) + section.size(), search + "\n");
-    for (const std::string& keys : knobs) {
+    for (const std::string& keys : parameters) {
         text += "\n[[knob]]\n" + keys + "\n";
     }
     return text;
@@ -146,7 +146,7 @@ TEST(Variants, CountWhatIsExcludedByConflict)
         "of = \"memory\"\nvalues = [\"1 MB\", \"80 GB\", \"160 GB\"]\n"
         "price = { per = \"10 GB\", cost = \"0.10 USD/h\" }";
     const Scenario scenario = parse_scenario(
-        with_knobs("gpu_price_limit = \"4 USD/h\"", {nodes, racks, power, memory}), "good.toml");
+        with_parameters("gpu_price_limit = \"4 USD/h\"", {nodes, racks, power, memory}), "good.toml");
     EXPECT_EQ(scenario.variant_counts.combinations, 24U);
     EXPECT_EQ(scenario.variants.size(), 3U);
     EXPECT_THAT(excluded_of(scenario),
@@ -159,17 +159,17 @@ TEST(Variants, CountWhatIsExcludedByConflict)
                 testing::StartsWith("price above gpu_price_limit (" + dear.first + "): a GPU costs 4."));
     const std::string rebate =
         "of = \"memory\"\nvalues = [\"40 GB\", \"80 GB\"]\nprice = { per = \"1 GB\", cost = \"0.10 USD/h\" }";
-    EXPECT_THAT(excluded_of(parse_scenario(with_knobs("", {rebate}), "good.toml")),
+    EXPECT_THAT(excluded_of(parse_scenario(with_parameters("", {rebate}), "good.toml")),
                 ElementsAre("1 no_price_left: memory=40GB"));
     EXPECT_THAT(refusal_of([&] {
-                    parse_scenario(with_knobs("", {"of = \"memory\"\nvalues = [\"1 MB\", \"2 MB\"]"}),
+                    parse_scenario(with_parameters("", {"of = \"memory\"\nvalues = [\"1 MB\", \"2 MB\"]"}),
                                    "good.toml");
                 }),
                 HasSubstr("is possible:\n  2  hardware cannot be built (memory=0.001GB): "));
     EXPECT_TRUE(parse_scenario(good, "good.toml").variant_counts.excluded.empty());
 }
 
-TEST(Knobs, OfAPrecisionThatNoNetworkUsesAreNoted)
+TEST(HardwareParameters, OfAPrecisionThatNoNetworkUsesAreNoted)
 {
     std::string text = good;
     text.replace(text.find("a100-sxm-80gb"), std::string("a100-sxm-80gb").size(), "h100-sxm");
@@ -182,7 +182,7 @@ TEST(Knobs, OfAPrecisionThatNoNetworkUsesAreNoted)
     EXPECT_THAT(notes(in_8_bits), testing::Not(testing::Contains(HasSubstr("changes no time"))));
 }
 
-TEST(Knobs, RefuseKeysThatWouldHaveNoEffect)
+TEST(HardwareParameters, RefuseKeysThatWouldHaveNoEffect)
 {
     const auto refused = [](const std::string& keys) {
         return refusal_of([&] { parse_scenario(good + "\n[[knob]]\n" + keys + "\n", "x.toml"); });
@@ -223,9 +223,9 @@ TEST(Machines, RefuseWhatBelongsToOne)
     std::string unnamed = with_clusters();
     unnamed.erase(unnamed.find("name = \"racks\"\n"), std::string("name = \"racks\"\n").size());
     EXPECT_THAT(refused(unnamed), HasSubstr("name"));
-    const std::string knob =
+    const std::string parameter =
         "\n[[knob]]\nof = \"bandwidth\"\ntier = \"node\"\nvalues = [\"300 GB/s\", \"600 GB/s\"]\n";
-    EXPECT_THAT(refused(with_clusters() + knob), HasSubstr("changes one cluster"));
+    EXPECT_THAT(refused(with_clusters() + parameter), HasSubstr("changes one cluster"));
 }
 
 }  // namespace

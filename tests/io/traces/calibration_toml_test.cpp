@@ -10,9 +10,9 @@ namespace {
 
 Distribution read_back(const std::string& text)
 {
-    const TomlFile file = parse_toml("law = " + text, "written.toml");
+    const TomlFile file = parse_toml("distribution = " + text, "written.toml");
     Table table(file.root, file);
-    return read_distribution(table.at("law", ""), "");
+    return read_distribution(table.at("distribution", ""), "");
 }
 
 /// Every family comes back with the quantiles that it had, to the digits that are written.

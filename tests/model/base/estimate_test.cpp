@@ -245,7 +245,7 @@ TEST(MeanEstimate, MatchesTheTextbook)
     EXPECT_DOUBLE_EQ(e.value, 2.5);
     EXPECT_NEAR(e.high, 2.5 + 3.1824 * 0.6455, 1e-4);
     EXPECT_NEAR(e.low, 2.5 - 3.1824 * 0.6455, 1e-4);
-    EXPECT_EQ(mean_estimate(draws, {4}, {}).high, infinite);  // one cluster says nothing of its error
+    EXPECT_EQ(mean_estimate(draws, {4}, {}).high, infinite);  // one cluster does not show its error
     EXPECT_EQ(mean_estimate(draws, {4}, {}).value, 2.5);
 }
 
@@ -325,7 +325,7 @@ TEST(Estimate, BlocksOfStratifiedDrawsCoverWithNarrowerIntervals)
                 EXPECT_GE(by_block[k].coverage(), 0.95 - slack) << name;
                 const bool blocks_can_tell =
                     blocks > 16 || k == levels.size() || levels[k].probability < 0.99;
-                if (share == 1.0 && blocks_can_tell) {  // ten draws beyond the p99 say nothing of 16 blocks
+                if (share == 1.0 && blocks_can_tell) {  // ten draws beyond the p99 do not fill 16 blocks
                     EXPECT_LT(by_block[k].width, 0.9 * by_draw[k].width) << name;
                 }
                 RecordProperty(name, "coverage " + std::to_string(by_block[k].coverage()) + ", width ratio " +

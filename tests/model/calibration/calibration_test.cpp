@@ -118,11 +118,11 @@ TEST(Waiting, ExponentialWaitsAreSeparatedFromTransfers)
     std::mt19937_64 generator(6);
     std::normal_distribution<double> normal;
     std::uniform_real_distribution<double> uniform;
-    for (const auto& [part, mean_s] : {std::pair{0.3, 1e-3}, std::pair{0.1, 300e-6}, std::pair{0.0, 0.0}}) {
+    for (const auto& [share, mean_s] : {std::pair{0.3, 1e-3}, std::pair{0.1, 300e-6}, std::pair{0.0, 0.0}}) {
         std::vector<double> seconds;
         for (int i = 0; i < 20'000; ++i) {
             const double wait =
-                uniform(generator) < part ? -mean_s * std::log(1.0 - uniform(generator)) : 0.0;
+                uniform(generator) < share ? -mean_s * std::log(1.0 - uniform(generator)) : 0.0;
             seconds.push_back(50e-6 * std::exp(0.1 * normal(generator)) + wait);
         }
         const double threshold = waiting_threshold(seconds);
@@ -131,10 +131,10 @@ TEST(Waiting, ExponentialWaitsAreSeparatedFromTransfers)
                      [&](double s) { return s <= threshold; });
         // Waits of less than the transfers' spread cannot be detected: those below
         // 20 us, 2 % and 7 % of the waits.
-        EXPECT_NEAR(1.0 - static_cast<double>(transfers.size()) / 20'000.0, part, 0.02 * part + 0.012)
-            << part;
-        EXPECT_NEAR(mean_of(transfers), 50e-6 * std::exp(0.005), 0.5e-6) << part;
-        EXPECT_NEAR(std::sqrt(variance_of(transfers)) / mean_of(transfers), 0.1, 0.01) << part;
+        EXPECT_NEAR(1.0 - static_cast<double>(transfers.size()) / 20'000.0, share, 0.02 * share + 0.012)
+            << share;
+        EXPECT_NEAR(mean_of(transfers), 50e-6 * std::exp(0.005), 0.5e-6) << share;
+        EXPECT_NEAR(std::sqrt(variance_of(transfers)) / mean_of(transfers), 0.1, 0.01) << share;
     }
 }
 
@@ -297,7 +297,7 @@ TEST(Trace, OperationsOfAbsurdLengthAreNamed)
     EXPECT_EQ(trace.faults[0].first_line, line);
 }
 
-/// Of 2,000 times of about 50 us one is 500 s: it is left out, and what is left has the spread of the others.
+/// Of 2,000 times of about 50 us one is 500 s: it is excluded, and the rest have the spread of the others.
 TEST(Collectives, TimesOfAbsurdLengthAreNamed)
 {
     std::mt19937_64 generator(6);
@@ -334,7 +334,7 @@ TEST(Collectives, LongTimesThatCanBeStay)
     exclude_absurd(times, faults);
     EXPECT_TRUE(faults.empty());
     times[4].seconds = 61.0;
-    times.push_back({"once", 500.0});  // says nothing of how long times can be
+    times.push_back({"once", 500.0});  // does not show how long times can be
     exclude_absurd(times, faults);
     EXPECT_EQ(times.size(), 40U);
     EXPECT_EQ(faults.size(), 1U);
@@ -528,7 +528,7 @@ TEST(GpuRuns, NumbersOfGpusAreTheirNodes)
     EXPECT_NEAR(calibration.slow[0].excess, 0.25, 4.0 * 0.015);
 }
 
-TEST(GpuRuns, NodesTakeWhatTheirGpusShare)
+TEST(GpuRuns, NodeFactorsAreWhatTheirGpusShare)
 {
     const Calibration calibration = calibrate_gpu_runs(cluster_runs(0.03, 0.01, 3), "test");
     ASSERT_NE(distribution(calibration, "node"), nullptr);

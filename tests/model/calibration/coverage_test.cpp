@@ -185,7 +185,7 @@ TEST(RatePosterior, BatchesCountOnce)
     EXPECT_GT(rate.high, 6.5);
 }
 
-/// Spikes whose number is proportional to the members: the law has their
+/// Spikes whose number is proportional to the members: the growth has their
 /// exponent, and carries the distribution.
 TEST(TailGrowth, IsThatOfIndependentMembers)
 {

@@ -304,7 +304,7 @@ double drawn_with_meetings(const std::vector<Meeting>& ends, const BarrierWidths
     const std::size_t exchange = context * static_cast<std::size_t>(members.experts);
     // Of tensor parallel groups.
     std::vector<double> clock(context * static_cast<std::size_t>(members.replicas()), 0.0);
-    const auto meet = [&clock](std::size_t group) {
+    const auto synchronise = [&clock](std::size_t group) {
         for (auto first = clock.begin(); first != clock.end(); first += static_cast<std::ptrdiff_t>(group)) {
             std::fill_n(first, group, *std::max_element(first, first + static_cast<std::ptrdiff_t>(group)));
         }
@@ -318,9 +318,9 @@ double drawn_with_meetings(const std::vector<Meeting>& ends, const BarrierWidths
                 }
                 time += slowest;
             }
-            meet(end == Meeting::tensor ? 1 : end == Meeting::context ? context : exchange);
+            synchronise(end == Meeting::tensor ? 1 : end == Meeting::context ? context : exchange);
         }
-        meet(exchange * static_cast<std::size_t>(members.layer));
+        synchronise(exchange * static_cast<std::size_t>(members.layer));
     }
     return *std::max_element(clock.begin(), clock.end());
 }
@@ -491,12 +491,12 @@ TEST(ChainDistributions, TimesAnOperationsFactorMatchIntegrals)
     const ResidualDistributions residual = all_classes(Constant{});
     PassCost layer;
     layer.segments = {even_segment(1, 1.0)};
-    for (const BarrierWidths& meet :
+    for (const BarrierWidths& members :
          {BarrierWidths{1, 1, 4}, BarrierWidths{1, 1, 2, 2}, BarrierWidths{1, 1, 1, 1, 4}}) {
         const Quantile one = capped(Gamma{0.1});
         ChainDistributions chains(residual, StandardDistribution::node_probabilities(),
                                   KernelDistribution(one));
-        const ComposedDuration& found = chains.compose({layer, 3}, meet).compute;
+        const ComposedDuration& found = chains.compose({layer, 3}, members).compute;
         const Quantile largest = largest_of(one, 4);
         for (const double p : {0.1, 0.5, 0.99, 0.999}) {
             EXPECT_NEAR(value(found, p), 3.0 * largest(std::min(p, 1.0 - p), p > 0.5), 3.0 * accuracy) << p;
@@ -558,14 +558,14 @@ TEST(ChainDistributions, AreMonotoneAndNotNegative)
     }
 }
 
-/// Segments vary less than one kernel, and more than if the part were one chain.
-TEST(ChainDistributions, SegmentsLieBetweenKernelAndPart)
+/// Segments vary less than one kernel, and more than if the layer were one chain.
+TEST(ChainDistributions, SegmentsLieBetweenKernelAndLayer)
 {
     const ResidualDistributions residual = all_classes(Gamma{0.05});
-    LayerCost part;
-    part.forward.segments = {even_segment(3, 1.0), even_segment(2, 1.0)};
-    part.forward.compute_s = 5.0;
-    EXPECT_NEAR(segment_cv(part, residual, {2}), 0.05 * (std::sqrt(3.0) + std::sqrt(2.0)) / 5.0, 1e-6);
+    LayerCost layer;
+    layer.forward.segments = {even_segment(3, 1.0), even_segment(2, 1.0)};
+    layer.forward.compute_s = 5.0;
+    EXPECT_NEAR(segment_cv(layer, residual, {2}), 0.05 * (std::sqrt(3.0) + std::sqrt(2.0)) / 5.0, 1e-6);
 }
 
 /// Members that differ for good: the composed distribution times the factor of the
@@ -607,12 +607,12 @@ TEST(ChainDistributions, TimesTheGroupFactorMatchDrawnFleets)
         }
         std::sort(truth.begin(), truth.end());
 
-        LayerCost part;
-        part.forward.segments = segments;
-        part.forward.compute_s = 6.0;
+        LayerCost layer;
+        layer.forward.segments = segments;
+        layer.forward.compute_s = 6.0;
         ChainDistributions chains(tables.residual, StandardDistribution::node_probabilities());
-        const ComposedDuration& distribution = chains.compose({part.forward, layers}, n).compute;
-        const QuantileTable group = tables.group_factor(n, segment_cv(part, tables.residual, {n}));
+        const ComposedDuration& distribution = chains.compose({layer.forward, layers}, n).compute;
+        const QuantileTable group = tables.group_factor(n, segment_cv(layer, tables.residual, {n}));
         std::vector<double> found;
         for (std::uint32_t i = 0; i < 200'000; ++i) {
             const auto words = philox(3, {i, 0, 0, 0});
@@ -625,7 +625,7 @@ TEST(ChainDistributions, TimesTheGroupFactorMatchDrawnFleets)
             return sorted[static_cast<std::size_t>(std::min(p, 0.9999) * static_cast<double>(sorted.size()))];
         };
         for (const double p : {0.50, 0.95, 0.99}) {
-            // Four standard errors of the rank, and 0.1 % for what the factor leaves out.
+            // Four standard errors of the rank, and 0.1 % for what the factor omits.
             const double error = 4.0 * std::sqrt(p * (1.0 - p) / fleets);
             EXPECT_GT(at(found, p), 0.999 * at(truth, p - error)) << cv << " " << p;
             EXPECT_LT(at(found, p), 1.001 * at(truth, p + error)) << cv << " " << p;

@@ -136,12 +136,13 @@ TEST(DistributionQuantile, OfCauchysDistributionHasItsMeanAfterTruncation)
     for (const double s : {0.003, 0.02, 0.5}) {
         for (const double cap : {1.5, 20.0, 1e6}) {
             const auto below = [&](double x) { return 0.5 + std::atan((x - 1.0) / s) / pi; };
-            const auto part = [&](double x) {
+            const auto integral = [&](double x) {
                 return below(x) + s / (2.0 * pi) * std::log1p((x - 1.0) * (x - 1.0) / (s * s));
             };
             constexpr double floor = 1e-3;
             const double share = below(cap) - below(0.0);
-            const double mean = (part(cap) - part(floor) + floor * (below(floor) - below(0.0))) / share;
+            const double mean =
+                (integral(cap) - integral(floor) + floor * (below(floor) - below(0.0))) / share;
             const DistributionQuantile q({StudentT{1.0, s}, {}, cap, ""});
             EXPECT_NEAR(q.longest(), cap / mean, 1e-10 * cap / mean) << s << " " << cap;
             EXPECT_NEAR(q.probability(1.0, true), (below(cap) - below(mean)) / share, 1e-10)

@@ -102,15 +102,15 @@ Integrated integrated(const DistributionQuantile& distribution, double cap)
     }
     std::sort(x.begin(), x.end());
     Integrated sums;
-    constexpr int parts = 16;
+    constexpr int intervals = 16;
     for (std::size_t i = 0; i + 1 < x.size(); ++i) {
-        const double step = (x[i + 1] - x[i]) / parts;
-        for (int k = 0; k <= parts; ++k) {
+        const double step = (x[i + 1] - x[i]) / intervals;
+        for (int k = 0; k <= intervals; ++k) {
             // Just inside the ends, where the probability may jump.
-            const double at = x[i] + step * std::clamp<double>(k, 1e-9, parts - 1e-9);
-            const double weight = (k == 0 || k == parts ? 1.0
-                                   : k % 2 == 1         ? 4.0
-                                                        : 2.0) *
+            const double at = x[i] + step * std::clamp<double>(k, 1e-9, intervals - 1e-9);
+            const double weight = (k == 0 || k == intervals ? 1.0
+                                   : k % 2 == 1             ? 4.0
+                                                            : 2.0) *
                                   step / 3.0 * distribution.probability(at, true);
             sums.mean += weight;
             sums.second += 2.0 * at * weight;

@@ -57,7 +57,7 @@ double mean_of(const std::vector<double>& values)
 }
 
 /// Against groups whose members are drawn one by one. The mean is exact in theory, so its tolerance is four
-/// standard errors and the distribution's interpolation; the median and p99 leave out the spread of groups
+/// standard errors and the distribution's interpolation; the median and p99 omit the spread of groups
 /// with equal slowest members: 0.1 %.
 TEST(GroupDistribution, MatchesGroupsDrawnMemberByMember)
 {

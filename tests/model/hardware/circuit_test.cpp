@@ -98,7 +98,7 @@ TEST(Circuit, HierarchyHasItsClosedForm)
 
 /// Groups in buildings that are partly used lie apart by whole buildings; the
 /// same as a group that fills them.
-TEST(Circuit, PartsOfAGroupMayLieInSeveralBuildings)
+TEST(Circuit, GroupsMaySpanPartlyUsedBuildings)
 {
     const Cluster c = region();
     // `inside`: members of a building, which lie `stride` apart.

@@ -263,9 +263,10 @@ TEST(Collective, AllReduceByRingIsReduceScatterThenAllGather)
     for (const Spacing& group : groups()) {
         const CollectiveTime both = collective_time(Collective::all_reduce, 1_GB, group, cluster());
         if (both.algorithm == Algorithm::ring) {
-            const double parts = seconds(Collective::reduce_scatter, 1_GB, group, cluster()) +
-                                 seconds(Collective::all_gather, 1_GB, group, cluster());
-            EXPECT_NEAR(both.time.si, parts, 1e-12 * parts) << group.count << " by " << group.stride;
+            const double in_sequence = seconds(Collective::reduce_scatter, 1_GB, group, cluster()) +
+                                       seconds(Collective::all_gather, 1_GB, group, cluster());
+            EXPECT_NEAR(both.time.si, in_sequence, 1e-12 * in_sequence)
+                << group.count << " by " << group.stride;
         }
     }
 }
@@ -288,7 +289,7 @@ TEST(Collective, SwitchesAddWhatCrossesTheirLinksOnce)
     EXPECT_EQ(collective_time(Collective::all_reduce, 1_GB, {8, 1}, c).time, ring);
 }
 
-TEST(Collective, OverNodesTheSwitchesDoThePartInside)
+TEST(Collective, OverNodesTheSwitchesDoThePhaseInside)
 {
     Cluster c = cluster();
     c.tiers.front().in_network = 0.8;

@@ -32,7 +32,7 @@ TEST(Gemm, OfWholeWavesRunsAtTheRoof)
 }
 
 /// One row more takes a row of tiles, most of whose wave the others share: some percent, not another wave.
-TEST(Gemm, PaysForAPartWave)
+TEST(Gemm, PaysForAPartialWave)
 {
     const double k = 65536.0;
     const double one = gemm_time(2560, 1280, k, plain()).si;

@@ -146,7 +146,7 @@ TEST(Torus, SendsMessagesTheShortestWay)
 }
 
 /// Inside and beyond a pod: the same collectives through collective_time().
-TEST(Torus, IsPartOfACluster)
+TEST(Torus, IsATierOfACluster)
 {
     Cluster cluster;
     cluster.gpus = 1024;

@@ -191,10 +191,10 @@ TEST(Blocks, GradientsOfInputAndWeightsAreTheBackward)
 double flops_once_a_sample(const LayerKind& kind)
 {
     double sum = 0.0;
-    for (const Operator& part : kind.operators) {
-        const auto* linear = std::get_if<Linear>(&part);
+    for (const Operator& op : kind.operators) {
+        const auto* linear = std::get_if<Linear>(&op);
         if (linear != nullptr && linear->rows_each == 1.0 && linear->split == Linear::Split::none) {
-            sum += forward_flops({"", hidden, {part}}, shape_of());
+            sum += forward_flops({"", hidden, {op}}, shape_of());
         }
     }
     return sum;
@@ -230,12 +230,12 @@ TEST(Blocks, SplitsConserveParameters)
         const Parameters whole = parameters_of(kind, shape_of());
         const Parameters quarter = parameters_of(kind, shape_of(4));
         double copied = 0.0;  // norms and products on a share of the tokens
-        for (const Operator& part : kind.operators) {
-            const auto* linear = std::get_if<Linear>(&part);
-            const auto* kernel = std::get_if<Elementwise>(&part);
+        for (const Operator& op : kind.operators) {
+            const auto* linear = std::get_if<Linear>(&op);
+            const auto* kernel = std::get_if<Elementwise>(&op);
             if ((kernel != nullptr && kernel->place != Place::columns) ||
                 (linear != nullptr && linear->split == Linear::Split::none)) {
-                copied += parameters_of(part, Extent(shape_of())).all;
+                copied += parameters_of(op, Extent(shape_of())).all;
             }
         }
         LayerShape shared = shape_of(4);
@@ -474,9 +474,9 @@ TEST(Blocks, GatedConvolutionByHand)
 TEST(Blocks, KeysInReachByHand)
 {
     const auto core = [](const char* name) {
-        for (const Operator& part : block(name).operators) {
-            if (std::holds_alternative<Attention>(part)) {
-                return forward_flops({"", hidden, {part}}, shape_of()) / (sequence * 4.0 * 16.0 * 64.0);
+        for (const Operator& op : block(name).operators) {
+            if (std::holds_alternative<Attention>(op)) {
+                return forward_flops({"", hidden, {op}}, shape_of()) / (sequence * 4.0 * 16.0 * 64.0);
             }
         }
         return 0.0;
@@ -747,7 +747,7 @@ TEST(Blocks, InferenceHasNoBackward)
 }
 
 /// A decoder's block beside another: one norm, one gather and one sum between them.
-TEST(Blocks, ParallelBlocksMeetOnce)
+TEST(Blocks, ParallelBlocksSynchroniseOnce)
 {
     Workload w;
     w.hidden = static_cast<int>(hidden);

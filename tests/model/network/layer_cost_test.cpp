@@ -118,12 +118,12 @@ TEST(LayerCosts, RecomputeRepeatsTheForward)
     EXPECT_NEAR(selective.backward.compute_s - none.backward.compute_s, 4.0 * s * s * h / 8.0 / 100e12 * 1.5,
                 1e-7);
     EXPECT_EQ(selective.backward.communication_s, none.backward.communication_s);
-    for (const LayerCost* part : {&selective, &full}) {
-        EXPECT_EQ(part->forward.compute_s, none.forward.compute_s);
+    for (const LayerCost* recomputed : {&selective, &full}) {
+        EXPECT_EQ(recomputed->forward.compute_s, none.forward.compute_s);
     }
 }
 
-/// Two all-reduces of 2bsh bytes a layer (Shoeybi et al., arXiv 1909.08053, section 3); with
+/// Two all-reduces of 2bsh bytes per layer (Shoeybi et al., arXiv 1909.08053, section 3); with
 /// sequence parallelism each is a reduce-scatter and an all-gather of the same bytes
 /// (Korthikanti et al., section 4.2.2).
 TEST(LayerCosts, ForwardSendsTwoAllReducesWorth)
@@ -439,7 +439,7 @@ TEST(Offload, UpdatesOnTheHost)
     EXPECT_LT(update_time(1e9, 0.0, {}, Offload::none, gpu).si, 1e-6);
 }
 
-Transformer mixture()
+Transformer moe()
 {
     Transformer w = llama(32, 4096, 32, 14336);
     w.experts = {.count = 8, .active = 2, .feed_forward = 14336};
@@ -447,10 +447,10 @@ Transformer mixture()
 }
 
 /// Two of eight experts a token: twice the products of the dense MLP, eight times its parameters.
-TEST(Mixtures, ComputeTheActiveExpertsAndHoldAll)
+TEST(MoeLayers, ComputeTheActiveExpertsAndHoldAll)
 {
     const Transformer dense = llama(32, 4096, 32, 14336);
-    const Transformer w = mixture();
+    const Transformer w = moe();
     const double mlp = 3.0 * 4096.0 * 14336.0;
     EXPECT_NEAR(parameters_of(w) - parameters_of(dense), 32.0 * (7.0 * mlp + 8.0 * 4096.0), 1.0);
     EXPECT_NEAR(model_flops_per_sequence(network_of(w), 4096) -
@@ -471,9 +471,9 @@ TEST(Mixtures, ComputeTheActiveExpertsAndHoldAll)
     EXPECT_NEAR(eighth.backward.communication_s, eighth.forward.communication_s, 1e-12);
 }
 
-TEST(Mixtures, ImbalanceCostsUpToTheCapacity)
+TEST(MoeLayers, ImbalanceCostsUpToTheCapacity)
 {
-    Transformer w = mixture();
+    Transformer w = moe();
     LayerShape shape{{}, 4096};
     shape.ep = 8;
     const auto forward = [&] {
@@ -494,9 +494,9 @@ TEST(Mixtures, ImbalanceCostsUpToTheCapacity)
 }
 
 /// Dense layers come first, and have the costs of a dense network's.
-TEST(Mixtures, DenseLayersKeepTheirMlp)
+TEST(MoeLayers, DenseLayersKeepTheirMlp)
 {
-    Transformer w = mixture();
+    Transformer w = moe();
     w.experts.dense_layers = 8;
     const LayerShape shape{{}, 4096};
     const LayerCosts costs = layer_costs(w, shape, products_only());
@@ -505,13 +505,13 @@ TEST(Mixtures, DenseLayersKeepTheirMlp)
         costs.kinds[costs.layers[7]].forward.compute_s,
         layer_costs(llama(32, 4096, 32, 14336), shape, products_only()).kinds.front().forward.compute_s);
     EXPECT_EQ(costs.kinds[costs.layers[8]].forward.compute_s,
-              layer_costs(mixture(), shape, products_only()).kinds.front().forward.compute_s);
+              layer_costs(moe(), shape, products_only()).kinds.front().forward.compute_s);
 }
 
 /// Every second layer, the second of two, as in Llama 4 Maverick.
-TEST(Mixtures, ExpertsEveryOtherLayer)
+TEST(MoeLayers, ExpertsEveryOtherLayer)
 {
-    Transformer w = mixture();
+    Transformer w = moe();
     w.experts.every = 2;
     const Network network = network_of(w);
     EXPECT_EQ(network.kinds[network.layers[0]].name, "dense");
@@ -520,7 +520,7 @@ TEST(Mixtures, ExpertsEveryOtherLayer)
 }
 
 /// 8-bit products at twice the peak, and casts that cost memory traffic alone, which is free here.
-TEST(LayerCosts, EightBitProductsTakeHalfTheTime)
+TEST(LayerCosts, EightBitProductsRunInHalfTheTime)
 {
     Cluster c = products_only();
     c.accelerator.peak_fp8 = FlopsPerSecond{200e12};

@@ -60,7 +60,7 @@ constexpr ScheduleShape one_stage{Schedule::one_f_one_b, 1, 8, 1};
 constexpr ScheduleShape four_stages{Schedule::one_f_one_b, 4, 8, 1};
 constexpr ScheduleShape chunks{Schedule::interleaved, 4, 8, 2};  // so that collectives can overlap
 
-TEST(Coupling, OnceAStep)
+TEST(Coupling, OncePerStep)
 {
     BruteForceJob job = lively_job(chunks, {2}, 8, {1, 3.0, 5.0});
     job.overlapped = false;

@@ -175,10 +175,10 @@ TEST(GroupPlaces, HaveNoUseOfNodesThatHoldOneMember)
         const LayerGroups& alone = places_ungrouped.layers[places_ungrouped.replicas.front().layers.front()];
         for (const GroupKind kind : inside_layers) {
             const Groups& own = groups.of(kind);
-            const auto apart_from_others = [](const Group& group) {
+            const auto in_separate_units = [](const Group& group) {
                 return group.tiers[0].units == group.size;
             };
-            if (own.empty() || !std::all_of(own.begin(), own.end(), apart_from_others)) {
+            if (own.empty() || !std::all_of(own.begin(), own.end(), in_separate_units)) {
                 continue;
             }
             ++found;

@@ -122,7 +122,7 @@ TEST(Placement, AThinCircuitSetsThePace)
     const Problem problem = buildings({}, 1e8, 1e-6);
     const ParallelPlan plan = crossing(plan_of(8, 4, 4), Crossing::pp);
     const ExecutionGraph graph = graph_of(problem, plan);
-    const double boundary = 2.0 * 2048 * 2048 / 8;  // bytes a GPU: sequence times hidden, shared by tp
+    const double boundary = 2.0 * 2048 * 2048 / 8;  // bytes per GPU: sequence times hidden, shared by tp
     const double one = boundary * 8 * 4 / (1e8 * problem.cluster.tiers.back().efficiency);
     const double step = noise_free_step(graph).step_s;
     EXPECT_GT(step, 4 * one);  // 4 microbatches

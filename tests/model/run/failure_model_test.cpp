@@ -297,7 +297,7 @@ TEST(FailureModel, CountsRatesByWhatTheyAreOf)
 
 /// Against a cluster's failures that are dealt out to its nodes: how clustered are
 /// those of a job on some of them?
-TEST(FailureModel, AJobSeesItsPartOfAClustersGaps)
+TEST(FailureModel, AJobSeesItsShareOfAClustersGaps)
 {
     constexpr int nodes = 400;
     constexpr double cv = 3.0;

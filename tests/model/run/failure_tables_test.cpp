@@ -13,9 +13,9 @@
 namespace prismopt {
 namespace {
 
-/// What is left of a gap has the mean E[gap^2] / (2 E[gap]) and P(rest > x) = the integral of P(gap > t) from
-/// x on: at each quantile of the table, by the midpoint rule in log t.
-TEST(FirstGaps, AreWhatIsLeftOfGaps)
+/// The remainder of a gap has the mean E[gap^2] / (2 E[gap]) and P(rest > x) = the integral of P(gap > t)
+/// from x on: at each quantile of the table, by the midpoint rule in log t.
+TEST(FirstGaps, AreRemaindersOfGaps)
 {
     FailureTables tables(exponential_gaps());
     for (const double cv : {0.3, 1.0, 2.95, 8.0}) {

@@ -33,7 +33,7 @@ FailureModel::Source source_of(double rate, std::size_t cause)
 /// Each feature alone and all together.
 struct Case {
     std::string name;
-    std::vector<FailureModel> parts;
+    std::vector<FailureModel> models;
 };
 std::vector<Case> cases()
 {
@@ -91,7 +91,7 @@ std::vector<Case> cases()
                 m.sources[1].by_node = false;
             });
     }
-    FailureModel all = list[3].parts[0];
+    FailureModel all = list[3].models[0];
     all.sources[2].rate_cv = 0.4;
     all.sources[1].gaps = {GapFamily::weibull, 1.8};
     all.sources[2].by_node = false;
@@ -107,21 +107,21 @@ std::vector<Case> cases()
         source.rate *= 2.0;
     }
     larger.sources.push_back(source_of(3e-5, 4));
-    list.push_back({"all, in two parts", {all, larger}});
+    list.push_back({"all, in two segments", {all, larger}});
     return list;
 }
 
-std::vector<RunSegment> parts_of(const Case& c, std::size_t histories)
+std::vector<RunSegment> segments_of(const Case& c, std::size_t histories)
 {
-    std::vector<RunSegment> parts;
-    for (const FailureModel& model : c.parts) {
-        RunSegment part{model, 8, {}};
+    std::vector<RunSegment> segments;
+    for (const FailureModel& model : c.models) {
+        RunSegment segment{model, 8, {}};
         for (std::size_t h = 0; h < histories; ++h) {
-            part.productive_s.push_back((60.0 + 0.37 * static_cast<double>(h)) * hour);
+            segment.productive_s.push_back((60.0 + 0.37 * static_cast<double>(h)) * hour);
         }
-        parts.push_back(part);
+        segments.push_back(segment);
     }
-    return parts;
+    return segments;
 }
 
 /// Failures of a Poisson process whose rate is known to a part of it are negative
@@ -134,8 +134,8 @@ TEST(UncertainRates, GiveNegativeBinomialCounts)
     model.sources[0].rate_cv = cv;
     model.sources[0].detection_s = 1e-3;
     FailureTables tables(exponential_gaps());
-    const RunSegment part{model, 1, std::vector<double>(runs, 200 * hour)};
-    const Histories histories = sample_histories({&part, 1}, 1, tables, 3, Purpose::search);
+    const RunSegment segment{model, 1, std::vector<double>(runs, 200 * hour)};
+    const Histories histories = sample_histories({&segment, 1}, 1, tables, 3, Purpose::search);
     const double mean = histories.cause[0].failures;
     // Of the time lost to rework, which is proportional to the failures: half an hour each, uniform.
     double sum = 0.0;
@@ -159,13 +159,13 @@ TEST_P(EachHistory, IsTheReferences)
 {
     constexpr std::size_t histories = 150;
     FailureTables tables(exponential_gaps());
-    const std::vector<RunSegment> parts = parts_of(GetParam(), histories);
-    const Histories fast = sample_histories(parts, 5, tables, 7, Purpose::search);
+    const std::vector<RunSegment> segments = segments_of(GetParam(), histories);
+    const Histories fast = sample_histories(segments, 5, tables, 7, Purpose::search);
     ASSERT_EQ(fast.seconds.size(), histories);
     double failures = 0.0;
     double waited = 0.0;
     for (std::uint32_t h = 0; h < histories; ++h) {
-        const ReferenceHistory slow(parts, tables, 7, h);
+        const ReferenceHistory slow(segments, tables, 7, h);
         ASSERT_NEAR(fast.seconds[h], slow.seconds, 1e-9 * slow.seconds) << h;
         failures += slow.failures;
         waited += slow.waited;
@@ -184,14 +184,14 @@ TEST_P(EachHistory, IsTheReferences)
 TEST_P(EachHistory, TimeIsWorkAndLosses)
 {
     FailureTables tables(exponential_gaps());
-    const std::vector<RunSegment> parts = parts_of(GetParam(), 100);
-    const Histories runs = sample_histories(parts, 5, tables, 7, Purpose::search);
+    const std::vector<RunSegment> segments = segments_of(GetParam(), 100);
+    const Histories runs = sample_histories(segments, 5, tables, 7, Purpose::search);
     double sum = runs.checkpoint_gpu_s;
     for (const CauseLoss& loss : runs.cause) {
         sum += loss.rework_gpu_s + loss.down_gpu_s + loss.waiting_gpu_s;
     }
-    for (const RunSegment& part : parts) {
-        for (const double productive : part.productive_s) {
+    for (const RunSegment& segment : segments) {
+        for (const double productive : segment.productive_s) {
             sum += 8.0 * productive / 100.0;
         }
     }
@@ -206,8 +206,8 @@ TEST_P(EachHistory, TimeIsWorkAndLosses)
 TEST_P(EachHistory, DoesNotDependOnTheNumberOfRuns)
 {
     FailureTables tables(exponential_gaps());
-    const Histories few = sample_histories(parts_of(GetParam(), 3), 5, tables, 7, Purpose::search);
-    const Histories many = sample_histories(parts_of(GetParam(), 130), 5, tables, 7, Purpose::search);
+    const Histories few = sample_histories(segments_of(GetParam(), 3), 5, tables, 7, Purpose::search);
+    const Histories many = sample_histories(segments_of(GetParam(), 130), 5, tables, 7, Purpose::search);
     for (std::size_t h = 0; h < 3; ++h) {
         EXPECT_EQ(few.seconds[h], many.seconds[h]);
     }
@@ -221,7 +221,7 @@ INSTANTIATE_TEST_SUITE_P(Runs, EachHistory, testing::ValuesIn(cases()), [](const
 
 /// Clustered failures, exactly, by renewal reward: an attempt lasts E[gap] + detection and saves interval *
 /// sum over j of P(gap >= restart + lag + j cycle). A run of a thousand attempts is that but for its ends.
-/// The first begins without a restart and lasts what is left of a gap, R: P(R > t) is the integral of
+/// The first begins without a restart and lasts the remainder of a gap, R: P(R > t) is the integral of
 /// P(gap > t) from t on over the mean, E[R] = mean (1 + cv^2) /
 /// 2.
 TEST(ClusteredFailures, HaveTheRatioOfRenewalReward)
@@ -365,8 +365,8 @@ TEST(NodeRates, SpreadTheNumberOfFailures)
     const double running = 100 * hour;
     // Without downtime and with short intervals, time beyond the work is rework:
     // nearly half an interval a failure.
-    const RunSegment part{model, 1, std::vector<double>(histories, running)};
-    const Histories runs = sample_histories({&part, 1}, 1, tables, 3, Purpose::search);
+    const RunSegment segment{model, 1, std::vector<double>(histories, running)};
+    const Histories runs = sample_histories({&segment, 1}, 1, tables, 3, Purpose::search);
     const double mean = runs.cause[0].failures;
     double squares = 0.0;
     double lost = 0.0;
@@ -415,8 +415,8 @@ TEST(Histories, GiveLlama3s54Days)
     constexpr int histories = 2000;
     FailureTables tables(exponential_gaps());
     const auto run = [&](double productive) {
-        const RunSegment part{model, 16384, std::vector<double>(histories, productive)};
-        return sample_histories({&part, 1}, r.causes.size(), tables, 1, Purpose::search);
+        const RunSegment segment{model, 16384, std::vector<double>(histories, productive)};
+        return sample_histories({&segment, 1}, r.causes.size(), tables, 1, Purpose::search);
     };
     const auto mean_time = [](const Histories& runs) {
         return std::accumulate(runs.seconds.begin(), runs.seconds.end(), 0.0) / histories;

@@ -21,7 +21,7 @@ const std::vector<ScheduleShape>& one_of_each()
     return shapes;
 }
 
-ChunkOrders parts_of(const ScheduleShape& shape)
+ChunkOrders chunk_orders_of(const ScheduleShape& shape)
 {
     return chunk_orders(*std::get<std::shared_ptr<const Program>>(compiled_program(shape)));
 }
@@ -49,7 +49,7 @@ void expect_refused(const ScheduleShape& shape, const ChunkOrders& orders, Confl
 TEST(GivenOrders, ComeBackAsTheScheduleMadeThem)
 {
     for (const ScheduleShape& shape : one_of_each()) {
-        const auto back = orders_on_stages(shape, parts_of(shape));
+        const auto back = orders_on_stages(shape, chunk_orders_of(shape));
         ASSERT_TRUE(std::holds_alternative<TaskOrders>(back))
             << name(shape.schedule) << name(std::get<Infeasible>(back).conflict);
         EXPECT_EQ(std::get<TaskOrders>(back), std::get<TaskOrders>(task_orders(shape)))
@@ -98,7 +98,7 @@ TEST(GivenOrders, SayWhichTaskOfWhichRankIsWrong)
 {
     const ScheduleShape shape{Schedule::zb_h1, 2, 3, 1};
     const Facts plan{{FactKey::schedule, shape.schedule}, {FactKey::pp, 2}, {FactKey::chunks, 1}};
-    const ChunkOrders good = parts_of(shape);
+    const ChunkOrders good = chunk_orders_of(shape);
     EXPECT_FALSE(why_not(shape, good));
 
     ChunkOrders twice = good;
@@ -121,12 +121,12 @@ TEST(GivenOrders, SayWhichTaskOfWhichRankIsWrong)
     owner.insert(owner.end(), plan.begin(), plan.end());
     expect_refused(shape, elsewhere, Conflict::task_of_other_rank, 0, "1F0", owner);
 
-    ChunkOrders part = good;
-    part[1].push_back({Pass::forward, 2, 0});
+    ChunkOrders unknown_chunk = good;
+    unknown_chunk[1].push_back({Pass::forward, 2, 0});
     Facts network_chunks{{FactKey::stage, 2}};
     network_chunks.insert(network_chunks.end(), plan.begin(), plan.end());
     network_chunks.emplace_back(FactKey::network_chunks, 2);
-    expect_refused(shape, part, Conflict::task_of_no_stage, 1, "2F0", network_chunks);
+    expect_refused(shape, unknown_chunk, Conflict::task_of_no_stage, 1, "2F0", network_chunks);
 
     ChunkOrders microbatch = good;
     microbatch[1].push_back({Pass::forward, 1, 3});

@@ -40,7 +40,7 @@ TEST(ProgramPaths, AreNeverLongerThanTheStep)
     }
 }
 
-/// Of schedules of which most is left out where paths are looked for; against the paths of the whole program.
+/// Of schedules most of which the search for paths omits; against the paths of the whole program.
 TEST(ProgramPaths, OfManyMicrobatchesAreNeverLongerThanTheStepAndAsLongAsOthers)
 {
     std::mt19937_64 random(8);

@@ -199,7 +199,7 @@ TEST(Program, IsShortenedByRepetitions)
         for (std::size_t i = 0; i < whole.repeats.size(); ++i) {
             const Repeats& kept = program.repeats[i];
             EXPECT_EQ(kept.omitted, whole.spare(whole.repeats[i]));
-            EXPECT_EQ(program.spare(kept), kept.omitted) << "nothing to leave out twice";
+            EXPECT_EQ(program.spare(kept), kept.omitted) << "nothing to omit twice";
             compare_until(kept.first + kept.period);
             lacking += kept.omitted * kept.period;
             EXPECT_EQ(kept.end + lacking, whole.repeats[i].end);

@@ -265,30 +265,31 @@ TEST(Schedules, HoldNoMoreThanTheyPromise)
     EXPECT_EQ(held(Schedule::v_min, 2), 4);
 }
 
-/// Every position has the neighbours that its part of the network has.
+/// Every position has the neighbours that its chunk of the network has.
 TEST(Schedules, DealOutTheNetworkWhole)
 {
     for (const ScheduleShape& shape :
          {ScheduleShape{Schedule::interleaved, 4, 8, 3}, ScheduleShape{Schedule::zb_v, 5, 10, 2},
           ScheduleShape{Schedule::dualpipe, 6, 12, 2}}) {
-        const int parts = network_chunks(shape.schedule, shape.stages, shape.chunks);
-        std::vector<int> holders(parts, 0);
+        const int all_chunks = network_chunks(shape.schedule, shape.stages, shape.chunks);
+        std::vector<int> holders(all_chunks, 0);
         for (int stage = 0; stage < shape.stages; ++stage) {
             for (int chunk = 0; chunk < shape.chunks; ++chunk) {
-                const int part = network_chunk_of(shape, {stage, chunk});
-                ++holders.at(part);
+                const int place = network_chunk_of(shape, {stage, chunk});
+                ++holders.at(place);
                 for (const int step : {-1, 1}) {
                     const auto next = neighbour(shape, {stage, chunk}, step);
-                    ASSERT_EQ(next.has_value(), part + step >= 0 && part + step < parts) << text(shape);
+                    ASSERT_EQ(next.has_value(), place + step >= 0 && place + step < all_chunks)
+                        << text(shape);
                     if (next) {
-                        EXPECT_EQ(network_chunk_of(shape, *next), part + step) << text(shape);
+                        EXPECT_EQ(network_chunk_of(shape, *next), place + step) << text(shape);
                         EXPECT_EQ(neighbour(shape, *next, -step), (StageChunk{stage, chunk})) << text(shape);
                     }
                 }
             }
         }
         for (const int count : holders) {
-            EXPECT_EQ(count * parts, shape.stages * shape.chunks) << text(shape);
+            EXPECT_EQ(count * all_chunks, shape.stages * shape.chunks) << text(shape);
         }
     }
 }

@@ -57,7 +57,7 @@ TEST(KernelFit, IsHardlyMovedByOneOddRow)
 }
 
 /// Without the only slow family of shapes the others predict it as fast as themselves.
-TEST(KernelFit, LeavesOutAFamilyOfShapes)
+TEST(KernelFit, HoldsOutAFamilyOfShapes)
 {
     auto rows = measured_with(products("gemm", Precision::bf16), 0.55);
     rows.back().measured_s *= 1.2;

@@ -111,7 +111,7 @@ TEST(ModelAccuracy, RegretIsAmongPlansOfOneSoftware)
 }
 
 /// Means over rows; sources by their own means, without the families whose machine no other has.
-TEST(ModelAccuracy, SumsUpFamiliesLeftOut)
+TEST(ModelAccuracy, SumsUpHeldOutFamilies)
 {
     const std::vector<HeldOutErrors> families{
         {"a", "gpt", RunKind::dense, true, 10, {0.02, 1.0, 0.1}, {0.05, 1.0, 0.2}, 0.0},

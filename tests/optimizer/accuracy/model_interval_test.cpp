@@ -245,9 +245,9 @@ TEST(ModelInterval, IsNeverNarrowerWithAnOverride)
     }
 }
 
-/// A chip described by its datasheet has the interval of accelerators that were left out of the fit, or the
+/// A chip described by its datasheet has the interval of accelerators that were held out of the fit, or the
 /// error that it declares where that is wider.
-TEST(ModelInterval, OfAnInventedAcceleratorIsThatOfThoseLeftOut)
+TEST(ModelInterval, OfAnInventedAcceleratorIsThatOfThoseHeldOut)
 {
     const FittedModel model = fitted_model();
     EXPECT_GT(model.unmeasured, 0.1);
@@ -321,7 +321,7 @@ TEST(ModelInterval, OfAModelErrorInTheScenarioIsNotFromMeasuredRuns)
     EXPECT_FALSE(interval_of_scenario(overridden("model_error", 0.9)).fitted);
 }
 
-/// The same of links: by the entry with another number, and in numbers of one's own.
+/// The same for links: by the entry with another number, and in numbers of one's own.
 TEST(ModelInterval, IsNeverNarrowerWithOtherLinks)
 {
     const ModelInterval plain = interval_of_scenario(scenario_with(h100));
@@ -379,7 +379,7 @@ TEST(ModelInterval, IsNeverNarrowerInFewerBits)
 }
 
 /// Ninety-five rows in a hundred, by weight.
-TEST(LeftOutAccelerators, HaveADeviationThatHoldsTheShare)
+TEST(HeldOutAccelerators, HaveADeviationThatHoldsTheShare)
 {
     BorrowedShares pair;
     for (int i = 1; i <= 100; ++i) {

@@ -15,19 +15,19 @@
 namespace prismopt {
 namespace {
 
-TEST(MixtureQuantile, OfOnePartIsNormal)
+TEST(MixtureQuantile, OfOneComponentIsNormal)
 {
     const std::array one{NormalComponent{0.7, 0.2, 0.1}};
     EXPECT_NEAR(mixture_quantile(one, 0.975), 0.2 + 0.1 * two_sided_95, 1e-8);  // of seven digits
     EXPECT_NEAR(mixture_quantile(one, 0.5), 0.2, 1e-9);
 }
 
-/// Far apart, a quantile is that of one part, at the probability that the others leave it.
-TEST(MixtureQuantile, OfPartsThatDoNotOverlap)
+/// Far apart, a quantile is that of one component, at the probability that the others leave it.
+TEST(MixtureQuantile, OfComponentsThatDoNotOverlap)
 {
-    const std::array parts{NormalComponent{0.75, 0.0, 0.01}, NormalComponent{0.25, 5.0, 0.01}};
-    EXPECT_NEAR(mixture_quantile(parts, 0.375), 0.0, 1e-6);
-    EXPECT_NEAR(mixture_quantile(parts, 0.875), 5.0, 1e-6);
+    const std::array components{NormalComponent{0.75, 0.0, 0.01}, NormalComponent{0.25, 5.0, 0.01}};
+    EXPECT_NEAR(mixture_quantile(components, 0.375), 0.0, 1e-6);
+    EXPECT_NEAR(mixture_quantile(components, 0.875), 5.0, 1e-6);
 }
 
 TEST(DrawnSoftware, IsAsFrequentAsItsWeight)

@@ -48,20 +48,20 @@ std::vector<double> drawn(const SyntheticJob& job, const Variability& variabilit
         costs[pass].segments = {Segment(kernels, Kernel{KernelClass::gemm, seconds / kernels})};
         costs[pass].compute_s = seconds;
     }
-    for (int part = 0; part < job.stages; ++part) {
+    for (int stage = 0; stage < job.stages; ++stage) {
         for (const auto& [pass, cost] : costs) {
             const ComposedDuration& duration = chains.compose({cost, 1}, 1).compute;
             graph.shapes.push_back(duration.shape);
-            OpDistribution& distribution = graph.distribution[graph.distribution_at(part, pass)];
+            OpDistribution& distribution = graph.distribution[graph.distribution_at(stage, pass)];
             distribution.compute_s = static_cast<float>(cost.compute_s);
             distribution.compute = {static_cast<float>(duration.mean_s), static_cast<float>(duration.cv),
                                     static_cast<int>(graph.shapes.size()) - 1};
-            const bool fed = pass == Pass::forward ? part > 0 : part + 1 < job.stages;
+            const bool fed = pass == Pass::forward ? stage > 0 : stage + 1 < job.stages;
             distribution.transfer_s = fed ? 0.002F : 0.0F;
         }
-        graph.first_slot[part] = static_cast<std::uint16_t>(part);
-        graph.reduction[part] = {0.05F};
-        graph.optimizer_s[part] = 0.01F;
+        graph.first_slot[stage] = static_cast<std::uint16_t>(stage);
+        graph.reduction[stage] = {0.05F};
+        graph.optimizer_s[stage] = 0.01F;
     }
     return sorted(
         sample_steps(graph, tables, {0, fleets, 1}, {.seed = 3, .replicas_simulated = job.replicas}));
@@ -81,7 +81,7 @@ std::vector<double> measured(const Trace& trace)
 /// hundred average out: a tenth of this.
 TEST(WrittenDistributions, DrawnAreAsWideAsTheJob)
 {
-    const auto of = [&](const char* part, auto set) {
+    const auto of = [&](const char* variation, auto set) {
         SyntheticJob changed;
         changed.steps = 2000;
         changed.stages = 1;  // no transfers, which block both ends there and not in the model
@@ -96,8 +96,8 @@ TEST(WrittenDistributions, DrawnAreAsWideAsTheJob)
             // Three standard errors of both together. Of 2,000 normal steps the excess of p99 over the
             // median is known to 3.7 % (p95: 3.4 %), of 32,768 draws to 0.9 %, and the spread of a
             // distribution of 2,000 steps to 1.6 %: 4.1 %.
-            EXPECT_NEAR(width(found) / width(truth), 1.0, 0.125) << part << ", p " << p;
-            RecordProperty(std::string(part) + ", p" + std::to_string(p),
+            EXPECT_NEAR(width(found) / width(truth), 1.0, 0.125) << variation << ", p " << p;
+            RecordProperty(std::string(variation) + ", p" + std::to_string(p),
                            std::to_string(width(found)) + " of " + std::to_string(width(truth)));
         }
     };

@@ -119,8 +119,8 @@ TEST(PairError, ChanceOfOneRunIsThatOfDraws)
     constexpr int draws = 40'000;
     int less = 0;
     for (int d = 0; d < draws; ++d) {
-        const NormalComponent& part = error.components[uniform(engine) < 0.7 ? 0 : 1];
-        const double ratio = log_ratio + part.mean + part.deviation * normal(engine);
+        const NormalComponent& component = error.components[uniform(engine) < 0.7 ? 0 : 1];
+        const double ratio = log_ratio + component.mean + component.deviation * normal(engine);
         const double one = first[static_cast<std::size_t>(3.0 * uniform(engine))] + repeat * normal(engine);
         const double other =
             ratio + second[static_cast<std::size_t>(2.0 * uniform(engine))] + repeat * normal(engine);

@@ -5,8 +5,8 @@
 namespace prismopt {
 namespace {
 
-/// Siblings are listed, but say nothing about a chip without any.
-TEST(LeftOutAccelerators, OfOneFamilyDoNotWidenTheOthers)
+/// Siblings are listed, but contain no information about a chip without any.
+TEST(HeldOutAccelerators, OfOneFamilyDoNotWidenTheOthers)
 {
     const BorrowedShares stranger{
         .measured = "a", .shares_of = "b", .errors = {0.2}, .needed = {0.1}, .weight = {1.0}};

@@ -121,7 +121,7 @@ TEST(NearPlans, AreTheBestOfAllCombinations)
                 best.push_back(value);
             }
         }
-        // What is worse than four plans with fewer changes may be left out.
+        // What is worse than four plans with fewer changes may be omitted.
         ASSERT_LE(own.size(), best.size());
         ASSERT_FALSE(own.empty());
         best.resize(own.size());

@@ -49,7 +49,7 @@ TEST(SingleChanges, StandInTheOrderOfTheObjective)
 }
 
 /// Only axes with one value count; what is saved is that of the plan with the other value.
-TEST(HeldLevers, NameWhatTheSpaceLeavesOut)
+TEST(HeldLevers, NameWhatTheSpaceExcludes)
 {
     Scenario scenario = tiny_scenario("gpus = [16]\ntp = [1, 2]\nrecompute = [\"full\"]\n");
     scenario.levers.tp_overlap = {TensorParallelOverlap::off, TensorParallelOverlap::on};

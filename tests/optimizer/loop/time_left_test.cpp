@@ -10,7 +10,7 @@ namespace {
 
 constexpr double show_s = 5.0;
 
-TEST(TimeLeft, IsWhatIsLeftOverThePace)
+TEST(TimeLeft, IsTheRemainderOverThePace)
 {
     TimeLeft time;
     std::optional<double> left_s;
@@ -48,7 +48,7 @@ TEST(TimeLeft, IsUnknownFarBeyondThePastThatItIsTakenFrom)
 }
 
 /// A limit that excludes most at once shortens the time by that, and the pace stays what it was.
-TEST(TimeLeft, DoesNotTakeAnExclusionForPace)
+TEST(TimeLeft, DoesNotCountAnExclusionAsPace)
 {
     TimeLeft time;
     std::uint64_t left = 5000;

@@ -200,8 +200,8 @@ TEST(AssignNodes, LeavesSlowNodesIdleWhereOthersAreFree)
     EXPECT_LT(assigned.least_p99_s, assigned.given_p99_s);
 }
 
-/// Twice as many slow nodes as idle ones: the fastest sit, and what is left is
-/// near what nothing can be below.
+/// Twice as many slow nodes as idle ones: the fastest get positions, and the best assignment
+/// is near its lower bound.
 TEST(AssignNodes, PositionsTheFastestAndSaysHowFarTheBestMayBe)
 {
     Problem problem = example_problem(lively_variability(), 128, widths);

@@ -338,8 +338,8 @@ layout = ["Ettt|tL"]
     EXPECT_EQ(rejected[std::string(name(Reason::no_layout))], 1U);
 }
 
-/// Of four nodes, two at work: with two spares those are equally fast, and who sits where
-/// is one; with none they are not.
+/// Of four nodes, two at work: with two spares those are equally fast, and all node assignments
+/// are one; with none they are not.
 TEST(DesignMap, NodeOrdersThatChangeNothingAreOnePlan)
 {
     Scenario scenario = tiny_scenario("gpus = [12]\ntp = [2]\npp = [6]\nsplit = [\"slots\"]\n");
@@ -809,13 +809,13 @@ TEST(ParseDesign, TakesContextAndExpertGroups)
     EXPECT_TRUE(is_refused(problem("gpus=16 tp=2 ep=3"), Conflict::ep_and_experts));
     EXPECT_TRUE(is_refused(problem("gpus=16 ep=8 etp=4"), Conflict::experts_and_stage,
                            {{FactKey::ep, 8}, {FactKey::etp, 4}, {FactKey::stage_gpus, 16}}));
-    const auto parts = [](const std::optional<Infeasible>& why) {
+    const auto sequence_chunks = [](const std::optional<Infeasible>& why) {
         return std::get<std::int64_t>(*why->find(FactKey::sequence_chunks));
     };
     EXPECT_TRUE(is_refused(problem("gpus=15 cp=3"), Conflict::ring_and_sequence));
-    EXPECT_EQ(parts(problem("gpus=15 cp=3")), 6);
+    EXPECT_EQ(sequence_chunks(problem("gpus=15 cp=3")), 6);
     EXPECT_TRUE(is_refused(problem("gpus=15 cp=3 ulysses=0"), Conflict::cp_and_sequence));
-    EXPECT_EQ(parts(problem("gpus=15 cp=3 ulysses=0")), 3);
+    EXPECT_EQ(sequence_chunks(problem("gpus=15 cp=3 ulysses=0")), 3);
     EXPECT_TRUE(is_refused(problem("gpus=12 cp=6 ulysses=4"), Conflict::ulysses_and_cp,
                            {{FactKey::ulysses, 4}, {FactKey::cp, 6}}));
     EXPECT_TRUE(is_refused(problem("gpus=16 shard_gpus=3"), Conflict::shards_and_replicas));

@@ -193,7 +193,7 @@ TEST_F(EvaluatorTest, GivesUpASweep)
     EXPECT_EQ(asked, 4);
 }
 
-TEST_F(EvaluatorTest, PartsOfASweepMakeTheWhole)
+TEST_F(EvaluatorTest, RangesOfASweepMakeTheWhole)
 {
     const std::uint64_t size = model().designs.space().size();
     const Sweep whole = Worker(model()).sweep({0, size});
@@ -201,9 +201,9 @@ TEST_F(EvaluatorTest, PartsOfASweepMakeTheWhole)
     std::uint64_t rejected = 0;
     for (std::uint64_t begin = 0; begin < size; begin += 7) {
         evaluator_.submit(std::vector<Request>{SweepRange{begin, std::min(size, begin + 7)}});
-        const auto part = std::get<Sweep>(evaluator_.next()->answer);
-        feasible.insert(feasible.end(), part.feasible.begin(), part.feasible.end());
-        for (const Rejected& reason : part.rejected) {
+        const auto sweep = std::get<Sweep>(evaluator_.next()->answer);
+        feasible.insert(feasible.end(), sweep.feasible.begin(), sweep.feasible.end());
+        for (const Rejected& reason : sweep.rejected) {
             rejected += reason.count;
         }
     }
@@ -292,10 +292,10 @@ TEST_F(EvaluatorTest, LimitsOfMeansNeedFleetsThatSeeTheSlowMode)
     const Estimate mean = ask({PointRequest{point, 2}})[0].objectives[1];
     EXPECT_EQ(mean.simultaneous_high, std::numeric_limits<double>::infinity());
     EXPECT_LT(mean.high, std::numeric_limits<double>::infinity());
-    // A look of an incumbent has four times the fleets of the one before, and fails more often.
-    const PointRequest look{point, 5, {Purpose::limits, 1}, 0.01};
-    EXPECT_EQ(fleets_of(look, scenario().search.rungs), 64 * 192);
-    const Estimate limited = ask({look})[0].objectives[1];
+    // A check of an incumbent has four times the fleets of the one before, and fails more often.
+    const PointRequest check{point, 5, {Purpose::limits, 1}, 0.01};
+    EXPECT_EQ(fleets_of(check, scenario().search.rungs), 64 * 192);
+    const Estimate limited = ask({check})[0].objectives[1];
     EXPECT_LT(limited.simultaneous_high, std::numeric_limits<double>::infinity());
     EXPECT_GT(limited.simultaneous_high, limited.value);
 }

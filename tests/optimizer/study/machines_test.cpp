@@ -51,20 +51,21 @@ std::string served_networks(const std::string& first_weight, const std::string& 
 }
 
 /// The tiny study with several networks in place of its own.
-std::string served_text(const std::string& networks, const std::string& knobs, const std::string& space)
+std::string served_text(const std::string& networks, const std::string& parameters, const std::string& space)
 {
     std::string text = tiny_scenario("gpus = [8]").text;
     const std::size_t workload = text.find("[workload]");
     text.replace(workload, text.find("[software]") - workload, networks);
     text.resize(text.find("[objectives]"));
-    return text + knobs + "[objectives]\nminimise = [\"cost\"]\n[space]\norder = [\"tp-pp-dp\"]\n" + space +
+    return text + parameters + "[objectives]\nminimise = [\"cost\"]\n[space]\norder = [\"tp-pp-dp\"]\n" +
+           space +
            fmt::format(
                "[search]\nrungs = [{{ fleets = 64, steps = 2 }}, {{ fleets = {0}, steps = 2 }}]\n"
                "confirm = {{ fleets = 64, steps = 2 }}\nconfidence = 0.99\n",
                fleets_of_machines);
 }
 
-const std::string some_knobs = R"([[knob]]
+const std::string some_parameters = R"([[knob]]
 of = "bandwidth"
 tier = "cluster"
 values = ["5 GB/s", "25 GB/s", "50 GB/s"]
@@ -87,7 +88,7 @@ std::string random_text(unsigned seed)
     const bool shares = seed % 2 == 0;
     const std::string networks =
         served_networks(shares ? "share = 0.7\n" : "", shares ? "share = 0.3\n" : "runs = 3\n");
-    return served_text(networks, some_knobs, space);
+    return served_text(networks, some_parameters, space);
 }
 
 Results searched(const Scenario& scenario)
@@ -195,9 +196,9 @@ TEST(Machines, RefuseWhatHasNoMeaningForSeveralNetworks)
     const auto refused = [](const std::string& changed_text) {
         return [=] { parse_scenario(changed_text, "machines.toml"); };
     };
-    const auto with = [&text](const std::string& old, const std::string& changed_part) {
+    const auto with = [&text](const std::string& old, const std::string& replacement) {
         std::string other = text;
-        other.replace(other.find(old), old.size(), changed_part);
+        other.replace(other.find(old), old.size(), replacement);
         return other;
     };
     EXPECT_THAT(refused(with("minimise = [\"cost\"]", "minimise = [\"cost\", \"memory\"]")),

@@ -155,7 +155,7 @@ TEST_F(PlanPosteriorOfStudy, DrawsTheSoftwareOfAllPlansTogether)
 
 /// A plan that the drawn software does not run is impossible in that draw; whether it fits
 /// into memory is another question.
-TEST_F(PlanPosteriorOfStudy, LeavesOutPlansThatTheDrawnSoftwareDoesNotRun)
+TEST_F(PlanPosteriorOfStudy, ExcludesPlansThatTheDrawnSoftwareDoesNotRun)
 {
     const PossibleSoftware same{scenario_.cluster.software, scenario_.cluster.stack,
                                 scenario_.cluster.library, 0.5, "test"};

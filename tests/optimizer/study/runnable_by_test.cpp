@@ -72,7 +72,7 @@ std::map<std::string, std::uint64_t> rejected(const Scenario& scenario, std::set
 }
 
 /// By the plan in each phase, whatever axes have been set when a rule is asked.
-TEST(RunnableBy, LeavesWhatExportsTake)
+TEST(RunnableBy, LeavesWhatExportsAccept)
 {
     for (const bool mixed : {false, true}) {
         Scenario scenario = many_plans(mixed);
@@ -120,7 +120,7 @@ TEST(RunnableBy, RulesNameAxesOfTheSpace)
     }
 }
 
-TEST(RunnableBy, IsPartOfTheScenariosText)
+TEST(RunnableBy, IsInTheScenariosText)
 {
     const Scenario scenario = many_plans(false);
     const Scenario restricted = with_trainer(scenario, "bridge");

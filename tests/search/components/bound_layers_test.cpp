@@ -114,7 +114,7 @@ TEST(BoundLayers, DropWhatLimitsDominate)
 }
 
 /// Tighter bounds count from then on, and what was looked at without one is excluded.
-TEST(BoundLayers, TakeTighterBounds)
+TEST(BoundLayers, AcceptTighterBounds)
 {
     std::mt19937 random(6);
     for (std::size_t objectives = 1; objectives <= 5; ++objectives) {

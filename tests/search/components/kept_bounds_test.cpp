@@ -45,7 +45,7 @@ TEST(KeptBounds, KeepsAllWhereThereIsRoom)
     }
 }
 
-TEST(KeptBounds, AFloorLiesBelowAllThatIsLeftOut)
+TEST(KeptBounds, AFloorLiesBelowAllThatIsNotReturned)
 {
     for (unsigned seed = 0; seed < 20; ++seed) {
         const auto bounds = many_bounds(seed, 500, 1 + seed % 4);

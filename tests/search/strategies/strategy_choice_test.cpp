@@ -273,7 +273,7 @@ TEST(Auto, SaysWhy)
     EXPECT_THROW(make_strategy("best", noisy.space, goal), std::invalid_argument);
 }
 
-TEST(Auto, GoesThroughAPart)
+TEST(Auto, GoesThroughASpacePart)
 {
     const Space space{unit_axes(8, 16), {}};  // 2^32 raw tuples
     StudyGoal goal{.objectives = 2, .bounded = {true, true}};

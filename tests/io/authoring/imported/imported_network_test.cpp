@@ -336,19 +336,19 @@ double parameters(const std::string& text, const FieldNames& names = {})
 TEST(ImportedNetwork, ReadsTheDecoderOfACompositeOfAnyClass)
 {
     const double expected = parameters(llama().dump());
-    for (const char* part : {"text_config", "llm_config", "language_config", "thinker_config"}) {
+    for (const char* section : {"text_config", "llm_config", "language_config", "thinker_config"}) {
         json composite{{"architectures", {"SomeVisionForConditionalGeneration"}},
                        {"model_type", "some_vision"}};
-        composite[part] = llama();
+        composite[section] = llama();
         composite["vision_config"] = {{"hidden_size", 64}};
-        EXPECT_EQ(parameters(composite.dump()), expected) << part;
+        EXPECT_EQ(parameters(composite.dump()), expected) << section;
         EXPECT_THAT(workload_text(imported_network(composite.dump(), "x")),
-                    HasSubstr(std::string("only the decoder of ") + part +
+                    HasSubstr(std::string("only the decoder of ") + section +
                               " is described, without towers for images and sound (vision_config)"));
-        composite[part].erase("architectures");
+        composite[section].erase("architectures");
         EXPECT_THAT(refusal(composite.dump()), HasSubstr("SomeVisionForConditionalGeneration"));
-        composite[part]["model_type"] = "llama";
-        EXPECT_EQ(parameters(composite.dump()), expected) << part;
+        composite[section]["model_type"] = "llama";
+        EXPECT_EQ(parameters(composite.dump()), expected) << section;
     }
     EXPECT_THAT(workload_text(imported("dbrx")), testing::Not(HasSubstr("only the decoder")));
     EXPECT_THAT(workload_text(imported("minimax-m3")), HasSubstr("images and sound (vision_config)"));
@@ -495,7 +495,7 @@ TEST(ImportedNetwork, ProposesTheClassWithTheSameFields)
     }
 }
 
-TEST(ImportedNetwork, NamesTheFieldsThatItLeavesOut)
+TEST(ImportedNetwork, NamesTheFieldsThatItOmits)
 {
     EXPECT_THAT(imported_network(llama().dump(), "x").omitted, IsEmpty());
     json config = changed(changed(llama(), "mixture_of_depths", {{"capacity", 0.5}}), "use_bitnet", false);

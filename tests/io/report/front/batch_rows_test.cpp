@@ -15,12 +15,12 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 
 /// The small example with three batches; its phase has 64 sequences of 1,024 tokens.
-Scenario scenario_with(const std::string& law)
+Scenario scenario_with(const std::string& learning)
 {
     std::ifstream file(PRISMOPT_SOURCE_DIR "/jobs/scenarios/small.toml");
     std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
     const std::string space = "[space]\n";
-    text.replace(text.find(space), space.size(), law + space + "global_batch = [64, 128, 256]\n");
+    text.replace(text.find(space), space.size(), learning + space + "global_batch = [64, 128, 256]\n");
     return parse_scenario(text, "small.toml");
 }
 

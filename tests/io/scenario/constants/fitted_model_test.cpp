@@ -94,8 +94,8 @@ TEST(FittedModel, HasACovariance)
     }
 }
 
-/// Each row of the fit was left out once, and is less well predicted than by the fit in the mean.
-TEST(FittedModel, HasTheErrorsOfFamiliesLeftOut)
+/// Each row of the fit was held out once, and is less well predicted than by the fit in the mean.
+TEST(FittedModel, HasTheErrorsOfHeldOutFamilies)
 {
     const FittedModel model = fitted_model();
     int rows = 0;

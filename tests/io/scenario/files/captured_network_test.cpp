@@ -146,8 +146,8 @@ TEST(CapturedNetwork, ConvolutionIsTheDescribedOne)
 {
     const LayerKind halving = captured("resnet").network.kinds[2];
     const auto found =
-        std::find_if(halving.operators.begin(), halving.operators.end(), [](const Operator& part) {
-            const auto* product = std::get_if<Recorded::Product>(&std::get<Recorded>(part).work);
+        std::find_if(halving.operators.begin(), halving.operators.end(), [](const Operator& op) {
+            const auto* product = std::get_if<Recorded::Product>(&std::get<Recorded>(op).work);
             return product != nullptr && product->k == 9.0 * 16.0;
         });
     ASSERT_NE(found, halving.operators.end());

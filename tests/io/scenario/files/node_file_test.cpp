@@ -35,7 +35,7 @@ TEST(NodeFile, IsReadInAnyOrder)
                 ElementsAre(1.0, 0.98, 1.5));
 }
 
-TEST(NodeFile, LeavesOutNodesThatAreDrawnOrNominal)
+TEST(NodeFile, MayOmitNodesThatAreDrawnOrNominal)
 {
     Cluster cluster = three_nodes();
     EXPECT_THAT(parse_node_factors("node,factor\n2,1.5\n", "n.csv", cluster),

@@ -58,7 +58,7 @@ std::string refusal_of(const std::string& scenario)
 
 /// A figure without a public source is not in the catalog, and a scenario that needs it
 /// is refused with the key to give.
-TEST(Catalog, LeavesOutWhatNoPublicSourceStates)
+TEST(Catalog, OmitsWhatNoPublicSourceStates)
 {
     int priced = 0;
     int complete = 0;

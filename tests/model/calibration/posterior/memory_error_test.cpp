@@ -39,7 +39,7 @@ TEST(MemoryError, MovesWithAMeasuredPeakAsNormalNumbersDo)
                 0.05 / std::sqrt(0.0125), 1e-12);
 }
 
-/// Many measured peaks say nothing of the own error of another plan.
+/// Many measured peaks contain no information about another plan's own error.
 TEST(MemoryError, OwnErrorsStay)
 {
     MemoryError error{.mean = 0.0, .deviation = 0.1, .own = 0.05, .ran = {}, .failed = {}};

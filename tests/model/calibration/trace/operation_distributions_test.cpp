@@ -50,7 +50,7 @@ TEST(OperationDistributions, AreOfWhatPositionAndStepLeave)
     }
 }
 
-TEST(OperationDistributions, WhatHappensOnceAStepIsNoDistributionOfAClass)
+TEST(OperationDistributions, WhatHappensOncePerStepIsNoDistributionOfAClass)
 {
     SyntheticJob job;
     job.steps = 60;
@@ -60,8 +60,8 @@ TEST(OperationDistributions, WhatHappensOnceAStepIsNoDistributionOfAClass)
     EXPECT_EQ(distributions.special[static_cast<std::size_t>(KernelClass::elementwise)], "optimizer");
 }
 
-/// A collective of a thousandth of the others' time says nothing of how long the class takes.
-TEST(OperationDistributions, AreOfKindsThatTakeTime)
+/// A collective of a thousandth of the others' time does not show how long the class takes.
+TEST(OperationDistributions, AreOfKindsWithANotableTime)
 {
     SyntheticJob job;
     job.steps = 100;
@@ -148,11 +148,11 @@ TEST(ThinTrace, DropsMicrobatchesAndReplicasBeforeSteps)
         steps.push_back(step);
     }
     EXPECT_EQ(thin_trace(trace, steps, trace.ops.size()).ops.size(), trace.ops.size());
-    for (const std::size_t part : {2U, 5U}) {
-        const Trace thin = thin_trace(trace, steps, trace.ops.size() / part);
-        EXPECT_EQ(step_times(thin).size(), 30U) << part;
-        EXPECT_LT(static_cast<double>(thin.ops.size()), 1.3 * static_cast<double>(trace.ops.size() / part))
-            << part;
+    for (const std::size_t divisor : {2U, 5U}) {
+        const Trace thin = thin_trace(trace, steps, trace.ops.size() / divisor);
+        EXPECT_EQ(step_times(thin).size(), 30U) << divisor;
+        EXPECT_LT(static_cast<double>(thin.ops.size()), 1.3 * static_cast<double>(trace.ops.size() / divisor))
+            << divisor;
     }
     // A quarter of the microbatches and half of the replicas are the least: then steps go.
     const Trace least = thin_trace(trace, steps, trace.ops.size() / 100);

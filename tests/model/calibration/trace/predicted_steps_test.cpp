@@ -141,7 +141,7 @@ TEST(StepGraph, AReductionWaitsForAllReplicas)
     }
 }
 
-TEST(StepGraph, StepsWithOtherOperationsAreLeftOut)
+TEST(StepGraph, StepsWithOtherOperationsAreExcluded)
 {
     SyntheticJob job;
     job.steps = 6;

@@ -146,7 +146,7 @@ TEST(ChangeDetector, FindsARiseWithinTheBaseline)
     EXPECT_NEAR(std::log(detector.level_s() / 7.0), std::log(1.15), 0.02);
 }
 
-TEST(ChangeDetector, LeavesOutTheFirstStepsAfterARestart)
+TEST(ChangeDetector, ExcludesTheFirstStepsAfterARestart)
 {
     RunningJob job(6);
     ChangeDetector detector({});

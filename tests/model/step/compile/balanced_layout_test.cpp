@@ -36,7 +36,7 @@ struct Case {
     }
 
     MemoryModel memory_model() const { return {accelerator, stack, optimizer}; }
-    int parts() const { return network_chunks(plan.schedule, plan.pp, plan.chunks); }
+    int all_chunks() const { return network_chunks(plan.schedule, plan.pp, plan.chunks); }
     int layers() const { return static_cast<int>(costs.layers.size()); }
 
     std::vector<Chunk> balanced(double capacity) const
@@ -77,14 +77,14 @@ struct Case {
     /// Calls visit(chunks) for each contiguous split of embedding, layers and head.
     void each_split(const std::function<void(const std::vector<Chunk>&)>& visit) const
     {
-        std::vector<int> units(parts(), 1);
+        std::vector<int> units(all_chunks(), 1);
         const std::function<void(int, int)> fill = [&](int chunk, int left) {
-            if (chunk + 1 == parts()) {
+            if (chunk + 1 == all_chunks()) {
                 units[chunk] = left;
                 visit(chunks_of_units(units));
                 return;
             }
-            for (units[chunk] = 1; units[chunk] <= left - (parts() - 1 - chunk); ++units[chunk]) {
+            for (units[chunk] = 1; units[chunk] <= left - (all_chunks() - 1 - chunk); ++units[chunk]) {
                 fill(chunk + 1, left - units[chunk]);
             }
         };
@@ -186,9 +186,9 @@ TEST(BalancedLayout, IsNoWorseThanEvenSplits)
                                Shape{Schedule::zb_v, 3, 2}, Shape{Schedule::v_half, 3, 2},
                                Shape{Schedule::dualpipe_v, 3, 2}, Shape{Schedule::dualpipe, 4, 2}}) {
         for (int i = 0; i < 12; ++i) {
-            const int parts = network_chunks(shape.schedule, shape.pp, shape.v);
-            const Case c(uneven(parts + static_cast<int>(random() % 5), random), shape.schedule, shape.pp,
-                         shape.v, 6 * shape.pp);
+            const int all_chunks = network_chunks(shape.schedule, shape.pp, shape.v);
+            const Case c(uneven(all_chunks + static_cast<int>(random() % 5), random), shape.schedule,
+                         shape.pp, shape.v, 6 * shape.pp);
             for (const double capacity : capacities(c)) {
                 const std::vector<Chunk> chunks = c.balanced(capacity);
                 const bool fits = c.memory(chunks) <= capacity;
@@ -219,7 +219,7 @@ TEST(BalancedLayout, IsNoWorseThanEvenSplits)
     RecordProperty("missed", std::to_string(fitting - found) + " of " + std::to_string(fitting));
 }
 
-/// Equal layers: what is left over goes to the middle.
+/// Equal layers: the remainder goes to the middle.
 TEST(BalancedLayout, KeepsTheEndsShort)
 {
     LayerCosts costs;

@@ -66,15 +66,15 @@ TEST(Breakdown, WorkIsWhatTheGraphIsBusyWith)
     });
 }
 
-TEST(Breakdown, PartsSumToTheStep)
+TEST(Breakdown, ComponentsSumToTheStep)
 {
     for_random_plans([](const Problem&, const ParallelPlan&, const PlanBreakdown& of) {
         const NoiseFreeStep step = noise_free_step(of.compiled.graph);
         for (const StageBreakdown& stage : of.stages) {
             EXPECT_GE(stage.waiting_s, -single_precision_of_graph * step.step_s);
             EXPECT_NEAR(stage.step_s(), step.step_s, single_precision_of_graph * step.step_s);
-            const StepComponents parts = step_components(stage);
-            EXPECT_NEAR(std::accumulate(parts.begin(), parts.end(), 0.0), step.step_s,
+            const StepComponents components = step_components(stage);
+            EXPECT_NEAR(std::accumulate(components.begin(), components.end(), 0.0), step.step_s,
                         single_precision_of_graph * step.step_s);
         }
     });

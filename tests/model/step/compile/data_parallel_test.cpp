@@ -151,7 +151,7 @@ TEST(DataParallel, WhatIsHiddenHangsOnTheDraw)
     EXPECT_FLOAT_EQ(exchange.exposed(4.0F, 1.5F), 1.75F);
 }
 
-/// ZeRO-2 and 3 reduce inside the passes; what is left is one layer's share.
+/// ZeRO-2 and 3 reduce inside the passes; the remainder is one layer's share.
 TEST(DataParallel, LayerwiseShardingLeavesOneLayer)
 {
     const Cluster c = cluster();

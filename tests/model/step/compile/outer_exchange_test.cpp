@@ -39,7 +39,7 @@ ParallelPlan with_local_updates(int tp, int pp, int dp, int local_steps)
 }
 
 /// No latency, whole bandwidths: times are bytes.
-TEST(OuterExchange, TakesWhatItsBytesTake)
+TEST(OuterExchange, TimeIsBytesOverBandwidth)
 {
     Cluster cluster = example_cluster(128);
     cluster.tiers = {{"node", 8, BytesPerSecond{100e9}, 1.0, Seconds{0.0}, 1.0},

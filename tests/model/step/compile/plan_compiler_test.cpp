@@ -116,8 +116,8 @@ TEST(ExecutionGraph, ExchangesOfChunksHoldTheStage)
     EXPECT_EQ(graph_of(waiting, plan).distribution[3].transfer_s, graph_of(plan).distribution[3].transfer_s);
 }
 
-/// The layers' work is split, not changed: sums over all parts do not depend on pp and v.
-TEST(ExecutionGraph, PartsSumToTheNetwork)
+/// The layers' work is split, not changed: sums over all chunks do not depend on pp and v.
+TEST(ExecutionGraph, ChunksSumToTheNetwork)
 {
     const auto compute = [](const ExecutionGraph& graph) {
         double sum = 0.0;

@@ -92,8 +92,8 @@ LayerCosts costs_of(const Problem& problem, const ParallelPlan& plan)
 template <class Visit>
 void for_exposed(const LayerCosts& costs, PassCost LayerCost::*pass, Visit&& visit)
 {
-    const auto each = [&](double count, const LayerCost& part) {
-        for (const Exposed& exposed : (part.*pass).exposed) {
+    const auto each = [&](double count, const LayerCost& cost) {
+        for (const Exposed& exposed : (cost.*pass).exposed) {
             visit(count, exposed);
         }
     };
@@ -113,9 +113,9 @@ TEST(CollectiveClasses, AreOfThePlansGroups)
                                           &LayerCost::input_gradient, &LayerCost::weight_gradient}) {
             for_exposed(costs, pass, [&](double /*count*/, const Exposed& exposed) {
                 double whole = 0.0;
-                for (const Exposed::Share& part : exposed.shares) {
-                    found.insert(part.kind);
-                    whole += part.share;
+                for (const Exposed::Share& entry : exposed.shares) {
+                    found.insert(entry.kind);
+                    whole += entry.share;
                 }
                 EXPECT_NEAR(whole, 1.0, 1e-12) << c.name;
             });
@@ -139,8 +139,8 @@ TEST(CollectiveClasses, VaryByTheirOwnDistributions)
                 double mean = 0.0;
                 for_exposed(costs, cost, [&](double count, const Exposed& exposed) {
                     double share = 0.0;
-                    for (const Exposed::Share& part : exposed.shares) {
-                        share += is_within(part.kind, row.kernel) ? part.share : 0.0;
+                    for (const Exposed::Share& entry : exposed.shares) {
+                        share += is_within(entry.kind, row.kernel) ? entry.share : 0.0;
                     }
                     mean += count * exposed.seconds;
                     variance += count * std::pow(share * exposed.seconds * cv, 2);

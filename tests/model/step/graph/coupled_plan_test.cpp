@@ -143,12 +143,12 @@ TEST(CoupledPlan, WidthsOfEveryClass)
     EXPECT_EQ(barrier_widths(plan).replicas(), 1);
     plan.sharding = Sharding::zero1;
     plan.dp = 4096;
-    EXPECT_EQ(barrier_widths(plan).replicas(), 1) << "replicas meet once a step";
+    EXPECT_EQ(barrier_widths(plan).replicas(), 1) << "replicas synchronise once per step";
 }
 
-/// Whatever groups divide the GPUs, the replicas that meet divide all replicas: also where
+/// Whatever groups divide the GPUs, the replicas that synchronise divide all replicas: also where
 /// DualPipe has two copies of the model.
-TEST(CoupledPlan, ReplicasThatMeetDivideTheReplicas)
+TEST(CoupledPlan, SynchronisedReplicasDivideTheReplicas)
 {
     for (const Schedule schedule : {Schedule::one_f_one_b, Schedule::dualpipe}) {
         for (const Sharding sharding : {Sharding::zero1, Sharding::zero2, Sharding::zero3}) {

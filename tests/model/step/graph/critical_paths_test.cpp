@@ -10,11 +10,11 @@
 namespace prismopt {
 namespace {
 
-/// Time at which a part's parameters are there.
-double gathered(const ExecutionGraph& graph, int part)
+/// Time at which a chunk's parameters are there.
+double gathered(const ExecutionGraph& graph, int stage_chunk)
 {
-    const int first = part / graph.chunks() * graph.chunks();
-    const int last = graph.dp_overlap == DataParallelOverlap::on ? part : first + graph.chunks() - 1;
+    const int first = stage_chunk / graph.chunks() * graph.chunks();
+    const int last = graph.dp_overlap == DataParallelOverlap::on ? stage_chunk : first + graph.chunks() - 1;
     double sum = 0.0;
     for (int p = first; p <= last; ++p) {
         sum += static_cast<double>(graph.gathering[p].exposed());
@@ -32,8 +32,8 @@ double length(const CriticalPath& path, const ExecutionGraph& now, const std::ve
         sum += factor[stage] * static_cast<double>(path.compute_s[stage]);
     }
     sum += path.gathered_chunk >= 0 ? gathered(now, path.gathered_chunk) : 0.0;
-    for (const int part : path.reduced_chunks) {
-        sum += static_cast<double>(now.reduction[part].exposed());
+    for (const int stage_chunk : path.reduced_chunks) {
+        sum += static_cast<double>(now.reduction[stage_chunk].exposed());
     }
     return sum;
 }
@@ -47,9 +47,9 @@ double without_optimizer(const ExecutionGraph& graph)
 /// Parameters gathered in time do not cut a path short.
 ExecutionGraph without_late_gathers(ExecutionGraph graph)
 {
-    for (std::size_t part = 0; part < graph.gathering.size(); ++part) {
-        if (part % static_cast<std::size_t>(graph.chunks()) != 0) {
-            graph.gathering[part] = {0.0F};
+    for (std::size_t stage_chunk = 0; stage_chunk < graph.gathering.size(); ++stage_chunk) {
+        if (stage_chunk % static_cast<std::size_t>(graph.chunks()) != 0) {
+            graph.gathering[stage_chunk] = {0.0F};
         }
     }
     return graph;
@@ -121,9 +121,9 @@ TEST(CriticalPaths, BoundTheStepFromBelow)
                         drawn.distribution[distribution].transfer_s *= communication;
                     }
                 }
-                for (std::size_t part = 0; part < drawn.gathering.size(); ++part) {
-                    drawn.gathering[part].seconds *= uniform(random);
-                    drawn.reduction[part].seconds *= uniform(random);
+                for (std::size_t stage_chunk = 0; stage_chunk < drawn.gathering.size(); ++stage_chunk) {
+                    drawn.gathering[stage_chunk].seconds *= uniform(random);
+                    drawn.reduction[stage_chunk].seconds *= uniform(random);
                 }
                 const double step = without_optimizer(drawn);
                 for (const CriticalPath& path : paths) {

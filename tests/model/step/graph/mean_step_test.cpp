@@ -47,10 +47,10 @@ public:
     }
 
 private:
-    int part(int s, const Task& t) const { return s * graph_.chunks() + t.chunk; }
+    int stage_chunk(int s, const Task& t) const { return s * graph_.chunks() + t.chunk; }
     const OpDistribution& distribution(int s, const Task& t) const
     {
-        return graph_.distribution[graph_.distribution_at(part(s, t), t.pass)];
+        return graph_.distribution[graph_.distribution_at(stage_chunk(s, t), t.pass)];
     }
 
     double duration(int s, const Task& t) const
@@ -107,7 +107,7 @@ private:
                                           });
             if (gives_weight_gradient(t.pass) && !more) {
                 done = std::max(done, overlapped_ ? end_[s][i] : 0.0) +
-                       static_cast<double>(graph_.reduction[part(s, t)].exposed());
+                       static_cast<double>(graph_.reduction[stage_chunk(s, t)].exposed());
             }
         }
         return done;
@@ -120,9 +120,9 @@ private:
 };
 
 /// Whether a pass gets its input from another stage.
-bool neighbour_on_another_stage(const ScheduleShape& shape, int part, Pass pass)
+bool neighbour_on_another_stage(const ScheduleShape& shape, int stage_chunk, Pass pass)
 {
-    const StageChunk position{part / shape.chunks, part % shape.chunks};
+    const StageChunk position{stage_chunk / shape.chunks, stage_chunk % shape.chunks};
     const auto from = neighbour(shape, position, is_forward(pass) ? -1 : 1);
     return pass != Pass::weight_gradient && from && from->stage != position.stage;
 }
@@ -293,12 +293,13 @@ TEST(NoiseFreeStep, OfEverySchedulesProgramIsThatOfItsReplay)
         for (const ScheduleShape& also : {shape, ScheduleShape{Schedule::dualpipe, 4, 8, 2},
                                           ScheduleShape{Schedule::dualpipe_v, 3, 7, 2}}) {
             ExecutionGraph graph = empty_graph(also, DataParallelOverlap::on);
-            for (int part = 0; part < also.stages * also.chunks; ++part) {
+            for (int stage_chunk = 0; stage_chunk < also.stages * also.chunks; ++stage_chunk) {
                 for (int pass = 0; pass < graph.passes(); ++pass) {
                     OpDistribution& distribution =
-                        graph.distribution[graph.distribution_at(part, static_cast<Pass>(pass))];
+                        graph.distribution[graph.distribution_at(stage_chunk, static_cast<Pass>(pass))];
                     distribution.compute_s = uniform(random);
-                    const bool crosses = neighbour_on_another_stage(also, part, static_cast<Pass>(pass));
+                    const bool crosses =
+                        neighbour_on_another_stage(also, stage_chunk, static_cast<Pass>(pass));
                     distribution.transfer_s = crosses ? transfer : 0.0F;
                 }
             }
@@ -311,10 +312,10 @@ TEST(NoiseFreeStep, OfEverySchedulesProgramIsThatOfItsReplay)
                                                          stage * also.chunks + t.chunk, t.pass)]
                                                      .compute_s);
             };
-            for (int part = 0;
-                 graph.passes() > static_cast<int>(Pass::paired_forward) && part < also.stages * also.chunks;
-                 ++part) {
-                graph.distribution[graph.distribution_at(part, Pass::paired_forward)].compute_s = 0.0F;
+            for (int stage_chunk = 0; graph.passes() > static_cast<int>(Pass::paired_forward) &&
+                                      stage_chunk < also.stages * also.chunks;
+                 ++stage_chunk) {
+                graph.distribution[graph.distribution_at(stage_chunk, Pass::paired_forward)].compute_s = 0.0F;
             }
             const TaskOrders orders = std::get<TaskOrders>(task_orders(also));
             const Replayed replayed =

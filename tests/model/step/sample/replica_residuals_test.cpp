@@ -10,7 +10,7 @@ namespace prismopt {
 namespace {
 
 /// Times beyond a path with a known slope, a level of each draw's own, and scatter of each replica's own.
-TEST(ReplicaResiduals, RecoverKnownParts)
+TEST(ReplicaResiduals, RecoverKnownComponents)
 {
     constexpr int replicas = 200;
     std::mt19937_64 engine(5);

@@ -29,7 +29,7 @@ std::vector<ParallelPlan> plans_of_every_coupling()
     plans.push_back(plan_of(2, 4, 1));   // one replica, two groups a node
     plans.push_back(plan_of(8, 4, 2));   // replicas, per stage with its collectives, overlapped
     plans.push_back(plan_of(16, 2, 2));  // groups over two nodes
-    plans.push_back(plan_of(2, 4, 4));   // once a step: everything after the last backward
+    plans.push_back(plan_of(2, 4, 4));   // once per step: everything after the last backward
     plans.back().dp_overlap = DataParallelOverlap::off;
     plans.push_back(plan_of(4, 4, 4));  // without sharding, other placement
     plans.back().sharding = Sharding::none;
@@ -287,7 +287,7 @@ TEST(Sampler, ExponentsAreThoseOfThePasses)
     EXPECT_NEAR(both, expected, 4.0 * std::sqrt(3.0 * 2.0 / fleets) * expected);
 }
 
-TEST(MicrobatchExponents, OfPartsAreMeansOfTheirShare)
+TEST(MicrobatchExponents, OfChunksAreMeansOfTheirShare)
 {
     EXPECT_EQ(exponent_of_chunk({}, 1, 4), 1.0);
     EXPECT_DOUBLE_EQ(exponent_of_chunk({0.8, 1.2}, 0, 1), 1.0);

@@ -264,8 +264,8 @@ TEST(Exact, OpensARoundForALeaderWithManyRivals)
     }
 }
 
-/// A limit that is infinite at the first look is looked at again with four times the draws.
-TEST(Exact, LooksAgainAtLimitsThatAreInfinite)
+/// A limit that is infinite at the first check is checked again with four times the draws.
+TEST(Exact, ChecksInfiniteLimitsAgain)
 {
     Exact exact({.goal = {.objectives = 1, .top_rung = 2, .bounded = {true}}, .space_size = 1});
     ASSERT_TRUE(exact.ask().has_value());

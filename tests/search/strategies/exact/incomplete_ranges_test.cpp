@@ -29,7 +29,7 @@ TEST(IncompleteRanges, AreDroppedIfLimitsExcludeTheirFloor)
     EXPECT_EQ(ranges.points(), 4U) << "one member of a floor is not excluded";
 }
 
-TEST(IncompleteRanges, AreTakenInParts)
+TEST(IncompleteRanges, AreReturnedInPortions)
 {
     IncompleteRanges ranges;
     for (std::uint64_t begin = 0; begin < 1000; begin += 10) {
@@ -37,13 +37,13 @@ TEST(IncompleteRanges, AreTakenInParts)
     }
     std::uint64_t next = 0;
     for (const std::uint64_t left : {36, 0}) {  // 64 together
-        const std::vector<SweepRange> parts = ranges.next_ranges(1024);
-        EXPECT_EQ(parts.size(), left > 0 ? 64U * 8U : 36U * 8U);
-        for (const SweepRange& part : parts) {
-            EXPECT_EQ(part.begin, next);
-            next = part.end;
-            EXPECT_TRUE(part.again);
-            EXPECT_EQ(part.keep, 1024 / parts.size());
+        const std::vector<SweepRange> portion = ranges.next_ranges(1024);
+        EXPECT_EQ(portion.size(), left > 0 ? 64U * 8U : 36U * 8U);
+        for (const SweepRange& range : portion) {
+            EXPECT_EQ(range.begin, next);
+            next = range.end;
+            EXPECT_TRUE(range.again);
+            EXPECT_EQ(range.keep, 1024 / portion.size());
         }
         EXPECT_EQ(ranges.points(), left);
     }

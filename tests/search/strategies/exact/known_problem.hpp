@@ -161,7 +161,7 @@ struct ExactRun {
     std::set<std::uint64_t> evaluated;
 };
 
-/// Plays the evaluator; `portion` says how many of the outstanding answers the next call of tell() brings.
+/// Plays the evaluator; `portion` says how many of the outstanding answers the strategy gets next.
 inline ExactRun play(const KnownProblem& problem, const ExactOptions& options,
                      const std::function<std::size_t(std::size_t)>& portion)
 {

@@ -31,7 +31,7 @@ Evaluation with_limits(const AskedPoint& asked, double low, double high)
     return {request.index, request.rung, 1, {{0.5 * (low + high), low, high, low, high}}, request.source};
 }
 
-TEST(LimitRounds, FixIncumbentsAndLookAgainAtInfiniteLimits)
+TEST(LimitRounds, FixIncumbentsAndCheckInfiniteLimitsAgain)
 {
     const StudyGoal goal{.objectives = 1, .top_rung = 3, .bounded = {true}};
     const BoundLayers feasible = three_points();

@@ -55,7 +55,7 @@ TEST(Sweeps, CountWhatTheSweepForTheFrontFinds)
          {.range = ranges[1], .feasible = {{11, {3.0}}}, .unreturned = 6, .unchecked = 2, .floor = {{4.0}}},
          points);
     EXPECT_TRUE(sweeps.covered());
-    EXPECT_TRUE(sweeps.open()) << "six points were left out";
+    EXPECT_TRUE(sweeps.open()) << "six points were not returned";
     EXPECT_EQ(sweeps.tally().feasible, 12U);
     EXPECT_EQ(sweeps.tally().unchecked, 2U);
     EXPECT_EQ(points.feasible.index(0), 5U) << "by their bounds";
@@ -113,7 +113,7 @@ TEST(Sweeps, TightenBoundsOfSweepsWithoutLimits)
     EXPECT_FALSE(sweeps.running()) << "once is enough";
 }
 
-TEST(Sweeps, LookAgainAtWhatWasLeftOut)
+TEST(Sweeps, SweepAgainWhatWasNotReturned)
 {
     const ExactOptions options = two_ranges();
     Points points(1);
@@ -126,10 +126,10 @@ TEST(Sweeps, LookAgainAtWhatWasLeftOut)
     tell(sweeps, {.range = ranges[1]}, points);
     sweeps.sweep_again(points);
     EXPECT_EQ(sweeps.purpose(), SweepPurpose::incomplete);
-    for (const SweepRange& part : requested(sweeps)) {
-        Sweep sweep{.range = part};
+    for (const SweepRange& range : requested(sweeps)) {
+        Sweep sweep{.range = range};
         for (const std::uint64_t index : {4, 9}) {
-            if (part.begin <= index && index < part.end) {
+            if (range.begin <= index && index < range.end) {
                 sweep.feasible.push_back({index, {2.0}});
             }
         }

@@ -1,6 +1,6 @@
-/// A recommendation network on 8 and 128 A100, part by part and as an iteration, beside MAD-Max (Hsia et al.,
-/// arXiv 2310.02784; figures from the notebook of facebookresearch/ScaleExplorer, madmax): its constants, and
-/// where its counts are not ours, why.
+/// A recommendation network on 8 and 128 A100, component by component and as an iteration, beside MAD-Max
+/// (Hsia et al., arXiv 2310.02784; figures from the notebook of facebookresearch/ScaleExplorer, madmax): its
+/// constants, and where its counts are not ours, why.
 
 #include "io/scenario/sections/catalog.hpp"
 #include "io/words/infeasible_text.hpp"
@@ -31,8 +31,8 @@ constexpr double node_rate = 200e9;
 constexpr double network_rate = 7e9;
 constexpr double direct_between_nodes = 0.59;  // of what rings reach: 16 B200, docs/methods/collectives.md
 
-/// Seconds of the parts of an iteration.
-struct Parts {
+/// Seconds of the components of an iteration.
+struct ComponentTimes {
     double products = 0.0;
     double lookups = 0.0;
     double exchanges = 0.0;  // of tables, there and back
@@ -41,10 +41,10 @@ struct Parts {
 
 struct MeasuredJob {
     int gpus;
-    Parts published;
+    ComponentTimes published;
     double iteration;   // as published
     double here;        // the compiled plan's, as docs/methods/recommendation.md prints it
-    double in_streams;  // our parts in MAD-Max's two streams, the same
+    double in_streams;  // our components in MAD-Max's two streams, the same
 };
 
 const std::array jobs{
@@ -113,7 +113,7 @@ double seconds_of(KernelClass kernel, const Workload& network, int gpus)
     return sum;
 }
 
-Parts ours(int gpus)
+ComponentTimes ours(int gpus)
 {
     const Workload w = dlrm(gpus);
     const double reduction =
@@ -126,14 +126,14 @@ Parts ours(int gpus)
 /// the bottom layers, then the top ones. Backward, after the forward pass: the top layers with their
 /// reductions beside them, the exchange after these, the bottom layers beside it, their reductions after it,
 /// and the update of rows after the exchange. `exchange_there`: of the forward pass.
-double in_two_streams(const Parts& part, double exchange_there)
+double in_two_streams(const ComponentTimes& times, double exchange_there)
 {
     constexpr int layers = 10;  // each of bottom and top
-    const double exchange_back = part.exchanges - exchange_there;
+    const double exchange_back = times.exchanges - exchange_there;
     // of bottom or top: a third of the products is forward
-    const double forward_layers = part.products / 6.0;
+    const double forward_layers = times.products / 6.0;
     const double forward =
-        std::max(0.5 * part.lookups + forward_layers, 0.5 * part.lookups + exchange_there) + forward_layers;
+        std::max(0.5 * times.lookups + forward_layers, 0.5 * times.lookups + exchange_there) + forward_layers;
     double computed = 0.0;
     double sent = 0.0;
     for (const bool bottom : {false, true}) {
@@ -143,10 +143,10 @@ double in_two_streams(const Parts& part, double exchange_there)
         const double exchanged = sent;
         for (int layer = 0; layer < layers; ++layer) {
             computed += 2.0 * forward_layers / layers;
-            sent = std::max(sent, computed) + part.reduction / (2.0 * layers);
+            sent = std::max(sent, computed) + times.reduction / (2.0 * layers);
         }
         if (bottom) {
-            computed = std::max(computed, exchanged) + 0.5 * part.lookups;
+            computed = std::max(computed, exchanged) + 0.5 * times.lookups;
         }
     }
     return forward + std::max(computed, sent);
@@ -181,7 +181,7 @@ INSTANTIATE_TEST_SUITE_P(Jobs, MadMax, testing::ValuesIn(jobs),
                          [](const auto& job) { return std::to_string(job.param.gpus) + "Gpus"; });
 
 /// The same FLOPs. Ours takes longer: half the rate where 3994 columns are not aligned
-/// to 8, and part waves of tiles.
+/// to 8, and partial waves of tiles.
 TEST_P(MadMax, ProductsAreOfTheSameFlops)
 {
     const int gpus = GetParam().gpus;
@@ -238,33 +238,33 @@ TEST_P(MadMax, GradientsGoThroughRingsOrTreesHere)
     EXPECT_NEAR(ours(gpus).reduction, twice, 1e-3 * twice);
 }
 
-/// Its parts in its two streams are its iteration.
-TEST_P(MadMax, ItsPartsOverlapInTwoStreams)
+/// Its components in its two streams are its iteration.
+TEST_P(MadMax, ItsComponentsOverlapInTwoStreams)
 {
-    const Parts& theirs = GetParam().published;
+    const ComponentTimes& theirs = GetParam().published;
     EXPECT_NEAR(in_two_streams(theirs, 0.5 * theirs.exchanges), GetParam().iteration, 2e-5);
 }
 
-/// Ours: passes run their parts one after the other; only the reduction of gradients is beside the
+/// Ours: passes run their components one after the other; only the reduction of gradients is beside the
 /// backward pass, its exchange included, but for the last bucket. And the dense parameters are
 /// updated, and activation functions run.
-TEST_P(MadMax, PartsFollowEachOtherHere)
+TEST_P(MadMax, ComponentsFollowEachOtherHere)
 {
     const int gpus = GetParam().gpus;
-    const Parts part = ours(gpus);
+    const ComponentTimes times = ours(gpus);
     const Iteration here = compiled_iteration(gpus);
-    const double in_order = part.products + part.lookups + part.exchanges + here.elementwise +
+    const double in_order = times.products + times.lookups + times.exchanges + here.elementwise +
                             here.exposed_reduction + here.update;
     EXPECT_NEAR(here.seconds, in_order, 1e-3 * in_order);
     const double dense = 20.0 * 3994.0 * 3994.0;
     EXPECT_NEAR(here.update, dense * OptimizerSettings{}.update_traffic(true) / memory_rate,
                 1e-3 * here.update);
-    // What our parts would take in its two streams; the indices go ahead of the lookups, with
+    // What our components would take in its two streams; the indices go ahead of the lookups, with
     // the exchange of the forward pass.
     const double sums = samples * tables * columns * 2.0;
     const double there =
-        part.exchanges * (sums + samples * lookups * 8.0) / (2.0 * sums + samples * lookups * 8.0);
-    const double streams = in_two_streams(part, there);
+        times.exchanges * (sums + samples * lookups * 8.0) / (2.0 * sums + samples * lookups * 8.0);
+    const double streams = in_two_streams(times, there);
     EXPECT_NEAR(streams, GetParam().in_streams, 5e-6);
     EXPECT_NEAR(here.seconds, GetParam().here, 5e-6);
 }
