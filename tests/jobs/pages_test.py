@@ -31,8 +31,8 @@ PROGRAM = pathlib.Path(sys.argv.pop(1)).resolve() if len(sys.argv) > 1 and pathl
 BY_HAND = {"results/README.md"}
 # Pages that were made before jobs/pages stated the version.
 WITHOUT_VERSION = {f"results/{name}" for name in (
-    "buildings.md", "components.md", "intervals.md", "model-fit.txt", "pairs.md",
-    "search-scale.md", "shortlist.md", "watch.md")}
+    "buildings.md", "intervals.md", "model-fit.txt",
+    "search-scale.md", "watch.md")}
 OUTPUTS = [block for page in quoted.PAGES for block in quoted.blocks_of(page) if block.kind != "file"]
 
 
