@@ -1,7 +1,6 @@
 #include "io/html/page_data.hpp"
 
 #include "io/base/json_number.hpp"
-#include "io/base/percent.hpp"
 #include "io/compare/comparison_json.hpp"
 #include "io/html/packed.hpp"
 #include "io/plots/report_figures.hpp"
@@ -122,7 +121,7 @@ Json sizes_json(const Results& results, const StudyNotes& notes)
     for (const QuestionedPlan& plan : plans_by_size(results, notes)) {
         list.push_back({{"id", std::to_string(plan.plan->index)},
                         {"probability", number(plan.probability)},
-                        {"shown", probability_text(plan.probability)},
+                        {"shown", tabulated_text(plan.probability)},
                         {"seconds", number(plan.in_time_s)},
                         {"date", notes.start ? end_date(*notes.start, plan.in_time_s) : ""},
                         {"within_limits", plan.within_limits}});

@@ -1,6 +1,6 @@
 #include "io/report/alternatives.hpp"
 
-#include "io/base/percent.hpp"
+#include "io/report/deadline_risk.hpp"
 #include "io/toml/date.hpp"
 #include "io/toml/reading_units.hpp"
 
@@ -87,7 +87,7 @@ std::vector<QuestionLine> answer_changes(const Results& results, const StudyNote
         lines.push_back(
             {"with more time",
              fmt::format("from {} on, or with a probability of {}: {}", end_words(later->in_time_s, notes),
-                         probability_text(later->probability), short_text(*later))});
+                         tabulated_text(later->probability), short_text(*later))});
     }
     if (const QuestionedPlan* sooner = best_of_sooner(*answer)) {
         lines.push_back(

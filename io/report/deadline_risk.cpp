@@ -75,10 +75,11 @@ bool is_known(const TimeDistribution& training, const ModelError& error)
 
 std::string tabulated_text(double probability)
 {
-    if (probability <= reported_probabilities.front()) {
+    constexpr double rounding = 1e-9;  // of sums over draws of the model error
+    if (probability <= reported_probabilities.front() + rounding) {
         return fmt::format("less than {}", probability_text(reported_probabilities.front()));
     }
-    if (probability >= reported_probabilities.back()) {
+    if (probability >= reported_probabilities.back() - rounding && probability < 1.0) {
         return fmt::format("more than {}", probability_text(reported_probabilities.back()));
     }
     return probability_text(probability);

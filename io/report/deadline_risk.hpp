@@ -46,7 +46,8 @@ double time_kept_with(double probability, const PlanResults& results);
 /// "more than 99.8 %" where all did.
 std::string probability_text(const Estimate& probability);
 
-/// "34 %"; "less than 0.1 %" and "more than 99.9 %" at the ends of the table of times.
+/// "34 %"; "less than 0.1 %" and "more than 99.9 %" at the ends of the table of times; "100 %" of 1, where
+/// there is no limit.
 std::string tabulated_text(double probability);
 
 /// "34 %": the mean over the model error.
