@@ -161,6 +161,18 @@ std::string stopped_text(const Results& results, const std::string& out)
         out);
 }
 
+std::string empty_front_text(const Results& results)
+{
+    const std::string& by = results.study.stopped_by;
+    if (by.empty()) {
+        return "the front is empty: the study has no feasible plan (prismopt report has the reasons)";
+    }
+    return fmt::format(
+        "the front is empty: {} stopped the search before a plan was evaluated; continue it with prismopt "
+        "resume",
+        by);
+}
+
 std::string stopped_tuning_text(std::string_view stopped_by, std::string_view progress,
                                 const std::string& out)
 {

@@ -21,6 +21,8 @@ std::string no_plan_text(int space_part, int space_parts);
 /// Of a search that was stopped (StudyInfo::stopped_by), with its outcome so far in words, and how it goes
 /// on. `out`: the file of its results.
 std::string stopped_text(const Results& results, const std::string& out);
+/// Why a study has no plan to choose, and what to do about it.
+std::string empty_front_text(const Results& results);
 /// Of a search that was stopped while its hardware was tuned. `progress`: of the tuning.
 std::string stopped_tuning_text(std::string_view stopped_by, std::string_view progress,
                                 const std::string& out);

@@ -4,6 +4,7 @@
 #include "io/base/input_error.hpp"
 #include "io/base/percent.hpp"
 #include "io/report/front/plan_words.hpp"
+#include "io/report/outcome_text.hpp"
 #include "optimizer/program/release.hpp"
 #include "optimizer/study/measured_table.hpp"
 #include "optimizer/study/plan_posterior.hpp"
@@ -265,6 +266,9 @@ Shortlists PlanChoice::shortlists(const ShortlistRequest& request)
     all.objective = results.objectives[objective];
     all.request = request;
     const std::vector<int> sizes = sizes_of(request.gpus, results, state_->plans->sizes());
+    if (sizes.empty()) {
+        throw InputError(empty_front_text(results));
+    }
     all.linearisation_error = state_->plans->linearisation_error(results);
     for (const int gpus : sizes) {
         all.lists.push_back(state_->list(gpus, objective, request));

@@ -520,7 +520,13 @@ StudyJournal opened_journal(const Scenario& asked, StudyOptions& options)
     const bool may_exist = options.resume || options.continues;
     StudyJournal journal(journal_path(options.out), asked, kept_options(options),
                          may_exist ? StudyJournal::Existing::continued : StudyJournal::Existing::refused);
+    const bool asks_for_time = options.max_time.has_value();
     options = in_force(options, journal.options());
+    if (options.max_time && !asks_for_time) {
+        log_info(
+            fmt::format("this leg ends after {}, as the first one (--max-time); give --max-time to change it",
+                        time_text(options.max_time->count())));
+    }
     if (options.continues) {
         refuse_more_legs(journal.legs(), *options.most_legs, options.out);
     }

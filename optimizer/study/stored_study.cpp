@@ -1,6 +1,7 @@
 #include "optimizer/study/stored_study.hpp"
 
 #include "io/base/input_error.hpp"
+#include "io/report/outcome_text.hpp"
 #include "io/results/stored_scenario.hpp"
 #include "io/scenario/variants.hpp"
 #include "io/toml/nearest.hpp"
@@ -93,8 +94,7 @@ std::uint64_t point_number(const Results& results, const StoredStudy& study,
     }
     if (!asked) {
         if (results.front.empty()) {
-            throw InputError(
-                "the front is empty, so --point has no default; give the number of a plan of the space");
+            throw InputError(empty_front_text(results) + ", or give --point a plan of the space");
         }
         return results.front.front().index;
     }

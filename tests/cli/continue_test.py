@@ -72,6 +72,7 @@ class Continue(StopTest):
             if finished.returncode != CALL_AGAIN:
                 break
             self.assertRegex(finished.stderr, "stopped by --max-time")
+            self.assertEqual("this leg ends after 3 s, as the first one (--max-time)" in finished.stderr, leg > 0)
             command = command or self.command_line()
             self.assertEqual(self.command_line(), command)
         self.assertEqual(codes[-1], DONE, finished.stderr)

@@ -393,6 +393,8 @@ class Questions(Imports):
         self.assertIn("--set NNODES has no value", self.refusal("import", self.job(), "--set", "NNODES"))
         self.assertRegex(self.refusal("import", self.job("--micro-batch-size two")), r"job.sh:8: micro-batch-size = two is not a number; ")
         self.assertIn("does not fill microbatches", self.refusal("import", self.job("--global-batch-size 3")))
+        self.assertRegex(self.refusal("import", self.job("--num-layers 7 --pipeline-model-parallel-size 2")),
+                         r"num-layers = 7 does not divide equally among 2 chunks of the pipeline; .*give its layout")
         self.assertIn("--set vocab-size=NUMBER", self.refusal("import", self.write(JOB.replace("--vocab-size 51200", "").replace("MORE", ""), "job.sh")))
 
     def test_no_file_is_overwritten(self):

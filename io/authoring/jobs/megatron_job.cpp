@@ -204,6 +204,20 @@ void read_split(JobSettings& s, CountedEnds ends, ImportedJob& job)
     }
 }
 
+/// Megatron-Core starts no pipeline whose chunks differ, unless a layout or the ends are given
+/// (megatron/core/transformer/transformer_block.py, get_num_layers_to_build).
+void refuse_uneven_chunks(JobSettings& s, CountedEnds ends, const ImportedJob& job)
+{
+    const int units =
+        job.network.workload.layers() + static_cast<int>(ends.embedding) + static_cast<int>(ends.head);
+    const int chunk_count = job.plan.pp * job.plan.chunks;
+    if (units % chunk_count != 0) {
+        s.fail("num-layers",
+               fmt::format("does not divide equally among {} chunks of the pipeline", chunk_count),
+               "correct the pipeline, or give its layout or the layers of its first and last stage");
+    }
+}
+
 void read_pipeline(JobSettings& s, ImportedJob& job)
 {
     ParallelPlan& plan = job.plan;
@@ -221,6 +235,8 @@ void read_pipeline(JobSettings& s, ImportedJob& job)
     }
     if (is(s, "Megatron-DeepSpeed") && plan.split == LayerSplit::layers) {
         read_partition(s, job.network.workload.layers(), job);
+    } else if (plan.split != LayerSplit::given) {
+        refuse_uneven_chunks(s, ends, job);
     }
     const bool splits = is(s, "Megatron-DeepSpeed") && s.flag("enable-zbh1-pipeline");
     const Schedule usual = plan.chunks > 1 ? usual_schedule_of_chunks : usual_schedule;

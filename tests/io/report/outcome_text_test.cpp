@@ -169,6 +169,17 @@ TEST(OutcomeText, OfASearchThatWasStopped)
               "results; continue with: prismopt resume f.h5");
 }
 
+TEST(OutcomeText, OfAnEmptyFront)
+{
+    Results results = some_results();
+    EXPECT_EQ(empty_front_text(results),
+              "the front is empty: SIGTERM stopped the search before a plan was evaluated; continue it with "
+              "prismopt resume");
+    results.study.stopped_by.clear();
+    EXPECT_EQ(empty_front_text(results),
+              "the front is empty: the study has no feasible plan (prismopt report has the reasons)");
+}
+
 TEST(OutcomeText, OfSpaceParts)
 {
     EXPECT_EQ(no_plan_text(2, 3), "proved complete: no feasible plan in part 2 of 3 of the space");

@@ -1,4 +1,5 @@
 #include "optimizer/api/shortlist.hpp"
+#include "io/base/input_error.hpp"
 #include "optimizer/api/plans.hpp"
 #include "optimizer/api/search.hpp"
 #include "tests/io/temporary_folder.hpp"
@@ -6,6 +7,7 @@
 #include "tests/optimizer/tiny_study.hpp"
 
 #include <fmt/format.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -39,6 +41,16 @@ protected:
     TemporaryFolder folder_;
     Results results_;
 };
+
+TEST_F(ShortlistOfStudy, WithoutPlansIsRefusedWithTheReason)
+{
+    Results stopped = results_;
+    stopped.front.clear();
+    stopped.evaluations.clear();
+    stopped.study.stopped_by = "--max-time";
+    EXPECT_THAT([&] { PlanChoice(stopped).shortlists(); },
+                testing::ThrowsMessage<InputError>(testing::HasSubstr("prismopt resume")));
+}
 
 TEST_F(ShortlistOfStudy, OfOlderAxesHasTheSamePlans)
 {
