@@ -24,7 +24,8 @@ LogSource::LogSource(std::string path, bool follow) : path_(std::move(path)), fo
     descriptor_ = path_ == "-" ? STDIN_FILENO : open(path_.c_str(), O_RDONLY | O_CLOEXEC);
     struct stat status = {};
     if (descriptor_ < 0 || fstat(descriptor_, &status) != 0) {
-        throw InputError(fmt::format("cannot read {}: {}", path_, std::strerror(errno)));
+        throw InputError(
+            fmt::format("cannot read {}: {}; name the log of the trainer", path_, std::strerror(errno)));
     }
     if (S_ISDIR(status.st_mode)) {
         throw InputError(fmt::format("cannot read {}: it is a folder; name the log of the trainer", path_));

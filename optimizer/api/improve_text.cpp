@@ -152,7 +152,9 @@ std::string job_changes_text(const Improvement& of, const std::vector<JobChange>
 
 std::string improvement_json(const Improvement& of, const std::vector<JobChange>& changes)
 {
-    nlohmann::json json{{"today", plan_json(of.today)},
+    nlohmann::json json{{"format", "prismopt improve"},
+                        {"format_version", 1},
+                        {"today", plan_json(of.today)},
                         {"predicted_step_s", of.predicted_step_s},
                         {"predicted_memory_bytes", of.predicted_memory_bytes},
                         {"measured", of.measured},

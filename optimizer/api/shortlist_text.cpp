@@ -311,7 +311,9 @@ std::string measured_text(const WhatWasLearned& learned)
 
 std::string shortlist_json(const Shortlists& all, const WhatWasLearned* learned)
 {
-    Json json{{"study", all.study},
+    Json json{{"format", learned != nullptr ? "prismopt learn" : "prismopt shortlist"},
+              {"format_version", 1},
+              {"study", all.study},
               {"objective", all.objective.name},
               {"units", all.objective.units},
               {"draws", posterior_draws},

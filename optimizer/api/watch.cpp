@@ -162,7 +162,8 @@ double within(const char* option, double value, double low, double high)
 {
     if (!(value >= low && value <= high)) {
         throw InputError(
-            fmt::format("--{} {:.6g} is not between {:.6g} and {:.6g}", option, value, low, high));
+            fmt::format("--{} {:.6g} is not between {:.6g} and {:.6g}; give a value between them", option,
+                        value, low, high));
     }
     return value;
 }
@@ -177,7 +178,9 @@ ChangeDetectorOptions detector_options(const WatchOptions& asked, const Reliabil
     options.drift = reliability.drift;
     options.baseline = asked.baseline;
     if (options.baseline < 50 || options.baseline > 100'000) {
-        throw InputError(fmt::format("--baseline {} is not between 50 and 100000 steps", options.baseline));
+        throw InputError(
+            fmt::format("--baseline {} is not between 50 and 100000 steps; write for example --baseline 200",
+                        options.baseline));
     }
     return options;
 }

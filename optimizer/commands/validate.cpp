@@ -37,7 +37,9 @@ std::vector<NetworkSize> network_sizes(const Scenario& scenario)
 std::string validation_json(const Scenario& scenario, const PlanCount& count)
 {
     const std::optional<PlanCount::Sample>& sample = count.sample;
-    nlohmann::json json{{"valid", true},
+    nlohmann::json json{{"format", "prismopt validate"},
+                        {"format_version", 1},
+                        {"valid", true},
                         {"combinations", count.combinations},
                         {"examined", count.examined},
                         {"feasible", count.in_all(count.feasible)},

@@ -188,7 +188,9 @@ std::string sensitivity_text(const Sensitivity& found, const SensitivityOf& of)
 
 nlohmann::json sensitivity_json(const Sensitivity& found, const SensitivityOf& of)
 {
-    nlohmann::json json{{"design", design_text(of.plan, of.scenario.space)},
+    nlohmann::json json{{"format", "prismopt sensitivity"},
+                        {"format_version", 1},
+                        {"design", design_text(of.plan, of.scenario.space)},
                         {"draws", of.options.fleets * of.options.steps},
                         {"seed", of.scenario.seed},
                         {"faster_percent", of.options.percent},

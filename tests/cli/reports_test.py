@@ -17,6 +17,7 @@ class Reports(CliTest):
     def test_validate_counts_every_tuple(self):
         counts = json.loads(self.output("validate", support.SMALL, "--json"))
         self.assertIs(counts["valid"], True)
+        self.assertEqual((counts["format"], counts["format_version"]), ("prismopt validate", 1))
         self.assertEqual(counts["combinations"], 3 * 3 * 3 * 2 * 2 * 3 * 2)  # gpus tp pp v microbatch schedule recompute
         self.assertEqual(counts["feasible"] + counts["not_plans"] + sum(counts["rejected"].values()), counts["combinations"])
         self.assertNotIn(0, counts["rejected"].values())

@@ -45,6 +45,7 @@ class Watch(CliTest):
             shutil.copy(self.folder / "study.h5", kept.name)
             self.write(plain(times(300, 1.0)), "job.log")
             found = json.loads(self.output("watch", "study.h5", "job.log", "--json", code=UNEXPECTED_LEVEL))
+            self.assertEqual((found["format"], found["format_version"]), ("prismopt watch", 1))
             Watch.study = (kept, found["level"]["predicted_s"])
         shutil.copy(f"{Watch.study[0].name}/study.h5", self.folder)
         self.level = Watch.study[1]

@@ -30,9 +30,8 @@ LOADER.exec_module(pages)
 PROGRAM = pathlib.Path(sys.argv.pop(1)).resolve() if len(sys.argv) > 1 and pathlib.Path(sys.argv[1]).is_file() else None
 BY_HAND = {"results/README.md"}
 # Pages that were made before jobs/pages stated the version.
-WITHOUT_VERSION = {f"results/{name}" for name in (
-    "buildings.md", "intervals.md", "model-fit.txt",
-    "search-scale.md", "watch.md")}
+WITHOUT_VERSION = {f"results/{name}" for name in ("model-fit.txt", "search-scale.md", "watch.md")}
+RELEASE = re.search(r"^project\(prismopt VERSION (\S+)", (ROOT / "CMakeLists.txt").read_text(encoding="utf-8"), re.MULTILINE)[1]
 OUTPUTS = [block for page in quoted.PAGES for block in quoted.blocks_of(page) if block.kind != "file"]
 
 
@@ -69,8 +68,11 @@ class Table(unittest.TestCase):
         for name, text in texts.items():
             stated = re.search(r"Written by `(?:bash |python3 )?(\S+?)[ `]", text)
             self.assertTrue(stated and ((ROOT / stated[1]).is_file() or stated[1] == "prismopt"), name)
-        without = {name for name, text in texts.items() if not pages.VERSION.search(text)}
+        versions = {name: {made[1] for made in pages.VERSION.finditer(text)} for name, text in texts.items()}
+        without = {name for name, found in versions.items() if not found}
         self.assertEqual(without - WITHOUT_VERSION, set(), "jobs/pages adds the version of the program to the pages that it makes")
+        older = {name for name, found in versions.items() if found - {RELEASE}}
+        self.assertEqual(older, set(), "a release makes its pages again: jobs/pages")
 
     @unittest.skipUnless(PROGRAM, "no program is given")
     def test_quick_pages_are_what_the_program_gives(self):

@@ -191,7 +191,9 @@ std::string watch_text(const WatchedJob& job)
 
 nlohmann::json watch_json(const WatchedJob& job)
 {
-    nlohmann::json json{{"results", job.results},
+    nlohmann::json json{{"format", "prismopt watch"},
+                        {"format_version", 1},
+                        {"results", job.results},
                         {"point", job.point},
                         {"design", job.design},
                         {"log", job.log},

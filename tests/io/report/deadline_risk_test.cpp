@@ -90,7 +90,7 @@ TEST(DeadlineRisk, IsNeverZeroBeyondTheTable)
 
 TEST(DeadlineRisk, IsNeverCertainBeforeTheTable)
 {
-    const auto risk = deadline_risk(uniform(), Seconds{1.0}, ModelError{0.9, 1.1});
+    const auto risk = deadline_risk(uniform(), Seconds{1e-3}, ModelError{0.9, 1.1});
     ASSERT_TRUE(risk);
     EXPECT_EQ(risk_with_error_text(*risk), "more than 99.9 %");
     EXPECT_EQ(tabulated_text(1.0 - risk->mean), "less than 0.1 %");
