@@ -130,7 +130,7 @@ void read_meshes(JobSettings& s, ImportedJob& job)
     }
 }
 
-Offload offload_of(JobSettings& s, const std::string& remat_policy)
+Offload offload_of_policy(JobSettings& s, const std::string& remat_policy)
 {
     if (s.flag("optimizer_memory_host_offload")) {
         return Offload::optimizer;
@@ -147,7 +147,7 @@ void read_remat(JobSettings& s, ParallelPlan& plan)
     if (policy != "full") {
         s.assume(fmt::format("remat_policy {}: recompute {}", policy, name(plan.recompute)));
     }
-    plan.offload = offload_of(s, policy);
+    plan.offload = offload_of_policy(s, policy);
 }
 
 }  // namespace
