@@ -9,6 +9,7 @@
 #include "optimizer/study/measured_table.hpp"
 #include "optimizer/study/plan_posterior.hpp"
 #include "optimizer/study/steps_to_measure.hpp"
+#include "optimizer/study/stored_predictions.hpp"
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
@@ -145,15 +146,16 @@ void refuse_no_share(const char* option, double value, double usual)
 }  // namespace
 
 struct PlanChoice::State {
-    State(const Results& of, const Pause& pause)
-        : results(of), study(results),
-          plans(std::in_place, study.model(), results, std::vector<MeasuredPlan>{}, pause)
+    State(const Results& of, const Pause& pause) : results(of), study(results)
     {
+        refuse_other_predictions(study.model(), results, pause);
+        plans.emplace(study.model(), results, std::vector<MeasuredPlan>{}, pause);
     }
     State(const Results& of, std::string table, const Pause& pause)
-        : results(of), study(results), measured(std::move(table)),
-          plans(std::in_place, study.model(), results, read_measured(measured, study, results), pause)
+        : results(of), study(results), measured(std::move(table))
     {
+        refuse_other_predictions(study.model(), results, pause);
+        plans.emplace(study.model(), results, read_measured(measured, study, results), pause);
     }
 
     /// Returns the plans of these groups, sorted by the objective.

@@ -102,6 +102,9 @@ struct WhatWasLearned {
 enum class Implausible { refused, accepted };
 
 /// The plans of a study and the error of the model. Use it from one thread at a time.
+///
+/// Predictions of this build stand beside those of the results, so results are refused (InputError) if this
+/// build predicts other step times: those of another version or catalog, mostly.
 class PlanChoice {
 public:
     /// From results alone.

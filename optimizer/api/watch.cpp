@@ -8,6 +8,7 @@
 #include "model/productive_times.hpp"
 #include "optimizer/accuracy/model_interval.hpp"
 #include "optimizer/space/design_text.hpp"
+#include "optimizer/study/stored_predictions.hpp"
 #include "optimizer/study/stored_study.hpp"
 
 #include <fmt/format.h>
@@ -34,6 +35,7 @@ public:
           phases_(phases_of_plan(problem_, plan_)), sampler_(study_.sampler({Purpose::confirm})),
           rung_(study_.scenario().search.confirm)
     {
+        refuse_other_predictions(study_.model(), results);
         if (const auto why = structural_problem(plan_, problem_)) {
             throw infeasible_point(index_, *why);
         }

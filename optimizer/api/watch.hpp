@@ -69,7 +69,8 @@ class JobWatch {
 public:
     /// `number`: of the job's plan in the results; nothing: the first plan of the front. `file` and `log`:
     /// the paths of the results and of the log, for messages and outputs. Throws InputError for
-    /// options out of range and plans that the study does not have; InfeasiblePlan.
+    /// options out of range, plans that the study does not have, and results whose step times this build
+    /// does not predict (of another version or catalog, mostly); InfeasiblePlan.
     JobWatch(const Results& results, const std::string& file, std::optional<std::int64_t> number,
              const std::string& log, const WatchOptions& options = {});
     JobWatch(JobWatch&&) noexcept;

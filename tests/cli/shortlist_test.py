@@ -4,6 +4,7 @@ import collections
 import json
 import pathlib
 import re
+import shutil
 
 import h5py
 
@@ -22,6 +23,20 @@ class Shortlist(CliTest):
     def learned(self, rows, *arguments):
         self.write("point,step_time_s,peak_memory_gb\n" + "".join(row + "," * (2 - row.count(",")) + "\n" for row in rows), "measured.csv")
         return json.loads(self.output("learn", "small.h5", "--measured", "measured.csv", *arguments, "--json"))
+
+    def test_results_of_a_version_with_other_predictions_are_refused(self):
+        older = pathlib.Path(__file__).parents[1] / "fuzz" / "results" / "small.h5"  # of 0.1.0
+        shutil.copy(older, self.folder / "older.h5")
+        self.write("point,step_time_s\n1,0.0316 0.0317\n", "measured.csv")  # as that file predicted
+        for words in (("shortlist", "older.h5"), ("learn", "older.h5", "--measured", "measured.csv", "--out", "learned.toml"),
+                      ("export", "older.h5", "--shortlist", "--target", "json", "--out", "plans")):
+            with self.subTest(words[0]):
+                self.assertRegex(self.refusal(*words), r"plan 1 has a noise-free step of 0\.0307 s by prismopt 0\.1\.0 .* by prismopt .*init --from")
+        self.assertFalse((self.folder / "learned.toml").exists())
+        self.assertFalse((self.folder / "plans").exists())
+        # What predicts nothing anew reads the file, and what predicts all anew does so, too.
+        self.assertIn("prismopt 0.1.0", self.output("report", "older.h5"))
+        self.output("predict", "older.h5", "--point", "1")
 
     def test_a_study_says_how_probable_each_plan_is(self):
         report = json.loads(self.output("report", "small.h5", "--json"))

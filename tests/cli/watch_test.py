@@ -1,6 +1,7 @@
 """A running job against its prediction: level, changes, forecasts, and logs that grow, restart or are wrong."""
 
 import json
+import pathlib
 import random
 import re
 import shutil
@@ -274,6 +275,12 @@ class Watch(CliTest):
                                (("study.h5", "job.log", "--point", "99999"), r"--point 99999 is out of range")):
             with self.subTest(words):
                 self.assertRegex(self.refusal("watch", *words, code=WRONG_INPUT), rf"^prismopt: .*{message}")
+
+    def test_results_of_a_version_with_other_predictions(self):
+        older = pathlib.Path(__file__).parents[1] / "fuzz" / "results" / "small.h5"  # of 0.1.0
+        shutil.copy(older, self.folder / "older.h5")
+        self.write(plain(times(300, 0.03167)), "job.log")  # as that file predicted
+        self.assertRegex(self.refusal("watch", "older.h5", "job.log", "--point", "1"), r"of 0\.0307 s by prismopt 0\.1\.0 .* by prismopt .*init --from")
 
     def test_plan_that_cannot_run(self):
         self.write(plain(times(10, 1.0)), "job.log")

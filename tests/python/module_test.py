@@ -536,6 +536,14 @@ class ResultsOfSearches(ModuleTest):
         self.assertEqual(prismopt.compare([self.results, other]).to_dict(),
                          json.loads(command("compare", self.results.path, other.path, "--json")))
 
+    def test_refuses_to_mix_predictions_of_versions(self):
+        older = prismopt.Results.open(pathlib.Path(__file__).parents[1] / "fuzz" / "results" / "small.h5")  # of 0.1.0
+        table = self.folder / "measured.csv"
+        table.write_text("point,step_time_s\n1,0.0316 0.0317\n")
+        for mixed in (older.shortlist, lambda: older.learn(table)):
+            with self.assertRaisesRegex(prismopt.InputError, "prismopt 0.1.0"):
+                mixed()
+
     def test_opens_in_xarray(self):
         try:
             data = self.results.to_xarray()
