@@ -163,7 +163,8 @@ std::vector<PlanInSpace> feasible_plans(const Scenario& scenario, std::size_t mo
     constexpr std::uint64_t at_once = 4096;
     std::vector<PlanInSpace> plans;
     for (std::uint64_t begin = 0; begin < space.size() && plans.size() < most; begin += at_once) {
-        const Sweep sweep = worker.sweep({.begin = begin, .end = std::min(begin + at_once, space.size())});
+        const Sweep sweep = worker.sweep(
+            {.begin = begin, .end = std::min(begin + at_once, space.size()), .within_limits = false});
         for (const Bound& bound : sweep.feasible) {
             if (plans.size() < most) {
                 const Point point = space.point(bound.index);
@@ -208,7 +209,7 @@ PlanCount count_plans(const Scenario& scenario, const Pause& pause)
     // Combinations spread over a large space may miss all feasible plans; random branches that the
     // rules allow find more of them.
     const SpaceEstimate estimate = estimate_space(model, pause);
-    const bool found = !estimate.plans.empty();
+    const bool found = estimate.found_feasible();
     count.sample = {.feasible = estimate.feasible.value,
                     .judged = estimate.judged,
                     .found = found,

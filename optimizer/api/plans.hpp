@@ -61,11 +61,12 @@ struct PlanInSpace {
     // lower bounds of the objectives, in SI units and USD; minus infinity: none is known
     std::vector<double> bounds;
 };
-/// Returns the first feasible plans of [space], at most `most`.
+/// Returns the first feasible plans of [space], at most `most`, whether they meet [question] or not.
 std::vector<PlanInSpace> feasible_plans(
     const Scenario& scenario, std::size_t most, const Pause& pause = [] {});
 
-/// Counts of the combinations of values in [space]. A space of more than 100 million is examined in part.
+/// Counts of the combinations of values in [space], whatever [question] asks. A space of more than 100
+/// million is examined in part.
 struct PlanCount {
     std::uint64_t combinations = 0;
     std::uint64_t examined = 0;

@@ -9,6 +9,7 @@
 #include "optimizer/api/results.hpp"
 #include "optimizer/commands/command.hpp"
 #include "optimizer/commands/output.hpp"
+#include "optimizer/preview/unmet_question.hpp"
 
 #include "io/authoring/catalog_list.hpp"
 #include "io/authoring/scenario_reference.hpp"
@@ -179,11 +180,14 @@ void write_new(const std::string& out, const std::string& text)
     write_output("out", out, text, {});
 }
 
-/// Warns if the cluster cannot train the model at all, before the user edits the scenario.
+/// Warns if the cluster cannot train the model at all, or no plan can meet the question, before the user
+/// edits the scenario.
 void warn_of_no_plan(const Scenario& scenario)
 {
     if (const std::string why = first_check(scenario); !why.empty()) {
         log_warning(why);
+    } else if (const auto unmet = unmet_question(scenario)) {
+        log_warning(fmt::format("{}: {}", scenario.path, unmet_question_text(*unmet)));
     }
 }
 

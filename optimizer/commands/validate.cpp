@@ -4,6 +4,7 @@
 #include "model/base/parallel.hpp"
 #include "optimizer/api/plans.hpp"
 #include "optimizer/commands/command.hpp"
+#include "optimizer/preview/unmet_question.hpp"
 
 #include "io/report/network_json.hpp"
 #include "io/report/placement_text.hpp"
@@ -34,7 +35,17 @@ std::vector<NetworkSize> network_sizes(const Scenario& scenario)
     return sizes;
 }
 
-std::string validation_json(const Scenario& scenario, const PlanCount& count)
+nlohmann::json unmet_json(const UnmetQuestion& unmet)
+{
+    nlohmann::json limits = nlohmann::json::array();
+    for (const UnmetLimit& limit : unmet.limits) {
+        limits.push_back({{"objective", limit.objective}, {"most", limit.most}, {"least", limit.least}});
+    }
+    return limits;
+}
+
+std::string validation_json(const Scenario& scenario, const PlanCount& count,
+                            const std::optional<UnmetQuestion>& unmet)
 {
     const std::optional<PlanCount::Sample>& sample = count.sample;
     nlohmann::json json{{"format", "prismopt validate"},
@@ -50,6 +61,9 @@ std::string validation_json(const Scenario& scenario, const PlanCount& count)
     }
     if (sample && !sample->found) {
         json["feasible_share_below"] = sample->share_below;
+    }
+    if (unmet) {
+        json["unmet_question"] = unmet_json(*unmet);
     }
     for (const NetworkSize& size : network_sizes(scenario)) {
         json["networks"].push_back(network_json(size));
@@ -112,13 +126,18 @@ int validate_command(const std::vector<std::string>& words, const Call& call)
     const Scenario scenario = read_scenario((*values)["SCENARIO"].as<std::string>(), catalogs_of(*values));
     log_notes(scenario);
     const PlanCount count = count_plans(scenario, pause);
+    const std::optional<UnmetQuestion> unmet =
+        count.feasible > 0 ? unmet_question(scenario, pause) : std::nullopt;
     if ((*values)["json"].as<bool>()) {
-        fmt::print("{}", validation_json(scenario, count));
+        fmt::print("{}", validation_json(scenario, count, unmet));
         return exit_done;
     }
     fmt::print("{}: valid\n", scenario.path);
     print_workload(scenario);
     print_counts(scenario, count);
+    if (unmet) {
+        fmt::print("{}\n", unmet_question_text(*unmet));
+    }
     return exit_done;
 }
 

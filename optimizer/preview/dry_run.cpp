@@ -11,6 +11,7 @@
 #include "optimizer/preview/processor_time.hpp"
 #include "optimizer/preview/rehearsal.hpp"
 #include "optimizer/preview/space_estimate.hpp"
+#include "optimizer/preview/unmet_question.hpp"
 #include "optimizer/program/memory.hpp"
 #include "optimizer/study/study_plan.hpp"
 #include "optimizer/study/worker.hpp"
@@ -199,7 +200,7 @@ Count count_plans(const StudyModel& model, double most_s, const Pause& pause)
     try {
         while (count.examined < size) {
             const std::uint64_t end = count.examined + std::min(at_once, size - count.examined);
-            count.archive.add(std::vector<Answer>{worker.sweep({.begin = count.examined, .end = end})});
+            count.archive.add(std::vector<Answer>{worker.bound_all({.begin = count.examined, .end = end})});
             count.examined = end;
         }
     } catch (const OutOfTime&) {
@@ -221,23 +222,30 @@ std::string served_text(const StudyModel& model, const std::string& sweep)
         model.machines().size(), model.scenario.workloads.size(), sweep);
 }
 
+std::string not_excluded_text(const std::string& count)
+{
+    return fmt::format("{} feasible plans may meet [question], by their lower bounds\n", count);
+}
+
 /// Returns the number of plans whose bounds rank 0 keeps.
 double whole_text(const StudyModel& model, const Count& count, double start_s, const Pause& pause,
                   std::string& text)
 {
     StudyPlan plan = plan_study(model);
     const auto feasible = static_cast<double>(count.archive.feasible());
+    const auto kept = static_cast<double>(count.archive.bounds().size());
     const double tuple_s = count.seconds / static_cast<double>(count.examined);
+    text += model.is_limited() ? not_excluded_text(grouped(count.archive.bounds().size())) : "";
     text += strategy_text(model, plan);
     text += fmt::format("time without noise: {:.3g} us per combination, {:.3g} us per feasible plan\n",
                         1e6 * tuple_s, 1e6 * count.seconds / feasible);
     if (!model.scenario.served.empty()) {
         text += served_text(model, hours(count.seconds));
-        return feasible;
+        return kept;
     }
     text += facts_of_strategy(plan.chosen.name).covers ? sweep_text(hours(count.seconds)) : "";
     rehearsed_text(model, std::move(plan), count.archive.bounds(), tuple_s, start_s, pause, text);
-    return feasible;
+    return kept;
 }
 
 double draws_of(const Rung& rung) { return static_cast<double>(rung.fleets) * rung.steps; }
@@ -260,7 +268,7 @@ DrawCosts costs_of(const StudyModel& model, const std::vector<Bound>& plans, dou
 }
 
 /// Cost of an exact search, from a sweep of random branches with the limits that it is likely to find.
-/// `bounds`: of the feasible plans of the estimate. Returns the number of plans whose bounds rank 0 keeps.
+/// `bounds`: of the plans of the estimate. Returns the number of plans whose bounds rank 0 keeps.
 double exact_text(const StudyModel& model, const StudyPlan& plan, const SpaceEstimate& estimate,
                   const std::vector<Bound>& bounds, double start_s, const Pause& pause, std::string& text)
 {
@@ -272,7 +280,7 @@ double exact_text(const StudyModel& model, const StudyPlan& plan, const SpaceEst
     const std::vector<std::vector<double>> limits =
         all_bounded ? likely_limits(sample, best) : std::vector<std::vector<double>>{};
     const NearRequest near = near_the_best(model, best);
-    const LimitedSweep left = limits.empty() ? LimitedSweep{estimate.feasible, estimate.sweep_s, bounds}
+    const LimitedSweep left = limits.empty() ? LimitedSweep{estimate.kept, estimate.sweep_s, bounds}
                                              : limited_sweep(model, limits, near, pause);
     text += sweep_text(range_text(left.sweep_s));
     const double top = draws_of(plan.rungs.back());
@@ -305,14 +313,32 @@ double race_text(const StudyModel& model, const StudyPlan& plan, const SpaceEsti
     const DrawnSample sample = draw_sample(model, bounds, plan.rungs, pause);
     const double of_each =
         draws_of(plan.rungs.front()) * (1.0 + 0.5 * static_cast<double>(plan.rungs.size() - 1));
-    const Estimated plans{std::min(most, estimate.feasible.value), std::min(most, estimate.feasible.low),
-                          std::min(most, estimate.feasible.high)};
+    const Estimated plans{std::min(most, estimate.kept.value), std::min(most, estimate.kept.low),
+                          std::min(most, estimate.kept.high)};
     text += sweep_text(range_text(estimate.sweep_s));
     text += fmt::format("{} plans evaluated at the first rung\n", about(plans));
     const Work work{
         {of_each * plans.value, of_each * plans.low, of_each * plans.high}, sample.summary_s, 0.0};
     text += expected_text("", start_s, estimate.sweep_s, work, costs_of(model, bounds, of_each, pause));
-    return estimate.feasible.value;
+    return estimate.kept.value;
+}
+
+/// How many plans of the space are feasible, and why the others are not.
+std::string sampled_counts_text(const StudyModel& model, const SpaceEstimate& estimate)
+{
+    if (!estimate.found_feasible()) {
+        return none_found_text(estimate) + "\n";
+    }
+    std::string text = fmt::format("{} plans are feasible\n", about(estimate.feasible));
+    if (model.is_limited()) {
+        text += not_excluded_text(estimate.plans.empty() ? "none of the sampled" : about(estimate.kept));
+    }
+    for (const Rejected& rejected : estimate.rejected) {
+        const double share = static_cast<double>(rejected.count) / static_cast<double>(estimate.judged);
+        text += fmt::format("{:>9} %  of the checked plans rejected: {}\n", percent_figure(share, 4),
+                            rejected.reason);
+    }
+    return text;
 }
 
 /// Returns the number of plans whose bounds rank 0 keeps.
@@ -326,22 +352,16 @@ double sampled_text(const StudyModel& model, double start_s, const Pause& pause,
         "plans are allowed by the "
         "rules of [space]\n",
         grouped(estimate.judged), grouped(estimate.branches), about(estimate.allowed));
-    text += estimate.plans.empty() ? none_found_text(estimate) + "\n"
-                                   : fmt::format("{} plans are feasible\n", about(estimate.feasible));
-    if (!estimate.plans.empty()) {
-        for (const Rejected& rejected : estimate.rejected) {
-            const double share = static_cast<double>(rejected.count) / static_cast<double>(estimate.judged);
-            text += fmt::format("{:>9} %  of the checked plans rejected: {}\n", percent_figure(share, 4),
-                                rejected.reason);
-        }
-    }
+    text += sampled_counts_text(model, estimate);
     if (!estimate.stopped.empty()) {
         throw Stopped(estimate.stopped);
     }
     StudyPlan plan = plan_study(model);
     text += strategy_text(model, plan);
     if (estimate.plans.empty()) {
-        text += "the number of draws cannot be estimated without a feasible plan\n";
+        text +=
+            fmt::format("the number of draws cannot be estimated without {}\n",
+                        estimate.found_feasible() ? "a plan that may meet [question]" : "a feasible plan");
         return 0.0;
     }
     std::vector<Bound> bounds;
@@ -366,6 +386,24 @@ double sampled_text(const StudyModel& model, double start_s, const Pause& pause,
     return (strategy.excludes ? exact_text : race_text)(model, plan, estimate, bounds, start_s, pause, text);
 }
 
+/// Of a search that goes on without the limits of its question, because no plan can keep them.
+DryRun dry_run_without_question(const Scenario& scenario, const Pause& pause, double most_counting_s)
+{
+    DryRun result;
+    try {
+        if (const auto unmet = unmet_question(scenario, pause)) {
+            result.text = fmt::format("{}: {}\n", scenario.name, unmet_question_text(*unmet));
+        }
+    } catch (const Stopped& stop) {
+        result.stopped = stop.what();
+        return result;
+    }
+    DryRun searched = dry_run(without_question(scenario), pause, most_counting_s);
+    result.text += searched.text;
+    result.stopped = searched.stopped;
+    return result;
+}
+
 }  // namespace
 
 DryRun dry_run(const Scenario& scenario, const Pause& pause, double most_counting_s)
@@ -375,10 +413,13 @@ DryRun dry_run(const Scenario& scenario, const Pause& pause, double most_countin
     const std::uint64_t size = model.designs.space().size();
     const Count count = size <= most_counted ? count_plans(model, most_counting_s, pause) : Count{};
     DryRun result;
-    if (count.examined == size && count.archive.feasible() == 0) {
+    const bool whole = count.examined == size;
+    if (whole && count.archive.feasible() == 0) {
         refuse_infeasible(scenario, count.archive);
     }
-    const bool whole = count.examined == size;
+    if (whole && count.archive.bounds().empty()) {
+        return dry_run_without_question(scenario, pause, most_counting_s);
+    }
     if (whole || !count.stopped.empty()) {
         result.text = fmt::format(
             "{}: {}\n{}", scenario.name,

@@ -2,13 +2,17 @@
 
 #include "io/scenario/variants.hpp"
 #include "optimizer/preview/space_estimate.hpp"
+#include "optimizer/preview/unmet_question.hpp"
 #include "optimizer/space/design_text.hpp"
 #include "optimizer/space/spread_ranges.hpp"
 #include "optimizer/study/worker.hpp"
 
 namespace prismopt {
 
-std::optional<ExamplePlan> example_plan(const Scenario& scenario, const Pause& pause)
+namespace {
+
+/// Of the plans that may meet the question.
+std::optional<ExamplePlan> best_plan(const Scenario& scenario, const Pause& pause)
 {
     constexpr std::uint64_t most_looked_at = 1'000'000;  // a second or so
     const StudyModel model(scenario);
@@ -35,6 +39,14 @@ std::optional<ExamplePlan> example_plan(const Scenario& scenario, const Pause& p
     const Point point = model.designs.space().point(best->index);
     return ExamplePlan{model.designs.plan(point),
                        scenario.choices.empty() ? "" : model.designs.variant_words(point)};
+}
+
+}  // namespace
+
+std::optional<ExamplePlan> example_plan(const Scenario& scenario, const Pause& pause)
+{
+    std::optional<ExamplePlan> best = best_plan(scenario, pause);
+    return best || !scenario.question ? best : best_plan(without_question(scenario), pause);
 }
 
 std::string example_design(const Scenario& scenario)

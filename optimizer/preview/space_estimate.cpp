@@ -73,6 +73,7 @@ namespace {
 struct BranchSums {
     Tally allowed;
     Tally feasible;
+    Tally kept;
     Tally seconds;
 };
 
@@ -82,7 +83,8 @@ void add_branch(Sweep sweep, double weight, const std::set<std::string>& rules, 
 {
     ++result.branches;
     result.largest = std::max(result.largest, weight);
-    std::uint64_t judged = sweep.feasible.size();
+    const std::uint64_t feasible = sweep.feasible.size() + sweep.excluded;
+    std::uint64_t judged = feasible;
     std::erase_if(sweep.rejected,
                   [&rules](const Rejected& rejected) { return rules.contains(rejected.reason); });
     for (const Rejected& rejected : sweep.rejected) {
@@ -91,7 +93,8 @@ void add_branch(Sweep sweep, double weight, const std::set<std::string>& rules, 
     add(sweep.rejected, result.rejected);
     result.judged += judged;
     sums.allowed.add(weight * static_cast<double>(judged));
-    sums.feasible.add(weight * static_cast<double>(sweep.feasible.size()));
+    sums.feasible.add(weight * static_cast<double>(feasible));
+    sums.kept.add(weight * static_cast<double>(sweep.feasible.size()));
     for (Bound& bound : sweep.feasible) {
         result.plans.push_back({std::move(bound), weight});
     }
@@ -107,12 +110,13 @@ void set_means(const BranchSums& sums, SpaceEstimate& result)
     result.largest /= count;
     result.allowed = sums.allowed.of(count);
     result.feasible = sums.feasible.of(count);
+    result.kept = sums.kept.of(count);
     result.sweep_s = sums.seconds.of(count);
     result.effective = sums.allowed.effective();
 }
 
 /// The estimate from branches of at most so many tuples; nothing where the time is enough for too few of
-/// them. `like`: limits of each range. The feasible plans are those that they do not exclude.
+/// them. `like`: limits of each range; without any, all feasible plans are counted.
 std::optional<SpaceEstimate> sampled_by(std::uint64_t tuples, const StudyModel& model, const SweepRange& like,
                                         const Pause& pause, int most_branches)
 {
@@ -148,7 +152,8 @@ std::optional<SpaceEstimate> sampled_by(std::uint64_t tuples, const StudyModel& 
             SweepRange range = like;
             range.begin = branch->begin;
             range.end = branch->end;
-            add_branch(worker.sweep(range), branch->weight, rules, result, sums);
+            Sweep sweep = range.limits.empty() ? worker.bound_all(range) : worker.sweep(range);
+            add_branch(std::move(sweep), branch->weight, rules, result, sums);
             sums.seconds.add(branch->weight * (processor_s() - before_s));
         }
     } catch (const OutOfTime&) {
@@ -230,7 +235,7 @@ LimitedSweep limited_sweep(const StudyModel& model, const std::vector<std::vecto
         throw Stopped(estimate.stopped);
     }
     constexpr double none_seen = 3.0;  // upper 95 % limit of a Poisson mean when nothing was observed
-    LimitedSweep result{estimate.feasible, estimate.sweep_s, {}};
+    LimitedSweep result{estimate.kept, estimate.sweep_s, {}};
     result.plans.high += none_seen * estimate.largest;
     for (SpaceEstimate::Plan& plan : estimate.plans) {
         result.found.push_back(std::move(plan.bound));

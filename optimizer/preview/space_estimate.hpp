@@ -22,19 +22,21 @@ struct Estimated {
 struct SpaceEstimate {
     struct Plan {
         Bound bound;
-        double stands_for = 0.0;  // number of feasible plans of the space that it represents
+        double stands_for = 0.0;  // number of plans of the space that it represents
     };
     std::uint64_t branches = 0;      // drawn, including dead ends
     std::uint64_t judged = 0;        // tuples in them that the rules of the space allow
     Estimated allowed;               // tuples of the whole space that the rules allow
     Estimated feasible;              // of the whole space
+    Estimated kept;                  // of these, plans that no limit of the study or the sweep excludes
     Estimated sweep_s;               // processor time to check the whole space
-    std::vector<Plan> plans;         // feasible plans of the branches
+    std::vector<Plan> plans;         // those of the branches that no limit excludes
     std::vector<Rejected> rejected;  // of the checked tuples
     std::string stopped;             // text of Stopped; empty: the sample is complete
     double largest = 0.0;            // largest number of branches of the space that a drawn one represents
     double effective = 0.0;          // effective sample size (Kish, "Survey Sampling", 1965)
 
+    bool found_feasible() const { return feasible.value > 0.0; }
     /// Upper 95 % confidence limit of a share of the allowed tuples, if no tuple of that
     /// kind was found in the branches.
     double share_below() const;

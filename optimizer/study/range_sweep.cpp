@@ -48,15 +48,16 @@ void count(std::vector<Rejected>& rejected, const Infeasible& why, const Paralle
     }
 }
 
-enum class Answering { bounds, counts };
+/// Bounds of what limits leave, the same with the count of all feasible points, or that count alone.
+enum class Answering { bounds, bounds_and_counts, counts };
 
 class RangeSweep {
 public:
     RangeSweep(const StudyModel& model, HardwareBenches& benches, PointIntervals& intervals,
                const Pause& pause, const SweepRange& range, Answering answering)
         : model_(model), bench_(benches.of(range.feasibility)), certain_(benches.of(Feasibility::certain)),
-          intervals_(intervals), pause_(pause), range_(range), counts_(answering == Answering::counts),
-          kept_(range), near_(range.near),
+          intervals_(intervals), pause_(pause), range_(range), answering_(answering), kept_(range),
+          near_(range.near),
           excluded_([this](const NoiseFree& bound) { return suffices(bound); },
                     needs_memory(model) || range.feasibility == Feasibility::doubtful, !range.limits.empty())
     {
@@ -93,7 +94,7 @@ public:
             add(model_.designs.space().enumerate(
                     begin, end,
                     [this](std::uint64_t index, std::span<const int> point) {
-                        if (counts_ && needs_no_bounds()) {
+                        if (counts_only() && needs_no_bounds()) {
                             count_feasible(point);
                         } else {
                             judge(index, point);
@@ -134,9 +135,13 @@ private:
 
     bool needs_no_bounds() const { return excludes_nothing() && range_.feasibility == Feasibility::certain; }
 
+    bool counts_only() const { return answering_ == Answering::counts; }
+
+    /// Whether each plan is known to be feasible before a limit excludes it.
     bool excludes_nothing() const
     {
-        return range_.limits.empty() && !(range_.within_limits && model_.is_limited());
+        const bool by_study = answering_ == Answering::bounds && range_.within_limits && model_.is_limited();
+        return range_.limits.empty() && !by_study;
     }
 
     /// Whether plans with this bound have more than is allowed.
@@ -248,14 +253,14 @@ private:
         const std::vector<double> objectives = objectives_of(found);
         const bool is_beyond = beyond(found);
         if (is_beyond || excludes(range_.limits, objectives)) {
-            ++by(checked_bounds_ == 1 ? BoundKind::noise_free_step : BoundKind::longest_paths);
+            ++by(checked_bounds_ <= 1 ? BoundKind::noise_free_step : BoundKind::longest_paths);
             if (may_be_near(objectives)) {
                 near_.add({region_, {index, objectives}});
             }
         } else if (range_.feasibility == Feasibility::doubtful && surely_fits(plan, point, found)) {
             return;
         }
-        if (counts_ || is_beyond || breaks_promise(index, point, found)) {
+        if (counts_only() || is_beyond || breaks_promise(index, point, found)) {
             kept_.exclude();
         } else {
             kept_.add({index, objectives});
@@ -268,7 +273,7 @@ private:
     PointIntervals& intervals_;
     const Pause& pause_;
     const SweepRange& range_;
-    const bool counts_;  // feasible plans are counted, not returned
+    const Answering answering_;
     Sweep result_;
     KeptBounds kept_;
     NearBounds near_;
@@ -289,6 +294,12 @@ Sweep sweep_range(const StudyModel& model, HardwareBenches& benches, PointInterv
                   const Pause& pause, const SweepRange& range)
 {
     return RangeSweep(model, benches, intervals, pause, range, Answering::bounds)();
+}
+
+Sweep bound_all(const StudyModel& model, HardwareBenches& benches, PointIntervals& intervals,
+                const Pause& pause, const SweepRange& range)
+{
+    return RangeSweep(model, benches, intervals, pause, range, Answering::bounds_and_counts)();
 }
 
 Sweep count_range(const StudyModel& model, HardwareBenches& benches, PointIntervals& intervals,

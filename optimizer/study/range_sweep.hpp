@@ -19,8 +19,13 @@ namespace prismopt {
 Sweep sweep_range(const StudyModel& model, HardwareBenches& benches, PointIntervals& intervals,
                   const Pause& pause, const SweepRange& range);
 
-/// The same counts, and no bounds: feasible points count as excluded. Bounds, which take most of the time,
-/// are computed only for limits and for doubtful points.
+/// The same of a range without limits, but the limits of the study exclude plans only once these are known to
+/// be feasible: they count as excluded, and no plan is left unchecked.
+Sweep bound_all(const StudyModel& model, HardwareBenches& benches, PointIntervals& intervals,
+                const Pause& pause, const SweepRange& range);
+
+/// The same counts, whatever the limits of the study, and no bounds: feasible points count as excluded.
+/// Bounds, which take most of the time, are computed only for limits of the range and for doubtful points.
 Sweep count_range(const StudyModel& model, HardwareBenches& benches, PointIntervals& intervals,
                   const Pause& pause, const SweepRange& range);
 

@@ -26,6 +26,11 @@ Sweep Worker::sweep(const SweepRange& range)
     return sweep_range(model_, benches_, details().intervals(), pause_, range);
 }
 
+Sweep Worker::bound_all(const SweepRange& range)
+{
+    return prismopt::bound_all(model_, benches_, details().intervals(), pause_, range);
+}
+
 Sweep Worker::count(const SweepRange& range)
 {
     return count_range(model_, benches_, details().intervals(), pause_, range);

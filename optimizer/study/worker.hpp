@@ -29,6 +29,9 @@ public:
 
     /// Lower bounds of the feasible points in a range, and the reasons why the others are infeasible.
     Sweep sweep(const SweepRange& range);
+    /// The same of a range without limits, with all feasible points counted: those that the limits of the
+    /// study exclude are excluded ones.
+    Sweep bound_all(const SweepRange& range);
     /// The same counts, without the bounds.
     Sweep count(const SweepRange& range);
     /// Draws by point, in the order of the block.

@@ -27,6 +27,18 @@ class DryRun(CliTest):
         self.assertEqual(of_thread, for_each_rank)
         self.assertEqual([path.name for path in self.folder.iterdir()], ["study.toml"])
 
+    def test_of_a_question(self):
+        """Plans are feasible whatever the question; without one that may meet it, the search goes on without its limits, and so does its estimate."""
+        small = self.scenario().read_text()
+        counted = self.output("validate", support.SMALL)
+        counted = counted[counted.index("Space: "):]
+        text = self.output("search", self.write(small + '\n[question]\ndeadline = "1000 day"\n'), "--dry-run")
+        self.assertIn(counted + "244 feasible plans may meet [question], by their lower bounds\n", text)
+        text = self.output("search", self.write(small + '\n[question]\ndeadline = "1 min"\n'), "--dry-run")
+        self.assertRegex(text, r"^small: no feasible plan can meet \[question\]: promised_time .* is at least .*, the limit 60 s; .*\nsmall: all plans checked\n")
+        self.assertIn(counted, text)
+        self.assertRegex(text, r"expected: [\d.e-]+ core-hours to [\d.e-]+ core-hours")
+
     def test_context_parallel_plans(self):
         text = self.output("search", self.scenario(pp="[1, 2, 4]\ncp = [1, 2]"), "--dry-run")
         self.assertRegex(text, r"expected: [\d.e-]+ core-hours")

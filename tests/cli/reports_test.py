@@ -31,6 +31,31 @@ class Reports(CliTest):
         self.assertEqual(reported, counts["rejected"])
         self.assertRegex(text, rf" {counts['not_plans']} duplicate or undefined \(")
 
+    UNMET = '\n[question]\ndeadline = "1 min"\nbudget = "1 USD"\n'
+
+    def test_validate_counts_feasible_plans_whatever_the_question(self):
+        toml = self.write(self.scenario().read_text() + self.UNMET)
+        without, counts = (json.loads(self.output("validate", file, "--json")) for file in (support.SMALL, toml))
+        self.assertNotIn("unmet_question", without)
+        unmet = counts.pop("unmet_question")
+        self.assertEqual(counts, without)
+        self.assertEqual([(limit["objective"], limit["most"]) for limit in unmet], [("promised_time", 60), ("cost", 1)])
+        self.assertTrue(all(limit["least"] > limit["most"] for limit in unmet), unmet)
+        text = self.output("validate", toml)
+        self.assertIn(f"{counts['combinations']} combinations of values: {counts['feasible']} feasible plans (", text)
+        self.assertRegex(text, r"\nno feasible plan can meet \[question\]: promised_time \(.*\) is at least .*, the limit 60 s; cost \(.*\) is at least .*, "
+                               r"the limit 1 USD; a search goes on without its limits, for what comes nearest\n$")
+        met = self.write(toml.read_text().replace('"1 min"', '"1000 day"').replace('"1 USD"', '"1 M USD"'))
+        self.assertEqual(json.loads(self.output("validate", met, "--json")), without)
+
+    def test_init_warns_of_a_question_that_no_plan_can_meet(self):
+        options = ("--workload", "llama3-8b", "--accelerator", "h100-sxm", "--gpus", "64", "--tokens", "15T", "--software", "megatron-bridge")
+        for deadline, warns in (("100 day", True), ("1000 day", False)):
+            finished = self.run_program("init", *options, "--deadline", deadline)
+            self.assertEqual(finished.returncode, support.DONE, finished.stderr)
+            self.assertEqual("no feasible plan can meet [question]: promised_time" in finished.stderr, warns, finished.stderr)
+            self.assertNotIn("[space]", finished.stderr)
+
     def test_validate_estimates_a_large_space(self):
         """By places spread over it; tests of the dry run compare its own estimate with this one."""
         numbers = lambda last: str(list(range(1, last + 1)))

@@ -128,17 +128,10 @@ void expect_the_same_as_without_limits(const Scenario& scenario, double share = 
         << "sub-spaces are excluded as a whole";
 }
 
-/// Counts without bounds are those of bounds: feasible plans, and the reasons of the others with their
-/// closest plans. Returns the number of feasible plans.
-std::uint64_t expect_the_same_counts(const Scenario& scenario)
+void expect_equal_counts(const Sweep& counted, const Sweep& bounded)
 {
-    const StudyModel model(scenario);
-    Worker worker(model);
-    const SweepRange whole{.begin = 0, .end = model.designs.space().size()};
-    const Sweep bounded = worker.sweep(whole);
-    const Sweep counted = worker.count(whole);
-    EXPECT_TRUE(counted.feasible.empty());
-    EXPECT_EQ(counted.excluded, bounded.feasible.size() + bounded.excluded);
+    EXPECT_EQ(counted.feasible.size() + counted.excluded, bounded.feasible.size() + bounded.excluded);
+    EXPECT_EQ(counted.unchecked, 0U);
     EXPECT_EQ(counted.rejected.size(), bounded.rejected.size());
     for (std::size_t k = 0; k < std::min(counted.rejected.size(), bounded.rejected.size()); ++k) {
         EXPECT_EQ(counted.rejected[k].reason, bounded.rejected[k].reason);
@@ -146,6 +139,20 @@ std::uint64_t expect_the_same_counts(const Scenario& scenario)
         EXPECT_EQ(counted.rejected[k].miss, bounded.rejected[k].miss) << counted.rejected[k].reason;
         EXPECT_EQ(counted.rejected[k].nearest, bounded.rejected[k].nearest);
     }
+}
+
+/// Counts without bounds are those of bounds: feasible plans, and the reasons of the others with their
+/// closest plans. Returns the number of feasible plans.
+std::uint64_t expect_the_same_counts(const Scenario& scenario)
+{
+    const StudyModel model(scenario);
+    Worker worker(model);
+    const SweepRange whole{.begin = 0, .end = model.designs.space().size()};
+    const Sweep bounded = worker.sweep({.begin = whole.begin, .end = whole.end, .within_limits = false});
+    const Sweep counted = worker.count(whole);
+    EXPECT_TRUE(counted.feasible.empty());
+    expect_equal_counts(counted, bounded);
+    expect_equal_counts(worker.bound_all(whole), bounded);
     return counted.excluded;
 }
 
@@ -178,6 +185,41 @@ TEST(CountedRange, HasTheCountsOfBoundsOfBalancedLayersAndUnderALimit)
     limited.question = Question{.gpus_at_most = 8};
     ASSERT_TRUE(StudyModel(limited).is_limited());
     EXPECT_GT(expect_the_same_counts(limited), 100U);
+}
+
+/// A limit that some plans keep, and one that none keeps.
+TEST(CountedRange, HasTheCountsOfBoundsWhateverTheQuestion)
+{
+    Scenario scenario = scenario_of(1, {"training_time_p99"});
+    const std::uint64_t all = expect_the_same_counts(scenario);
+    for (const double budget_usd : {4.0, 1e-3}) {
+        scenario.question = Question{.budget_usd = budget_usd};
+        EXPECT_EQ(expect_the_same_counts(scenario), all) << budget_usd;
+    }
+}
+
+/// The plans that a sweep within the limits returns, with their bounds.
+TEST(BoundedRange, ReturnsWhatTheQuestionLeaves)
+{
+    Scenario scenario = scenario_of(1, {"cost"});
+    std::vector<double> costs;
+    {
+        const StudyModel model(scenario);
+        for (const Bound& bound :
+             Worker(model).sweep({.begin = 0, .end = model.designs.space().size()}).feasible) {
+            costs.push_back(bound.objectives.front());
+        }
+    }
+    ASSERT_GT(costs.size(), 100U);
+    std::nth_element(costs.begin(), costs.begin() + std::ssize(costs) / 2, costs.end());
+    scenario.question = Question{.budget_usd = costs[costs.size() / 2]};
+    const StudyModel model(scenario);
+    Worker worker(model);
+    const SweepRange whole{.begin = 0, .end = model.designs.space().size()};
+    const Sweep all = worker.bound_all(whole);
+    expect_equal(bounds_of(all), bounds_of(worker.sweep(whole)));
+    EXPECT_EQ(all.feasible.size() + all.excluded, costs.size());
+    EXPECT_GT(all.excluded, costs.size() / 4);
 }
 
 /// A GPU in a thousand is a hundred times slower: no noise-free step is near the slowest one.

@@ -1,0 +1,120 @@
+#include "optimizer/preview/unmet_question.hpp"
+
+#include "io/toml/reading_units.hpp"
+#include "optimizer/preview/processor_time.hpp"
+#include "optimizer/study/worker.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace prismopt {
+
+namespace {
+
+constexpr std::uint64_t most_checked = 100'000'000;  // some ten seconds
+constexpr std::uint64_t range_count = 64;            // until the first plan that may meet the question
+constexpr double most_bounding_s = 20.0;             // processor time for the least bounds
+
+bool may_be_met(const StudyModel& model, const Pause& pause)
+{
+    Worker worker(model, pause);
+    const std::vector<SweepRange> ranges = split_space(model.designs.space().size(), range_count);
+    return std::any_of(ranges.begin(), ranges.end(),
+                       [&worker](const SweepRange& range) { return !worker.sweep(range).feasible.empty(); });
+}
+
+double least_of(const Sweep& sweep, double least)
+{
+    for (const Bound& bound : sweep.feasible) {
+        least = std::min(least, bound.objectives.front());
+    }
+    return least;
+}
+
+/// The least lower bound of a limited quantity among all feasible plans, or one that keeps the limit. Ranges
+/// that are spread over the space come first: what they find excludes most plans of the others early.
+double least_bound(const StudyModel& study, const StudyModel::Limit& limit, const Pause& pause)
+{
+    constexpr std::size_t apart = 16;
+    Scenario scenario = study.scenario;
+    scenario.objectives = {limit.objective->name};
+    const StudyModel model(scenario, study.problem.noise);
+    Worker worker(model, pause);
+    const std::vector<SweepRange> ranges = split_space(model.designs.space().size(), apart * apart);
+    double least = std::numeric_limits<double>::infinity();
+    for (std::size_t first = 0; first < apart; ++first) {
+        for (std::size_t i = first; i < ranges.size() && least > limit.most; i += apart) {
+            SweepRange range = ranges[i];
+            range.within_limits = false;
+            if (std::isfinite(least)) {
+                range.limits = {{least}};
+            }
+            least = least_of(worker.sweep(range), least);
+        }
+    }
+    return least;
+}
+
+std::string limit_text(const UnmetLimit& limit)
+{
+    const Objective& objective = *find_objective(limit.objective);
+    const auto amount = [&objective](double value) {
+        const ReadingUnit unit = reading_unit(objective.units, value);
+        return fmt::format("{:.4g}{}{}", value / unit.size, unit.name.empty() ? "" : " ", unit.name);
+    };
+    return fmt::format("{} ({}) is at least {}, the limit {}", objective.name, objective.long_name,
+                       amount(limit.least), amount(limit.most));
+}
+
+}  // namespace
+
+std::optional<UnmetQuestion> unmet_question(const Scenario& scenario, const Pause& pause)
+{
+    const StudyModel model(scenario);
+    if (!model.is_limited() || model.designs.space().size() > most_checked || may_be_met(model, pause)) {
+        return std::nullopt;
+    }
+    UnmetQuestion unmet;
+    const double start_s = processor_s();
+    const Pause bounding = [&pause, start_s] {
+        pause();
+        if (processor_s() - start_s > most_bounding_s) {
+            throw OutOfTime{};
+        }
+    };
+    try {
+        for (const StudyModel::Limit& limit : model.limits) {
+            const double least = limit.bounded ? least_bound(model, limit, bounding) : 0.0;
+            if (least > limit.most) {
+                unmet.limits.push_back(
+                    {.objective = limit.objective->name, .most = limit.most, .least = least});
+            }
+        }
+    } catch (const OutOfTime&) {  // the limits that are known are reported
+    }
+    return unmet;
+}
+
+std::string unmet_question_text(const UnmetQuestion& unmet)
+{
+    std::vector<std::string> limits;
+    for (const UnmetLimit& limit : unmet.limits) {
+        limits.push_back(limit_text(limit));
+    }
+    return fmt::format(
+        "no feasible plan can meet [question]: {}; a search goes on without its limits, for "
+        "what comes nearest",
+        limits.empty() ? "lower bounds exclude all plans" : fmt::format("{}", fmt::join(limits, "; ")));
+}
+
+Scenario without_question(Scenario scenario)
+{
+    scenario.question.reset();
+    return scenario;
+}
+
+}  // namespace prismopt
