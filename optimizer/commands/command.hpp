@@ -3,9 +3,9 @@
 /// The commands of the program. Each takes the arguments after its name and returns the exit code.
 
 #include "io/authoring/imported/imported_network.hpp"
-#include "model/base/parallel.hpp"
 #include "optimizer/api/plans.hpp"
 #include "optimizer/parallel/communicator.hpp"
+#include "optimizer/parallel/stop.hpp"
 
 #include <boost/program_options.hpp>
 

@@ -1,9 +1,9 @@
 #include "io/base/aligned.hpp"
 #include "io/report/front/batch_rows.hpp"
 #include "io/scenario/reading/read_scenario.hpp"
-#include "model/base/parallel.hpp"
 #include "optimizer/api/plans.hpp"
 #include "optimizer/commands/command.hpp"
+#include "optimizer/parallel/stop.hpp"
 #include "optimizer/preview/unmet_question.hpp"
 
 #include "io/report/network_json.hpp"

@@ -3,6 +3,7 @@
 /// Requests to stop a run: signals of the batch system to any rank, a time
 /// limit, and the program that called.
 
+#include "model/base/parallel.hpp"
 #include "optimizer/parallel/communicator.hpp"
 
 #include <chrono>

@@ -39,15 +39,15 @@ double least_of(const Sweep& sweep, double least)
 /// that are spread over the space come first: what they find excludes most plans of the others early.
 double least_bound(const StudyModel& study, const StudyModel::Limit& limit, const Pause& pause)
 {
-    constexpr std::size_t apart = 16;
+    constexpr std::size_t stride = 16;
     Scenario scenario = study.scenario;
     scenario.objectives = {limit.objective->name};
     const StudyModel model(scenario, study.problem.noise);
     Worker worker(model, pause);
-    const std::vector<SweepRange> ranges = split_space(model.designs.space().size(), apart * apart);
+    const std::vector<SweepRange> ranges = split_space(model.designs.space().size(), stride * stride);
     double least = std::numeric_limits<double>::infinity();
-    for (std::size_t first = 0; first < apart; ++first) {
-        for (std::size_t i = first; i < ranges.size() && least > limit.most; i += apart) {
+    for (std::size_t first = 0; first < stride; ++first) {
+        for (std::size_t i = first; i < ranges.size() && least > limit.most; i += stride) {
             SweepRange range = ranges[i];
             range.within_limits = false;
             if (std::isfinite(least)) {

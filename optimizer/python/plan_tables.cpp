@@ -1,5 +1,5 @@
 #include "io/words/infeasible_text.hpp"
-#include "model/base/parallel.hpp"
+#include "optimizer/parallel/stop.hpp"
 #include "optimizer/python/bindings.hpp"
 
 #include "io/base/input_error.hpp"

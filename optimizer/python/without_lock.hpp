@@ -2,7 +2,7 @@
 
 /// Work without the interpreter lock.
 
-#include "model/base/parallel.hpp"
+#include "optimizer/parallel/stop.hpp"
 #include "optimizer/program/log.hpp"
 
 #include <pybind11/pybind11.h>

@@ -29,7 +29,7 @@ public:
 
     /// Lower bounds of the feasible points in a range, and the reasons why the others are infeasible.
     Sweep sweep(const SweepRange& range);
-    /// The same of a range without limits, with all feasible points counted: those that the limits of the
+    /// The same for a range without limits, with all feasible points counted: those that the limits of the
     /// study exclude are excluded ones.
     Sweep bound_all(const SweepRange& range);
     /// The same counts, without the bounds.

@@ -69,7 +69,7 @@ TEST(UnmetQuestion, HasTheLeastBoundsOfWhatNoPlanKeeps)
                 AllOf(HasSubstr("no feasible plan can meet [question]"), HasSubstr("the limit 60 s")));
 }
 
-TEST(UnmetQuestion, IsNoneWhereAPlanMayMeetIt)
+TEST(UnmetQuestion, IsAbsentIfAPlanMayAnswer)
 {
     const double fastest = least_of_all({.deadline = Seconds{60.0}}, "promised_time");
     EXPECT_FALSE(unmet_question(tiny_scenario(some_plans)));
