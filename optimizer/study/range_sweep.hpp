@@ -19,8 +19,8 @@ namespace prismopt {
 Sweep sweep_range(const StudyModel& model, HardwareBenches& benches, PointIntervals& intervals,
                   const Pause& pause, const SweepRange& range);
 
-/// The same for a range without limits, but the limits of the study exclude plans only once these are known to
-/// be feasible: they count as excluded, and no plan is left unchecked.
+/// The same for a range without limits, but the limits of the study exclude plans only once these are known
+/// to be feasible: they count as excluded, and no plan is left unchecked.
 Sweep bound_all(const StudyModel& model, HardwareBenches& benches, PointIntervals& intervals,
                 const Pause& pause, const SweepRange& range);
 

@@ -1,6 +1,6 @@
 /// Runs a fuzzing entry on mutations of a corpus, the same ones each time: the seed of a case is its number.
 ///
-/// usage: PROGRAM FIRST COUNT CORPUS...  cases FIRST to FIRST + COUNT - 1 of the files, or of those in folders
+/// usage: PROGRAM FIRST COUNT CORPUS...  cases FIRST to FIRST + COUNT - 1 of files, or of those in folders
 ///        PROGRAM --show CASE CORPUS...  writes that case to standard output
 ///
 /// A case that takes more than ten seconds of a core (a minute under sanitizers) ends by SIGPROF, one that
