@@ -20,8 +20,7 @@ namespace prismopt {
 
 namespace {
 
-constexpr std::uint64_t most_counted = 100'000'000;  // some ten seconds; a larger space is estimated
-constexpr std::uint64_t first_ranges = 64;           // for a first feasible plan
+constexpr std::uint64_t first_ranges = 64;  // for a first feasible plan
 
 /// The scenario whose only variant is that of these values.
 Scenario with_variant(Scenario scenario, const ChosenValues& values, Variant variant)
@@ -194,7 +193,7 @@ PlanCount count_plans(const Scenario& scenario, const Pause& pause)
     count.combinations = model.designs.space().size();
     Archive archive;
     Worker worker(model, pause);
-    for (const SweepRange& range : spread_ranges(count.combinations, most_counted)) {
+    for (const SweepRange& range : spread_ranges(count.combinations, most_examined_whole)) {
         archive.add(std::vector<Answer>{worker.count(range)});
         count.examined += range.end - range.begin;
     }

@@ -11,8 +11,8 @@
 namespace prismopt {
 
 /// The plan with the best noise-free first objective among the checked plans of [space] (all of them, up to a
-/// million tuples); nothing if none of these is feasible. With a question, of the plans that may meet it, if
-/// there are any.
+/// million tuples); nothing if none of these is feasible. With a question, plans that may meet it come before
+/// all others.
 struct ExamplePlan {
     ParallelPlan plan;
     std::string variant;  // words of its choices; empty: none

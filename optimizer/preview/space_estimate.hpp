@@ -28,9 +28,9 @@ struct SpaceEstimate {
     std::uint64_t judged = 0;        // tuples in them that the rules of the space allow
     Estimated allowed;               // tuples of the whole space that the rules allow
     Estimated feasible;              // of the whole space
-    Estimated kept;                  // of these, plans that no limit of the study or the sweep excludes
+    Estimated kept;                  // feasible plans that no limit of the study or the sweep excludes
     Estimated sweep_s;               // processor time to check the whole space
-    std::vector<Plan> plans;         // those of the branches that no limit excludes
+    std::vector<Plan> plans;         // plans of the branches that no limit excludes
     std::vector<Rejected> rejected;  // of the checked tuples
     std::string stopped;             // text of Stopped; empty: the sample is complete
     double largest = 0.0;            // largest number of branches of the space that a drawn one represents

@@ -2,6 +2,7 @@
 
 #include "io/toml/reading_units.hpp"
 #include "optimizer/preview/processor_time.hpp"
+#include "optimizer/space/spread_ranges.hpp"
 #include "optimizer/study/worker.hpp"
 
 #include <fmt/format.h>
@@ -15,9 +16,8 @@ namespace prismopt {
 
 namespace {
 
-constexpr std::uint64_t most_checked = 100'000'000;  // some ten seconds
-constexpr std::uint64_t range_count = 64;            // until the first plan that may meet the question
-constexpr double most_bounding_s = 20.0;             // processor time for the least bounds
+constexpr std::uint64_t range_count = 64;  // until the first plan that may meet the question
+constexpr double most_bounding_s = 20.0;   // processor time for the least bounds
 
 bool may_be_met(const StudyModel& model, const Pause& pause)
 {
@@ -75,7 +75,8 @@ std::string limit_text(const UnmetLimit& limit)
 std::optional<UnmetQuestion> unmet_question(const Scenario& scenario, const Pause& pause)
 {
     const StudyModel model(scenario);
-    if (!model.is_limited() || model.designs.space().size() > most_checked || may_be_met(model, pause)) {
+    if (!model.is_limited() || model.designs.space().size() > most_examined_whole ||
+        may_be_met(model, pause)) {
         return std::nullopt;
     }
     UnmetQuestion unmet;

@@ -13,4 +13,7 @@ namespace prismopt {
 /// spread over it, in ascending order.
 std::vector<SweepRange> spread_ranges(std::uint64_t size, std::uint64_t most_whole);
 
+/// Combinations of the largest space that is examined whole, which takes some ten seconds.
+inline constexpr std::uint64_t most_examined_whole = 100'000'000;
+
 }  // namespace prismopt
