@@ -28,6 +28,7 @@ SHAPES = ((1, 2), (2, 1), (3, 1))
 # A search takes some seconds on two ranks.
 SLOW = DRAWN | {"rungs": "[{ fleets = 64, steps = 2 }, { fleets = 2560, steps = 2 }]"}
 RANKS_MAY_FOLLOW_S = 2  # SLURM_WAIT of the template
+LOG_SHOWN = 300  # bytes, of what a violation shows
 
 # How a leg is ended, with how often that is drawn.
 RANK, LEG, CANCEL, REQUEUE = "a rank", "ranks, srun and script at once", "scancel", "scontrol requeue"
@@ -59,6 +60,13 @@ def processes_in(folder):
         except OSError:  # it ended meanwhile
             pass
     return found
+
+
+def command_lines():
+    """Of all processes."""
+    for path in pathlib.Path("/proc").glob("[0-9]*/cmdline"):
+        with contextlib.suppress(OSError):  # it ended meanwhile
+            yield path.read_text(errors="replace")
 
 
 def size_of(path):
@@ -99,13 +107,24 @@ class Job:
         found = re.search(r"JobState=(\w+)", self.slurm("scontrol", "show", "job", self.number).stdout)
         return found[1] if found else ""
 
+    def reason(self):
+        """Why Slurm has it in its state."""
+        found = re.search(r"JobState=\w+ Reason=(\S+).*?ExitCode=(\S+)", self.slurm("scontrol", "show", "job", self.number).stdout, re.DOTALL)
+        return f"{found[1]}, exit code {found[2]}" if found else "not known"
+
+    def has_steps(self):
+        """Whether a daemon of one of its steps still runs."""
+        return any(line.startswith(f"slurmstepd: [{self.number}.") for line in command_lines())
+
     def starts(self, limit_s):
-        """Waits until it was started; Slurm holds a requeued job for two minutes, unless it is asked not to."""
+        """Waits until it was started. Slurm holds a requeued job for two minutes, unless it is asked not to; before its old steps have
+        ended, that would end its new ones, which have their numbers."""
 
         def started():
             if self.state() not in ("PENDING", ""):
                 return True
-            self.slurm("scontrol", "update", f"jobid={self.number}", "starttime=now")
+            if not self.has_steps():
+                self.slurm("scontrol", "update", f"jobid={self.number}", "starttime=now")
             return False
 
         return wait_until(started, limit_s)
@@ -128,8 +147,9 @@ class Study:
         self.job = None
 
     def log(self):
+        """Its end."""
         path = self.folder / "study.log"
-        return path.read_text(errors="replace") if path.exists() else ""
+        return path.read_text(errors="replace")[-LOG_SHOWN:] if path.exists() else ""
 
     def next_job(self):
         """The requeued job, or another one with the same line; it runs, or has run."""
@@ -212,7 +232,7 @@ class Study:
             return
         self.tally.longest_s = max(self.tally.longest_s, time.monotonic() - started)
         if job.state() != "COMPLETED":
-            self.tally.violate("not continued", self.case, f"{job.state()}: {self.log()}")
+            self.tally.violate("not continued", self.case, f"job {job.number} is {job.state()} ({job.reason()}): {self.log()}")
             return
         name = difference(contents(self.folder / "study.h5"), self.usual.contents)
         if name:

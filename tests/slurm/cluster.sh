@@ -62,6 +62,7 @@ AccountingStorageType=accounting_storage/none
 MpiDefault=pmix
 ReturnToService=2
 JobRequeue=1
+KillWait=5
 CONF
     for node in "${slurm_nodes[@]}"; do
         echo "NodeName=$node NodeHostname=$host NodeAddr=127.0.0.1 Port=$((port++)) CPUs=2 RealMemory=4000"
