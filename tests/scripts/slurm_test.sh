@@ -50,6 +50,15 @@ a_search_that_cannot_be_requeued_keeps_its_exit_code() {
     expect_said "job 42 cannot be requeued: submit the same line again to continue the search"
 }
 
+ranks_that_were_not_launched_are_no_success() {
+    : >"$results.journal"
+    run "${job[@]}" "${script[@]}"
+    rm "$results.journal"
+    expect_status 1
+    expect_said "the search is not complete: submit the same line again to continue it"
+    expect_no_call scontrol
+}
+
 too_few_arguments() {
     run "${job[@]}" bash "$root/jobs/slurm/search.sbatch" "a scenario.toml"
     expect_status 2
