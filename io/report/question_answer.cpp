@@ -270,8 +270,7 @@ std::optional<QuestionedPlan> least(const std::vector<QuestionedPlan>& plans, co
     return found;
 }
 
-/// "512, 1,024 and 2,048 GPUs; others may answer with less": the numbers of GPUs
-/// that the space has; empty for one.
+/// "512, 1024, 2048 GPUs; gpus in [space] sets them, others were not tried"; empty for one number.
 std::string sizes_text(const Results& results)
 {
     const auto axis = std::find_if(results.axes.begin(), results.axes.end(),
@@ -279,7 +278,7 @@ std::string sizes_text(const Results& results)
     if (axis == results.axes.end() || axis->labels.size() < 2) {
         return "";
     }
-    return fmt::format("{} GPUs; gpus in [space] sets them, and others may answer with less",
+    return fmt::format("{} GPUs; gpus in [space] sets them, others were not tried",
                        fmt::join(axis->labels, ", "));
 }
 

@@ -502,7 +502,8 @@ std::string space_section(const Results& results, const StudyNotes& notes)
 {
     const std::string text =
         space_text(results.raw_tuples, results.feasible, results.rejected) + variants_text(notes.variants);
-    if (results.feasible > 0) {
+    const std::uint64_t examined = space_counts(results.feasible, results.rejected).examined;
+    if (results.feasible > 0 || examined == 0) {
         return text;
     }
     std::string nearest;
@@ -513,7 +514,8 @@ std::string space_section(const Results& results, const StudyNotes& notes)
                                                             : nearest_text(rejected));
         }
     }
-    return text + "No plan is feasible." +
+    return text +
+           (examined < results.raw_tuples ? "No examined combination is feasible." : "No plan is feasible.") +
            (nearest.empty() ? "\n" : " The nearest miss by reason:\n" + nearest);
 }
 

@@ -45,6 +45,10 @@ std::string space_text(std::uint64_t combinations, std::uint64_t feasible,
                        const std::vector<Rejected>& rejected)
 {
     const SpaceCounts counts = space_counts(feasible, rejected);
+    if (counts.examined == 0) {
+        return fmt::format("Space: {} combinations of values, none of which was examined yet\n",
+                           combinations);
+    }
     const auto with_share = [&counts](std::uint64_t count, const char* what) {
         return fmt::format("{} {} ({})", count, what, share_of(count, counts.examined));
     };

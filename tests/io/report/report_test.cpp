@@ -144,6 +144,17 @@ TEST(TextReport, ListsPlansThatMayNotFit)
     EXPECT_THAT(front_csv(results, "a.h5"), HasSubstr(",1,sample,a.h5,"));
 }
 
+TEST(TextReport, ClaimsNothingOfASpaceBeforeItIsExamined)
+{
+    Results results = plain();
+    results.feasible = 0;
+    results.rejected.clear();
+    results.provisional = true;
+    const std::string text = text_report(results);
+    EXPECT_THAT(text, HasSubstr("\nSpace: 32 combinations of values, none of which was examined yet\n\n"));
+    EXPECT_THAT(text, testing::Not(HasSubstr("is feasible")));
+}
+
 TEST(TextReport, SaysThatASpacePartHasNoFeasiblePlan)
 {
     Results results = plain();
@@ -153,7 +164,8 @@ TEST(TextReport, SaysThatASpacePartHasNoFeasiblePlan)
         Rejected{.reason = "dp does not divide the batch", .count = 8, .miss = 0.0, .nearest = ""}};
     results.study.held = {2};
     EXPECT_THAT(text_report(results), HasSubstr("\nNo plan of part 2 of 4 is feasible: "));
-    EXPECT_THAT(text_report(results), HasSubstr("dp does not divide the batch\nNo plan is feasible.\n\n"));
+    EXPECT_THAT(text_report(results),
+                HasSubstr("dp does not divide the batch\nNo examined combination is feasible.\n\n"));
     results.provisional = true;
     EXPECT_THAT(text_report(results), testing::Not(HasSubstr("No plan of part")));
 }
