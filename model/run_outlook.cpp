@@ -69,10 +69,6 @@ TrainedWork trained_work(std::span<const RunSegment> segments, const Histories& 
     return {seconds, productive > 0.0 ? work_j * (seconds / productive) : work_j};
 }
 
-}  // namespace
-
-namespace {
-
 Watts training_power_of(const Problem& problem)
 {
     return training_power(problem.power, problem.cluster.accelerator.power, problem.cluster.added_power);

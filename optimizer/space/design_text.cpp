@@ -40,8 +40,9 @@ int parse_value(const std::string& key, const std::string& value, int)
         least = 0;
     }
     if (error != std::errc{} || end != value.data() + value.size() || number < least) {
-        throw InputError("plan: " + key + "=" + value + " is not a whole number of at least " +
-                         std::to_string(least) + "; write for example " + key + "=8");
+        throw InputError(
+            fmt::format("plan: {0}={1} is not a whole number from {2} to {3}; write for example {0}=8", key,
+                        value, least, std::numeric_limits<int>::max()));
     }
     return number;
 }

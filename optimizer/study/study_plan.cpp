@@ -106,9 +106,17 @@ std::string later_phase(const std::vector<Rejected>& rejected)
     return phases.size() == 1 && *phases.begin() > 1 ? fmt::format("phase {}", *phases.begin()) : "";
 }
 
-}  // namespace
-
-namespace {
+/// What takes less memory of a GPU; a single one shares the model with no other.
+std::string memory_advice(const std::vector<int>& gpus)
+{
+    const bool alone = std::all_of(gpus.begin(), gpus.end(), [](int count) { return count == 1; });
+    if (alone) {
+        return "\ntry recompute, offload, a smaller microbatch, more GPUs, or an accelerator with more "
+               "memory";
+    }
+    return "\ntry larger tp or pp, recompute, sharding or offload, a smaller microbatch, more GPUs, or an "
+           "accelerator with more memory";
+}
 
 /// The rungs, with others between them that have `factor` times the fleets of the one before. A strategy
 /// without lower bounds halves: it uses the first and the last one.
@@ -246,10 +254,7 @@ std::string infeasible_text(const Scenario& scenario, const Archive& archive)
             counts.not_plans, share_of(counts.not_plans, counts.examined));
     }
     if (memory) {
-        return text +
-               "\ntry larger tp or pp, recompute, sharding or offload, a smaller microbatch, more GPUs, or "
-               "an accelerator with "
-               "more memory";
+        return text + memory_advice(scenario.space.gpus);
     }
     const std::string phase = later_phase(archive.rejected());
     const std::string batches =

@@ -2,6 +2,7 @@
 
 import os
 import pathlib
+import re
 import time
 
 import h5py
@@ -90,6 +91,17 @@ class BadScenario(CliTest):
         # That plan alone says the same.
         alone = self.output("predict", "study.toml", "--design", plan, code=support.INFEASIBLE)
         self.assertRegex(alone, "infeasible: out of memory: ")
+
+    def test_a_single_gpu_is_too_small(self):
+        """What splits a model over GPUs is no advice for one."""
+        text = pathlib.Path(support.SMALL).read_text()
+        for axis in ("gpus", "tp", "pp"):
+            text = re.sub(rf"(?m)^{axis} = \[.*", f"{axis} = [1]", text)
+        text = re.sub(r'(?m)^schedule = .*', 'schedule = ["1f1b"]', text)
+        text = re.sub(r"(?m)^v = .*", "v = [1]", text)
+        begin, end = text.index("[workload]"), text.index("[[phase]]")
+        self.write(text[:begin] + '[workload]\nmodel = "llama3-8b"\n\n' + text[end:])
+        self.assertRegex(self.refusal("validate", "study.toml"), r"\ntry recompute, offload, a smaller microbatch, more GPUs, or an accelerator with more memory\n$")
 
     def assertMatch(self, text, pattern):
         self.assertRegex(text, pattern)
@@ -216,7 +228,7 @@ class BadCommandLine(CliTest):
     def test_designs(self):
         for design, message in (
             ("tq=2", r"plan: unknown name 'tq'; names are gpus tp cp ulysses pp ep etp table_shards order crossing local_steps microbatch schedule v group .* shard_gpus .* dp"),
-            ("tp=two", r"plan: tp=two is not a whole number of at least 1; write for example tp=8"),
+            ("tp=two", r"plan: tp=two is not a whole number from 1 to 2147483647; write for example tp=8"),
             ("schedule=zigzag", r"plan: schedule=zigzag is unknown; choose from: gpipe, 1f1b, interleaved, zb_h1, zb_h2, zb_v, v_half, v_min, dualpipe, dualpipe_v"),
             ("gpus=64 tp=3 pp=7", r"plan: tp\*pp = 21 does not divide gpus=64; change one of them"),
             ("gpus=128", r"plan: gpus=128 is more than the cluster's 64; use at most that many"),

@@ -350,10 +350,6 @@ std::vector<double> read_slow_nodes(const Value& list, const Cluster& cluster)
     return factors;
 }
 
-}  // namespace
-
-namespace {
-
 const Fields<WorkEnergy>& work_energy_fields()
 {
     constexpr std::string_view by_peaks =

@@ -696,9 +696,10 @@ TEST(ParseDesign, RefusesWithTheValueAndWhatToDo)
     EXPECT_THAT(complaint("tq=2"),
                 HasSubstr("unknown name 'tq'; names are gpus tp cp ulysses pp ep etp table_shards order"));
     EXPECT_THAT(complaint("tp"),
-                HasSubstr("tp= is not a whole number of at least 1; write for example tp=8"));
-    EXPECT_THAT(complaint("tp=0"), HasSubstr("tp=0 is not a whole number of at least 1"));
-    EXPECT_THAT(complaint("spares=-1"), HasSubstr("spares=-1 is not a whole number of at least 0"));
+                HasSubstr("tp= is not a whole number from 1 to 2147483647; write for example tp=8"));
+    EXPECT_THAT(complaint("tp=0"), HasSubstr("tp=0 is not a whole number from 1 to"));
+    EXPECT_THAT(complaint("tp=99999999999"), HasSubstr("tp=99999999999 is not a whole number from 1 to"));
+    EXPECT_THAT(complaint("spares=-1"), HasSubstr("spares=-1 is not a whole number from 0 to"));
     EXPECT_THAT(complaint("tp=-2"), HasSubstr("tp=-2 is not"));
     EXPECT_THAT(complaint("tp=2x"), HasSubstr("tp=2x is not"));
     EXPECT_THAT(complaint("tp=99999999999"), HasSubstr("tp=99999999999 is not"));
