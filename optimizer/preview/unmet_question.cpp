@@ -19,12 +19,21 @@ namespace {
 constexpr std::uint64_t range_count = 64;  // until the first plan that may meet the question
 constexpr double most_bounding_s = 20.0;   // processor time for the least bounds
 
+/// A sample that is spread over a large space comes first: most questions that can be met are met by some
+/// plan of it, whichever numbers of GPUs they need.
 bool may_be_met(const StudyModel& model, const Pause& pause)
 {
     Worker worker(model, pause);
-    const std::vector<SweepRange> ranges = split_space(model.designs.space().size(), range_count);
-    return std::any_of(ranges.begin(), ranges.end(),
-                       [&worker](const SweepRange& range) { return !worker.sweep(range).feasible.empty(); });
+    const auto has_plan = [&worker](const SweepRange& range) {
+        return !worker.sweep(range).feasible.empty();
+    };
+    const std::uint64_t size = model.designs.space().size();
+    const std::vector<SweepRange> sample = spread_ranges(size, 0);
+    if (sample.size() > 1 && std::any_of(sample.begin(), sample.end(), has_plan)) {
+        return true;
+    }
+    const std::vector<SweepRange> ranges = split_space(size, range_count);
+    return std::any_of(ranges.begin(), ranges.end(), has_plan);
 }
 
 double least_of(const Sweep& sweep, double least)
