@@ -16,8 +16,10 @@
 #include "model/step/sample/sampler.hpp"
 #include "model/training_quantile_errors.hpp"
 
+#include <algorithm>
 #include <array>
 #include <functional>
+#include <limits>
 #include <map>
 #include <memory>
 #include <optional>
@@ -81,6 +83,9 @@ public:
     }
 
     bool suffices(const NoiseFree& bound) const { return suffices_(bound); }
+    /// Reports a plan that lacks so many bytes: of others that lack as much or more, it need not be known how
+    /// much, and bound() refuses them with a lower bound of what they lack.
+    void missed_by(double bytes) { closest_miss_bytes_ = std::min(closest_miss_bytes_, bytes); }
 
 private:
     friend class Predictor;
@@ -97,6 +102,7 @@ private:
     std::function<bool(const NoiseFree&)> suffices_;
     bool by_memory_;
     bool tightest_;
+    double closest_miss_bytes_ = std::numeric_limits<double>::infinity();
     std::map<Run, std::vector<Sufficient>> sufficient_;
 };
 

@@ -8,6 +8,7 @@
 #include "model/step/graph/slowest_group.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <iterator>
 #include <limits>
 #include <utility>
@@ -369,12 +370,15 @@ std::optional<Infeasible> Predictor::infeasibility(const ParallelPlan& plan)
 std::variant<NoiseFree, Infeasible> Predictor::bound(const ParallelPlan& plan, Cutoff& cutoff)
 {
     EarlyBounds& early = early_bounds(plan);
-    std::vector<LeastStep> known(compilers_.size());
-    if (early.busiest) {
-        if (cutoff.by_memory_ && !early.memory_bytes) {
+    const auto least_bytes = [&] {
+        if (!early.memory_bytes) {
             early.memory_bytes = least_memory(std::span(&plan, 1));
         }
-        const double memory_bytes = cutoff.by_memory_ ? *early.memory_bytes : 0.0;
+        return *early.memory_bytes;
+    };
+    std::vector<LeastStep> known(compilers_.size());
+    if (early.busiest) {
+        const double memory_bytes = cutoff.by_memory_ ? least_bytes() : 0.0;
         const double work_j = work_of(plan);
         if (const auto first = sufficient_bound(plan, *early.busiest, memory_bytes, work_j, cutoff)) {
             return *first;
@@ -387,6 +391,12 @@ std::variant<NoiseFree, Infeasible> Predictor::bound(const ParallelPlan& plan, C
             if (const auto second = sufficient_bound(plan, known, memory_bytes, work_j, cutoff)) {
                 return *second;
             }
+        }
+    }
+    if (compilers_.size() == 1 && std::isfinite(cutoff.closest_miss_bytes_)) {
+        const double miss_bytes = least_bytes() - capacity_bytes();
+        if (miss_bytes >= std::max(0.0, cutoff.closest_miss_bytes_)) {
+            return Infeasible{.conflict = Conflict::stage_over_memory, .miss = miss_bytes};
         }
     }
     return bound(plan, std::move(known), &cutoff);

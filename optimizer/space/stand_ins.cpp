@@ -3,6 +3,7 @@
 #include "model/plan/plan_axes.hpp"
 
 #include <algorithm>
+#include <numeric>
 
 namespace prismopt {
 
@@ -85,6 +86,16 @@ bool StandIns::few() const
 {
     constexpr std::size_t most = 64;  // an assumption: some 30 us, as many as one plan with a program
     return ends_of_steps_.size() + ends_of_memory_.size() + ends_of_runs_.size() <= most;
+}
+
+bool StandIns::few_of_memory() const
+{
+    constexpr std::size_t least_combinations = 4;  // an assumption: memory takes a quarter of a bound's time
+    const auto later = std::span(designs_.space().axes()).subspan(depth_);
+    const std::size_t combinations =
+        std::accumulate(later.begin(), later.end(), std::size_t{1},
+                        [](std::size_t product, const Axis& axis) { return product * axis.labels.size(); });
+    return combinations >= least_combinations * ends_of_memory_.size();
 }
 
 void StandIns::set(std::span<const int> leading)

@@ -70,9 +70,7 @@ public:
                 levels_.pop_back();
                 continue;
             }
-            Constraint& in_memory = of_sub_spaces_.emplace_back();
-            in_memory.reason = category(Reason::out_of_memory, 1);
-            in_memory.depth = stand_ins.depth();
+            Constraint& in_memory = memory_of(stand_ins);
             in_memory.allows = [this, &stand_ins](std::span<const int> leading) {
                 return fits(stand_ins, leading);
             };
@@ -81,6 +79,13 @@ public:
             in_bound.depth = stand_ins.depth();
             in_bound.allows = [this, &stand_ins](std::span<const int> leading) {
                 return not_excluded(stand_ins, leading);
+            };
+        }
+        // Of the plans of a sub-space, those with less sharding may need more memory; bounds are equal.
+        if (StandIns& sharded = levels_.emplace_back(model.designs, place_of(&ParallelPlan::sharding));
+            sharded.few() && sharded.few_of_memory()) {
+            memory_of(sharded).allows = [this, &sharded](std::span<const int> leading) {
+                return fits(sharded, leading) || miss_bytes_ < closest_miss_bytes_;
             };
         }
     }
@@ -191,13 +196,22 @@ private:
                (bound.compiled || !may_be_near(objectives));
     }
 
+    Constraint& memory_of(const StandIns& stand_ins)
+    {
+        Constraint& in_memory = of_sub_spaces_.emplace_back();
+        in_memory.reason = category(Reason::out_of_memory, 1);
+        in_memory.depth = stand_ins.depth();
+        return in_memory;
+    }
+
     bool fits(StandIns& stand_ins, std::span<const int> leading)
     {
         pause_();
         stand_ins.set(leading);
         Predictor& predictor = bench_.of(model_.designs.variant(leading));
         memory_bytes_ = predictor.least_memory(stand_ins.memory());
-        return memory_bytes_ <= predictor.capacity_bytes();
+        miss_bytes_ = memory_bytes_ - predictor.capacity_bytes();
+        return miss_bytes_ <= 0.0;
     }
 
     /// After fits().
@@ -243,6 +257,10 @@ private:
         const auto bound = excludes_nothing() ? predictor.bound(plan) : predictor.bound(plan, excluded_);
         if (const auto* refusal = std::get_if<Infeasible>(&bound)) {
             count(by_model_, *refusal, plan);
+            if (refusal->conflict == Conflict::stage_over_memory) {
+                closest_miss_bytes_ = std::min(closest_miss_bytes_, refusal->miss);
+                excluded_.missed_by(refusal->miss);
+            }
             return;
         }
         const auto& found = std::get<NoiseFree>(bound);
@@ -281,10 +299,12 @@ private:
     Cutoff excluded_;
     std::deque<StandIns> levels_;
     std::vector<Constraint> of_sub_spaces_;
+    double closest_miss_bytes_ = std::numeric_limits<double>::infinity();  // of the plans that lack memory
     // Of the plan or sub-space in hand:
     std::uint64_t region_ = 0;
     int checked_bounds_ = 0;
     double memory_bytes_ = 0.0;  // at least
+    double miss_bytes_ = 0.0;    // what it lacks of memory, at least
     double gpu_memory_bytes_ = 1.0;
 };
 

@@ -562,6 +562,38 @@ TEST(Predictor, EarlyBoundsAreBelowTheBound)
     EXPECT_GT(plans, 80);
 }
 
+/// Refused without being compiled, by a lower bound of what they lack; closer ones say all about it.
+TEST(Predictor, PlansThatLackMoreMemoryThanAnotherAreRefusedEarly)
+{
+    constexpr std::array all_widths{1, 2, 4};
+    Problem problem = example_problem(lively_variability(), 32, all_widths);
+    problem.cluster.accelerator.memory.si = 1e9;
+    Predictor predictor(problem);
+    for (const int tp : {1, 2, 4}) {
+        for (const Sharding sharding : {Sharding::none, Sharding::zero1, Sharding::zero3}) {
+            ParallelPlan plan = small_plan();
+            plan.tp = tp;
+            plan.sharding = sharding;
+            const auto refusal_after = [&](double miss_bytes) {
+                Cutoff never([](const NoiseFree&) { return false; });
+                never.missed_by(miss_bytes);
+                return std::get<Infeasible>(predictor.bound(plan, never));
+            };
+            const Infeasible whole = std::get<Infeasible>(predictor.bound(plan));
+            ASSERT_EQ(whole.reason(), Reason::out_of_memory);
+            const Infeasible early = refusal_after(1.0);
+            EXPECT_EQ(early.category(), whole.category());
+            EXPECT_TRUE(early.facts.empty());
+            EXPECT_GE(early.miss, 1.0);
+            EXPECT_LE(early.miss, whole.miss);
+            EXPECT_EQ(refusal_after(early.miss).facts, Facts{});
+            const Infeasible closest = refusal_after(std::nextafter(early.miss, whole.miss + 1.0));
+            EXPECT_EQ(closest.facts, whole.facts);
+            EXPECT_EQ(closest.miss, whole.miss);
+        }
+    }
+}
+
 /// Phases on the same GPUs are one part of the run, however they are written.
 TEST(Predictor, AnOwnNumberOfGpusThatIsThePlansChangesNothing)
 {
