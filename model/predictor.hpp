@@ -119,6 +119,8 @@ public:
     /// busiest stage of the plan with whatever sharding, at the means and with its slowest groups, before it
     /// is compiled (with `compiled` false, and only the step where that suffices); from the noise-free step;
     /// and the one above. The last one, if none suffices, is from the longest paths of all stages.
+    ///
+    /// A plan that lacks more memory than another one is refused without facts (Cutoff::missed_by()).
     std::variant<NoiseFree, Infeasible> bound(const ParallelPlan& plan, Cutoff& cutoff);
 
     /// Returns why the plan is infeasible, as bound() would, or nothing: without bounds, which take most of

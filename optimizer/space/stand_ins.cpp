@@ -90,12 +90,13 @@ bool StandIns::few() const
 
 bool StandIns::few_of_memory() const
 {
-    constexpr std::size_t least_combinations = 4;  // an assumption: memory takes a quarter of a bound's time
+    constexpr std::size_t most = 64;               // an assumption, as of all stand-ins
+    constexpr std::size_t least_combinations = 4;  // another: memory takes a quarter of a bound's time
     const auto later = std::span(designs_.space().axes()).subspan(depth_);
     const std::size_t combinations =
         std::accumulate(later.begin(), later.end(), std::size_t{1},
                         [](std::size_t product, const Axis& axis) { return product * axis.labels.size(); });
-    return combinations >= least_combinations * ends_of_memory_.size();
+    return ends_of_memory_.size() <= most && combinations >= least_combinations * ends_of_memory_.size();
 }
 
 void StandIns::set(std::span<const int> leading)

@@ -29,7 +29,7 @@ public:
     /// Whether there are so few stand-ins that judging a sub-space costs less than its plans. In spaces with
     /// many values of later axes, most of them name the same plan, so few plans stand behind many stand-ins.
     bool few() const;
-    /// Whether each plan of memory() stands for several combinations of later axes.
+    /// Whether plans of memory() are few, and each stands for several combinations of later axes.
     bool few_of_memory() const;
     /// Number of leading axes that are set.
     std::size_t depth() const { return depth_; }

@@ -82,8 +82,10 @@ public:
             };
         }
         // Of the plans of a sub-space, those with less sharding may need more memory; bounds are equal.
+        // In several phases, reasons differ by phase.
+        const bool has_sub_spaces = model.scenario.phases.size() == 1 && range.end - range.begin > 1;
         if (StandIns& sharded = levels_.emplace_back(model.designs, place_of(&ParallelPlan::sharding));
-            sharded.few() && sharded.few_of_memory()) {
+            has_sub_spaces && sharded.few_of_memory()) {
             memory_of(sharded).allows = [this, &sharded](std::span<const int> leading) {
                 return fits(sharded, leading) || miss_bytes_ < closest_miss_bytes_;
             };

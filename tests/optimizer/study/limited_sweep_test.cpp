@@ -265,6 +265,50 @@ TEST(LimitedSweep, LosesNothingOnSeveralKindsOfHardware)
         "[[knob]]\nof = \"bandwidth\"\ntier = \"cluster\"\nvalues = [\"5 GB/s\", \"50 GB/s\"]\n"));
 }
 
+/// What is said of plans that lack memory: how close the closest one is, and which.
+const Rejected* closest_to_memory(const Sweep& sweep)
+{
+    const auto found =
+        std::find_if(sweep.rejected.begin(), sweep.rejected.end(), [](const Rejected& rejected) {
+            return rejected.reason == category(Reason::out_of_memory, 1);
+        });
+    return found == sweep.rejected.end() ? nullptr : &*found;
+}
+
+/// A fifth of the plans fit into this memory.
+Scenario scenario_of_little_memory()
+{
+    Scenario scenario = scenario_of(1, {"training_time_p99", "cost", "gpus"});
+    scenario.cluster.accelerator.memory.si = 3.7e9;
+    return scenario;
+}
+
+TEST(LimitedSweep, LosesNothingWhereMostPlansLackMemory)
+{
+    expect_the_same_as_without_limits(scenario_of_little_memory(), 0.01);
+}
+
+/// Sub-spaces and plans are refused by lower bounds of their memory, but not the closest one.
+TEST(LimitedSweep, KeepsTheClosestPlanThatLacksMemory)
+{
+    Scenario scenario = scenario_of_little_memory();
+    for (const double memory_bytes : {3.7e9, 3.8e9, 3.9e9, 4.1e9}) {
+        scenario.cluster.accelerator.memory.si = memory_bytes;
+        const StudyModel model(scenario);
+        Worker worker(model);
+        const std::uint64_t size = model.designs.space().size();
+        const std::vector<std::vector<double>> none{std::vector<double>(model.objectives.size(), infinity)};
+        const Sweep all = worker.sweep({.begin = 0, .end = size, .keep = size});
+        const Sweep limited = worker.sweep({.begin = 0, .end = size, .keep = size, .limits = none});
+        const Rejected* expected = closest_to_memory(all);
+        const Rejected* found = closest_to_memory(limited);
+        ASSERT_TRUE(expected != nullptr && found != nullptr) << memory_bytes;
+        EXPECT_GT(expected->miss, 0.0) << memory_bytes;
+        EXPECT_EQ(found->miss, expected->miss) << memory_bytes;
+        EXPECT_EQ(found->nearest, expected->nearest) << memory_bytes;
+    }
+}
+
 /// 12 choices of overlap, offload and post-validation, and 4 of checkpoints and spares; with 40 intervals 80.
 TEST(StandIns, AreUsedWhereTheyAreFew)
 {
@@ -282,6 +326,16 @@ TEST(StandIns, AreUsedWhereTheyAreFew)
     }
     const DesignMap many(scenario);
     EXPECT_FALSE(StandIns(many, place_of(&ParallelPlan::recomputed_layers)).few());
+    // 3 of offload and, behind the sharding, 2 * 2 * 3 * 2 * 2 * 2 combinations; without all but offload 3.
+    EXPECT_TRUE(StandIns(few, place_of(&ParallelPlan::sharding)).few_of_memory());
+    Scenario narrow = scenario_of(1, {"training_time_p99"});
+    narrow.space.dp_overlap.resize(1);
+    narrow.space.tp_overlap.resize(1);
+    narrow.space.post_validation.resize(1);
+    narrow.space.checkpoint_interval.resize(1);
+    narrow.space.spares.resize(1);
+    const DesignMap without(narrow);
+    EXPECT_FALSE(StandIns(without, place_of(&ParallelPlan::sharding)).few_of_memory());
 }
 
 }  // namespace
