@@ -1,5 +1,5 @@
 """SIGKILL under a real Slurm: the line of the template, submitted again after each kill, ends with the datasets of a search that nobody
-killed. Needs root, slurm-wlm and munge."""
+killed. Needs root, slurm-wlm and munge. How soon a rank stops by itself is judged by tests/cli/stop_test.py: Slurm kills one that does not."""
 
 import collections
 import contextlib
@@ -28,7 +28,7 @@ SHAPES = ((1, 2), (2, 1), (3, 1))
 # A search takes some seconds on two ranks.
 SLOW = DRAWN | {"rungs": "[{ fleets = 64, steps = 2 }, { fleets = 2560, steps = 2 }]"}
 RANKS_MAY_FOLLOW_S = 2  # SLURM_WAIT of the template
-LOG_SHOWN = 300  # bytes, of what a violation shows
+LOG_SHOWN = 300  # characters, of what a violation shows
 
 # How a leg is ended, with how often that is drawn.
 RANK, LEG, CANCEL, REQUEUE = "a rank", "ranks, srun and script at once", "scancel", "scontrol requeue"
@@ -198,6 +198,8 @@ class Study:
         state = job.state()
         if state == "PENDING":
             self.job = job
+        if state == "COMPLETED" and not self.over():
+            self.tally.violate("success without results", self.case, f"job {job.number}: {self.log()}")
         if not ended or state == "COMPLETED":
             return None
         return how
@@ -233,6 +235,9 @@ class Study:
         self.tally.longest_s = max(self.tally.longest_s, time.monotonic() - started)
         if job.state() != "COMPLETED":
             self.tally.violate("not continued", self.case, f"job {job.number} is {job.state()} ({job.reason()}): {self.log()}")
+            return
+        if not self.over():
+            self.tally.violate("success without results", self.case, f"job {job.number}: {self.log()}")
             return
         name = difference(contents(self.folder / "study.h5"), self.usual.contents)
         if name:

@@ -4,7 +4,7 @@ source "$(dirname -- "${BASH_SOURCE[0]}")/support.sh"
 
 stand_in sleep 'exit 0'
 # shellcheck disable=SC2016  # expanded by the stand-ins
-stand_in srun 'echo "threads $OMP_NUM_THREADS, cpus $SRUN_CPUS_PER_TASK, wait $SLURM_WAIT" >>"$calls"; echo "launcher waits ${OMPI_MCA_odls_base_sigkill_timeout:-as it is}" >>"$calls"; exit "${search_status:-0}"'
+stand_in srun 'echo "threads $OMP_NUM_THREADS, cpus $SRUN_CPUS_PER_TASK, wait $SLURM_WAIT" >>"$calls"; echo "launcher waits ${OMPI_MCA_odls_base_sigkill_timeout:-as it is}" >>"$calls"; [[ ${search_status:-0} -ne 0 || ${launched:-yes} == no ]] || { while [[ $1 != --out ]]; do shift; done; : >"$2"; }; exit "${search_status:-0}"'
 # shellcheck disable=SC2016
 stand_in scontrol 'exit "${requeue_status:-0}"'
 unset SLURM_RESTART_COUNT SLURM_WAIT PRISMOPT
@@ -51,6 +51,9 @@ a_search_that_cannot_be_requeued_keeps_its_exit_code() {
 }
 
 ranks_that_were_not_launched_are_no_success() {
+    rm -f "$results"
+    run "${job[@]}" launched=no "${script[@]}"
+    expect_status 1
     : >"$results.journal"
     run "${job[@]}" "${script[@]}"
     rm "$results.journal"
@@ -125,5 +128,6 @@ the_program_may_lie_elsewhere
 a_stopped_search_is_requeued
 a_failed_search_is_not
 a_search_that_cannot_be_requeued_keeps_its_exit_code
+ranks_that_were_not_launched_are_no_success
 too_few_arguments
 finish

@@ -73,7 +73,7 @@ CONF
 stop_slurm() {
     local file
     scancel --user=root 2>/dev/null || true
-    wait_until no_jobs || true   # one that does not end is killed after 30 s
+    wait_until no_jobs || true   # one that does not end is killed after KillWait seconds
     for file in "$slurm_folder"/*.pid; do
         kill "$(<"$file")" 2>/dev/null || true
     done
