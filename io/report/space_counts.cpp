@@ -46,7 +46,7 @@ std::string space_text(std::uint64_t combinations, std::uint64_t feasible,
 {
     const SpaceCounts counts = space_counts(feasible, rejected);
     if (counts.examined == 0) {
-        return fmt::format("Space: {} combinations of values, none of which was examined yet\n",
+        return fmt::format("Space: {} combinations of values; how many are feasible was not counted\n",
                            combinations);
     }
     const auto with_share = [&counts](std::uint64_t count, const char* what) {

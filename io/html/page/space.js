@@ -24,7 +24,7 @@ function infeasibleOption() {
 function startInfeasible() {
     const sentences = studies.map((study) => {
         const { combinations, examined, feasible, infeasible, not_plans: notPlans } = study.space;
-        if (examined === 0) return `${grouped(combinations)} combinations of values, none of which was examined yet.`;
+        if (examined === 0) return `${grouped(combinations)} combinations of values; how many are feasible was not counted.`;
         const seen = examined === combinations ? "" : `, of which ${grouped(examined)} were examined`;
         const others = notPlans > 0 ? `, ${grouped(notPlans)} that duplicate another plan or have no defined schedule` : "";
         return `${grouped(combinations)} combinations of values${seen}: ${grouped(feasible)} feasible plans, ${grouped(infeasible)} infeasible${others}.`;
