@@ -30,7 +30,7 @@ LOADER.exec_module(pages)
 PROGRAM = pathlib.Path(sys.argv.pop(1)).resolve() if len(sys.argv) > 1 and pathlib.Path(sys.argv[1]).is_file() else None
 BY_HAND = {"results/README.md"}
 # Pages that were made before jobs/pages stated the version.
-WITHOUT_VERSION = {f"results/{name}" for name in ("model-fit.txt", "search-scale.md")}
+WITHOUT_VERSION = {"results/model-fit.txt"}
 RELEASE = re.search(r"^project\(prismopt VERSION (\S+)", (ROOT / "CMakeLists.txt").read_text(encoding="utf-8"), re.MULTILINE)[1]
 OUTPUTS = [block for page in quoted.PAGES for block in quoted.blocks_of(page) if block.kind != "file"]
 
