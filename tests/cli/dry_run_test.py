@@ -67,8 +67,8 @@ class DryRun(CliTest):
                     self.assertLess(expected, 3 * drawn)
                     self.assertGreater(expected, drawn / 3)
                 least, most = map(float, re.search(r"expected: ([\d.e-]+) core-hours to ([\d.e-]+) core-hours", text).groups())
-                self.assertLess(least / 2, core_hours)  # the machine may be busy
-                self.assertGreater(2 * most, core_hours)
+                self.assertLess(least / 3, core_hours)  # one second of a machine that may be busy
+                self.assertGreater(3 * most, core_hours)
 
     def test_any_ladder_concludes(self):
         """With 128 fleets no upper limit of a p99 is finite, so incumbents get more; the default suits means as well."""
