@@ -48,6 +48,12 @@ class DryRun(CliTest):
         self.assertRegex(text, r"strategy racing\n")
         self.assertRegex(text, r"(?m)^100 plans evaluated at the first rung")
 
+    def core_hours(self, *arguments):
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        self.output(*arguments)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        return (after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime) / 3600
+
     def test_expects_what_each_strategy_draws(self):
         """By rehearsal; how plans scatter about their bounds is taken from a dozen, so within a factor of three."""
         toml = self.scenario()
@@ -56,10 +62,8 @@ class DryRun(CliTest):
                 text = self.output("search", toml, "--dry-run", "--strategy", strategy)
                 found = re.search(r"(?m)^(\d+) plans evaluated at the first rung, (\d+) at the top rung, a front of (\d+) confirmed: ([\d.e+]+) draws", text)
                 self.assertIsNotNone(found, text)
-                before = resource.getrusage(resource.RUSAGE_CHILDREN)
-                self.output("search", toml, "--out", "study.h5", "--force", "--strategy", strategy)
-                after = resource.getrusage(resource.RUSAGE_CHILDREN)
-                core_hours = (after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime) / 3600
+                # A busy machine takes more processor time: the least of three runs.
+                core_hours = min(self.core_hours("search", toml, "--out", "study.h5", "--force", "--strategy", strategy) for _ in range(3))
                 with support.h5py.File(self.folder / "study.h5") as file:
                     rungs = file["evaluations/rung"][()]
                     draws = int(file["evaluations/draws"][()].sum() + file["front/draws"][()].sum())
@@ -67,8 +71,8 @@ class DryRun(CliTest):
                     self.assertLess(expected, 3 * drawn)
                     self.assertGreater(expected, drawn / 3)
                 least, most = map(float, re.search(r"expected: ([\d.e-]+) core-hours to ([\d.e-]+) core-hours", text).groups())
-                self.assertLess(least / 3, core_hours)  # one second of a machine that may be busy
-                self.assertGreater(3 * most, core_hours)
+                self.assertLess(least / 2, core_hours)
+                self.assertGreater(2 * most, core_hours)
 
     def test_any_ladder_concludes(self):
         """With 128 fleets no upper limit of a p99 is finite, so incumbents get more; the default suits means as well."""
