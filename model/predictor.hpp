@@ -86,6 +86,8 @@ public:
     /// Reports a plan that lacks so many bytes: of others that lack as much or more, it need not be known how
     /// much, and bound() refuses them with a lower bound of what they lack.
     void missed_by(double bytes) { closest_miss_bytes_ = std::min(closest_miss_bytes_, bytes); }
+    /// What the closest of the reported plans lacks; infinite without one.
+    double closest_miss_bytes() const { return closest_miss_bytes_; }
 
 private:
     friend class Predictor;

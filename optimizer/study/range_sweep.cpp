@@ -12,6 +12,7 @@
 #include <array>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <limits>
 #include <string>
 #include <utility>
@@ -51,6 +52,13 @@ void count(std::vector<Rejected>& rejected, const Infeasible& why, const Paralle
 /// Bounds of what limits leave, the same with the count of all feasible points, or that count alone.
 enum class Answering { bounds, bounds_and_counts, counts };
 
+/// A rule for the sub-spaces that these stand for.
+Constraint rule_for(const StandIns& stand_ins, std::string reason,
+                    std::function<bool(std::span<const int>)> allows)
+{
+    return {std::move(reason), stand_ins.depth(), std::move(allows)};
+}
+
 class RangeSweep {
 public:
     RangeSweep(const StudyModel& model, HardwareBenches& benches, PointIntervals& intervals,
@@ -70,25 +78,22 @@ public:
                 levels_.pop_back();
                 continue;
             }
-            Constraint& in_memory = memory_of(stand_ins);
-            in_memory.allows = [this, &stand_ins](std::span<const int> leading) {
-                return fits(stand_ins, leading);
-            };
-            Constraint& in_bound = of_sub_spaces_.emplace_back();
-            in_bound.reason = excluded_by_bound;
-            in_bound.depth = stand_ins.depth();
-            in_bound.allows = [this, &stand_ins](std::span<const int> leading) {
+            of_sub_spaces_.push_back(
+                rule_for(stand_ins, category(Reason::out_of_memory, 1),
+                         [this, &stand_ins](auto leading) { return fits(stand_ins, leading); }));
+            of_sub_spaces_.push_back(rule_for(stand_ins, excluded_by_bound, [this, &stand_ins](auto leading) {
                 return not_excluded(stand_ins, leading);
-            };
+            }));
         }
         // Of the plans of a sub-space, those with less sharding may need more memory; bounds are equal.
         // In several phases, reasons differ by phase.
         const bool has_sub_spaces = model.scenario.phases.size() == 1 && range.end - range.begin > 1;
         if (StandIns& sharded = levels_.emplace_back(model.designs, place_of(&ParallelPlan::sharding));
             has_sub_spaces && sharded.few_of_memory()) {
-            memory_of(sharded).allows = [this, &sharded](std::span<const int> leading) {
-                return fits(sharded, leading) || miss_bytes_ < closest_miss_bytes_;
-            };
+            of_sub_spaces_.push_back(
+                rule_for(sharded, category(Reason::out_of_memory, 1), [this, &sharded](auto leading) {
+                    return fits(sharded, leading) || miss_bytes_ < excluded_.closest_miss_bytes();
+                }));
         }
     }
 
@@ -198,14 +203,6 @@ private:
                (bound.compiled || !may_be_near(objectives));
     }
 
-    Constraint& memory_of(const StandIns& stand_ins)
-    {
-        Constraint& in_memory = of_sub_spaces_.emplace_back();
-        in_memory.reason = category(Reason::out_of_memory, 1);
-        in_memory.depth = stand_ins.depth();
-        return in_memory;
-    }
-
     bool fits(StandIns& stand_ins, std::span<const int> leading)
     {
         pause_();
@@ -260,7 +257,6 @@ private:
         if (const auto* refusal = std::get_if<Infeasible>(&bound)) {
             count(by_model_, *refusal, plan);
             if (refusal->conflict == Conflict::stage_over_memory) {
-                closest_miss_bytes_ = std::min(closest_miss_bytes_, refusal->miss);
                 excluded_.missed_by(refusal->miss);
             }
             return;
@@ -301,7 +297,6 @@ private:
     Cutoff excluded_;
     std::deque<StandIns> levels_;
     std::vector<Constraint> of_sub_spaces_;
-    double closest_miss_bytes_ = std::numeric_limits<double>::infinity();  // of the plans that lack memory
     // Of the plan or sub-space in hand:
     std::uint64_t region_ = 0;
     int checked_bounds_ = 0;
