@@ -459,21 +459,29 @@ void set_recoveries(Scenario& scenario, Table& top)
     scenario.choices.push_back(std::move(choice));
 }
 
-/// A run that is shorter than the interval writes no checkpoint; that no run could ever write one is a slip.
-void refuse_rare_checkpoints(const Scenario& scenario, Table& top)
+/// A run that is shorter than the interval writes no checkpoint; that no run could ever write one is a slip,
+/// and so is a checkpoint that is still being written when the next is due.
+void refuse_odd_intervals(const Scenario& scenario, Table& top)
 {
+    const Reliability& reliability = scenario.reliability;
     const double longest = slowest_run_s(scenario);
-    const auto check = [longest](const Value& interval, Seconds given) {
+    const auto check = [longest, &reliability](const Value& interval, Seconds given) {
         if (given.si > longest) {
             interval.fail({"is longer than any run",
                            fmt::format("at 1 % of the peak on the fewest GPUs the training takes {:.4g} days",
                                        longest / 86400.0),
                            "give a shorter one, or \"0 s\" for Young's formula"});
         }
+        if (reliability.write == CheckpointWrite::asynchronous && given.si > 0.0 &&
+            given < reliability.checkpoint_write) {
+            interval.fail({"is shorter than a checkpoint write",
+                           "checkpoints are written one after the other",
+                           fmt::format("write \"{:g} s\" or more", reliability.checkpoint_write.si)});
+        }
     };
-    if (scenario.reliability.checkpoint_interval.si > 0.0) {
+    if (reliability.checkpoint_interval.si > 0.0) {
         check(*top.find("reliability")->table("").find("checkpoint_interval"),
-              scenario.reliability.checkpoint_interval);
+              reliability.checkpoint_interval);
     }
     if (const auto axis = top.find("space")->table("").find("checkpoint_interval")) {
         for (const Value& interval : axis->list("")) {
@@ -851,7 +859,7 @@ void refuse_unclear_study(const Scenario& scenario, Table& top)
     refuse_free_batches(scenario, top);
     refuse_free_local_updates(scenario, top);
     refuse_objectives_of_steps(scenario, top);
-    refuse_rare_checkpoints(scenario, top);
+    refuse_odd_intervals(scenario, top);
     if (!scenario.served.empty()) {
         refuse_unclear_served(scenario, top);
     }

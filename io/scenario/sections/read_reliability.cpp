@@ -284,12 +284,6 @@ void check_reliability(Table& table, const ReliabilityReading& reliability)
     }
     if (reliability.write == CheckpointWrite::asynchronous) {
         table.at("snapshot", "snapshot = \"5 s\"");
-        const Seconds given = reliability.checkpoint_interval;
-        if (given.si > 0.0 && given < reliability.checkpoint_write) {
-            table.find("checkpoint_interval")
-                ->fail({"is shorter than a checkpoint write", "checkpoints are written one after the other",
-                        fmt::format("write \"{:g} s\" or more", reliability.checkpoint_write.si)});
-        }
     }
 }
 

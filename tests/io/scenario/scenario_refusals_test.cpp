@@ -785,6 +785,11 @@ TEST(ScenarioRefuses, BadFailures)
     EXPECT_THAT(refusal("tp = [8, 1, 2]", "tp = [8, 1, 2]\ncheckpoint_interval = [\"1 h\", \"18000 day\"]",
                         1),
                 HasSubstr("= \"18000 day\" is longer than any run"));
+    EXPECT_THAT(refusal("source = \"assumption\"\n\n[space]",
+                        "checkpoint_mode = \"asynchronous\"\nsnapshot = \"2 s\"\n[space]\n"
+                        "checkpoint_interval = [\"1 h\", \"20 s\"]",
+                        3),
+                HasSubstr("= \"20 s\" is shorter than a checkpoint write"));
     EXPECT_EQ(refusal("checkpoint_interval = \"0 s\"", "checkpoint_interval = \"often\""),
               "checkpoint_interval = \"often\" does not begin with a number (needs a duration); write for "
               "example \"30 min\"");
