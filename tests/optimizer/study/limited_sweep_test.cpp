@@ -288,24 +288,39 @@ TEST(LimitedSweep, LosesNothingWhereMostPlansLackMemory)
     expect_the_same_as_without_limits(scenario_of_little_memory(), 0.01);
 }
 
-/// Sub-spaces and plans are refused by lower bounds of their memory, but not the closest one.
+void expect_the_same_closest_to_memory(Scenario scenario, double memory_bytes)
+{
+    scenario.cluster.accelerator.memory.si = memory_bytes;
+    const StudyModel model(scenario);
+    Worker worker(model);
+    const std::uint64_t size = model.designs.space().size();
+    const std::vector<std::vector<double>> none{std::vector<double>(model.objectives.size(), infinity)};
+    const Sweep all = worker.sweep({.begin = 0, .end = size, .keep = size});
+    const Sweep limited = worker.sweep({.begin = 0, .end = size, .keep = size, .limits = none});
+    const Rejected* expected = closest_to_memory(all);
+    const Rejected* found = closest_to_memory(limited);
+    ASSERT_TRUE(expected != nullptr && found != nullptr) << memory_bytes;
+    EXPECT_GT(expected->miss, 0.0) << memory_bytes;
+    EXPECT_EQ(found->miss, expected->miss) << memory_bytes;
+    EXPECT_EQ(found->nearest, expected->nearest) << memory_bytes;
+}
+
+/// Plans are refused by lower bounds of their memory, but not the closest one.
 TEST(LimitedSweep, KeepsTheClosestPlanThatLacksMemory)
 {
-    Scenario scenario = scenario_of_little_memory();
     for (const double memory_bytes : {3.7e9, 3.8e9, 3.9e9, 4.1e9}) {
-        scenario.cluster.accelerator.memory.si = memory_bytes;
-        const StudyModel model(scenario);
-        Worker worker(model);
-        const std::uint64_t size = model.designs.space().size();
-        const std::vector<std::vector<double>> none{std::vector<double>(model.objectives.size(), infinity)};
-        const Sweep all = worker.sweep({.begin = 0, .end = size, .keep = size});
-        const Sweep limited = worker.sweep({.begin = 0, .end = size, .keep = size, .limits = none});
-        const Rejected* expected = closest_to_memory(all);
-        const Rejected* found = closest_to_memory(limited);
-        ASSERT_TRUE(expected != nullptr && found != nullptr) << memory_bytes;
-        EXPECT_GT(expected->miss, 0.0) << memory_bytes;
-        EXPECT_EQ(found->miss, expected->miss) << memory_bytes;
-        EXPECT_EQ(found->nearest, expected->nearest) << memory_bytes;
+        expect_the_same_closest_to_memory(scenario_of_little_memory(), memory_bytes);
+    }
+}
+
+/// So are all plans of one sharding. At these sizes those with more sharding fit, and of the others the
+/// closest has "zero1", "none" or "none"; with offload, plans of each sharding would fit.
+TEST(LimitedSweep, KeepsTheClosestPlanOfOneSharding)
+{
+    Scenario scenario = scenario_of_little_memory();
+    scenario.space.offload.resize(1);
+    for (const double memory_bytes : {3.756e9, 4.027e9, 4.19e9}) {
+        expect_the_same_closest_to_memory(scenario, memory_bytes);
     }
 }
 
