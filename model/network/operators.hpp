@@ -112,11 +112,11 @@ struct Linear {
     // per weight, where frozen ones are stored in fewer than 16 bits; 0: as others
     double stored_bytes = 0.0;
 
-    void forward(const Extent& e, Calls& calls) const;
-    void backward(const Extent& e, Gradients gradients, Calls& calls) const;
-    void weight_gradient(const Extent& e, Calls& calls) const;
+    void forward(const Extent& layer, Calls& calls) const;
+    void backward(const Extent& layer, Gradients gradients, Calls& calls) const;
+    void weight_gradient(const Extent& layer, Calls& calls) const;
     Parameters parameters(const Extent& e) const;
-    Kept kept(const Extent& e) const;
+    Kept kept(const Extent& layer) const;
 
 private:
     double own_tokens(const Extent& e) const;

@@ -257,7 +257,7 @@ JobSettingList accelerate_flags(const LaunchCommand& command)
 struct Format {
     const char* name;
     bool (*is)(const FoundFiles&);
-    ImportedJob (*read)(const JobSources&, JobSettingList);
+    ImportedJob (*read)(const JobSources&, const JobSettingList&);
 };
 
 std::string program_of(const FoundFiles& job)
@@ -280,34 +280,34 @@ const std::vector<Format>& formats()
          [](const FoundFiles& job) {
              return says(job, {"actor_num_nodes", "rollout_batch_size", "actor_num_gpus_per_node"});
          },
-         [](const JobSources& sources, JobSettingList s) {
-             return megatron_job(sources, slime_settings(), std::move(s));
+         [](const JobSources& sources, const JobSettingList& s) {
+             return megatron_job(sources, slime_settings(), s);
          }},
         {"Megatron-DeepSpeed",
          [](const FoundFiles& job) {
              return says(job, {"deepspeed_config", "zero_stage"}) && says(job, {"num_layers"});
          },
-         [](const JobSources& sources, JobSettingList s) {
-             return megatron_job(sources, megatron_deepspeed_settings(), std::move(s));
+         [](const JobSources& sources, const JobSettingList& s) {
+             return megatron_job(sources, megatron_deepspeed_settings(), s);
          }},
         {"Primus", [](const FoundFiles& job) { return has_section(job.documents, "modules.pre_trainer"); },
-         [](const JobSources& sources, JobSettingList s) {
-             return megatron_job(sources, primus_settings(), std::move(s));
+         [](const JobSources& sources, const JobSettingList& s) {
+             return megatron_job(sources, primus_settings(), s);
          }},
         {"NeMo 1",
          [](const FoundFiles& job) {
              return has_section(job.documents, "trainer.") && has_section(job.documents, "model.");
          },
-         [](const JobSources& sources, JobSettingList s) {
-             return megatron_job(sources, nemo1_settings(), std::move(s));
+         [](const JobSources& sources, const JobSettingList& s) {
+             return megatron_job(sources, nemo1_settings(), s);
          }},
         {"Megatron-Bridge",
          [](const FoundFiles& job) {
              return says(job, {"recipe", "mixed_precision", "model.tensor_model_parallel_size",
                                "train.global_batch_size", "train.micro_batch_size"});
          },
-         [](const JobSources& sources, JobSettingList s) {
-             return megatron_job(sources, bridge_settings(), std::move(s));
+         [](const JobSources& sources, const JobSettingList& s) {
+             return megatron_job(sources, bridge_settings(), s);
          }},
         {"nanotron",
          [](const FoundFiles& job) {
@@ -333,30 +333,30 @@ const std::vector<Format>& formats()
              return says(job, {"num_layers", "micro_batch_size", "tensor_model_parallel_size"}) &&
                     !says(job, {"base_model"});
          },
-         [](const JobSources& sources, JobSettingList s) {
-             return megatron_job(sources, megatron_settings(), std::move(s));
+         [](const JobSources& sources, const JobSettingList& s) {
+             return megatron_job(sources, megatron_settings(), s);
          }},
         {"ms-swift", [](const FoundFiles& job) { return runs(job, "swift "); },
-         [](const JobSources& sources, JobSettingList s) {
-             return transformers_job(sources, swift_settings(), std::move(s));
+         [](const JobSources& sources, const JobSettingList& s) {
+             return transformers_job(sources, swift_settings(), s);
          }},
         {"LLaMA-Factory",
          [](const FoundFiles& job) {
              return runs(job, "llamafactory") || says(job, {"finetuning_type", "cutoff_len"});
          },
-         [](const JobSources& sources, JobSettingList s) {
-             return transformers_job(sources, llama_factory_settings(), std::move(s));
+         [](const JobSources& sources, const JobSettingList& s) {
+             return transformers_job(sources, llama_factory_settings(), s);
          }},
         {"Axolotl",
          [](const FoundFiles& job) {
              return runs(job, "axolotl") || says(job, {"base_model", "sample_packing"});
          },
-         [](const JobSources& sources, JobSettingList s) {
-             return transformers_job(sources, axolotl_settings(), std::move(s));
+         [](const JobSources& sources, const JobSettingList& s) {
+             return transformers_job(sources, axolotl_settings(), s);
          }},
         {"TRL", [](const FoundFiles& job) { return runs(job, "trl "); },
-         [](const JobSources& sources, JobSettingList s) {
-             return transformers_job(sources, trl_settings(), std::move(s));
+         [](const JobSources& sources, const JobSettingList& s) {
+             return transformers_job(sources, trl_settings(), s);
          }},
         {"Hugging Face Trainer",
          [](const FoundFiles& job) {
@@ -364,8 +364,8 @@ const std::vector<Format>& formats()
                                "deepspeed_json.train_micro_batch_size_per_gpu",
                                "deepspeed_json.train_batch_size", "deepspeed_json.zero_optimization.stage"});
          },
-         [](const JobSources& sources, JobSettingList s) {
-             return transformers_job(sources, transformers_settings(), std::move(s));
+         [](const JobSources& sources, const JobSettingList& s) {
+             return transformers_job(sources, transformers_settings(), s);
          }},
     };
     return all;
@@ -503,7 +503,7 @@ ImportedJob imported_job(const ImportRequest& request, const Catalog& catalog)
     JobSettingList settings = job.documents;
     append(settings, job.words);
     explain_missing(job, settings);
-    ImportedJob read = format->read(job.sources, std::move(settings));
+    ImportedJob read = format->read(job.sources, settings);
     for (const std::string& problem : job.problems) {
         read.report.assumed.push_back(problem);
     }

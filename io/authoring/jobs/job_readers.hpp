@@ -42,12 +42,13 @@ Sharding sharding_of_stage(int stage);
 
 // One function for each family of formats. `settings`: of all files and words, in the
 // order in which later ones win.
-ImportedJob megatron_job(const JobSources& sources, const TrainerSettings& table, JobSettingList settings);
-ImportedJob torchtitan_job(const JobSources& sources, JobSettingList settings);
+ImportedJob megatron_job(const JobSources& sources, const TrainerSettings& table,
+                         const JobSettingList& settings);
+ImportedJob torchtitan_job(const JobSources& sources, const JobSettingList& settings);
 ImportedJob transformers_job(const JobSources& sources, const TrainerSettings& table,
-                             JobSettingList settings);
-ImportedJob maxtext_job(const JobSources& sources, JobSettingList settings);
-ImportedJob nanotron_job(const JobSources& sources, JobSettingList settings);
-ImportedJob verl_job(const JobSources& sources, JobSettingList settings);
+                             const JobSettingList& settings);
+ImportedJob maxtext_job(const JobSources& sources, const JobSettingList& settings);
+ImportedJob nanotron_job(const JobSources& sources, const JobSettingList& settings);
+ImportedJob verl_job(const JobSources& sources, const JobSettingList& settings);
 
 }  // namespace prismopt

@@ -152,7 +152,7 @@ void read_remat(JobSettings& s, ParallelPlan& plan)
 
 }  // namespace
 
-ImportedJob maxtext_job(const JobSources& sources, JobSettingList settings)
+ImportedJob maxtext_job(const JobSources& sources, const JobSettingList& settings)
 {
     JobSettings s(maxtext_settings(), settings);
     ImportedJob job;
@@ -259,7 +259,7 @@ void describe_nanotron_network(JobSettings& s, Workload& w)
 
 }  // namespace
 
-ImportedJob nanotron_job(const JobSources& sources, JobSettingList settings)
+ImportedJob nanotron_job(const JobSources& sources, const JobSettingList& settings)
 {
     JobSettings s(nanotron_settings(), settings);
     ImportedJob job;

@@ -457,7 +457,8 @@ void read_rollouts(JobSettings& s, ImportedJob& job)
         fmt::format("mean length = the maximum, {}: an upper bound; [data] can state lengths", job.sequence));
     s.assume("only the training part is described, not the roll-out");
     if (s.given("num-rollout") && job.global_batch > 0) {
-        job.steps = s.number("num-rollout") * (samples / job.global_batch);
+        const int updates = samples / job.global_batch;  // of each roll-out
+        job.steps = s.number("num-rollout") * updates;
     }
     if (s.flag("use-dynamic-batch-size")) {
         s.no_key("use-dynamic-batch-size",
@@ -521,12 +522,14 @@ std::string software_for(JobSettings& s)
 
 }  // namespace
 
-ImportedJob megatron_job(const JobSources& sources, const TrainerSettings& table, JobSettingList settings)
+ImportedJob megatron_job(const JobSources& sources, const TrainerSettings& table,
+                         const JobSettingList& settings)
 {
-    std::erase_if(settings, [](const JobSetting& setting) {
+    JobSettingList own = settings;
+    std::erase_if(own, [](const JobSetting& setting) {
         return setting.name.starts_with("deepspeed_json.");
     });  // read_deepspeed()
-    JobSettings s(table, settings, true);
+    JobSettings s(table, own, true);
     ImportedJob job;
     job.format = std::string(table.program);
     read_megatron_precision(s, job.network.workload);

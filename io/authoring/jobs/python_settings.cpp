@@ -152,9 +152,9 @@ JobSettingList python_settings(const std::string& text, const std::string& path)
         const std::string value = trimmed(a.value);
         std::string name = a.name;
         if (!a.call.empty()) {
-            const auto section = std::find_if(sections.begin(), sections.end(), [&a](const auto& known) {
-                return a.call.ends_with(known.first);
-            });
+            const auto* const section =
+                std::find_if(sections.begin(), sections.end(),
+                             [&a](const auto& known) { return a.call.ends_with(known.first); });
             if (section == sections.end()) {
                 continue;
             }

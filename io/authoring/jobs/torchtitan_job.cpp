@@ -242,7 +242,7 @@ void read_checkpointing(JobSettings& s, ImportedJob& job)
 
 }  // namespace
 
-ImportedJob torchtitan_job(const JobSources& sources, JobSettingList settings)
+ImportedJob torchtitan_job(const JobSources& sources, const JobSettingList& settings)
 {
     JobSettings s(torchtitan_settings(), settings);
     ImportedJob job;

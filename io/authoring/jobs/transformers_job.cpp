@@ -438,7 +438,8 @@ std::string software_of(JobSettings& s, Sharer sharer, Sharding sharding)
 
 }  // namespace
 
-ImportedJob transformers_job(const JobSources& sources, const TrainerSettings& table, JobSettingList settings)
+ImportedJob transformers_job(const JobSources& sources, const TrainerSettings& table,
+                             const JobSettingList& settings)
 {
     JobSettings s(table, settings);
     ImportedJob job;
@@ -483,7 +484,7 @@ ImportedJob transformers_job(const JobSources& sources, const TrainerSettings& t
     return job;
 }
 
-ImportedJob verl_job(const JobSources& sources, JobSettingList settings)
+ImportedJob verl_job(const JobSources& sources, const JobSettingList& settings)
 {
     JobSettings s(verl_settings(), settings);
     ImportedJob job;

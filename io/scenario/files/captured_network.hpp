@@ -15,7 +15,7 @@ struct CapturedNetwork {
 };
 
 /// Throws InputError, with the place in the file, for invalid content. `path` is for messages.
-CapturedNetwork parse_captured_network(const std::string& json, const std::string& path);
+CapturedNetwork parse_captured_network(const std::string& text, const std::string& path);
 
 /// Whether the value of `[workload] captured` is the network itself rather than the name of its file.
 bool is_written_out(const std::string& captured);

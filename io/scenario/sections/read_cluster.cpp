@@ -612,7 +612,7 @@ const Fields<SoftwareStack>& stack_fields()
                 if (stack.fp8 == Precision::fp8 || !has_8_bits(stack.fp8)) {
                     table.find("fp8")->fail(
                         {"is no kind of 8 bits", "it is what precision = \"fp8\" means",
-                         "write \"fp8-delayed\", \"fp8-current\", \"fp8-blockwise\" or \"mxfp8\""});
+                         R"(write "fp8-delayed", "fp8-current", "fp8-blockwise" or "mxfp8")"});
                 }
             });
     return fields;
@@ -873,9 +873,8 @@ std::string older_cluster_text(Table cluster)
     if (const auto older = cluster.find(older_software)) {
         const auto named = software_with(older->text("megatron-bridge"), cluster.catalog());
         const std::string instead =
-            named
-                ? fmt::format("[software] with name = \"{}\", release = \"{}\"", named->name, named->release)
-                : std::string("[software] with its name, and [software.NAME] in a catalog file");
+            named ? fmt::format(R"([software] with name = "{}", release = "{}")", named->name, named->release)
+                  : std::string("[software] with its name, and [software.NAME] in a catalog file");
         text += (text.empty() ? "" : "\n") + fmt::format(line, older->line(), older_software, instead);
     }
     return text;

@@ -96,10 +96,6 @@ RateGrid rate_grid(const std::vector<double>& starts, double begin, double end)
     }
     const double mean = (end - begin) / n;
     double cv = 1.0;
-    double log_sum = 0.0;
-    for (const double gap : gaps) {
-        log_sum += std::log(gap / mean);
-    }
     if (gaps.size() > 1) {
         cv = std::max(cv, std::sqrt(variance_of(gaps)) / mean_of(gaps));
     }
