@@ -20,6 +20,8 @@ cmake -S . -B build/fuzz -G Ninja -DCMAKE_C_COMPILER=clang -DCMAKE_CXX_COMPILER=
     -DCMAKE_CXX_FLAGS_RELWITHDEBINFO="-O1 -gline-tables-only" >/dev/null
 cmake --build build/fuzz --target "${targets[@]/%/_fuzz}"
 
+export LSAN_OPTIONS=suppressions=tests/fuzz/lsan.supp:print_suppressions=0
+
 corpora() {
     case $1 in
         scenarios) echo jobs/scenarios tests/fuzz/scenarios ;;

@@ -114,16 +114,15 @@ std::optional<std::string> sourced(const std::string& name, const void* from)
 /// How many settings of a command, files among them, some trainer reads.
 int known_settings(const LaunchCommand& command)
 {
-    const auto known = [](const JobSetting& setting) {
-        for (const TrainerSettings* table :
-             {&slime_settings(), &megatron_deepspeed_settings(), &bridge_settings(), &torchtitan_settings(),
-              &swift_settings(), &llama_factory_settings(), &maxtext_settings(), &verl_settings()}) {
+    const std::array tables{&slime_settings(),   &megatron_deepspeed_settings(),
+                            &bridge_settings(),  &torchtitan_settings(),
+                            &swift_settings(),   &llama_factory_settings(),
+                            &maxtext_settings(), &verl_settings()};
+    const auto known = [&tables](const JobSetting& setting) {
+        return std::any_of(tables.begin(), tables.end(), [&setting](const TrainerSettings* table) {
             const KnownSetting own = known_setting(*table, setting.name);
-            if (own.row != nullptr && own.row->effect == SettingEffect::read) {
-                return true;
-            }
-        }
-        return false;
+            return own.row != nullptr && own.row->effect == SettingEffect::read;
+        });
     };
     const auto settings = std::count_if(command.settings.begin(), command.settings.end(), known);
     return static_cast<int>(settings) + static_cast<int>(command.files.size());
