@@ -119,7 +119,6 @@ void judge(BreakEvenCurve& curve, std::size_t at, bool is_base, bool unknown)
 {
     BreakEvenPoint& point = curve.points[at];
     const double per_unit = *curve.stated_per_unit;
-    point.stated = per_unit * (point.value - curve.base_value) + 0.0;  // no negative zero
     if (!is_base) {
         point.pays = judged(point.stated, *point.worth);
     }
@@ -162,6 +161,9 @@ BreakEvenCurve break_even_curve(const std::vector<ParameterLevel>& levels, std::
         BreakEvenPoint& point = curve.points.emplace_back();
         point.value = level.value;
         point.gpu_hours = {level.use.gpu_hours, level.use.low, level.use.high, level.use.low, level.use.high};
+        if (stated_per_unit) {
+            point.stated = *stated_per_unit * (level.value - curve.base_value) + 0.0;  // no negative zero
+        }
         if (!feasible(level.use)) {
             continue;
         }

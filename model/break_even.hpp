@@ -15,12 +15,14 @@ namespace prismopt {
 /// GPU-hours that one piece of work takes on one machine.
 struct MachineUse {
     double gpu_hours = 0.0;    // that the job holds, with its spares; infinite: no plan is feasible
-    double low = 0.0;          // limits
+    double low = 0.0;          // limits; zero: unknown
     double high = 0.0;         // infinite: unknown
     double electricity = 0.0;  // USD per GPU-hour beside the price; 0: the price includes it
     // of `gpu_hours`, on draws that all machines share; empty: only the limits are known
     std::vector<double> pseudo_values = {};
-    bool open = false;  // the best plan is not known: the least GPU-hours lie between the limits
+    // the best plan is not known: the least GPU-hours lie between the limits. `gpu_hours` is then the upper
+    // one, or the lower one if the upper one is unknown
+    bool open = false;
 };
 
 /// Returns the addition to `price` (USD per GPU-hour, of `base`) at which the work costs
@@ -53,7 +55,7 @@ struct BreakEvenPoint {
     std::optional<Estimate> worth;  // USD per GPU-hour for the whole step from the base; nothing: infeasible
     // USD per GPU-hour and unit, from the value before; nothing for the first
     std::optional<Estimate> per_unit;
-    double stated = 0.0;              // price of the whole step; meaningless without a price
+    double stated = 0.0;              // price of the whole step, feasible or not; meaningless without a price
     Pays pays = Pays::unpriced;       // the whole step
     Pays last_step = Pays::unpriced;  // the step from the value before, in the direction that has a price
 };

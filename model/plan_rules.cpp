@@ -422,6 +422,9 @@ const std::array rules{
                  return Infeasible{Conflict::nothing_to_offload, {{FactKey::offload, c.plan.offload}}};
              },
              true},
+    PlanRule{Reason::forward_only, place_of(&ParallelPlan::recompute), place_of(&ParallelPlan::recompute),
+             [](const Case& c) { return c.job.workload.trains() || c.plan.recompute == Recompute::none; },
+             [](const Case&) { return Infeasible{Conflict::nothing_to_recompute}; }},
     PlanRule{Reason::forward_only, place_of(&ParallelPlan::checkpoint_interval),
              place_of(&ParallelPlan::checkpoint_interval),
              [](const Case& c) { return c.job.workload.trains() || c.plan.checkpoint_interval.si == 0.0; },

@@ -64,10 +64,11 @@ void apply(const StarterChoice& choice, const Catalog& catalog, UsualCluster& cl
     }
     if (!choice.network.empty()) {
         cluster.network_link = chosen_name("network", choice.network, catalog.names(links_kind));
-        const bool shared = cluster.network.si > 0.0;  // one port of the other link, too
-        if (shared) {
-            cluster.network = catalog_link(cluster.network_link, catalog).bandwidth;
-        }
+    }
+    const bool shared =
+        cluster.network.si > 0.0 && !choice.network.empty();  // one port of the other link, too
+    if (shared || choice.one_port) {
+        cluster.network = catalog_link(cluster.network_link, catalog).bandwidth;
     }
 }
 

@@ -18,6 +18,7 @@ struct StarterChoice {
     std::string instance = {};     // of the catalog
     int node_gpus = 0;             // GPUs per node; 0: as usual, or as the instance has
     std::string network = {};  // link of the catalog between nodes; empty: as usual, or as the instance has
+    bool one_port = false;     // the GPUs of a node share one port of the network
     std::vector<std::string> catalog = {};  // files with entries of the user, as the scenario is to name them
     std::string trainer = {};               // of trainers(): target of exports; empty: any
     // "megatron-bridge" or "megatron-bridge:26.04"; empty: of the trainer, or the most plausible

@@ -5,6 +5,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <optional>
+
 namespace prismopt {
 
 namespace {
@@ -35,7 +37,8 @@ Exported bridge_overrides(const Launch& launch)
     if (Refusals why = cannot_run("bridge", trained(launch)); !why.empty()) {
         return why;
     }
-    if (!samples_to_the_end(launch)) {
+    const std::optional<TrainingLength> length = training_length(launch);
+    if (!length) {
         return Refusals{too_few_samples(launch)};
     }
     const ParallelPlan& plan = launch.plan;
@@ -96,7 +99,7 @@ Exported bridge_overrides(const Launch& launch)
     s.set("model.seq_length", launch.phase.sequence);
     s.set("train.micro_batch_size", plan.microbatch);
     s.set("train.global_batch_size", launch.phase.global_batch);
-    s.set("train.train_samples", *samples_to_the_end(launch));
+    s.set("train.train_" + length->unit, length->count);
     if (const long steps = steps_between_checkpoints(launch); steps > 0) {
         s.set("checkpoint.save_interval", steps);
     }
@@ -107,12 +110,12 @@ Exported bridge_overrides(const Launch& launch)
     s.set("ddp.overlap_param_gather", truth(overlapped && plan.sharding == Sharding::zero1));
     std::string text = stamp(launch, names.version, names.source);
     text += fmt::format(
-        "# Overrides to append to a recipe of {}, on {} GPUs; the recipe must set train_iters to null. It "
-        "provides learning "
+        "# Overrides to append to a recipe of {}, on {} GPUs{}. It provides learning "
         "rate, data, tokenizer, position embedding and precision, which must be {}.\n",
         one_line(launch.job.workload.name), plan.gpus(),
+        length->unit == "iters" ? "" : "; the recipe must set train_iters to null",
         precision_name(kind_of(launch.job.workload.precision, launch.job.cluster.stack)));
-    text += phase_lines(launch);
+    text += phase_lines(launch) + deepep_line(launch);
     for (const auto& [name, value] : s.all()) {
         text += fmt::format("{}={}\n", name, value);
     }

@@ -8,6 +8,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -35,7 +36,7 @@ void set_parallelism(const Launch& launch, Settings& s)
     if (plan.tp > 1 && plan.shares_tokens()) {
         s.flag("sequence-parallel");
     }
-    if (plan.tp_overlap == TensorParallelOverlap::on) {
+    if (plan.tp > 1 && plan.tp_overlap == TensorParallelOverlap::on) {  // asserts sequence parallelism
         s.flag("tp-comm-overlap");
     }
     if (launch.job.workload.is_moe() && plan.exchanges_tokens()) {
@@ -81,7 +82,6 @@ void set_data_parallelism(const ParallelPlan& plan, Settings& s)
         s.flag("use-megatron-fsdp");
         s.set("data-parallel-sharding-strategy",
               plan.sharding == Sharding::zero2 ? "optim_grads" : "optim_grads_params");
-        s.set("ckpt-format", "fsdp_dtensor");
     }
     if (plan.dp_overlap == DataParallelOverlap::on) {
         s.flag("overlap-grad-reduce");
@@ -91,7 +91,15 @@ void set_data_parallelism(const ParallelPlan& plan, Settings& s)
     }
     if (plan.offload == Offload::optimizer) {
         s.flag("optimizer-cpu-offload");
-        s.flag("use-precision-aware-optimizer");  // asserted in validate_args() of arguments.py
+    }
+}
+
+void set_needed(const PlannedPhase& of, Settings& s)
+{
+    for (const NeededSetting& setting : needed_settings()) {
+        if (setting.needed(of)) {
+            s.set(setting.name, std::string(setting.value));
+        }
     }
 }
 
@@ -111,32 +119,42 @@ void set_recompute(const Launch& launch, Settings& s)
     }
 }
 
-const char* fp8_recipe(Precision precision)
+struct Fp8Arguments {
+    const char* format;  // "hybrid": gradients are E5M2
+    const char* recipe;
+};
+
+// The defaults of Transformer Engine's recipes (transformer_engine/common/recipe/__init__.py). Those of
+// Megatron-Bridge (src/megatron/bridge/training/mixed_precision.py at commit 05097809) agree, but for
+// blockwise scaling, which has "hybrid" there; DeepSeek-V3 trained with E4M3 (arXiv 2412.19437, section
+// 3.3.2).
+Fp8Arguments fp8_arguments(Precision precision)
 {
     switch (precision) {
-        case Precision::fp8_delayed: return "delayed";
-        case Precision::fp8_blockwise: return "blockwise";
-        case Precision::mxfp8: return "mxfp8";
-        default: return "tensorwise";
+        case Precision::fp8_delayed: return {"hybrid", "delayed"};
+        case Precision::fp8_blockwise: return {"e4m3", "blockwise"};
+        case Precision::mxfp8: return {"e4m3", "mxfp8"};
+        default: return {"hybrid", "tensorwise"};
     }
 }
 
-void set_run(const Launch& launch, Settings& s)
+void set_run(const Launch& launch, const TrainingLength& length, Settings& s)
 {
     s.set("micro-batch-size", launch.plan.microbatch);
     s.set("global-batch-size", launch.phase.global_batch);
     s.set("seq-length", launch.phase.sequence);
     s.set("max-position-embeddings", std::max(launch.longest_sequence, launch.phase.sequence));
     s.set("position-embedding-type", position_embedding(launch.job.workload));
-    s.set("train-samples", *samples_to_the_end(launch));
+    s.set("train-" + length.unit, length.count);
     if (const long steps = steps_between_checkpoints(launch); steps > 0) {
         s.set("save-interval", steps);
     }
     s.flag("bf16");
     const Precision precision = kind_of(launch.job.workload.precision, launch.job.cluster.stack);
     if (has_8_bits(precision)) {
-        s.set("fp8-format", "e4m3");  // for all operands, as the deviations of 8 bits are measured
-        s.set("fp8-recipe", fp8_recipe(precision));
+        const Fp8Arguments fp8 = fp8_arguments(precision);
+        s.set("fp8-format", fp8.format);
+        s.set("fp8-recipe", fp8.recipe);
     } else if (precision == Precision::nvfp4) {
         s.set("fp4-format", "e2m1");
     }
@@ -205,7 +223,6 @@ void set_experts(const Decoder& d, const std::string& dispatcher, Settings& s)
     s.set("moe-token-dispatcher-type", dispatcher);
     if (dispatcher == "flex") {
         s.flag("moe-enable-deepep");
-        s.set("moe-router-dtype", "fp32");  // of the probabilities that DeepEP sends along
     }
     s.flag("moe-grouped-gemm");
     if (e.capacity > 0.0) {
@@ -279,6 +296,22 @@ void set_network(const Launch& launch, Settings& s)
     }
 }
 
+// validate_args() in arguments.py: "expected iteration-based training" and the like.
+std::string other_unit_line(const TrainingLength& length)
+{
+    const bool iterations = length.unit == "iters";
+    return fmt::format(
+        "# Remove --train-{0}, --lr-decay-{0} and --lr-warmup-{0}{1}: Megatron refuses them "
+        "beside --train-{2}.\n",
+        iterations ? "samples" : "iters", iterations ? ", and --rampup-batch-size" : "", length.unit);
+}
+
+std::string environment_line(const PlannedPhase& of)
+{
+    const std::string words = words_of(device_connections(of));
+    return words.empty() ? "" : fmt::format("# In the environment: {}.\n", words);
+}
+
 }  // namespace
 
 Exported megatron_arguments(const Launch& launch)
@@ -286,7 +319,8 @@ Exported megatron_arguments(const Launch& launch)
     if (Refusals why = cannot_run("megatron", trained(launch)); !why.empty()) {
         return why;
     }
-    if (!samples_to_the_end(launch)) {
+    const std::optional<TrainingLength> length = training_length(launch);
+    if (!length) {
         return Refusals{too_few_samples(launch)};
     }
     const TargetNames& names = megatron_names();
@@ -295,24 +329,23 @@ Exported megatron_arguments(const Launch& launch)
     set_pipeline(launch, settings);
     set_data_parallelism(launch.plan, settings);
     set_recompute(launch, settings);
-    set_run(launch, settings);
+    set_run(launch, *length, settings);
     set_network(launch, settings);
+    set_needed(trained(launch), settings);
     const std::vector<std::string> missing = set_what_is_missing(launch, settings);
     std::string text = stamp(launch, names.version, names.source);
-    const bool fsdp = shards_gradients(launch.plan.sharding);
     text += fmt::format(
         "# For {} processes, one per GPU. Replace {} in: --{}.\n# To add: learning-rate schedule, "
         "optimizer{}. To check: "
         "position embedding (derived from the network).\n# Of a job that runs already, keep the flags that "
         "are not below, as --rotary-base, "
-        "--attention-backend, --adam-beta2, --clip-grad.\n# bash: mapfile -t args < <(grep -v '^#' THIS_FILE "
+        "--attention-backend, --adam-beta2, --clip-grad.\n{}# bash: mapfile -t args < <(grep -v '^#' "
+        "THIS_FILE "
         "| xargs -n1); python "
         "pretrain_gpt.py \"${{args[@]}}\"\n",
         launch.plan.gpus(), fill_in, fmt::join(missing, ", --"),
-        launch.job.workload.is_moe() ? ", router" : "");
-    text += phase_lines(launch);
-    text += fsdp ? "# In the environment: CUDA_DEVICE_MAX_CONNECTIONS unset or more than 1.\n"
-                 : "# In the environment before Blackwell: CUDA_DEVICE_MAX_CONNECTIONS=1.\n";
+        launch.job.workload.is_moe() ? ", router" : "", other_unit_line(*length));
+    text += phase_lines(launch) + environment_line(trained(launch)) + deepep_line(launch);
     for (const auto& [name, value] : settings.all()) {
         text += fmt::format("--{}{}{}\n", name, value.empty() ? "" : " ", value);
     }

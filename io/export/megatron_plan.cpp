@@ -28,14 +28,18 @@ MegatronLayers megatron_layers(const std::vector<Chunk>& chunks, int predictions
 // update_train_iters in megatron/training/training.py: train_iters = train_samples // global_batch_size, of
 // all training runs; and MegatronPretrainingSampler asserts that less than all samples are consumed, of which
 // a checkpoint holds the number.
-std::optional<long> samples_to_the_end(const Launch& launch)
+std::optional<TrainingLength> training_length(const Launch& launch)
 {
     long consumed = 0;
     for (const Phase& phase : launch.before) {
         consumed += std::lround(phase.steps()) * phase.global_batch;
     }
-    const long samples = steps_to_the_end(launch) * launch.phase.global_batch;
-    return samples > consumed ? std::optional(samples) : std::nullopt;
+    const long steps = steps_to_the_end(launch);
+    const long samples = steps * launch.phase.global_batch;
+    if (samples <= consumed) {
+        return std::nullopt;
+    }
+    return launch.phases > 1 ? TrainingLength{"samples", samples} : TrainingLength{"iters", steps};
 }
 
 std::string too_few_samples(const Launch& launch)
@@ -72,6 +76,16 @@ std::string phase_lines(const Launch& launch)
         "it "
         "to the same value in each phase.\n",
         continues, launch.phases, launch.samples);
+}
+
+// https://github.com/deepseek-ai/DeepEP needs CUDA and NVSHMEM; https://github.com/ROCm/DeepEP is AMD's port.
+std::string deepep_line(const Launch& launch)
+{
+    const bool deepep = launch.job.workload.is_moe() && uses_deepep(launch.plan, launch.job.cluster);
+    return deepep && is_instinct(launch.job.cluster.accelerator)
+               ? "# DeepEP is for NVIDIA GPUs: on these, build its port to ROCm "
+                 "(https://github.com/ROCm/DeepEP), or search dispatch = [\"all-to-all\"].\n"
+               : "";
 }
 
 }  // namespace prismopt

@@ -18,14 +18,20 @@ struct MegatronLayers {
 };
 MegatronLayers megatron_layers(const std::vector<Chunk>& chunks, int predictions);
 
-/// Samples up to the end of the phase as Megatron counts them: it divides them by the batch of the
-/// phase to get the iterations of the whole run. Empty if earlier phases, whose samples a checkpoint
-/// records, have consumed as many.
-std::optional<long> samples_to_the_end(const Launch& launch);
+/// The length of the run up to the end of the phase, in the words of --train-iters and --train-samples.
+/// Several phases count samples: schedules of the learning rate go on in them where the batch changes.
+struct TrainingLength {
+    std::string unit;  // "iters" or "samples"
+    long count = 0;
+};
+/// Empty if earlier phases, whose samples a checkpoint records, have consumed as many.
+std::optional<TrainingLength> training_length(const Launch& launch);
 /// Refusal for that case.
 std::string too_few_samples(const Launch& launch);
 /// Comments on a phase of several: how its iterations are counted, and what its learning rate
 /// decays over. Empty with one phase.
 std::string phase_lines(const Launch& launch);
+/// Comment on DeepEP where the plan has it and the accelerators are not NVIDIA's; else empty.
+std::string deepep_line(const Launch& launch);
 
 }  // namespace prismopt

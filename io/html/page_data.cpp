@@ -147,6 +147,7 @@ Json varied_parameters_json(const Results& results)
     const VariedWorths found = varied_worths(results);
     const auto cells = varied_worth_cells(found);
     return {{"cells", cells},
+            {"notes", varied_worth_notes(found)},
             {"svg", cells.empty() ? "" : figures_svg(report_figures(results, {.figure = "break-even"}))}};
 }
 

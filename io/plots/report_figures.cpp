@@ -491,9 +491,8 @@ std::string reason_without_curves(const VariedWorths& found)
 
 /// A panel per knob. Where the best plan is unknown, the mark is between the limits, or at the
 /// upper one if there is no other.
-std::vector<PaperFigure> break_even_figures(const Results& results)
+std::vector<PaperFigure> break_even_figures(const VariedWorths& found)
 {
-    const VariedWorths found = varied_worths(results);
     if (found.curves.empty()) {
         throw InputError(fmt::format("--figure break-even: {}", reason_without_curves(found)));
     }
@@ -512,7 +511,8 @@ std::vector<PaperFigure> break_even_figures(const Results& results)
             FigurePoint mark = exact_point(point.value, point.worth->value);
             mark.y_low = point.worth->low;
             mark.y_high = point.worth->high;
-            mark.hollow = worth.open[at];
+            const bool is_base = point.value == worth.curve.base_value;
+            mark.hollow = worth.statuses[at] != BestPlanStatus::known && !is_base;
             if (mark.hollow) {
                 // otherwise the upper limit is all that is known
                 const bool limited = mark.y_low > -worth.curve.base_price;
@@ -575,7 +575,13 @@ std::vector<PaperFigure> report_figures(const Results& results, const FigureChoi
     if (choice.figure == "progress") {
         return {progress_figure(results)};
     }
-    return break_even_figures(results);
+    return break_even_figures(varied_worths(results));
+}
+
+std::string report_figure_csv(const Results& results, const FigureChoice& choice)
+{
+    const std::vector<PaperFigure> figures = report_figures(results, choice);
+    return choice.figure == "break-even" ? varied_worth_csv(varied_worths(results)) : figure_csv(figures);
 }
 
 }  // namespace prismopt

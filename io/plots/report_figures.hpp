@@ -27,4 +27,8 @@ struct FigureChoice {
 /// the choices, for unknown names and for options that the figure does not have.
 std::vector<PaperFigure> report_figures(const Results& results, const FigureChoice& choice);
 
+/// The data of the figure as CSV. That of break-even has all values of the knobs, also those that are not
+/// drawn (varied_worth_csv). Throws InputError as report_figures().
+std::string report_figure_csv(const Results& results, const FigureChoice& choice);
+
 }  // namespace prismopt

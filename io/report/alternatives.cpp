@@ -2,6 +2,7 @@
 
 #include "io/report/deadline_risk.hpp"
 #include "io/toml/date.hpp"
+#include "io/toml/reading_figure.hpp"
 #include "io/toml/reading_units.hpp"
 
 #include <fmt/format.h>
@@ -32,15 +33,14 @@ std::tuple<bool, bool, double, double> rank_of(const QuestionedPlan& plan)
 
 std::string end_words(double seconds, const StudyNotes& notes)
 {
-    return notes.start ? end_date(*notes.start, seconds) : time_text(seconds, 3);
+    return notes.start ? end_date(*notes.start, seconds) : reading_quantity(seconds, "s");
 }
 
 std::string short_text(const QuestionedPlan& plan)
 {
-    const ReadingUnit cost = reading_unit("USD", plan.plan->prediction.cost_usd.value);
-    return fmt::format("point {} on {}, {:.3g} {}", plan.plan->index,
+    return fmt::format("point {} on {}, {}", plan.plan->index,
                        counted(static_cast<std::uint64_t>(plan.plan->prediction.gpus), "GPU"),
-                       plan.plan->prediction.cost_usd.value / cost.size, cost.name);
+                       reading_quantity(plan.plan->prediction.cost_usd.value, "USD"));
 }
 
 /// The answer if the time were a little less than what the best plan keeps.

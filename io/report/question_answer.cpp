@@ -4,6 +4,7 @@
 #include "io/report/deadline_risk.hpp"
 #include "io/report/front/plan_words.hpp"
 #include "io/toml/date.hpp"
+#include "io/toml/reading_figure.hpp"
 #include "io/toml/reading_units.hpp"
 
 #include <fmt/format.h>
@@ -72,6 +73,20 @@ int held_gpus(const Prediction& prediction)
     return std::isfinite(held) ? static_cast<int>(held) : prediction.gpus;  // older files have no spares
 }
 
+/// Probability that a plan costs no more than the budget: its cost is in proportion to its time. NaN if it is
+/// not known, or without a budget.
+double budget_probability(const FrontPoint& plan, const Question& question)
+{
+    constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
+    const double cost_usd = plan.prediction.cost_usd.value;
+    if (!(question.budget_usd > 0.0) || !has_model_error(plan) || !(cost_usd > 0.0)) {
+        return unknown;
+    }
+    const Seconds paid{question.budget_usd * plan.prediction.training.p99.value / cost_usd};
+    const auto risk = deadline_risk(plan.prediction.training, paid, model_error_of(plan));
+    return risk ? 1.0 - risk->mean : unknown;
+}
+
 /// `promised`: the study promised times as the question asks for them.
 QuestionedPlan questioned(const FrontPoint& plan, const Question& question, const QuestionAnswer& answer,
                           bool promised)
@@ -96,6 +111,7 @@ QuestionedPlan questioned(const FrontPoint& plan, const Question& question, cons
         !(question.power_limit.si > 0.0 && !(limited_w <= question.power_limit.si)) &&
         !(question.budget_usd > 0.0 && !(prediction.cost_usd.value <= question.budget_usd)) &&
         !(question.gpus_at_most > 0 && held_gpus(prediction) > question.gpus_at_most);
+    result.budget_probability = budget_probability(plan, question);
     result.amount = row_of(question.minimise).amount(result);
     return result;
 }
@@ -114,18 +130,13 @@ LargestDoubt largest_doubt(const FrontPoint& plan)
     return model >= draws ? LargestDoubt::model : LargestDoubt::draws;
 }
 
-std::string amount_text(double amount, std::string_view units)
-{
-    const ReadingUnit unit = reading_unit(units, amount);
-    return fmt::format("{:.3g} {}", amount / unit.size, unit.name);
-}
-
 std::string limit_text(const Question& question)
 {
     if (question.done_by) {
         return "by " + date_text(*question.done_by);
     }
-    return question.deadline.si > 0.0 ? "within " + time_text(question.deadline.si, 3) : std::string();
+    return question.deadline.si > 0.0 ? "within " + reading_quantity(question.deadline.si, "s")
+                                      : std::string();
 }
 
 /// What the probabilities hold of the model's error.
@@ -144,11 +155,11 @@ std::string asked_text(const Question& question, const QuestionAnswer& answer)
     std::string text = fmt::format("{}, {} with {} ({})", row_of(question.minimise).words, when,
                                    probability_text(question.probability), error_words(question, answer));
     if (question.power_limit.si > 0.0) {
-        text += ", at most " + amount_text(question.power_limit.si, "W");
+        text += ", at most " + reading_quantity(question.power_limit.si, "W");
         text += question.power_limit_of == PowerScope::cluster ? " for the whole cluster" : "";
     }
     if (question.budget_usd > 0.0) {
-        text += ", at most " + amount_text(question.budget_usd, "USD");
+        text += ", at most " + reading_quantity(question.budget_usd, "USD");
     }
     if (question.gpus_at_most > 0) {
         text += fmt::format(", at most {} with spares",
@@ -169,9 +180,8 @@ std::string machine_words(const Results& results, const FrontPoint& plan, const 
     return notes.trained_with.empty() ? machine : fmt::format("{} with {}", machine, notes.trained_with);
 }
 
-/// " (95 %: 11.3 to 16.3)", by the model error, and with which probability it stays within the budget. The
-/// cost is in proportion to the time.
-std::string cost_range_text(const QuestionedPlan& it, const Question& question)
+/// " (95 %: 11.3 to 16.3)", by the model error, and with which probability it stays within the budget.
+std::string cost_range_text(const QuestionedPlan& it)
 {
     const FrontPoint& plan = *it.plan;
     const double cost_usd = plan.prediction.cost_usd.value;
@@ -179,12 +189,10 @@ std::string cost_range_text(const QuestionedPlan& it, const Question& question)
         return "";
     }
     const double unit = reading_unit("USD", cost_usd).size;
-    std::string text = fmt::format(" (95 %: {:.3g} to {:.3g})", cost_usd * plan.model_low / unit,
-                                   cost_usd * plan.model_high / unit);
-    if (question.budget_usd > 0.0) {
-        const Seconds paid{question.budget_usd * plan.prediction.training.p99.value / cost_usd};
-        const auto risk = deadline_risk(plan.prediction.training, paid, model_error_of(plan));
-        text += risk ? fmt::format(", within the budget with {}", tabulated_text(1.0 - risk->mean)) : "";
+    std::string text = fmt::format(" (95 %: {} to {})", reading_figure(cost_usd * plan.model_low / unit),
+                                   reading_figure(cost_usd * plan.model_high / unit));
+    if (std::isfinite(it.budget_probability)) {
+        text += ", within the budget with " + tabulated_text(it.budget_probability);
     }
     return text;
 }
@@ -204,16 +212,17 @@ std::string plan_text(const QuestionedPlan& it, const Question& question, const 
         text += fmt::format("{} {}{}, ", tabulated_text(it.probability), limit_text(question),
                             it.at_limit ? " (at the limit: the draws do not decide)" : "");
     } else {
-        text +=
-            fmt::format("{} with {}, ", time_text(it.in_time_s, 3), probability_text(question.probability));
+        text += fmt::format("{} with {}, ", reading_quantity(it.in_time_s, "s"),
+                            probability_text(question.probability));
     }
-    text += amount_text(prediction.cost_usd.value, "USD") + placeholder_words(notes.price_origin, "price");
+    text +=
+        reading_quantity(prediction.cost_usd.value, "USD") + placeholder_words(notes.price_origin, "price");
     text += electricity_words(prediction, notes);
-    text += cost_range_text(it, question);
+    text += cost_range_text(it);
     if (std::isfinite(it.power_w)) {
-        text += fmt::format(", {}", amount_text(it.power_w, "W"));
+        text += fmt::format(", {}", reading_quantity(it.power_w, "W"));
         text += question.power_limit_of == PowerScope::cluster
-                    ? fmt::format(" (whole cluster: {})", amount_text(it.cluster_power_w, "W"))
+                    ? fmt::format(" (whole cluster: {})", reading_quantity(it.cluster_power_w, "W"))
                     : "";
         text += placeholder_words(notes.power_origin, "power");
     }
@@ -225,7 +234,7 @@ std::string in_time_text(const QuestionedPlan& it, const Question& question, con
 {
     return fmt::format("{} with {}",
                        notes.start ? "done by " + end_date(*notes.start, it.in_time_s)
-                                   : "done within " + time_text(it.in_time_s, 3),
+                                   : "done within " + reading_quantity(it.in_time_s, "s"),
                        probability_text(question.probability));
 }
 
@@ -299,9 +308,9 @@ std::vector<BrokenLimit> broken_limits(const QuestionedPlan& plan, const Questio
         }
     };
     check(of_job ? "power" : "power of the cluster", of_job ? plan.power_w : plan.cluster_power_w,
-          question.power_limit.si, [](double value) { return amount_text(value, "W"); });
+          question.power_limit.si, [](double value) { return reading_quantity(value, "W"); });
     check("cost", plan.plan->prediction.cost_usd.value, question.budget_usd,
-          [](double value) { return amount_text(value, "USD"); });
+          [](double value) { return reading_quantity(value, "USD"); });
     check("number of GPUs with spares", held_gpus(plan.plan->prediction), question.gpus_at_most,
           [](double value) { return grouped(static_cast<std::uint64_t>(value)); });
     return broken;
@@ -331,46 +340,49 @@ std::string beyond_limits_text(const Question& question, const QuestionAnswer& a
     return fmt::format("{}: {}", fmt::join(texts, ", "), text(*found));
 }
 
-/// "no plan of the front keeps the limits: the least power is 4.674 MW, the limit 4
-/// MW": those that no plan keeps.
-std::string broken_limits_text(const Question& question, const std::vector<QuestionedPlan>& plans)
+/// "no plan of the front keeps the limits: the least power is 4.674 MW, the limit 4 MW; the least time with
+/// 90 % is 95 days, the limit 90 days": those that no plan keeps.
+std::string broken_limits_text(const Question& question, const QuestionAnswer& answer)
 {
     struct Limited {
-        std::string_view what;
+        std::string what;
         double limit;
-        std::string_view units;
         std::function<double(const QuestionedPlan&)> of;
+        std::string units;
     };
     const bool of_job = question.power_limit_of == PowerScope::job;
-    const std::array<Limited, 3> limits{
-        {{of_job ? "power" : "power of the cluster", question.power_limit.si, "W",
-          [of_job](const QuestionedPlan& p) { return of_job ? p.power_w : p.cluster_power_w; }},
-         {"cost", question.budget_usd, "USD",
-          [](const QuestionedPlan& p) { return p.plan->prediction.cost_usd.value; }},
-         {"number of GPUs with spares", static_cast<double>(question.gpus_at_most), "1",
-          [](const QuestionedPlan& p) { return static_cast<double>(held_gpus(p.plan->prediction)); }}}};
-    std::string text;
+    const std::array<Limited, 4> limits{
+        {{.what = of_job ? "power" : "power of the cluster",
+          .limit = question.power_limit.si,
+          .of = [of_job](const QuestionedPlan& p) { return of_job ? p.power_w : p.cluster_power_w; },
+          .units = "W"},
+         {.what = "cost",
+          .limit = question.budget_usd,
+          .of = [](const QuestionedPlan& p) { return p.plan->prediction.cost_usd.value; },
+          .units = "USD"},
+         {.what = "number of GPUs with spares",
+          .limit = static_cast<double>(question.gpus_at_most),
+          .of = [](const QuestionedPlan& p) { return static_cast<double>(held_gpus(p.plan->prediction)); },
+          .units = "1"},
+         {.what = "time with " + probability_text(question.probability),
+          .limit = answer.limit.si,
+          .of = [](const QuestionedPlan& p) { return p.in_time_s; },
+          .units = "s"}}};
+    constexpr int digits = 4;
+    std::vector<std::string> broken;
     for (const Limited& one : limits) {
-        if (!(one.limit > 0.0)) {
-            continue;
-        }
         double least = std::numeric_limits<double>::infinity();
-        for (const QuestionedPlan& plan : plans) {
+        for (const QuestionedPlan& plan : answer.plans) {
             least = std::min(least, one.of(plan));
         }
-        if (least <= one.limit) {
-            continue;  // some plan keeps it
+        if (one.limit > 0.0 && least > one.limit) {
+            broken.push_back(fmt::format("the least {} is {}, the limit {}", one.what,
+                                         reading_quantity(least, one.units, digits),
+                                         reading_quantity(one.limit, one.units, digits)));
         }
-        const auto amount = [&](double value) {
-            const ReadingUnit unit = reading_unit(one.units, value);
-            const std::string number = fmt::format("{:.4g}", value / unit.size);
-            return one.units == "1" ? number : fmt::format("{} {}", number, unit.name);
-        };
-        text += fmt::format("{}the least {} is {}, the limit {}", text.empty() ? "" : "; ", one.what,
-                            amount(least), amount(one.limit));
     }
-    return "no plan of the front keeps the limits" +
-           (text.empty() ? " together; raise one of them" : ": " + text);
+    return broken.empty() ? "no plan of the front keeps the limits together; raise one of them"
+                          : fmt::format("no plan of the front keeps the limits: {}", fmt::join(broken, "; "));
 }
 
 /// The cluster of a plan; empty where the space does not choose it.
@@ -416,7 +428,7 @@ double power_of(const Prediction& prediction)
 std::string electricity_words(const Prediction& prediction, const StudyNotes& notes)
 {
     const double dollars = prediction.run.electricity_usd.value;
-    return dollars > 0.0 ? fmt::format(" (electricity {}{})", amount_text(dollars, "USD"),
+    return dollars > 0.0 ? fmt::format(" (electricity {}{})", reading_quantity(dollars, "USD"),
                                        placeholder_words(notes.electricity_origin, "price"))
                          : "";
 }
@@ -519,7 +531,7 @@ std::vector<QuestionLine> question_lines(const Results& results, const StudyNote
         lines.push_back(
             {"answer", "no plan of the front is probable enough; the surest: " + with_time(*answer->surest)});
     } else {
-        lines.push_back({"answer", broken_limits_text(question, answer->plans)});
+        lines.push_back({"answer", broken_limits_text(question, *answer)});
     }
     if (const std::string beyond = answer->best ? "" : beyond_limits_text(question, *answer, text);
         !beyond.empty()) {

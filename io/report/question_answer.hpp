@@ -7,6 +7,7 @@
 #include "io/results/results.hpp"
 #include "io/scenario/question.hpp"
 
+#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
@@ -23,8 +24,10 @@ struct QuestionedPlan {
     double power_w = 0.0;          // of the building for the job, while it trains
     double cluster_power_w = 0.0;  // with all other GPUs of the cluster; NaN in files before schema 1.17
     bool within_limits = true;     // of power, budget and GPUs
-    bool in_time = true;           // with the probability asked for
-    bool at_limit = false;         // the draws do not show whether it is
+    // of a cost within the budget, model error included; NaN if it is not known, or without a budget
+    double budget_probability = std::numeric_limits<double>::quiet_NaN();
+    bool in_time = true;    // with the probability asked for
+    bool at_limit = false;  // the draws do not show whether it is
 };
 
 /// Which doubt about the answer's time is the largest.

@@ -304,9 +304,9 @@ std::string electricity_price_words(const StudyNotes& notes)
 std::string power_line(const Prediction& p, const StudyNotes& notes)
 {
     return std::isfinite(p.run.cluster_power_w)
-               ? fmt::format("  power           {} in training, {} on average; whole cluster {}{}\n",
-                             three_digits(p.run.power_w, "W"), three_digits(p.run.mean_power_w, "W"),
-                             three_digits(p.run.cluster_power_w, "W"),
+               ? fmt::format("  power           {} {}, {} on average; whole cluster {}{}\n",
+                             three_digits(p.run.power_w, "W"), run_words(notes.task).working,
+                             three_digits(p.run.mean_power_w, "W"), three_digits(p.run.cluster_power_w, "W"),
                              placeholder_words(notes.power_origin, "power"))
                : "";
 }

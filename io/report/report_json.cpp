@@ -216,6 +216,7 @@ Json questioned_json(const std::optional<QuestionedPlan>& plan)
                        {"probability", plan->probability},
                        {"in_time_s", json_number<Json>(plan->in_time_s)},
                        {"cost_usd", json_number<Json>(plan->plan->prediction.cost_usd.value)},
+                       {"budget_probability", json_number<Json>(plan->budget_probability)},
                        {"electricity_usd",
                         json_number<Json>(plan->plan->prediction.run.electricity_usd.value)},
                        {"power_w", json_number<Json>(plan->power_w)},
@@ -241,9 +242,14 @@ Json question_json(const Results& results, const StudyNotes& notes,
     for (const MachineAnswer& other : answer->machines) {
         machines[other.machine] = questioned_json(other.plan);
     }
-    return {{"minimise", name(notes.question->minimise)},
-            {"limit_s", answer->limit.si > 0.0 ? Json(answer->limit.si) : Json()},
-            {"probability", notes.question->probability},
+    const Question& question = *notes.question;
+    const auto limit = [](auto most) { return most > 0 ? Json(most) : Json(); };
+    return {{"minimise", name(question.minimise)},
+            {"limit_s", limit(answer->limit.si)},
+            {"probability", question.probability},
+            {"budget_usd", limit(question.budget_usd)},
+            {"power_limit_w", limit(question.power_limit.si)},
+            {"gpus_at_most", limit(question.gpus_at_most)},
             {"model_error", answer->model_error},
             {"answer", questioned_json(answer->best)},
             {"next_best", questioned_json(answer->next)},

@@ -2,8 +2,10 @@
 
 #include "io/base/input_error.hpp"
 #include "io/base/json_number.hpp"
+#include "io/report/csv_text.hpp"
 #include "io/report/front/plan_words.hpp"
 #include "io/report/machine_report.hpp"
+#include "io/results/merge_results.hpp"
 #include "io/results/stored_scenario.hpp"
 #include "io/scenario/variants.hpp"
 #include "model/base/units.hpp"
@@ -28,11 +30,23 @@ namespace {
 constexpr double no_limit = std::numeric_limits<double>::infinity();
 constexpr double hour_s = (1_h).si;
 
-bool runs(const MachineRow& machine) { return std::isfinite(machine.use.gpu_hours); }
+BestPlanStatus best_plan_status(const MachineRow& machine)
+{
+    const MachineUse& use = machine.use;
+    if (!std::isfinite(use.gpu_hours)) {
+        return BestPlanStatus::infeasible;
+    }
+    if (!use.open) {
+        return BestPlanStatus::known;
+    }
+    return std::isfinite(use.high) ? BestPlanStatus::limited : machine.without_limit;
+}
+
 /// Whether some plan's GPU-hours are known.
 bool has_plan(const MachineRow& machine)
 {
-    return runs(machine) && !(machine.use.open && !std::isfinite(machine.use.high));
+    const BestPlanStatus status = best_plan_status(machine);
+    return status == BestPlanStatus::known || status == BestPlanStatus::limited;
 }
 double cost_of(const MachineRow& machine) { return machine.price * machine.use.gpu_hours; }
 
@@ -128,21 +142,34 @@ std::vector<const MachineRow*> along(const std::vector<MachineRow>& machines, st
     return line;
 }
 
-/// The machine with the value of the cluster, otherwise the one with the lowest price; it has an
-/// evaluated plan. Null: there is none.
-const MachineRow* base_of(const std::vector<const MachineRow*>& line, std::size_t parameter,
-                          double cluster_value)
+/// Whether this value of a knob is that of the cluster.
+bool is_of_cluster(const VariedParameter& parameter, double value)
 {
-    const MachineRow* base = nullptr;
-    for (const MachineRow* machine : line) {
-        if (!has_plan(*machine)) {
+    return std::abs(value - parameter.cluster_value) <= 1e-9 * std::abs(parameter.cluster_value);
+}
+
+/// Position of the base in a line, and why it is the base.
+struct ChosenBase {
+    std::size_t at = 0;
+    BaseChoice choice = BaseChoice::of_cluster;
+};
+
+/// The machine with the value of the cluster, otherwise the one with the lowest price; it has an
+/// evaluated plan. Nothing: there is none.
+std::optional<ChosenBase> base_of(const std::vector<const MachineRow*>& line, std::size_t k,
+                                  const VariedParameter& parameter)
+{
+    std::optional<ChosenBase> base;
+    for (std::size_t at = 0; at < line.size(); ++at) {
+        const MachineRow& machine = *line[at];
+        if (!has_plan(machine)) {
             continue;
         }
-        if (std::abs(machine->values[parameter] - cluster_value) <= 1e-9 * std::abs(cluster_value)) {
-            return machine;
+        if (is_of_cluster(parameter, machine.values[k])) {
+            return ChosenBase{at, BaseChoice::of_cluster};
         }
-        if (base == nullptr || machine->price < base->price) {
-            base = machine;
+        if (!base || machine.price < line[base->at]->price) {
+            base = ChosenBase{at, BaseChoice::lowest_price};
         }
     }
     return base;
@@ -234,14 +261,18 @@ struct VariantCost {
     double low = no_limit;
     double high = no_limit;
     double bound = no_limit;  // of all other plans
+    bool listed = false;      // the results have a plan of it
 };
 
-/// Lower bound of the costs of plans that are not listed. They were excluded: a plan of the front, whose
-/// costs are at least `least_of_front`, is at least as good in everything.
+/// Lower bound of the costs of plans that are not listed; infinite: the search examined the whole space, and
+/// all feasible plans are listed. Otherwise a proved search excluded them: a plan of the front, whose costs
+/// are at least `least_of_front`, is at least as good in everything.
 double bound_of_unlisted(const Results& results, double least_of_front)
 {
-    if (results.evaluations.size() >= results.feasible && results.study.outcome.unchecked == 0) {
-        return no_limit;  // all are listed
+    const bool all_examined =
+        covered_combinations(results) == results.raw_tuples && results.study.outcome.unchecked == 0;
+    if (all_examined && results.evaluations.size() >= results.feasible) {
+        return no_limit;
     }
     return results.study.outcome.proved ? least_of_front : 0.0;
 }
@@ -257,6 +288,7 @@ std::vector<std::optional<VariantCost>> costs_of_variants(const Results& results
     double least = no_limit;  // of the front
     for (const EvaluatedPoint& point : results.evaluations) {
         VariantCost& of = *costs[static_cast<std::size_t>(point.point.at(axis))];
+        of.listed = true;
         const auto on_front = confirmed.find(point.index);
         if (on_front == confirmed.end() && point.objectives.empty()) {
             of.bound = std::min(of.bound, point.bounds.at(objective));
@@ -294,7 +326,8 @@ std::vector<std::optional<VariantCost>> costs_of_machines(const Results& results
             costs[label] = {.value = cost.value,
                             .low = machine->settled() ? cost.low : cost.value,
                             .high = cost.high,
-                            .bound = cost.low};
+                            .bound = cost.low,
+                            .listed = true};
         }
     }
     return costs;
@@ -309,9 +342,21 @@ MachineUse use_at(const VariantCost& cost, double price)
                    .high = cost.high / price};
     use.open = !drawn || cost.bound < cost.low;
     if (use.open) {
-        use.gpu_hours = drawn ? use.high : use.low;
+        use.gpu_hours = std::isfinite(use.high) ? use.high : use.low;
     }
     return use;
+}
+
+/// What the plans of a variant are if none has an upper limit of its cost.
+BestPlanStatus without_limit(const VariantCost& cost, bool proved)
+{
+    if (!cost.listed) {
+        return proved ? BestPlanStatus::unlisted : BestPlanStatus::unexamined;
+    }
+    if (proved) {
+        return BestPlanStatus::excluded;
+    }
+    return cost.bound > 0.0 ? BestPlanStatus::unevaluated : BestPlanStatus::unexamined;
 }
 
 /// Why the costs of a study say nothing on GPU-hours; empty: they do. `objective`: position of the cost.
@@ -339,6 +384,12 @@ std::optional<std::size_t> cost_objective(const Results& results)
     return std::nullopt;
 }
 
+const char* name_of(BaseChoice choice) { return base_choice_names[static_cast<std::size_t>(choice)]; }
+const char* name_of(BestPlanStatus status)
+{
+    return best_plan_status_names[static_cast<std::size_t>(status)];
+}
+
 std::string judged_words(const BreakEvenPoint& point)
 {
     return point.pays == Pays::unpriced ? "" : pays_names[static_cast<std::size_t>(point.pays)];
@@ -347,11 +398,20 @@ std::string judged_words(const BreakEvenPoint& point)
 /// Of a best plan that is not known.
 std::string open_worth(const Estimate& worth, double price)
 {
+    const bool has_low = worth.low > -price;  // below, GPU-hours would have a negative price
     if (!std::isfinite(worth.high)) {
-        return "unknown";
+        return has_low ? fmt::format("at least {:+.3g}", worth.low) : "unknown";
     }
-    return worth.low <= -price ? fmt::format("at most {:+.3g}", worth.high)
-                               : fmt::format("{:+.3g} to {:+.3g}", worth.low, worth.high);
+    return has_low ? fmt::format("{:+.3g} to {:+.3g}", worth.low, worth.high)
+                   : fmt::format("at most {:+.3g}", worth.high);
+}
+
+/// Which machine the base is, at which price.
+std::string base_words(const VariedWorth& worth)
+{
+    return fmt::format("base: {}, at {:.4g} USD per GPU-hour",
+                       worth.base_choice == BaseChoice::of_cluster ? "value of [cluster]" : "lowest price",
+                       worth.curve.base_price);
 }
 
 /// Worth of a point with its limits.
@@ -359,25 +419,66 @@ std::string worth_words(const VariedWorth& worth, std::size_t at)
 {
     const BreakEvenPoint& point = worth.curve.points[at];
     if (!point.worth) {
-        return "infeasible";
+        return name_of(BestPlanStatus::infeasible);
     }
     if (point.value == worth.curve.base_value) {
-        return "base";
+        return base_words(worth);
     }
-    return worth.open[at] ? open_worth(*point.worth, worth.curve.base_price)
-                          : fmt::format("{:+.3g} ({:+.3g} to {:+.3g})", point.worth->value, point.worth->low,
-                                        point.worth->high);
+    const BestPlanStatus status = worth.statuses[at];
+    if (status == BestPlanStatus::known) {
+        return fmt::format("{:+.3g} ({:+.3g} to {:+.3g})", point.worth->value, point.worth->low,
+                           point.worth->high);
+    }
+    const std::string limits = open_worth(*point.worth, worth.curve.base_price);
+    return status == BestPlanStatus::limited ? limits : fmt::format("{} ({})", limits, name_of(status));
+}
+
+/// Of a base that does not have the value of the cluster.
+std::string base_note(const VariedParameter& parameter, const VariedWorth& worth)
+{
+    const bool searched = std::ranges::any_of(worth.curve.points, [&](const BreakEvenPoint& point) {
+        return is_of_cluster(parameter, point.value);
+    });
+    return fmt::format("base of {}: the value of [cluster], {}, {}, {} has the lowest price", parameter.name,
+                       value_of_parameter(parameter, parameter.cluster_value),
+                       searched ? "has no plan whose cost has an upper limit; of the values with one"
+                                : "is not searched; of the values with a plan whose cost has an upper limit",
+                       value_of_parameter(parameter, worth.curve.base_value));
+}
+
+/// What the name means; empty: the table needs no note.
+std::string meaning(BestPlanStatus status)
+{
+    switch (status) {
+        case BestPlanStatus::known:
+        case BestPlanStatus::limited: break;
+        case BestPlanStatus::excluded:
+            return "the search excluded all plans of the value by their lower bounds, so that none can be on "
+                   "the front; the bounds limit the worth";
+        case BestPlanStatus::unevaluated:
+            return "the search has not evaluated plans of the value until their cost had an upper limit; "
+                   "their lower bounds limit the worth";
+        case BestPlanStatus::unlisted:
+            return "the results have no plan of the value: the search excluded all of them by their lower "
+                   "bounds, or none is feasible";
+        case BestPlanStatus::unexamined: return "the search has not examined all plans of the value";
+        case BestPlanStatus::infeasible:
+            return "the search examined all plans of the value; none is feasible";
+    }
+    return "";
 }
 
 std::string point_row(const VariedParameter& parameter, const VariedWorth& worth, std::size_t at)
 {
     const BreakEvenPoint& point = worth.curve.points[at];
-    const bool compared = point.worth && point.value != worth.curve.base_value;
+    const bool is_base = point.value == worth.curve.base_value;
+    const bool compared = point.worth && !is_base;
     std::string line = fmt::format("  {:<24} {:>13}  {}{}", at == 0 ? parameter.name : "",
                                    value_of_parameter(parameter, point.value), compared ? "worth " : "",
                                    worth_words(worth, at));
-    if (compared && worth.curve.stated_per_unit) {
-        line += fmt::format("; costs {:+.3g}  {}", point.stated, judged_words(point));
+    if (worth.curve.stated_per_unit && !is_base) {
+        line += fmt::format("; costs {:+.3g}", point.stated);
+        line += compared ? "  " + judged_words(point) : "";
     }
     return line + "\n";
 }
@@ -398,21 +499,24 @@ VariedWorths varied_worths(const std::vector<VariedParameter>& parameters,
     std::vector<double> turned = reference->values;
     for (std::size_t k = 0; k < parameters.size(); ++k) {
         const std::vector<const MachineRow*> line = along(machines, k, *reference);
-        const MachineRow* base = base_of(line, k, parameters[k].cluster_value);
-        if (base == nullptr || line.size() < 2) {
+        const std::optional<ChosenBase> chosen = base_of(line, k, parameters[k]);
+        if (!chosen || line.size() < 2) {
             continue;
         }
+        const MachineRow& base = *line[chosen->at];
         std::vector<ParameterLevel> levels;
-        VariedWorth worth{
-            .parameter = k, .others = other_values(parameters, k, *reference), .curve = {}, .open = {}};
+        VariedWorth worth{.parameter = k,
+                          .others = other_values(parameters, k, *reference),
+                          .curve = {},
+                          .base_choice = chosen->choice,
+                          .statuses = {}};
         for (const MachineRow* machine : line) {
             levels.push_back({machine->values[k], machine->use});
-            worth.open.push_back(machine->use.open);
+            worth.statuses.push_back(best_plan_status(*machine));
         }
-        const auto place = static_cast<std::size_t>(std::find(line.begin(), line.end(), base) - line.begin());
-        worth.curve = break_even_curve(levels, place, base->price, parameters[k].price_per_unit);
+        worth.curve = break_even_curve(levels, chosen->at, base.price, parameters[k].price_per_unit);
         found.curves.push_back(std::move(worth));
-        bases[k] = base->values[k];
+        bases[k] = base.values[k];
         if (turned[k] == bases[k]) {
             turned[k] =
                 (*std::max_element(line.begin(), line.end(), [](const MachineRow* a, const MachineRow* b) {
@@ -486,6 +590,7 @@ VariedWorths varied_worths(const Results& results)
             }
         }
         row.use = use_at(*costs[label], row.price);
+        row.without_limit = without_limit(*costs[label], results.study.outcome.proved);
         machines.push_back(std::move(row));
     }
     return varied_worths(parameters, machines);
@@ -505,9 +610,7 @@ std::string varied_worth_text(const Results& results)
     }
     std::string text = fmt::format(
         "Break-even of knobs, with the cheapest plan of each machine: USD per GPU-hour beyond the price of "
-        "the base, assuming "
-        "the "
-        "model is exact{}\n",
+        "the base, assuming the model is exact{}\n",
         results.provisional ? " (provisional: the search was stopped)" : "");
     for (const VariedWorth& worth : found.curves) {
         const VariedParameter& parameter = found.parameters[worth.parameter];
@@ -525,6 +628,9 @@ std::string varied_worth_text(const Results& results)
             a.name, value_of_parameter(a, pair.value_a), b.name, value_of_parameter(b, pair.value_b),
             pair.joint.value, pair.interaction.value, pair.interaction.low, pair.interaction.high);
     }
+    for (const std::string& note : varied_worth_notes(found)) {
+        text += fmt::format("  {}\n", note);
+    }
     return text + "\n";
 }
 
@@ -539,13 +645,63 @@ std::vector<std::vector<std::string>> varied_worth_cells(const VariedWorths& fou
         for (std::size_t at = 0; at < worth.curve.points.size(); ++at) {
             const BreakEvenPoint& point = worth.curve.points[at];
             const bool is_base = point.value == worth.curve.base_value;
-            const bool priced = point.worth && worth.curve.stated_per_unit && !is_base;
+            const bool priced = worth.curve.stated_per_unit && !is_base;
             cells.push_back({parameter.name, value_of_parameter(parameter, point.value),
                              worth_words(worth, at), priced ? fmt::format("{:+.3g}", point.stated) : "",
                              is_base ? "" : judged_words(point), worth.others});
         }
     }
     return cells;
+}
+
+std::vector<std::string> varied_worth_notes(const VariedWorths& found)
+{
+    std::vector<std::string> notes;
+    std::set<BestPlanStatus> statuses;
+    for (const VariedWorth& worth : found.curves) {
+        if (worth.base_choice == BaseChoice::lowest_price) {
+            notes.push_back(base_note(found.parameters[worth.parameter], worth));
+        }
+        statuses.insert(worth.statuses.begin(), worth.statuses.end());
+    }
+    for (const BestPlanStatus status : statuses) {
+        if (const std::string words = meaning(status); !words.empty()) {
+            notes.push_back(fmt::format("{}: {}", name_of(status), words));
+        }
+    }
+    return notes;
+}
+
+std::string varied_worth_csv(const VariedWorths& found)
+{
+    std::string text = "parameter,unit,value";
+    for (const auto& [column, units] :
+         {std::pair{"gpu_hours", "h"}, std::pair{"worth", "USD/h"}, std::pair{"worth_per_unit", "USD/h"}}) {
+        for (const char* limit : {"", "_low", "_high"}) {
+            text += "," + csv_column(column, limit, units);
+        }
+    }
+    text += fmt::format(",{},pays,best_plan,base,base_choice,{},others\n", csv_column("price", "", "USD/h"),
+                        csv_column("base_gpu_price", "", "USD/h"));
+    const auto number = [](double value) { return std::isfinite(value) ? csv_number(value) : ""; };
+    const auto estimate = [&](const std::optional<Estimate>& e) {
+        return e ? fmt::format("{},{},{}", number(e->value), number(e->low), number(e->high)) : ",,";
+    };
+    for (const VariedWorth& worth : found.curves) {
+        const VariedParameter& parameter = found.parameters[worth.parameter];
+        const BreakEvenCurve& curve = worth.curve;
+        for (std::size_t at = 0; at < curve.points.size(); ++at) {
+            const BreakEvenPoint& point = curve.points[at];
+            text +=
+                fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{}\n", csv_field(parameter.name),
+                            csv_field(parameter.unit), number(point.value), estimate(point.gpu_hours),
+                            estimate(point.worth), estimate(point.per_unit),
+                            curve.stated_per_unit ? number(point.stated) : "", judged_words(point),
+                            name_of(worth.statuses[at]), number(curve.base_value), name_of(worth.base_choice),
+                            number(curve.base_price), csv_field(worth.others));
+        }
+    }
+    return text;
 }
 
 nlohmann::ordered_json varied_worth_json(const VariedWorths& found)
@@ -569,14 +725,17 @@ nlohmann::ordered_json varied_worth_json(const VariedWorths& found)
         Json one{{"name", parameter.name},
                  {"unit", parameter.unit},
                  {"base", curve.base_value},
+                 {"base_choice", name_of(worth.base_choice)},
                  {"base_gpu_price", curve.base_price},
+                 {"cluster_value", parameter.cluster_value},
                  {"price_per_unit", curve.stated_per_unit ? Json(*curve.stated_per_unit) : Json()},
                  {"others", json_text<Json>(worth.others)},
                  {"points", Json::array()}};
         for (std::size_t at = 0; at < curve.points.size(); ++at) {
             const BreakEvenPoint& point = curve.points[at];
             one["points"].push_back({{"value", point.value},
-                                     {"best_plan_known", point.worth && !worth.open[at]},
+                                     {"best_plan", name_of(worth.statuses[at])},
+                                     {"best_plan_known", worth.statuses[at] == BestPlanStatus::known},
                                      {"gpu_hours", point.worth ? estimate(point.gpu_hours) : Json()},
                                      {"worth", point.worth ? estimate(*point.worth) : Json()},
                                      {"worth_per_unit", point.per_unit ? estimate(*point.per_unit) : Json()},

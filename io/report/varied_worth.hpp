@@ -8,6 +8,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 
+#include <array>
 #include <cstddef>
 #include <optional>
 #include <string>
@@ -25,13 +26,37 @@ struct VariedParameter {
     enum class Better { unknown, more, less } better = Better::unknown;
 };
 
+/// What is known of the best plan of a machine. Only the first two have an upper limit of their cost.
+enum class BestPlanStatus {
+    known,        // no other plan is better
+    limited,      // another plan may be better than the evaluated ones
+    excluded,     // the search excluded all plans by their lower bounds: none can be on the front
+    unevaluated,  // plans have lower bounds only
+    unlisted,     // the results have no plan of the machine: all were excluded, or none is feasible
+    unexamined,   // the search has not examined all plans of the machine
+    infeasible,   // all plans were examined, and none is feasible
+};
+/// In the order of BestPlanStatus, as reports have them.
+inline constexpr std::array<const char*, 7> best_plan_status_names{
+    "known", "limited", "excluded", "not evaluated", "not listed", "not examined", "infeasible"};
+
 /// One machine: a value of each knob, and the least GPU-hours of the same work on it.
 struct MachineRow {
     std::vector<double> values;  // [knob]
     std::string others;          // further choices of the study, in words
     double price = 0.0;          // USD per GPU-hour
     MachineUse use;
+    // what its plans are if none has an upper limit of its cost
+    BestPlanStatus without_limit = BestPlanStatus::excluded;
 };
+
+/// Why a machine is the base of a curve.
+enum class BaseChoice {
+    of_cluster,    // it has the value of [cluster]
+    lowest_price,  // of the machines with an upper limit of their cost, which that of [cluster] lacks
+};
+/// In the order of BaseChoice, as JSON and CSV have them.
+inline constexpr std::array<const char*, 2> base_choice_names{"cluster", "lowest price"};
 
 /// Break-evens over the values of a knob. All else is as on the cheapest machine.
 struct VariedWorth {
@@ -39,8 +64,9 @@ struct VariedWorth {
     // values of the other knobs and choices: "cluster.latency 2 us"; empty: there are none
     std::string others;
     BreakEvenCurve curve;
-    // [point]: the best plan is not known; the worth has limits, of which the value is the lower one
-    std::vector<bool> open;
+    BaseChoice base_choice = BaseChoice::of_cluster;
+    // [point]: of the best plan; unless it is known, the worth has limits, of which the value is one
+    std::vector<BestPlanStatus> statuses;
 };
 
 /// Two knobs at the values of the cheapest machine, or at the dearest where that has the value of the base.
@@ -61,8 +87,9 @@ struct VariedWorths {
 };
 
 /// From any table of machines. A machine that is better in everything needs no more GPU-hours, which narrows
-/// the limits of both. The base of a curve is the value of the cluster if a machine has it, otherwise the
-/// value with the lowest price. Knobs with less than two values on feasible machines have no curve.
+/// the limits of both. The base of a curve is the value of the cluster if its machine has an upper limit of
+/// the GPU-hours, otherwise the value with the lowest price of those that have one. Knobs with less than two
+/// values, or without a base, have no curve.
 VariedWorths varied_worths(const std::vector<VariedParameter>& parameters,
                            const std::vector<MachineRow>& given);
 
@@ -75,6 +102,13 @@ std::string varied_worth_text(const Results& results);
 
 /// The same as a table of texts, with its heads first; empty without curves. For the page.
 std::vector<std::vector<std::string>> varied_worth_cells(const VariedWorths& found);
+
+/// Sentences on the words of the table that need one: how a base was chosen that is not of the cluster, and
+/// why worths have no lower limit or no value.
+std::vector<std::string> varied_worth_notes(const VariedWorths& found);
+
+/// The same as CSV, a line per value: limits that do not exist are empty.
+std::string varied_worth_csv(const VariedWorths& found);
 
 /// The same for programs: "curves" and "pairs", or "why" there are none; null without knobs.
 nlohmann::ordered_json varied_worth_json(const VariedWorths& found);

@@ -3,12 +3,16 @@
 #include "io/scenario/batch_stability.hpp"
 #include "io/scenario/catalog_facts.hpp"
 #include "io/scenario/figure_origin.hpp"
+#include "io/scenario/variants.hpp"
+#include "io/words/infeasible_text.hpp"
 #include "model/plan/plan_axes.hpp"
+#include "model/plan_rules.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <set>
 #include <type_traits>
 #include <utility>
 
@@ -121,6 +125,51 @@ std::string failures_text(const Scenario& scenario)
                               "first cluster; "
                               "{}: the same rate per GPU",
                               scenario.cluster.name, scenario.cluster.gpus_per_node(), text);
+}
+
+int largest(const std::vector<int>& values) { return *std::max_element(values.begin(), values.end()); }
+
+/// The nodes of some variants are too large for DeepEP, which those of others use. Without an equal for large
+/// nodes, the comparison of the variants is biased.
+std::string dispatch_text(const Scenario& scenario)
+{
+    const SpaceSettings& space = scenario.space;
+    const auto lists = [&](Dispatch dispatch) {
+        return std::ranges::find(space.dispatch, dispatch) != space.dispatch.end();
+    };
+    if (scenario.variants.size() < 2 || !lists(Dispatch::deepep) || lists(Dispatch::hybridep)) {
+        return "";
+    }
+    const auto rule = std::ranges::find(plan_rules(), Reason::dispatch, &PlanRule::reason);
+    const ParallelPlan plan{.tp = largest(space.tp),
+                            .ep = largest(space.ep),
+                            .etp = largest(space.etp),
+                            .dispatch = Dispatch::deepep};
+    std::set<int> node_sizes;
+    std::string reason;  // of the smallest
+    bool some_have_it = false;
+    for (const ChosenValues& values : scenario.variants) {
+        const auto variant = variant_at(scenario, values);
+        if (!variant) {
+            continue;
+        }
+        const PlannedPhase planned{plan, scenario.phases.front(), *variant};
+        if (rule->holds(planned)) {
+            some_have_it = true;
+            continue;
+        }
+        const int size = variant->cluster.gpus_per_node();
+        if (node_sizes.empty() || size < *node_sizes.begin()) {
+            reason = infeasible_text(rule->problem(planned));
+        }
+        node_sizes.insert(size);
+    }
+    return node_sizes.empty() || !some_have_it
+               ? ""
+               : fmt::format(
+                     "the comparison of variants is biased against nodes of {} GPUs, because many of their "
+                     "plans lack a dispatch that those of smaller nodes have: {}",
+                     fmt::join(node_sizes, ", "), reason);
 }
 
 }  // namespace
@@ -237,7 +286,8 @@ std::vector<std::string> scenario_notes(const Scenario& scenario)
          {scenario.older_keys, scenario.units, placeholders_text(scenario), software_text(scenario),
           lacking_text(scenario), idle_nodes_text(scenario), batch_stability_text(scenario),
           learned_times_text(scenario), other_samples_text(scenario), own_entries_text(scenario),
-          failures_text(scenario), padding_text(scenario), unused_precisions_text(scenario)}) {
+          failures_text(scenario), padding_text(scenario), unused_precisions_text(scenario),
+          dispatch_text(scenario)}) {
         if (!note.empty()) {
             notes.push_back(std::move(note));
         }
@@ -261,14 +311,13 @@ std::vector<std::string> lacking(const ParallelPlan& plan, const SpaceSettings& 
 
 std::string lacking_text(const Scenario& scenario)
 {
-    ParallelPlan largest;
+    ParallelPlan plan;
     for_each_axis([&](const auto& axis) {
-        if constexpr (std::is_same_v<std::decay_t<decltype(largest.*(axis.choice))>, int>) {
-            const std::vector<int>& values = scenario.space.*(axis.values);
-            largest.*(axis.choice) = *std::max_element(values.begin(), values.end());
+        if constexpr (std::is_same_v<std::decay_t<decltype(plan.*(axis.choice))>, int>) {
+            plan.*(axis.choice) = largest(scenario.space.*(axis.values));
         }
     });
-    const std::vector<std::string> degrees = lacking(largest, scenario.levers);
+    const std::vector<std::string> degrees = lacking(plan, scenario.levers);
     return degrees.empty()
                ? ""
                : fmt::format("[space] has {}, which {} does not have; name other software, or remove them",

@@ -9,7 +9,8 @@
 
 namespace prismopt {
 
-/// Notes on deprecated keys, placeholders, unnamed software, idle nodes and batches, a sentence each.
+/// Notes on deprecated keys, placeholders, unnamed software, idle nodes, batches and biased comparisons of
+/// variants, a sentence each.
 std::vector<std::string> scenario_notes(const Scenario& scenario);
 
 /// Note on idle nodes of the cluster that do not replace failed ones; empty if there are none.

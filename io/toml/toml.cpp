@@ -250,6 +250,16 @@ std::string with_new_key(const std::string& text, const toml::table& top, const 
     return text.substr(0, at) + before + line + text.substr(at);
 }
 
+/// What to do about a text that is not TOML.
+std::string remedy_of(const toml::parse_error& error)
+{
+    if (error.description().find("parsing date") != std::string_view::npos) {
+        return "write a day of the calendar, as in start = 2027-01-15";
+    }
+    return "correct the line: strings and quantities need quotes, as in bandwidth = \"450 GB/s\", a key may "
+           "appear only once, and quotes and brackets must be closed";
+}
+
 /// The line of a text, without surrounding blanks.
 std::string line_of(std::string_view text, int line)
 {
@@ -304,9 +314,7 @@ TomlFile parse_toml(std::string_view text, const std::string& path, int lines_be
         file.refuse(std::max(1, line - lines_before),
                     fmt::format("{} is not valid TOML ({})", line_of(text, line),
                                 printable(std::string(error.description()), 200)),
-                    "correct the line: strings and quantities need quotes, as in bandwidth = \"450 GB/s\", a "
-                    "key may appear only "
-                    "once, and quotes and brackets must be closed");
+                    remedy_of(error));
     }
     return file;
 }

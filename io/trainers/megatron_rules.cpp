@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <initializer_list>
 #include <string_view>
 
@@ -621,6 +622,102 @@ bool uses_deepep(const ParallelPlan& plan, const Cluster& cluster)
 {
     return plan.ep > 1 && (plan.dispatch == Dispatch::of_stack ? cluster.stack.sends_once
                                                                : plan.dispatch == Dispatch::deepep);
+}
+
+namespace {
+
+bool runs_megatron_fsdp(const PlannedPhase& of) { return shards_gradients(of.plan.sharding); }
+bool offloads_optimizer(const PlannedPhase& of) { return of.plan.offload == Offload::optimizer; }
+bool dispatches_with_deepep(const PlannedPhase& of)
+{
+    return of.job.workload.is_moe() && uses_deepep(of.plan, of.job.cluster);
+}
+
+// validate_args() in megatron/training/arguments.py: "Megatron FSDP only supports fsdp_dtensor checkpoint
+// format", "--ckpt-format fsdp_dtensor is only tested with Megatron FSDP", "The optimizer cpu offload must be
+// used in conjunction with `--use-precision-aware-optimizer`". token_dispatcher.py in
+// megatron/core/transformer/moe converts other probabilities with a warning: "DeepEP only supports float32
+// probs".
+constexpr auto needed = std::to_array<NeededSetting>({
+    {"ckpt-format", "fsdp_dtensor", "sharding", runs_megatron_fsdp, true},
+    {"use-precision-aware-optimizer", "", "offload", offloads_optimizer},
+    {"moe-router-dtype", "fp32", "dispatch", dispatches_with_deepep},
+});
+
+/// Of compute capability 10 and more; AMD's accelerators with units for 4 bits have 9.
+bool is_blackwell(const Accelerator& accelerator)
+{
+    return accelerator.takes_block_scales() && !is_instinct(accelerator);
+}
+
+bool overlaps_microbatches(const PlannedPhase& of)
+{
+    return of.job.workload.is_moe() && of.plan.exchanges_tokens() &&
+           of.plan.expert_overlap == ExpertOverlap::microbatches;
+}
+
+}  // namespace
+
+std::span<const NeededSetting> needed_settings() { return needed; }
+
+// validate_args() asserts 1 for tensor or context parallelism before Blackwell, more for Megatron-FSDP, and
+// warns that --overlap-moe-expert-parallel-comm needs more; of the rest, PerfEnvPlugin in
+// scripts/performance/perf_plugins.py of NVIDIA-NeMo/Megatron-Bridge at commit 0022e9da sets 32 on Blackwell
+// and with DeepEP.
+DeviceConnections device_connections(const PlannedPhase& of)
+{
+    if (is_blackwell(of.job.cluster.accelerator) || overlaps_microbatches(of)) {
+        return DeviceConnections::many;
+    }
+    if (runs_megatron_fsdp(of)) {
+        return DeviceConnections::several;
+    }
+    if (of.plan.tp > 1 || of.plan.cp > 1) {
+        return DeviceConnections::one;
+    }
+    return dispatches_with_deepep(of) ? DeviceConnections::many : DeviceConnections::any;
+}
+
+std::string_view value_of(DeviceConnections connections)
+{
+    switch (connections) {
+        case DeviceConnections::one: return "1";
+        case DeviceConnections::several: return "8";  // CUDA's default
+        case DeviceConnections::many: return "32";
+        case DeviceConnections::any: break;
+    }
+    return "";
+}
+
+bool fulfils(std::string_view value, DeviceConnections connections)
+{
+    switch (connections) {
+        case DeviceConnections::several: return value != "1";
+        case DeviceConnections::one:
+        case DeviceConnections::many: return value == value_of(connections);
+        case DeviceConnections::any: break;
+    }
+    return true;
+}
+
+std::string words_of(DeviceConnections connections)
+{
+    switch (connections) {
+        case DeviceConnections::one: return fmt::format("{}=1 before Blackwell", device_connections_variable);
+        case DeviceConnections::several:
+            return fmt::format("{} unset or more than 1", device_connections_variable);
+        case DeviceConnections::many: return fmt::format("{}=32", device_connections_variable);
+        case DeviceConnections::any: break;
+    }
+    return "";
+}
+
+bool is_instinct(const Accelerator& accelerator)
+{
+    const std::string& name =
+        accelerator.catalog_entry.empty() ? accelerator.name : accelerator.catalog_entry;
+    return name.size() > 2 && name.starts_with("mi") &&
+           std::isdigit(static_cast<unsigned char>(name[2])) != 0;
 }
 
 }  // namespace prismopt

@@ -1,3 +1,4 @@
+#include "io/trainers/deepspeed_settings.hpp"
 #include "io/trainers/trainer_settings.hpp"
 
 #include <array>
@@ -46,6 +47,18 @@ constexpr auto rows = std::to_array<TrainerSetting>({
     {"optimizer-offload-fraction", "part of the optimizer states in host memory", "1.0", no_key},
     {"cpu-offloading-num-layers", "offload", "0"},
     {"fine-grained-activation-offloading", "offload"},
+    // core/optimizer/optimizer_config.py, OptimizerConfig
+    {"use-torch-optimizer-for-cpu-offload", "another kernel of the update on the host", "false", by_default},
+    {"overlap-cpu-optimizer-d2h-h2d", "transfers beside the update on the host", "false", by_default},
+    {"pin-cpu-grads", "host memory that is not pinned", "true", by_default},
+    {"pin-cpu-params", "host memory that is not pinned", "true", by_default},
+    {"no-pin-cpu-grads", "host memory that is not pinned", "", no_key},
+    {"no-pin-cpu-params", "host memory that is not pinned", "", no_key},
+    {"offload-optimizer-states", "optimizer states on the host between updates", "false", by_default},
+    {"optimizer-cuda-graph", "a CUDA graph of the update", "false", by_default},
+    {"use-layer-wise-distributed-optimizer", "states of whole layers on each replica", "false", by_default},
+    {"reuse-grad-buf-for-mxfp8-param-ag", "buffers of gradients for the all-gather", "false", by_default},
+    {"store-param-remainders", "masters of 32 bits beside parameters of 16", "true", by_default},
     {"recompute-granularity", "recompute", "", read, "full selective"},
     {"recompute-activations", "recompute"},
     {"recompute-method", "recomputed_layers", "", read, "uniform block"},
@@ -82,6 +95,7 @@ constexpr auto rows = std::to_array<TrainerSetting>({
     {"position-embedding-type", "workload.positions", "learned_absolute", read,
      "learned_absolute rope mrope yarn relative none"},
     {"use-rotary-position-embeddings", "workload.positions"},
+    {"no-position-embedding", "workload.positions"},
     {"vocab-size", "workload.vocabulary"},
     {"padded-vocab-size", "workload.vocabulary"},
     {"make-vocab-size-divisible-by", "workload.vocabulary", "128"},
@@ -181,7 +195,11 @@ constexpr auto rows = std::to_array<TrainerSetting>({
     {"clip-grad", "", "", none},
     {"adam-*", "", "", none},
     {"sgd-momentum", "", "", none},
+    {"lion-*", "", "", none},
+    {"soap-*", "", "", none},
+    {"adaptive-muon-*", "", "", none},
     {"muon-*", "", "", none},
+    {"apply-wd-to-qk-layernorm", "", "", none},
     {"decoupled-*", "", "", none},
     {"override-opt-param-scheduler", "", "", none},
     {"use-checkpoint-*", "", "", none},
@@ -377,7 +395,8 @@ constexpr auto slime_only = std::to_array<TrainerSetting>({
     {"n-samples-per-eval-prompt", "", "", none},
 });
 
-constexpr auto deepspeed_rows = joined(deepspeed_only, rows);
+constexpr auto deepspeed_rows = joined(joined(deepspeed_only, deepspeed_json_rows), rows);
+constexpr auto deepspeed_prefixes = std::to_array<SettingPrefix>({deepspeed_json_prefix});
 constexpr auto slime_rows = joined(slime_only, rows);
 
 // src/megatron/bridge/training/config.py, models/gpt_provider.py and recipes/common.py of
@@ -411,7 +430,9 @@ constexpr auto bridge_only = std::to_array<TrainerSetting>({
     {"checkpoint.*", "", "", none},
     {"logger.*", "", "", none},
     {"scheduler.*", "", "", none},
-    {"optimizer.*", "", "", none},
+    {"optimizer.params-dtype", "", "", by_default},
+    {"optimizer.timers", "", "", none},
+    {"optimizer.config-logger-dir", "", "", none},
     {"tokenizer.*", "", "", none},
     {"rng.*", "", "", none},
     {"validation.*", "", "", none},
@@ -419,8 +440,14 @@ constexpr auto bridge_only = std::to_array<TrainerSetting>({
     {"eval-*", "", "", none},
 });
 constexpr auto bridge_rows = joined(bridge_only, rows);
-constexpr auto bridge_sections = std::to_array<std::string_view>(
-    {"model.", "train.", "ddp.", "dist.", "comm_overlap.", "mixed_precision.", "validation."});
+constexpr auto bridge_prefixes = std::to_array<SettingPrefix>({{"model."},
+                                                               {"train."},
+                                                               {"ddp."},
+                                                               {"optimizer."},
+                                                               {"dist."},
+                                                               {"comm_overlap."},
+                                                               {"mixed_precision."},
+                                                               {"validation."}});
 
 // examples/nlp/language_modeling/conf/megatron_gpt_config.yaml of NVIDIA/NeMo at commit 8cfedd72.
 constexpr auto nemo1_dialect = std::to_array<SettingDialect>({
@@ -453,7 +480,22 @@ constexpr auto nemo1_only = std::to_array<TrainerSetting>({
     {"mcore_gpt", "", "", by_default},
     {"transformer-engine", "", "", by_default},
     {"tokenizer*", "", "", none},
-    {"optim*", "", "", none},
+    // nemo/core/optim/distributed_adam.py, and the optimizers of NeMo
+    {"optim.bucket_cap_mb", "size of buckets", "", no_key},
+    {"optim.overlap_grad_sync", "exchanges of gradients that wait", "true", by_default},
+    {"optim.overlap_param_sync", "exchanges of parameters that wait", "true", by_default},
+    {"optim.contiguous_grad_buffer", "", "", by_default},
+    {"optim.contiguous_param_buffer", "", "", by_default},
+    {"optim.dtype", "types of the optimizer states", "", no_key},
+    {"optim.grad_sync_dtype", "types of the exchanges of gradients", "", no_key},
+    {"optim.param_sync_dtype", "types of the exchanges of parameters", "", no_key},
+    {"optim.store_param_remainders", "masters of 32 bits beside parameters of 16", "", no_key},
+    {"optim.lr", "", "", none},
+    {"optim.weight_decay", "", "", none},
+    {"optim.betas", "", "", none},
+    {"optim.eps", "", "", none},
+    {"optim.adam_w_mode", "", "", none},
+    {"optim.sched.*", "", "", none},
     {"name", "", "", none},
     {"exp_manager*", "", "", none},
     {"run*", "", "", none},
@@ -476,7 +518,7 @@ constexpr auto nemo1_only = std::to_array<TrainerSetting>({
     {"native-amp-*", "", "", none},
 });
 constexpr auto nemo1_rows = joined(nemo1_only, rows);
-constexpr auto nemo1_sections = std::to_array<std::string_view>({"model."});
+constexpr auto nemo1_prefixes = std::to_array<SettingPrefix>({{"model."}});
 
 // primus/configs/modules/megatron and models/megatron of AMD-AGI/Primus at commit fd1eeabb.
 constexpr auto primus_dialect = std::to_array<SettingDialect>({
@@ -502,7 +544,7 @@ constexpr auto primus_only = std::to_array<TrainerSetting>({
     {"platform*", "", "", none},
 });
 constexpr auto primus_rows = joined(primus_only, rows);
-constexpr auto primus_sections = std::to_array<std::string_view>({"modules.pre_trainer.overrides."});
+constexpr auto primus_prefixes = std::to_array<SettingPrefix>({{"modules.pre_trainer.overrides."}});
 
 }  // namespace
 
@@ -514,7 +556,8 @@ const TrainerSettings& megatron_settings()
 
 const TrainerSettings& megatron_deepspeed_settings()
 {
-    static constexpr TrainerSettings table{"Megatron-DeepSpeed", deepspeed_rows, deepspeed_dialect};
+    static constexpr TrainerSettings table{"Megatron-DeepSpeed", deepspeed_rows, deepspeed_dialect,
+                                           deepspeed_prefixes};
     return table;
 }
 
@@ -526,19 +569,19 @@ const TrainerSettings& slime_settings()
 
 const TrainerSettings& bridge_settings()
 {
-    static constexpr TrainerSettings table{"Megatron-Bridge", bridge_rows, bridge_dialect, bridge_sections};
+    static constexpr TrainerSettings table{"Megatron-Bridge", bridge_rows, bridge_dialect, bridge_prefixes};
     return table;
 }
 
 const TrainerSettings& nemo1_settings()
 {
-    static constexpr TrainerSettings table{"NeMo 1", nemo1_rows, nemo1_dialect, nemo1_sections};
+    static constexpr TrainerSettings table{"NeMo 1", nemo1_rows, nemo1_dialect, nemo1_prefixes};
     return table;
 }
 
 const TrainerSettings& primus_settings()
 {
-    static constexpr TrainerSettings table{"Primus", primus_rows, primus_dialect, primus_sections};
+    static constexpr TrainerSettings table{"Primus", primus_rows, primus_dialect, primus_prefixes};
     return table;
 }
 

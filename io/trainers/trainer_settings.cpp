@@ -1,6 +1,8 @@
 #include "io/trainers/trainer_settings.hpp"
 
 #include <algorithm>
+#include <string>
+#include <vector>
 
 namespace prismopt {
 
@@ -40,14 +42,16 @@ const SettingDialect* dialect_of(const TrainerSettings& table, std::string_view 
     return found == table.dialect.end() ? nullptr : &*found;
 }
 
-std::string_view without_section(const TrainerSettings& table, std::string_view name)
+/// The name as it is written, then with each other prefix.
+std::vector<std::string> spellings(const TrainerSettings& table, std::string_view name)
 {
-    for (const std::string_view section : table.sections) {
-        if (begins(name, section)) {
-            return name.substr(section.size());
+    std::vector<std::string> all{std::string(name)};
+    for (const SettingPrefix& prefix : table.prefixes) {
+        if (begins(name, prefix.name)) {
+            all.push_back(std::string(prefix.of) + std::string(name.substr(prefix.name.size())));
         }
     }
-    return name;
+    return all;
 }
 
 /// The only row that begins so; nullptr: none, or several.
@@ -68,24 +72,30 @@ const TrainerSetting* abbreviated(const TrainerSettings& table, std::string_view
 
 }  // namespace
 
-KnownSetting known_setting(const TrainerSettings& table, std::string_view name, bool prefixes)
+KnownSetting known_setting(const TrainerSettings& table, std::string_view name, bool abbreviations)
 {
-    const std::string_view inner = without_section(table, name);
-    for (const std::string_view spelling : {name, inner}) {
+    const std::vector<std::string> all = spellings(table, name);
+    for (const std::string& spelling : all) {
         if (const SettingDialect* dialect = dialect_of(table, spelling)) {
             return {row_of(table, dialect->of.empty() ? dialect->name : dialect->of), dialect};
         }
     }
-    const TrainerSetting* whole = row_of(table, name);
-    const TrainerSetting* row =
-        whole != nullptr && !whole->name.ends_with('*') ? whole : row_of(table, inner);
-    if (row == nullptr) {
-        row = whole;
+    const TrainerSetting* pattern = nullptr;  // that of another prefix before that of the whole name
+    for (const std::string& spelling : all) {
+        const TrainerSetting* row = row_of(table, spelling);
+        if (row != nullptr && !row->name.ends_with('*')) {
+            return {row, nullptr};
+        }
+        if (row != nullptr) {
+            pattern = row;
+        }
     }
-    if (row == nullptr && prefixes) {
-        row = abbreviated(table, inner);
+    // Names in sections are words or keys of files, which argparse does not read.
+    const bool option = name.find('.') == std::string_view::npos;
+    if (pattern == nullptr && abbreviations && option) {
+        return {abbreviated(table, name), nullptr};
     }
-    return {row, nullptr};
+    return {pattern, nullptr};
 }
 
 std::string_view usual_value(const TrainerSettings& table, std::string_view row)

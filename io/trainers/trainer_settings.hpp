@@ -16,13 +16,15 @@ enum class SettingEffect {
     read,       // gives keys or axes
     no_key,     // changes time or memory, but no key states it
     none,       // changes neither
-    by_default  // what the program does anyway, or what follows from other settings
+    by_default  // what the program does anyway, or what follows from other settings; with a usual value,
+                // any other value is as no_key
 };
 
 struct TrainerSetting {
     // as the program spells it, without dashes; with a trailing *: all names that begin so
     std::string_view name;
-    // "tp" of [space]; "workload.hidden", "phase.sequence_length"; of no_key: what it is, in words
+    // "tp" of [space]; "workload.hidden", "phase.sequence_length"; of no_key, and of by_default with a usual
+    // value: what it is, in words
     std::string_view key = {};
     std::string_view usual = {};  // the program's value where it is not given; empty: off, none, or required
     SettingEffect effect = SettingEffect::read;
@@ -38,13 +40,19 @@ struct SettingDialect {
     std::string_view values = {};  // empty: as in the row
 };
 
+/// Another beginning of names: "model." of a section whose settings have the names of rows, or
+/// "fsdp_config.fsdp_" for "fsdp_config.".
+struct SettingPrefix {
+    std::string_view name;
+    std::string_view of = {};  // what rows have instead; empty: nothing
+};
+
 /// The settings of a program. All that it refers to is static: rows, dialects and literals.
 struct TrainerSettings {
     std::string_view program;
     std::span<const TrainerSetting> rows;
     std::span<const SettingDialect> dialect = {};
-    // of its files, whose settings have the names of rows: "model."
-    std::span<const std::string_view> sections = {};
+    std::span<const SettingPrefix> prefixes = {};
 };
 
 /// Rows of one program, and those that it shares with others.
@@ -63,10 +71,10 @@ struct KnownSetting {
     const TrainerSetting* row = nullptr;  // nullptr: unknown
     const SettingDialect* dialect = nullptr;
 };
-/// The row of a name in a job file: as the dialect has it, else with or without its section, else by the
-/// longest pattern; "-" and "_" are the same. With `prefixes`, a name that begins exactly one row means that
-/// row, as Python's argparse reads it.
-KnownSetting known_setting(const TrainerSettings& table, std::string_view name, bool prefixes = false);
+/// The row of a name in a job file: as the dialect has it, else as it is written or with another prefix,
+/// else by the longest pattern; "-" and "_" are the same. With `abbreviations`, a name that begins exactly
+/// one row means that row, as Python's argparse reads it.
+KnownSetting known_setting(const TrainerSettings& table, std::string_view name, bool abbreviations = false);
 /// The program's default of a row; empty: none.
 std::string_view usual_value(const TrainerSettings& table, std::string_view row);
 

@@ -1,3 +1,4 @@
+#include "io/trainers/deepspeed_settings.hpp"
 #include "io/trainers/trainer_settings.hpp"
 
 #include <array>
@@ -8,11 +9,10 @@ namespace {
 
 using enum SettingEffect;
 
-// src/transformers/training_args.py of huggingface/transformers at commit 00349ae8; commands/launch.py
-// and utils/dataclasses.py of huggingface/accelerate at 16cb6eb8 (names with "accelerate.");
-// deepspeed/runtime/config.py, constants.py and zero/config.py of deepspeedai/DeepSpeed at edaa7221
-// (names with "deepspeed_json.").
-constexpr auto rows = std::to_array<TrainerSetting>({
+// src/transformers/training_args.py of huggingface/transformers at commit 00349ae8; commands/launch.py,
+// commands/config/config_args.py and utils/dataclasses.py of huggingface/accelerate at 16cb6eb8 (names with
+// "accelerate.").
+constexpr auto shared_rows = std::to_array<TrainerSetting>({
     {"model_name_or_path", "workload"},
     {"per_device_train_batch_size", "microbatch", "8"},
     {"per_gpu_train_batch_size", "microbatch"},
@@ -36,12 +36,34 @@ constexpr auto rows = std::to_array<TrainerSetting>({
     {"torch_compile", "software"},
     {"deepspeed", "sharding"},
     {"fsdp", "sharding"},
+    // training_args.py, fsdp_config, and FSDPConfig of Axolotl (src/axolotl/utils/schemas/fsdp.py)
+    {"fsdp_config", "sharding"},
     {"fsdp_config.fsdp_version", "sharding", "1"},
     {"fsdp_config.reshard_after_forward", "sharding", "true"},
     {"fsdp_config.offload_params", "offload"},
+    {"fsdp_config.cpu_offload", "offload"},
     {"fsdp_config.activation_checkpointing", "recompute"},
     {"fsdp_config.sharding_strategy", "sharding"},
-    {"fsdp_config.*", "", "", by_default},
+    {"fsdp_config.auto_wrap_policy", "", "", by_default},
+    {"fsdp_config.transformer_layer_cls_to_wrap", "", "", by_default},
+    {"fsdp_config.min_num_params", "", "", by_default},
+    {"fsdp_config.backward_prefetch", "", "", by_default},
+    {"fsdp_config.backward_prefetch_policy", "", "", by_default},
+    {"fsdp_config.forward_prefetch", "", "", by_default},
+    {"fsdp_config.limit_all_gathers", "", "", by_default},
+    {"fsdp_config.use_orig_params", "", "", by_default},
+    {"fsdp_config.mixed_precision_policy", "", "", by_default},
+    {"fsdp_config.sync_module_states", "", "", none},
+    {"fsdp_config.cpu_ram_efficient_loading", "", "", none},
+    {"fsdp_config.cpu_offload_pin_memory", "", "", by_default},
+    {"fsdp_config.state_dict_type", "", "", none},
+    {"fsdp_config.final_state_dict_type", "", "", none},
+    {"fsdp_config.xla", "FSDP of PyTorch/XLA", "false", by_default},
+    {"fsdp_config.xla_fsdp_v2", "FSDP of PyTorch/XLA", "false", by_default},
+    {"fsdp_config.xla_fsdp_grad_ckpt", "FSDP of PyTorch/XLA", "false", by_default},
+    {"fsdp_config.xla_fsdp_settings.*", "FSDP of PyTorch/XLA", "", no_key},
+    {"fsdp_min_num_params", "", "", by_default},
+    {"fsdp_transformer_layer_cls_to_wrap", "", "", by_default},
     {"use_liger_kernel", "workload.loss"},
     {"attn_implementation", "kernel"},
     {"use_peft", "workload.method"},
@@ -70,8 +92,16 @@ constexpr auto rows = std::to_array<TrainerSetting>({
     {"accelerate.fsdp_reshard_after_forward", "sharding", "true"},
     {"accelerate.fsdp_activation_checkpointing", "recompute"},
     {"accelerate.fsdp_offload_params", "offload"},
+    {"accelerate.fsdp_auto_wrap_policy", "", "", by_default},
+    {"accelerate.fsdp_transformer_layer_cls_to_wrap", "", "", by_default},
+    {"accelerate.fsdp_min_num_params", "", "", by_default},
+    {"accelerate.fsdp_backward_prefetch", "", "", by_default},
+    {"accelerate.fsdp_backward_prefetch_policy", "", "", by_default},
+    {"accelerate.fsdp_forward_prefetch", "", "", by_default},
+    {"accelerate.fsdp_use_orig_params", "", "", by_default},
+    {"accelerate.fsdp_sync_module_states", "", "", none},
     {"accelerate.fsdp_cpu_ram_efficient_loading", "", "", none},
-    {"accelerate.fsdp_*", "", "", by_default},
+    {"accelerate.fsdp_state_dict_type", "", "", none},
     {"accelerate.zero_stage", "sharding", "2"},
     {"accelerate.deepspeed_config_file", "sharding"},
     {"accelerate.gradient_accumulation_steps", "phase.global_batch"},
@@ -82,39 +112,65 @@ constexpr auto rows = std::to_array<TrainerSetting>({
     {"accelerate.parallelism_config_sp_size", "ulysses", "1"},
     {"accelerate.parallelism_config_dp_replicate_size", "shard_gpus", "1"},
     {"accelerate.parallelism_config_dp_shard_size", "shard_gpus", "1"},
-    {"accelerate.parallelism_config*", "", "", by_default},
-    {"accelerate.config_file", "", "", none},
+    {"accelerate.parallelism_config_cp_backend", "", "", by_default},
+    {"accelerate.parallelism_config_cp_comm_strategy", "context_exchange"},
+    {"accelerate.parallelism_config_sp_backend", "", "", by_default},
+    {"accelerate.parallelism_config_sp_seq_length", "", "", none},
+    {"accelerate.parallelism_config_sp_seq_length_is_variable", "", "", none},
+    {"accelerate.parallelism_config_sp_attn_implementation", "kernels of sequence parallelism", "", no_key},
+    {"accelerate.use_parallelism_config", "", "", by_default},
+    {"accelerate.zero3_init_flag", "", "", none},
+    {"accelerate.zero3_save_16bit_model", "", "", none},
+    {"accelerate.offload_optimizer_nvme_path", "", "", none},
+    {"accelerate.offload_param_nvme_path", "", "", none},
+    {"accelerate.gradient_clipping", "", "", none},
+    {"accelerate.deepspeed_hostfile", "", "", none},
+    {"accelerate.deepspeed_exclusion_filter", "", "", none},
+    {"accelerate.deepspeed_inclusion_filter", "", "", none},
+    {"accelerate.deepspeed_multinode_launcher", "", "", none},
+    {"accelerate.deepspeed_moe_layer_cls_names", "", "", none},
+    {"accelerate.dynamo_backend", "compiled kernels", "no", by_default},
+    {"accelerate.dynamo_*", "compiled kernels", "", no_key},
+    {"accelerate.fp8_*", "recipe of FP8", "", no_key},
+    {"accelerate.use_megatron_lm", "Megatron-LM inside accelerate", "", no_key},
     {"accelerate.megatron_lm_*", "Megatron-LM inside accelerate", "", no_key},
-    {"accelerate.*", "", "", none},
-    // DeepSpeed's JSON
-    {"deepspeed_json.train_batch_size", "phase.global_batch"},
-    {"deepspeed_json.train_micro_batch_size_per_gpu", "microbatch"},
-    {"deepspeed_json.gradient_accumulation_steps", "phase.global_batch"},
-    {"deepspeed_json.zero_optimization.stage", "sharding", "0"},
-    {"deepspeed_json.zero_optimization.overlap_comm", "dp_overlap"},
-    {"deepspeed_json.zero_optimization.offload_optimizer.device", "offload"},
-    {"deepspeed_json.zero_optimization.offload_param.device", "offload"},
-    {"deepspeed_json.zero_optimization.reduce_bucket_size", "size of buckets", "", no_key},
-    {"deepspeed_json.zero_optimization.allgather_bucket_size", "size of buckets", "", no_key},
-    {"deepspeed_json.zero_optimization.stage3_prefetch_bucket_size", "size of buckets", "", no_key},
-    {"deepspeed_json.zero_optimization.stage3_param_persistence_threshold",
-     "small parameters that are not sharded", "", no_key},
-    {"deepspeed_json.zero_optimization.stage3_max_live_parameters", "most gathered parameters", "", no_key},
-    {"deepspeed_json.zero_optimization.zero_hpz_partition_size",
-     "a second copy of parameters in each node (hpZ)", "", no_key},
-    {"deepspeed_json.zero_optimization.mics_shard_size", "shard_gpus"},
-    {"deepspeed_json.zero_optimization.zero_quantized_*", "exchanges in few bits (ZeRO++)", "", no_key},
-    {"deepspeed_json.zero_optimization.*", "", "", none},
-    {"deepspeed_json.bf16.enabled", "workload.precision"},
-    {"deepspeed_json.fp16.enabled", "workload.precision"},
-    {"deepspeed_json.communication_data_type", "workload.optimizer.reduction"},
-    {"deepspeed_json.data_types.grad_accum_dtype", "workload.optimizer.gradients"},
-    {"deepspeed_json.tensor_parallel.autotp_size", "tp", "0"},
-    {"deepspeed_json.sequence_parallel_size", "ulysses", "1"},
-    {"deepspeed_json.activation_checkpointing.*", "options of checkpoints that the model must call", "",
-     none},
-    {"deepspeed_json.autotuning.enabled", "settings that DeepSpeed tunes", "", no_key},
-    {"deepspeed_json.*", "", "", none},
+    {"accelerate.tpu_*", "", "", none},
+    {"accelerate.mpirun_*", "", "", none},
+    {"accelerate.ipex_*", "", "", none},
+    {"accelerate.aws_*", "", "", none},
+    {"accelerate.rdzv_*", "", "", none},
+    {"accelerate.config_file", "", "", none},
+    {"accelerate.compute_environment", "", "", none},
+    {"accelerate.debug", "", "", none},
+    {"accelerate.quiet", "", "", none},
+    {"accelerate.q", "", "", none},
+    {"accelerate.multi_gpu", "", "", by_default},
+    {"accelerate.cpu", "", "", none},
+    {"accelerate.use_cpu", "", "", none},
+    {"accelerate.use_xpu", "", "", none},
+    {"accelerate.tpu", "", "", none},
+    {"accelerate.gpu_ids", "", "", none},
+    {"accelerate.same_network", "", "", none},
+    {"accelerate.machine_rank", "", "", none},
+    {"accelerate.main_process_ip", "", "", none},
+    {"accelerate.main_process_port", "", "", none},
+    {"accelerate.main_training_function", "", "", none},
+    {"accelerate.num_cpu_threads_per_process", "", "", none},
+    {"accelerate.enable_cpu_affinity", "", "", none},
+    {"accelerate.downcast_bf16", "", "", none},
+    {"accelerate.command_file", "", "", none},
+    {"accelerate.commands", "", "", none},
+    {"accelerate.vm", "", "", none},
+    {"accelerate.env", "", "", none},
+    {"accelerate.tee", "", "", none},
+    {"accelerate.t", "", "", none},
+    {"accelerate.log_dir", "", "", none},
+    {"accelerate.role", "", "", none},
+    {"accelerate.max_restarts", "", "", none},
+    {"accelerate.monitor_interval", "", "", none},
+    {"accelerate.module", "", "", none},
+    {"accelerate.m", "", "", none},
+    {"accelerate.no_python", "", "", none},
     // Neither time nor memory of a step
     {"learning_rate", "", "", none},
     {"lr_*", "", "", none},
@@ -137,6 +193,8 @@ constexpr auto rows = std::to_array<TrainerSetting>({
     {"save_*", "", "", none},
     {"push_to_hub", "", "", none},
     {"hub_*", "", "", none},
+    {"neftune_noise_alpha", "", "", none},
+    {"model_type", "", "", none},
     {"seed", "", "", none},
     {"data_seed", "", "", none},
     {"dataset*", "", "", none},
@@ -166,9 +224,31 @@ constexpr auto rows = std::to_array<TrainerSetting>({
     {"assistant_only_loss", "", "", none},
     {"completion_only_loss", "", "", none},
 });
+constexpr auto rows = joined(shared_rows, deepspeed_json_rows);
+
+// training_args.py of transformers and src/axolotl/utils/schemas/validation.py of Axolotl drop "fsdp_";
+// commands/launch.py of accelerate adds it to the keys of its section.
+constexpr auto prefixes = std::to_array<SettingPrefix>({
+    {"fsdp_config.fsdp_", "fsdp_config."},
+    {"accelerate.fsdp_config.", "accelerate."},
+    {"accelerate.fsdp_config.", "accelerate.fsdp_"},
+    {"accelerate.deepspeed_config.", "accelerate."},
+    {"accelerate.parallelism_config.", "accelerate."},
+    {"accelerate.megatron_lm_config.", "accelerate."},
+    {"accelerate.dynamo_config.", "accelerate."},
+    {"accelerate.fp8_config.", "accelerate.fp8_"},
+    {"accelerate.ipex_config.", "accelerate.ipex_"},
+    {"accelerate.mpirun_config.", "accelerate.mpirun_"},
+    deepspeed_json_prefix,
+});
+
+constexpr auto trainer_dialect = std::to_array<SettingDialect>({
+    {"fsdp_config.version", "fsdp_config.fsdp_version"},
+});
 
 // trl/trainer/base_config.py, sft_config.py and model_config.py of huggingface/trl at commit f2cd5771.
 constexpr auto trl_dialect = std::to_array<SettingDialect>({
+    {"fsdp_config.version", "fsdp_config.fsdp_version"},
     {"gradient_checkpointing", "", "true"},
     {"bf16", "", "true"},
     {"max_length", "", "1024"},
@@ -177,6 +257,7 @@ constexpr auto trl_dialect = std::to_array<SettingDialect>({
 
 // src/llamafactory/hparams/ of hiyouga/LLaMA-Factory at commit ff6d4d12.
 constexpr auto factory_dialect = std::to_array<SettingDialect>({
+    {"fsdp_config.version", "fsdp_config.fsdp_version"},
     {"cutoff_len", "max_length", "2048"},
     {"lora_rank", "lora_r", "8"},
     {"lora_target", "lora_target_modules", "all"},
@@ -208,6 +289,7 @@ constexpr auto factory_only = std::to_array<TrainerSetting>({
 
 // swift/arguments and swift/trainers of modelscope/ms-swift at commit 3602360a.
 constexpr auto swift_dialect = std::to_array<SettingDialect>({
+    {"fsdp_config.version", "fsdp_config.fsdp_version"},
     {"model", "model_name_or_path"},
     {"per_device_train_batch_size", "", "1"},
     {"gradient_checkpointing", "", "true"},
@@ -226,7 +308,6 @@ constexpr auto swift_only = std::to_array<TrainerSetting>({
     {"freeze_vit", "frozen parts of other modes", "", no_key},
     {"freeze_llm", "frozen parts", "", no_key},
     {"split_dataset_ratio", "", "", none},
-    {"model_type", "", "", none},
     {"model_author", "", "", none},
     {"model_name", "", "", none},
     {"use_hf", "", "", none},
@@ -241,6 +322,8 @@ constexpr auto axolotl_dialect = std::to_array<SettingDialect>({
     {"sample_packing", "packing"},
     {"optimizer", "optim"},
     {"fsdp_version", "fsdp_config.fsdp_version"},
+    {"fsdp_config.version", "fsdp_config.fsdp_version"},
+    {"sequence_parallel_degree", "context_parallel_size"},  // its name before context_parallel_size
     {"flash_attention", "attn_implementation"},
 });
 constexpr auto axolotl_only = std::to_array<TrainerSetting>({
@@ -253,8 +336,17 @@ constexpr auto axolotl_only = std::to_array<TrainerSetting>({
     {"context_parallel_size", "cp", "1"},
     {"pad_to_sequence_len", "", "", by_default},
     {"base_model_config", "", "", none},
-    {"plugins", "kernels and trainers of plug-ins", "", no_key},
-    {"liger_*", "fused kernels (Liger)", "", no_key},
+    // src/axolotl/integrations/liger/args.py and cut_cross_entropy/args.py
+    {"plugins", "workload.loss"},
+    {"liger_fused_linear_cross_entropy", "workload.loss"},
+    {"liger_cross_entropy", "workload.loss"},
+    {"cut_cross_entropy", "workload.loss", "true"},
+    {"liger_rope", "fused kernels (Liger)", "false", by_default},
+    {"liger_rms_norm", "fused kernels (Liger)", "false", by_default},
+    {"liger_layer_norm", "fused kernels (Liger)", "false", by_default},
+    {"liger_swiglu", "fused kernels (Liger)", "false", by_default},
+    {"liger_glu_activation", "fused kernels (Liger)", "false", by_default},
+    {"liger_use_token_scaling", "", "", none},
     {"test_datasets*", "", "", none},
     {"shuffle_*", "", "", none},
     {"wandb_*", "", "", none},
@@ -304,8 +396,40 @@ constexpr auto verl_rows = std::to_array<TrainerSetting>({
     {"actor_rollout_ref.actor.fsdp_config.optimizer_offload", "offload"},
     {"actor_rollout_ref.actor.fsdp_config.model_dtype", "workload.optimizer", "fp32"},
     {"actor_rollout_ref.rollout.n", "phase.global_batch", "1"},
+    // verl/trainer/config/actor/actor.yaml, dp_actor.yaml and engine/fsdp.yaml
+    {"actor_rollout_ref.actor.fsdp_config.offload_policy", "offload"},
+    {"actor_rollout_ref.actor.fsdp_config.wrap_policy.*", "", "", by_default},
+    {"actor_rollout_ref.actor.fsdp_config.forward_prefetch", "", "", by_default},
+    {"actor_rollout_ref.actor.fsdp_config.use_orig_params", "", "", by_default},
+    {"actor_rollout_ref.actor.fsdp_config.use_torch_compile", "compiled kernels", "true", by_default},
+    {"actor_rollout_ref.actor.fsdp_config.entropy_from_logits_with_chunking", "entropy in chunks", "false",
+     by_default},
+    {"actor_rollout_ref.actor.fsdp_config.entropy_checkpointing", "entropy that is recomputed", "false",
+     by_default},
+    {"actor_rollout_ref.actor.fsdp_config.mixed_precision.*", "types of FSDP", "", no_key},
+    {"actor_rollout_ref.actor.fsdp_config.forward_only", "", "", none},
+    {"actor_rollout_ref.actor.fsdp_config.strategy", "", "", by_default},
+    {"actor_rollout_ref.actor.entropy_from_logits_with_chunking", "entropy in chunks", "false", by_default},
+    {"actor_rollout_ref.actor.entropy_checkpointing", "entropy that is recomputed", "false", by_default},
+    {"actor_rollout_ref.actor.use_torch_compile", "compiled kernels", "true", by_default},
+    {"actor_rollout_ref.actor.use_fused_kernels", "fused kernels of the loss", "false", by_default},
+    {"actor_rollout_ref.actor.use_remove_padding", "", "", by_default},
+    {"actor_rollout_ref.actor.ppo_micro_batch_size", "microbatch of all GPUs", "", no_key},
+    {"actor_rollout_ref.actor.use_kl_loss", "", "", none},
+    {"actor_rollout_ref.actor.kl_loss_*", "", "", none},
+    {"actor_rollout_ref.actor.clip_ratio*", "", "", none},
+    {"actor_rollout_ref.actor.policy_loss.*", "", "", none},
+    {"actor_rollout_ref.actor.loss_agg_mode", "", "", none},
+    {"actor_rollout_ref.actor.loss_scale_factor", "", "", none},
+    {"actor_rollout_ref.actor.entropy_coeff", "", "", none},
+    {"actor_rollout_ref.actor.grad_clip", "", "", none},
+    {"actor_rollout_ref.actor.shuffle", "", "", none},
+    {"actor_rollout_ref.actor.data_loader_seed", "", "", none},
+    {"actor_rollout_ref.actor.optim.*", "", "", none},
+    {"actor_rollout_ref.actor.checkpoint.*", "", "", none},
+    {"actor_rollout_ref.actor.profiler.*", "", "", none},
+    {"actor_rollout_ref.actor.profile.*", "", "", none},
     {"actor_rollout_ref.actor.megatron.*", "the Megatron backend of verl", "", no_key},
-    {"actor_rollout_ref.actor.*", "", "", none},
     {"actor_rollout_ref.rollout.*", "", "", none},
     {"actor_rollout_ref.ref.*", "", "", none},
     {"actor_rollout_ref.hybrid_engine", "", "", none},
@@ -322,31 +446,31 @@ constexpr auto verl_rows = std::to_array<TrainerSetting>({
 
 const TrainerSettings& transformers_settings()
 {
-    static constexpr TrainerSettings table{"Hugging Face Trainer", rows};
+    static constexpr TrainerSettings table{"Hugging Face Trainer", rows, trainer_dialect, prefixes};
     return table;
 }
 
 const TrainerSettings& trl_settings()
 {
-    static constexpr TrainerSettings table{"TRL", rows, trl_dialect};
+    static constexpr TrainerSettings table{"TRL", rows, trl_dialect, prefixes};
     return table;
 }
 
 const TrainerSettings& llama_factory_settings()
 {
-    static constexpr TrainerSettings table{"LLaMA-Factory", factory_rows, factory_dialect};
+    static constexpr TrainerSettings table{"LLaMA-Factory", factory_rows, factory_dialect, prefixes};
     return table;
 }
 
 const TrainerSettings& swift_settings()
 {
-    static constexpr TrainerSettings table{"ms-swift", swift_rows, swift_dialect};
+    static constexpr TrainerSettings table{"ms-swift", swift_rows, swift_dialect, prefixes};
     return table;
 }
 
 const TrainerSettings& axolotl_settings()
 {
-    static constexpr TrainerSettings table{"Axolotl", axolotl_rows, axolotl_dialect};
+    static constexpr TrainerSettings table{"Axolotl", axolotl_rows, axolotl_dialect, prefixes};
     return table;
 }
 

@@ -150,6 +150,8 @@ struct SoftwareStack {
     double communication_share = 0.1;
     // stages of interleaved schedules exchange the results of a forward and a backward pass before going on
     bool waits_for_chunks = false;
+    // parameters of ZeRO-2 plans stay whole and are gathered once per step, not in each forward pass
+    bool gathers_once = false;
     bool own = false;       // a user's, which the fit does not know
     bool borrowed = false;  // of other software that is near that of the job, of which no run was measured
 };

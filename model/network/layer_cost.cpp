@@ -39,7 +39,8 @@ double stored_bytes(const Parameters& own, const OptimizerSettings& optimizer)
     return optimizer.parameter_bytes() * (own.all - own.rows) - own.saved_bytes;
 }
 
-/// ZeRO-3 gathers for each pass, ZeRO-2 once for both; both reduce gradients as soon as a layer has them.
+/// ZeRO-3 gathers for each pass, ZeRO-2 once for both, or once per step outside them (DataParallel); both
+/// reduce gradients as soon as a layer has them.
 Sharded sharded_messages(const Parameters& own, bool backward, const LayerShape& shape,
                          const CallTimes& times, const OptimizerSettings& optimizer,
                          const SoftwareStack& stack)
@@ -52,7 +53,10 @@ Sharded sharded_messages(const Parameters& own, bool backward, const LayerShape&
         return times.of(CollectiveCall{.kind = kind, .bytes = bytes / times.width(), .group = group});
     };
     const double gradient = optimizer.message_bytes(stack.gradient_bytes) * own.trained().all;
-    const Seconds gathered = time(Collective::all_gather, stored_bytes(own, optimizer), GroupKind::sharded);
+    Seconds gathered{0.0};
+    if (gathers_in_passes(shape.sharding, stack.gathers_once)) {
+        gathered = time(Collective::all_gather, stored_bytes(own, optimizer), GroupKind::sharded);
+    }
     const double hidden = shape.dp_overlap == DataParallelOverlap::on ? 1.0 : 0.0;
     if (!backward) {
         return {.gathered = gathered, .hidden = hidden};

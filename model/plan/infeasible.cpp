@@ -84,6 +84,7 @@ constexpr auto reasons_of_conflicts = std::to_array<ReasonOfConflict>({
     {Conflict::no_late_validation, Reason::no_late_validation},
     {Conflict::no_backward_to_split, Reason::forward_only},
     {Conflict::nothing_to_offload, Reason::forward_only},
+    {Conflict::nothing_to_recompute, Reason::forward_only},
     {Conflict::no_checkpoints, Reason::forward_only},
     {Conflict::no_known_nodes, Reason::no_known_nodes},
     {Conflict::spares_and_nodes, Reason::spares_and_nodes},

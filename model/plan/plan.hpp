@@ -90,6 +90,12 @@ constexpr bool shards_gradients(Sharding sharding)
 {
     return sharding == Sharding::zero2 || sharding == Sharding::zero3;
 }
+/// Whether each forward pass gathers the parameters of its layers. `once`: the software gathers those of
+/// ZeRO-2 once per step (SoftwareStack::gathers_once).
+constexpr bool gathers_in_passes(Sharding sharding, bool once)
+{
+    return sharding == Sharding::zero3 || (sharding == Sharding::zero2 && !once);
+}
 
 /// Exchange of keys and values among the members of a context-parallel group that have the same heads:
 /// gathered before attention (Llama 3), or passed around a ring beside it (Liu et al., arXiv

@@ -124,9 +124,7 @@ FittedSteps::FittedSteps(const Setting& setting, const Workload& workload, const
 
 std::optional<CompiledPlan> FittedSteps::compiled(const ParallelPlan& plan)
 {
-    auto compiled = compiler_.compile(plan, CompileFor::noise_free_step);
-    auto* found = std::get_if<CompiledPlan>(&compiled);
-    return found == nullptr ? std::nullopt : std::optional(std::move(*found));
+    return compiler_.compiled(plan);
 }
 
 /// What tiers that have other numbers than their link, or no link, add to the variance: by its own share

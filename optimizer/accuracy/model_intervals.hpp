@@ -39,7 +39,7 @@ private:
     Setting setting_;
     double scatter_;
     double widening_;
-    PlanCompiler compiler_;
+    NoiseFreeCompiler compiler_;
     StepGradients gradients_;
 };
 

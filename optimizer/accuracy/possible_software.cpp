@@ -1,7 +1,6 @@
 #include "optimizer/accuracy/possible_software.hpp"
 
 #include "io/trainers/trainer.hpp"
-#include "optimizer/accuracy/step_gradients.hpp"
 
 #include <cmath>
 #include <numbers>
@@ -22,8 +21,8 @@ StepsBySoftware::StepsBySoftware(const Setting& setting)
 std::vector<std::optional<double>> StepsBySoftware::log_ratios(const ParallelPlan& plan)
 {
     std::vector<std::optional<double>> steps;
-    for (PlanCompiler& compiler : compilers_) {
-        steps.push_back(log_noise_free_step(compiler, plan));
+    for (NoiseFreeCompiler& compiler : compilers_) {
+        steps.push_back(compiler.log_step(plan));
     }
     std::vector<std::optional<double>> ratios;
     for (std::size_t k = 0; k < jobs_.size(); ++k) {

@@ -4,7 +4,7 @@
 
 #include "model/job.hpp"
 #include "model/plan/plan.hpp"
-#include "model/step/compile/plan_compiler.hpp"
+#include "optimizer/accuracy/step_gradients.hpp"
 
 #include <cstddef>
 #include <deque>
@@ -28,7 +28,7 @@ public:
 
 private:
     std::deque<Job> jobs_;  // [software]
-    std::deque<PlanCompiler> compilers_;
+    std::deque<NoiseFreeCompiler> compilers_;
 };
 
 /// Which of the possible software a draw has, the same for all plans: as often as the weights say.

@@ -37,10 +37,31 @@ std::optional<double> log_noise_free_step(const Setting& setting, const Parallel
     return compiled ? std::optional(log_step_of(compiled->graph)) : std::nullopt;
 }
 
-std::optional<double> log_noise_free_step(PlanCompiler& compiler, const ParallelPlan& plan)
+PlanCompiler& NoiseFreeCompiler::compiler()
 {
-    const auto compiled = compiled_by(compiler, plan);
-    return compiled ? std::optional(log_step_of(compiled->graph)) : std::nullopt;
+    constexpr int most_plans = 64;
+    if (!compiler_ || plans_ == most_plans) {
+        compiler_.emplace(setting_);
+        plans_ = 0;
+    }
+    ++plans_;
+    return *compiler_;
+}
+
+std::optional<CompiledPlan> NoiseFreeCompiler::compiled(const ParallelPlan& plan)
+{
+    return compiled_by(compiler(), plan);
+}
+
+std::optional<double> NoiseFreeCompiler::log_step(const ParallelPlan& plan)
+{
+    const auto found = compiled(plan);
+    return found ? std::optional(log_step_of(found->graph)) : std::nullopt;
+}
+
+double NoiseFreeCompiler::log_step(const CompiledPlan& compiled, const ParallelPlan& plan)
+{
+    return log_step_of(compiler().graph_of(compiled, plan));
 }
 
 double log_step_on(const Cluster& cluster, const Setting& setting, const CompiledPlan& compiled,
@@ -57,20 +78,17 @@ StepGradients::StepGradients(const Setting& setting, const FittedModel& model)
     for (std::size_t k = 0; k < constants_; ++k) {
         if (uses(setting.cluster, model.constants[k])) {
             clusters_.push_back(scaled(setting.cluster, model.constants[k], std::exp(-difference)));
-            moved_.push_back({k, PlanCompiler({setting.workload, setting.phase, clusters_.back(),
-                                               setting.noise, no_memory_limit, setting.orders})});
+            moved_.push_back({k, NoiseFreeCompiler({setting.workload, setting.phase, clusters_.back(),
+                                                    setting.noise, no_memory_limit, setting.orders})});
         }
     }
 }
 
-std::optional<double> StepGradients::log_step(const ParallelPlan& plan)
-{
-    return log_noise_free_step(base_, plan);
-}
+std::optional<double> StepGradients::log_step(const ParallelPlan& plan) { return base_.log_step(plan); }
 
 std::vector<double> StepGradients::of(const ParallelPlan& plan)
 {
-    const auto compiled = compiled_by(base_, plan);
+    const auto compiled = base_.compiled(plan);
     return compiled ? of(*compiled, plan) : std::vector<double>(constants_, 0.0);
 }
 
@@ -79,7 +97,7 @@ std::vector<double> StepGradients::of(const CompiledPlan& compiled, const Parall
     std::vector<double> gradient(constants_, 0.0);
     const double base = log_step_of(compiled.graph);
     for (Moved& moved : moved_) {
-        gradient[moved.constant] = (base - log_step_of(moved.compiler.graph_of(compiled, plan))) / difference;
+        gradient[moved.constant] = (base - moved.compiler.log_step(compiled, plan)) / difference;
     }
     return gradient;
 }

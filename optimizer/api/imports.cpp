@@ -7,16 +7,21 @@
 #include "io/scenario/layout_text.hpp"
 #include "io/scenario/reading/read_scenario.hpp"
 #include "io/toml/toml.hpp"
+#include "io/trainers/trainer.hpp"
 #include "model/network/network.hpp"
 #include "model/plan/layout.hpp"
+#include "model/plan/phase.hpp"
 #include "model/plan/plan_axes.hpp"
 #include "optimizer/space/design_text.hpp"
+#include "optimizer/study/measured_plans.hpp"
+#include "optimizer/study/study_model.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <array>
 
 namespace prismopt {
 
@@ -164,6 +169,41 @@ void refuse_wrong_request(const ImportRequest& request)
     }
 }
 
+/// Reads the text of a job's scenario.
+Scenario scenario_of(const std::string& text, const std::string& path,
+                     const std::vector<std::string>& catalogs)
+{
+    try {
+        return parse_scenario(with_catalog_files(text, path, catalogs).text, path);
+    } catch (const InputError& error) {
+        throw InputError(fmt::format("the job gives no valid scenario: {}", error.what()));
+    }
+}
+
+/// Formats whose plans an export writes back.
+constexpr std::array exported_formats{"Megatron-LM", "Megatron-Bridge", "torchtitan"};
+
+/// The trainer to whose exports a search can be limited: that of the job, if the export writes its plan; else
+/// empty, with the reasons in `why`.
+std::string limiting_trainer(const JobImport& of, std::vector<std::string>& why)
+{
+    const std::string& trainer = of.scenario.cluster.software.trainer;
+    const bool exported =
+        std::any_of(exported_formats.begin(), exported_formats.end(),
+                    [&of](const char* format) { return of.job.format.starts_with(format); });
+    if (!exported || trainer.empty()) {
+        return "";
+    }
+    const StudyModel model(of.scenario, tables_of(of.scenario, {of.job.plan}));
+    for (const Phase& phase : model.problem.phases) {
+        why = cannot_run(trainer, {plan_in_phase(of.job.plan, phase), phase, model.problem});
+        if (!why.empty()) {
+            return "";
+        }
+    }
+    return trainer;
+}
+
 }  // namespace
 
 JobImport import_job(const ImportRequest& request, const std::vector<std::string>& catalogs)
@@ -175,10 +215,16 @@ JobImport import_job(const ImportRequest& request, const std::vector<std::string
     of.job = imported_job(request, catalog);
     of.text = job_scenario(of.job, request, catalog);
     const std::string path = request.name + ".toml";
-    try {
-        of.scenario = parse_scenario(with_catalog_files(of.text, path, catalogs).text, path);
-    } catch (const InputError& error) {
-        throw InputError(fmt::format("the job gives no valid scenario: {}", error.what()));
+    of.scenario = scenario_of(of.text, path, catalogs);
+    std::vector<std::string> why;
+    if (const std::string trainer = limiting_trainer(of, why); !trainer.empty()) {
+        of.text = job_scenario(of.job, request, catalog, trainer);
+        of.scenario = scenario_of(of.text, path, catalogs);
+    } else if (!why.empty()) {
+        of.job.report.assumed.push_back(
+            fmt::format("plans of any trainer are searched (no runnable_by), since the export cannot write "
+                        "the job's own: {}",
+                        fmt::join(why, "; ")));
     }
     of.design = design_text(of.job.plan, of.scenario.space);
     return of;

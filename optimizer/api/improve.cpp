@@ -154,8 +154,8 @@ void add_best_of_all(const ChosenPlan& today, const Problem& problem, const Paus
     }
 }
 
-/// Quantiles of the ratio of a plan's step to today's, given the error of the model and of the draws.
-struct RatioDraws {
+/// Draws in ascending order.
+struct SortedDraws {
     std::vector<double> sorted;
 
     double quantile(double probability) const
@@ -170,9 +170,10 @@ struct RatioDraws {
     }
 };
 
-/// `errors`: [draw * plans + plan], with today's plan first.
-RatioDraws ratio_draws(const DrawnPlan& today, const DrawnPlan& plan, std::size_t position, std::size_t plans,
-                       const std::vector<double>& errors, std::uint64_t seed)
+/// The ratio of a plan's step to today's, given the error of the model and of the draws. `errors`:
+/// [draw * plans + plan], with today's plan first.
+SortedDraws ratio_draws(const DrawnPlan& today, const DrawnPlan& plan, std::size_t position,
+                        std::size_t plans, const std::vector<double>& errors, std::uint64_t seed)
 {
     std::vector<double> logs;
     for (std::size_t i = 0; i < plan.steps_s.size(); ++i) {
@@ -186,7 +187,7 @@ RatioDraws ratio_draws(const DrawnPlan& today, const DrawnPlan& plan, std::size_
     const auto n = static_cast<double>(logs.size());
     const double deviation_of_mean = std::sqrt(squares / (n * (n - 1.0)));
     const double log_ratio = std::log(plan.mean_s / today.mean_s);
-    RatioDraws ratios;
+    SortedDraws ratios;
     for (std::size_t d = 0; d < posterior_draws; ++d) {
         const double error = errors[d * plans + position] - errors[d * plans];
         const double of_draws =
@@ -306,6 +307,21 @@ std::vector<double> error_draws(const Scenario& scenario, Problem problem, const
     return step_error_draws(scenario, problem, drawn.designs(), measurement);
 }
 
+/// What was predicted of a step that was then measured: its 95 % prediction interval.
+void set_predicted_interval(const Scenario& scenario, Problem problem, const DrawnPlan& today,
+                            Improvement& result)
+{
+    problem.memory_limit = without_limit(problem.memory_limit);
+    constexpr double tail = 0.025;
+    SortedDraws steps_s;
+    for (const double error : step_error_draws(scenario, problem, {&today.near.plan, 1}, std::nullopt)) {
+        steps_s.sorted.push_back(today.mean_s * std::exp(error));
+    }
+    std::sort(steps_s.sorted.begin(), steps_s.sorted.end());
+    result.predicted_low_s = steps_s.quantile(tail);
+    result.predicted_high_s = steps_s.quantile(1.0 - tail);
+}
+
 /// The step of today's plan as far as it is known: measured, learnt from other plans, or predicted.
 double todays_step_s(const Scenario& scenario, const ImproveRequest& request, const DrawnPlans& drawn,
                      const std::vector<double>& errors)
@@ -383,6 +399,9 @@ Improvement improve(const ChosenPlan& today, const ImproveRequest& request, cons
                        .precision = request.precision};
     result.today.step_s = today_s;
     result.today.chance_faster = 0.5;
+    if (result.measured) {
+        set_predicted_interval(scenario, problem, start, result);
+    }
     if (measured_memory) {
         result.today.memory_bytes = request.measured_memory_bytes;
     }
@@ -390,7 +409,7 @@ Improvement improve(const ChosenPlan& today, const ImproveRequest& request, cons
     for (std::size_t i = 0; i < drawn.others.size(); ++i) {
         constexpr double tail = 0.05;
         const DrawnPlan& other = drawn.others[i];
-        const RatioDraws ratios =
+        const SortedDraws ratios =
             ratio_draws(start, other, i + 1, drawn.others.size() + 1, errors, scenario.seed);
         const double ratio = ratios.quantile(0.5);
         ImprovedPlan plan = improved(other, scenario, peak_ratio, request.precision);

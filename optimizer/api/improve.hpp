@@ -47,6 +47,8 @@ struct Improvement {
     ImprovedPlan today;  // its gain is zero; step and peak are the measured ones, if there are any
     // of today's plan, before it was measured
     double predicted_step_s = 0.0;
+    double predicted_low_s = 0.0;  // 95 % prediction interval; 0: its step was not measured
+    double predicted_high_s = 0.0;
     double predicted_memory_bytes = 0.0;
     bool measured = false;         // its step
     bool measured_memory = false;  // its peak

@@ -76,19 +76,53 @@ nlohmann::json plan_json(const ImprovedPlan& plan)
             {"steps_to_measure", plan.steps_to_measure}};
 }
 
+/// Why the files are not changed, and what would help.
+std::string why_no_diff(const JobChange& change)
+{
+    if (!change.refused.empty()) {
+        return fmt::format("it is not exported to the trainer of the job: {}",
+                           fmt::join(change.refused, "; "));
+    }
+    return change.not_given.empty()
+               ? "no change of the files was found that gives this plan when it is imported again"
+               : fmt::format(
+                     "the job names {0}, which was not given; for a diff, run prismopt improve with "
+                     "{0} as one more FILE",
+                     fmt::join(change.not_given, " and "));
+}
+
 /// The change of a job's files, or in words.
 std::string change_text(const JobChange& change)
 {
-    if (!change.diff.empty()) {
-        return change.diff;
+    std::string environment;
+    for (const std::string& words : change.environment) {
+        environment += fmt::format("# In the environment, which no file sets: {}\n", words);
     }
-    const std::string why =
-        change.refused.empty()
-            ? "no change of the files was found that gives this plan when it is imported again"
-            : fmt::format("it is not exported to the trainer of the job: {}",
-                          fmt::join(change.refused, "; "));
-    return fmt::format("{} to change ({}):\n  {}\n", change.refused.empty() ? "Settings" : "Axes", why,
+    if (!change.diff.empty()) {
+        return environment + change.diff;
+    }
+    return fmt::format("{}{} to change ({}):\n  {}\n", environment,
+                       change.refused.empty() ? "Settings" : "Axes", why_no_diff(change),
                        fmt::join(change.settings, "\n  "));
+}
+
+/// What to check where the measured step is no step that the model expects; empty: it is one.
+std::string unexpected_step_text(const Improvement& of)
+{
+    const bool expected =
+        !of.measured || (of.today.step_s >= of.predicted_low_s && of.today.step_s <= of.predicted_high_s);
+    if (expected) {
+        return "";
+    }
+    const std::string check = of.today.step_s > of.predicted_high_s
+                                  ? "what the model does not contain, or what is not as assumed: loading of "
+                                    "data, slow GPUs, the network, the software"
+                                  : "that it is the time of a whole step, and of the same batch";
+    return fmt::format(
+        "The measured step is {:.3g} times the predicted one, outside its 95 % prediction "
+        "interval ({} to {}). Check first {}.\n\n",
+        of.today.step_s / of.predicted_step_s, time_text(of.predicted_low_s, 3),
+        time_text(of.predicted_high_s, 3), check);
 }
 
 }  // namespace
@@ -105,6 +139,7 @@ std::string improvement_text(const Improvement& of)
     std::string text = fmt::format("today: {}\n       step {}{}, peak {:.1f} GB{}, fits with {}\n\n",
                                    today.design, time_text(today.step_s, 4), before,
                                    today.memory_bytes / table_gigabyte, before_peak, chance_text(today.fits));
+    text += unexpected_step_text(of);
     if (today.fits < of.limit) {
         text += "Today's plan may not fit: plans that do are compared with it as if it did.\n\n";
     }
@@ -152,10 +187,15 @@ std::string job_changes_text(const Improvement& of, const std::vector<JobChange>
 
 std::string improvement_json(const Improvement& of, const std::vector<JobChange>& changes)
 {
+    nlohmann::json predicted_interval;  // null: its step was not measured
+    if (of.measured) {
+        predicted_interval = {of.predicted_low_s, of.predicted_high_s};
+    }
     nlohmann::json json{{"format", "prismopt improve"},
                         {"format_version", 1},
                         {"today", plan_json(of.today)},
                         {"predicted_step_s", of.predicted_step_s},
+                        {"predicted_interval_s", predicted_interval},
                         {"predicted_memory_bytes", of.predicted_memory_bytes},
                         {"measured", of.measured},
                         {"measured_memory", of.measured_memory},
@@ -167,6 +207,7 @@ std::string improvement_json(const Improvement& of, const std::vector<JobChange>
         if (!changes.empty()) {
             plan["diff"] = changes[i].diff;
             plan["settings"] = changes[i].settings;
+            plan["environment"] = changes[i].environment;
         }
         json["plans"].push_back(std::move(plan));
     }

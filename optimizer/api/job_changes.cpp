@@ -4,6 +4,7 @@
 #include "io/base/input_error.hpp"
 #include "io/base/unified_diff.hpp"
 #include "io/export/launch.hpp"
+#include "io/trainers/megatron_rules.hpp"
 #include "io/trainers/trainer_settings.hpp"
 #include "model/plan_rules.hpp"
 #include "model/predictor.hpp"
@@ -30,9 +31,11 @@ struct WrittenFormat {
     std::string_view format;
     const TrainerSettings& (*settings)();
     Exported (*make)(const Launch&);
+    // its arguments pass validate_args(), which asserts needed_settings() and device_connections()
+    bool validates = false;
 };
 constexpr auto written_formats =
-    std::to_array<WrittenFormat>({{"Megatron-LM", megatron_settings, megatron_arguments},
+    std::to_array<WrittenFormat>({{"Megatron-LM", megatron_settings, megatron_arguments, true},
                                   {"Megatron-Bridge", bridge_settings, bridge_overrides},
                                   {"torchtitan", torchtitan_settings, torchtitan_config}});
 
@@ -69,6 +72,9 @@ std::vector<std::set<std::string>> widening_keys(const ParallelPlan& from, const
     }
     if (changed.contains("recompute")) {  // no half of it may stay
         changed.insert({"recompute_modules", "recomputed_layers"});
+    }
+    if (changed.contains("tp") && to.tp == 1) {  // Megatron asserts that nothing overlaps then
+        changed.insert("tp_overlap");
     }
     std::set<std::string> related = changed;
     for (const Family& family : families()) {
@@ -207,16 +213,66 @@ std::vector<std::string> setting_texts(const std::vector<WantedSetting>& wanted,
     return texts;
 }
 
+/// Gives settings that an axis needs the key of that axis.
+void add_keys_of_needed(std::vector<WantedSetting>& settings)
+{
+    for (const NeededSetting& needed : needed_settings()) {
+        for (WantedSetting& setting : settings) {
+            if (setting.name == needed.name) {
+                setting.key = needed.axis;
+            }
+        }
+    }
+}
+
+/// What a job has of the settings that an axis needs, with the key of that axis: those that the plan needs as
+/// well, and those that are refused without what needs them.
+std::vector<ImportedValue> needed_in(const ImportReport& report, const std::vector<WantedSetting>& wanted)
+{
+    std::vector<ImportedValue> found;
+    for (const NeededSetting& needed : needed_settings()) {
+        const bool stays = std::any_of(wanted.begin(), wanted.end(), [&needed](const WantedSetting& setting) {
+            return setting.name == needed.name;
+        });
+        for (const auto* values : {&report.read, &report.irrelevant, &report.unused}) {
+            for (ImportedValue value : *values) {
+                const bool leaves = needed.exclusive && value.value == needed.value;
+                if (value.name == needed.name && (stays || leaves)) {
+                    value.key = needed.axis;
+                    found.push_back(std::move(value));
+                }
+            }
+        }
+    }
+    return found;
+}
+
+/// Files of a job in which a variable of the environment is as a plan needs it.
+struct JobEnvironment {
+    std::vector<JobFile> files;
+    std::vector<std::string> missing;  // what no file states
+};
+JobEnvironment with_environment(std::vector<JobFile> files, const PlannedPhase& from, const PlannedPhase& to)
+{
+    const DeviceConnections wanted = device_connections(to);
+    if (wanted == device_connections(from) || wanted == DeviceConnections::any) {
+        return {std::move(files), {}};
+    }
+    std::vector<VariableValue> places = variable_values(files, device_connections_variable);
+    if (places.empty()) {
+        return {std::move(files), {words_of(wanted)}};
+    }
+    std::erase_if(places, [wanted](const VariableValue& place) { return fulfils(place.value, wanted); });
+    return {with_variable(std::move(files), places, std::string(value_of(wanted))), {}};
+}
+
 /// The settings of the plan as exports write it; none: no export writes this format, or the plan.
 struct ExportedSettings {
     std::vector<WantedSetting> settings;
     Refusals refused;
 };
-ExportedSettings exported_settings(const std::string& job_format, const ChosenPlan& today,
-                                   const ParallelPlan& plan)
+ExportedSettings exported_settings(const WrittenFormat* format, const std::optional<Launch>& launch)
 {
-    const WrittenFormat* format = format_of(job_format);
-    const std::optional<Launch> launch = format == nullptr ? std::nullopt : launch_without_limit(today, plan);
     const Exported exported = launch ? format->make(*launch) : Exported(Refusals{});
     if (const auto* refused = std::get_if<Refusals>(&exported)) {
         return {.settings = {}, .refused = *refused};
@@ -227,7 +283,27 @@ ExportedSettings exported_settings(const std::string& job_format, const ChosenPl
                 .refused = {"its schedule is a table of actions beside the configuration, which an import "
                             "does not read"}};
     }
-    return {.settings = settings_in(written.front().text, format->settings()), .refused = {}};
+    std::vector<WantedSetting> settings = settings_in(written.front().text, format->settings());
+    if (format->validates) {
+        add_keys_of_needed(settings);
+    }
+    return {.settings = std::move(settings), .refused = {}};
+}
+
+/// Files that the import found by itself with settings of these keys.
+std::vector<std::string> files_not_given(const ImportRequest& request, const std::vector<ImportedValue>& read,
+                                         const std::set<std::string>& keys)
+{
+    std::set<std::string> paths;
+    for (const ImportedValue& value : read) {
+        const bool given =
+            std::any_of(request.files.begin(), request.files.end(),
+                        [&value](const JobFile& file) { return file.path == value.place.file; });
+        if (keys.contains(value.key) && !given && value.place.line > 0) {
+            paths.insert(value.place.file);
+        }
+    }
+    return {paths.begin(), paths.end()};
 }
 
 /// Whether a text is a whole number.
@@ -276,12 +352,25 @@ JobChange changed_job(const ImportRequest& request, const JobImport& job, const 
                       const ParallelPlan& plan, const std::vector<std::string>& catalogs)
 {
     JobChange change;
-    const std::vector<ImportedValue>& read = job.job.report.read;
+    const WrittenFormat* format = format_of(job.job.format);
+    const std::optional<Launch> before =
+        format == nullptr ? std::nullopt : launch_without_limit(today, today.plan);
+    const std::optional<Launch> after = format == nullptr ? std::nullopt : launch_without_limit(today, plan);
     const std::vector<std::set<std::string>> keys = widening_keys(today.plan, plan);
-    auto [exported, refused] = exported_settings(job.job.format, today, plan);
+    auto [exported, refused] = exported_settings(format, after);
+    const bool validates = format != nullptr && format->validates && before && after;
+    std::vector<ImportedValue> read = job.job.report.read;
+    if (validates) {
+        const std::vector<ImportedValue> needed = needed_in(job.job.report, exported);
+        read.insert(read.begin(), needed.begin(), needed.end());  // others are written behind the last
+    }
+    const JobEnvironment ready = validates
+                                     ? with_environment(request.files, trained(*before), trained(*after))
+                                     : JobEnvironment{request.files, {}};
+    change.environment = ready.missing;
     const auto apply_settings = [&](const std::vector<WantedSetting>& wanted,
                                     const std::set<std::string>& of) {
-        const auto files = with_settings(request.files, read, wanted, of);
+        auto files = with_settings(ready.files, read, wanted, of);
         const auto got = files ? imported(request, *files, catalogs) : std::nullopt;
         if (!got || !is_plan(*got, job, plan, today)) {
             return false;
@@ -290,7 +379,7 @@ JobChange changed_job(const ImportRequest& request, const JobImport& job, const 
             const std::string& path = (*files)[i].path;
             change.diff += unified_diff(request.files[i].text, (*files)[i].text, path, path);
         }
-        change.files = *files;
+        change.files = std::move(*files);
         return true;
     };
     for (const std::set<std::string>& of : exported.empty() ? std::vector<std::set<std::string>>{} : keys) {
@@ -306,6 +395,7 @@ JobChange changed_job(const ImportRequest& request, const JobImport& job, const 
     change.settings =
         exported.empty() ? changed_values(today.plan, plan) : setting_texts(exported, read, keys[1]);
     change.refused = std::move(refused);
+    change.not_given = files_not_given(request, read, keys[1]);
     return change;
 }
 

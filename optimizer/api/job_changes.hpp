@@ -18,6 +18,10 @@ struct JobChange {
     // "--tensor-model-parallel-size 1"; of a trainer without exports: values of axes
     std::vector<std::string> settings;
     std::vector<std::string> refused;  // why the plan is not exported to the trainer of the job
+    // what the plan needs of the environment, where no file states it: "CUDA_DEVICE_MAX_CONNECTIONS=32"
+    std::vector<std::string> environment;
+    // files with settings to change that the import found by itself: given as well, they can be changed
+    std::vector<std::string> not_given;
 };
 
 /// `request`: by which `job` was imported. `today`: its plan and scenario.

@@ -76,10 +76,13 @@ std::vector<FolderFile> measuring_folder(const Improvement& improvement, const I
             i == 0 && measured_step_s > 0.0 ? fmt::format("{:.6g}", measured_step_s) : "";
         table += fmt::format("{},{},{},\n", point, design_text(plan.plan), step);
         if (i > 0) {
+            const std::vector<std::string>& environment = changes[i - 1].environment;
             in_words +=
-                fmt::format("- {}: {}{}{}\n", folder_of(i), fmt::join(plan.changes, ", "),
+                fmt::format("- {}: {}{}{}{}{}\n", folder_of(i), fmt::join(plan.changes, ", "),
                             own.empty() ? "; set " : "",
-                            own.empty() ? fmt::format("{}", fmt::join(changes[i - 1].settings, ", ")) : "");
+                            own.empty() ? fmt::format("{}", fmt::join(changes[i - 1].settings, ", ")) : "",
+                            environment.empty() ? "" : "; in the environment, ",
+                            fmt::join(environment, ", "));
         }
     }
     files.push_back({"measured.csv", table});

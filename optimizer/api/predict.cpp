@@ -169,8 +169,9 @@ MemoryInterval interval_of_memory(const MemoryUse& predicted, const Problem& pro
     const int rows = catalog_discrepancy().memory_on(stack).rows;
     const PeakInterval ratio = interval_of_peak(problem.memory_limit);
     const double bytes = predicted.total().si;
-    std::string basis = rows > 0 ? fmt::format("from {} measured runs of {}", rows, stack)
-                                 : fmt::format("from measured runs of other software than {}", stack);
+    const std::string software = problem.cluster.software.text();
+    std::string basis = rows > 0 ? fmt::format("from {} measured runs of {}", rows, software)
+                                 : fmt::format("from measured runs of other software than {}", software);
     if (problem.memory_limit.bias != 0.0) {
         basis = "from the peaks measured on this cluster";
     }

@@ -116,9 +116,10 @@ std::string run_text(const PlanPrediction& of, const PlanResults& results)
     printed += fmt::format("energy {:.4g} MWh, {:.4g} t of CO2{}\n", run.energy_j.value / megawatt_hour,
                            run.carbon_kg.value / 1e3, placeholder_words(of.power_origin, "power"));
     constexpr double megawatt = 1e6;
-    printed += fmt::format(
-        "power of the building {:.4g} MW in training, {:.4g} MW on average; whole cluster {:.4g} MW\n",
-        run.power_w / megawatt, run.mean_power_w / megawatt, run.cluster_power_w / megawatt);
+    printed +=
+        fmt::format("power of the building {:.4g} MW {}, {:.4g} MW on average; whole cluster {:.4g} MW\n",
+                    run.power_w / megawatt, run_words(of.task).working, run.mean_power_w / megawatt,
+                    run.cluster_power_w / megawatt);
     if (!of.energy_note.empty()) {
         printed += fmt::format("  {}\n", of.energy_note);
     }

@@ -81,8 +81,9 @@ bool is_scenario(const std::string& path)
 /// Options that only the files of a job need.
 void refuse_job_options(const po::variables_map& values, const std::string& path)
 {
-    constexpr std::array options{"gpus",         "accelerator", "instance", "gpus-per-node", "workload",
-                                 "model-config", "model-class", "field",    "set",           "command"};
+    constexpr std::array options{"gpus",    "accelerator", "instance",     "gpus-per-node",
+                                 "network", "workload",    "model-config", "model-class",
+                                 "field",   "set",         "command"};
     for (const char* option : options) {
         if (values.count(option) > 0) {
             throw InputError(
@@ -104,8 +105,10 @@ void add_job_options(po::options_description& options)
                         "instance of a cloud instead of an accelerator (--list instances)")(
         "gpus-per-node", po::value<int>()->value_name("N"),
         "GPUs of a node (default: as the launcher starts them)")(
-        "workload", po::value<std::string>()->value_name("NAME"),
-        "network of the catalog, where the files only name it (--list workloads)")(
+        "network", po::value<std::string>()->value_name("LINK"),
+        "link between nodes (--list links; default: as the accelerator usually comes, or as the instance "
+        "has)")("workload", po::value<std::string>()->value_name("NAME"),
+                "network of the catalog, where the files only name it (--list workloads)")(
         "model-config", po::value<std::string>()->value_name("FILE"),
         "config.json of the network (default: the one that the files name)")(
         "set", po::value<Texts>()->value_name("NAME=VALUE")->composing(),
@@ -143,6 +146,7 @@ ImportRequest job_request(const po::variables_map& values)
     request.node_gpus = option_count(values, "gpus-per-node");
     request.accelerator = option_text(values, "accelerator");
     request.instance = option_text(values, "instance");
+    request.network = option_text(values, "network");
     request.name = study_name(files.empty() ? "" : files.front());
     return request;
 }

@@ -142,15 +142,14 @@ int report_command(const std::vector<std::string>& words, const Call& call)
         throw InputError("--sensitivity adds to the HTML page; add --html FILE");
     }
     write("html", [&] { return html_report(results, path, inputs.size() > 1 ? inputs.back() : ""); });
-    const std::vector<PaperFigure> panels =
-        figure ? report_figures(results, *figure) : std::vector<PaperFigure>{};
     write("csv", [&] {
         if (figure) {
-            return figure_csv(panels);
+            return report_figure_csv(results, *figure);
         }
         return has_machines(results) ? machines_csv(results, path) : front_csv(results, path);
     });
-    write("svg", [&] { return figure ? figures_svg(panels) : svg_report(results); });
+    write("svg",
+          [&] { return figure ? figures_svg(report_figures(results, *figure)) : svg_report(results); });
     if (json_printed) {
         fmt::print("{}", report_json(results, path));
         return exit_done;

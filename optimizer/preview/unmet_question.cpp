@@ -1,6 +1,6 @@
 #include "optimizer/preview/unmet_question.hpp"
 
-#include "io/toml/reading_units.hpp"
+#include "io/toml/reading_figure.hpp"
 #include "optimizer/preview/processor_time.hpp"
 #include "optimizer/space/spread_ranges.hpp"
 #include "optimizer/study/worker.hpp"
@@ -71,10 +71,7 @@ double least_bound(const StudyModel& study, const StudyModel::Limit& limit, cons
 std::string limit_text(const UnmetLimit& limit)
 {
     const Objective& objective = *find_objective(limit.objective);
-    const auto amount = [&objective](double value) {
-        const ReadingUnit unit = reading_unit(objective.units, value);
-        return fmt::format("{:.4g}{}{}", value / unit.size, unit.name.empty() ? "" : " ", unit.name);
-    };
+    const auto amount = [&objective](double value) { return reading_quantity(value, objective.units, 4); };
     return fmt::format("{} ({}) is at least {}, the limit {}", objective.name, objective.long_name,
                        amount(limit.least), amount(limit.most));
 }

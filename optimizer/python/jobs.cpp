@@ -72,6 +72,7 @@ void bind_jobs(py::module_& module)
         .def_readwrite("node_gpus", &ImportRequest::node_gpus)
         .def_readwrite("accelerator", &ImportRequest::accelerator)
         .def_readwrite("instance", &ImportRequest::instance)
+        .def_readwrite("network", &ImportRequest::network)
         .def_readwrite("name", &ImportRequest::name);
     py::class_<ImproveRequest>(module, "ImproveRequest")
         .def(py::init<>())

@@ -5,6 +5,7 @@
 #include "io/plots/paper_figure.hpp"
 #include "io/report/csv_text.hpp"
 #include "io/scenario/figure_origin.hpp"
+#include "io/toml/reading_figure.hpp"
 #include "io/toml/reading_units.hpp"
 #include "io/words/infeasible_text.hpp"
 #include "optimizer/sensitivity/effects.hpp"
@@ -31,11 +32,12 @@ std::string value_words(const ParameterWorth& worth, const BreakEvenPoint& point
     return fmt::format("{:.4g} {}", point.value, unit_name(worth));
 }
 
-/// "+0.31 (+0.28 to +0.34)".
+/// Dollars per hour: "+0.31 (+0.28 to +0.34)".
 std::string with_limits(const Estimate& e)
 {
-    return has_limits(e) ? fmt::format("{:+.3g} ({:+.3g} to {:+.3g})", e.value, e.low, e.high)
-                         : fmt::format("{:+.3g} (too few draws)", e.value);
+    const auto figure = [](double dollars) { return signed_figure(dollars, 1.0); };
+    return has_limits(e) ? fmt::format("{} ({} to {})", figure(e.value), figure(e.low), figure(e.high))
+                         : fmt::format("{} (too few draws)", figure(e.value));
 }
 
 const char* judgement(Pays pays)

@@ -31,17 +31,30 @@ public:
         }
     }
 
-    double of(int gpus, std::size_t objective) const
+    double usual(int gpus, std::size_t objective) const
+    {
+        const std::vector<double>* ratios = of(gpus, objective);
+        return ratios == nullptr ? 1.0 : median_of(*ratios);
+    }
+    double least(int gpus, std::size_t objective) const
+    {
+        const std::vector<double>* ratios = of(gpus, objective);
+        return ratios == nullptr ? 1.0 : *std::min_element(ratios->begin(), ratios->end());
+    }
+
+private:
+    static constexpr int all = 0;
+
+    /// Those of this number of GPUs, else of all numbers; nullptr: no plan was drawn.
+    const std::vector<double>* of(int gpus, std::size_t objective) const
     {
         auto found = ratios_.find({gpus, objective});
         if (found == ratios_.end()) {
             found = ratios_.find({all, objective});
         }
-        return found == ratios_.end() ? 1.0 : median_of(found->second);
+        return found == ratios_.end() ? nullptr : &found->second;
     }
 
-private:
-    static constexpr int all = 0;
     std::map<std::pair<int, std::size_t>, std::vector<double>> ratios_;
 };
 
@@ -78,15 +91,17 @@ std::vector<Contender> near_the_best(std::vector<Contender> all, const std::vect
 }
 
 /// Values of a plan that was not drawn: what is known of it, times how far drawn plans are above that.
-void set_values(Contender& contender, const std::vector<double>& known, const AboveKnown& above)
+void set_values(Contender& contender, const std::vector<double>& known, const AboveKnown& above,
+                double (AboveKnown::*ratio)(int, std::size_t) const)
 {
     for (std::size_t k = 0; k < known.size(); ++k) {
-        contender.values[k] = is_known(known[k]) ? known[k] * above.of(contender.gpus, k)
+        contender.values[k] = is_known(known[k]) ? known[k] * (above.*ratio)(contender.gpus, k)
                                                  : std::numeric_limits<double>::quiet_NaN();
     }
 }
 
-/// All plans of the results, by index. What was not drawn is judged by its stored bounds.
+/// All plans of the results, by index. What was not drawn is judged by its stored bounds, times the least
+/// ratio: bounds contain nothing of what a run waits for nodes, of which plans with few spares have much.
 std::vector<Contender> all_plans(const StudyModel& model, const Results& results)
 {
     std::map<std::uint64_t, const FrontPoint*> confirmed;
@@ -113,7 +128,7 @@ std::vector<Contender> all_plans(const StudyModel& model, const Results& results
     }
     for (std::size_t i = 0; i < all.size(); ++i) {
         if (!all[i].drawn) {
-            set_values(all[i], results.evaluations[i].bounds, above);
+            set_values(all[i], results.evaluations[i].bounds, above, &AboveKnown::least);
         }
     }
     return all;
@@ -141,7 +156,7 @@ std::vector<Contender> contenders_of(const StudyModel& model, const Results& res
     }
     for (std::size_t i = 0; i < near.size(); ++i) {
         if (!near[i].drawn) {
-            set_values(near[i], facts[i].estimates, above);
+            set_values(near[i], facts[i].estimates, above, &AboveKnown::usual);
         }
     }
     return near_the_best(std::move(near), results.objectives);

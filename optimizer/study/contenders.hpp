@@ -26,7 +26,7 @@ struct Contender {
 };
 
 /// Returns, by number of GPUs and objective that follows the step time, at most 1,000 plans near the best,
-/// in index order. What was not drawn is judged by its bound from the whole noise-free step, times how far
+/// in index order. What was not drawn is judged by its estimate without noise, times how far
 /// the drawn plans are above theirs.
 std::vector<Contender> contenders_of(const StudyModel& model, const Results& results, const FindFacts& find);
 

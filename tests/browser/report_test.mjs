@@ -91,6 +91,16 @@ const overlaps = (page) => page.evaluate(() => {
     return found;
 });
 
+/// Texts that end beyond the right edge of a chart.
+const beyondChart = (page, id) => page.evaluate((of) => {
+    const chart = echarts.getInstanceByDom(document.getElementById(of));
+    return chart.getZr().storage.getDisplayList(true).filter((one) => one.type === "tspan" && one.style.text).filter((one) => {
+        const box = one.getBoundingRect().clone();
+        if (one.transform) box.applyTransform(one.transform);
+        return box.x + box.width > chart.getWidth() + 1;
+    }).map((one) => one.style.text);
+}, id);
+
 const tests = {
     async "the pages agree with the results file"(browser, urls) {
         const page = await open(browser, urls.small);
@@ -363,6 +373,7 @@ const tests = {
         assert.notEqual(shown.study.subject.id, shown.study.named.best);
         assert.match(shown.question, /^Question: least cost, done within .* with 90 % \(model error included\)answer\d+ a100-sxm-40gb with no software in particular: /);
         assert.deepEqual(shown.lines, [1, 1, 1, 1], "the deadline is a line");
+        assert.deepEqual(await beyondChart(page, "sizes-chart-0"), [], "probabilities lie within the chart");
         assert.equal(await page.locator("#sizes tbody tr").count(), new Set(shown.study.front.map((point) => point.gpus)).size);
         assert.equal(await page.locator("#sizes tr[aria-selected=true] td:nth-child(2)").textContent(), shown.study.subject.id);
         assert.match(shown.changes, /with less time.*before .*: point \d+ on .*change, of point \d+/s);

@@ -266,6 +266,36 @@ class Questions(Imports):
         self.write(text.replace("--train-iters", "--train-itters"), "job.sh")
         self.assertIn("1000 steps: no file states how many", " ".join(self.imported("job.sh")["assumed"]))
 
+    def network(self, *options):
+        (self.folder / "own.toml").unlink(missing_ok=True)
+        self.output("import", "job.sh", "--out", "own.toml", *options)
+        tier = tomllib.loads((self.folder / "own.toml").read_text())["cluster"]["tier"][-1]
+        return tier["link"], tier.get("oversubscription", 1)
+
+    def test_the_network_between_nodes_is_assumed(self):
+        self.assertIn("network between nodes: ib-ndr, as h100-sxm usually has", " ".join(self.imported(self.job())["assumed"]))
+        self.assertEqual(self.network(), ("ib-ndr", 1))
+        self.assertEqual(self.network("--network", "roce-200g"), ("roce-200g", 1))
+        self.assertNotIn("network between nodes", " ".join(self.imported("job.sh", "--network", "roce-200g")["assumed"]))
+        self.assertNotIn("network between nodes", " ".join(self.imported("job.sh", "--set", "NODES=1")["assumed"]))
+
+    def test_searches_are_limited_to_plans_that_the_trainer_runs(self):
+        def limit(*options):
+            (self.folder / "own.toml").unlink(missing_ok=True)
+            self.output("import", "job.sh", "--out", "own.toml", *options)
+            return tomllib.loads((self.folder / "own.toml").read_text())["search"].get("runnable_by")
+        self.job()
+        self.assertEqual(limit(), "megatron")
+        self.job("--cuda-graph-impl local --transformer-impl transformer_engine")
+        self.assertIsNone(limit())
+        self.assertIn("no runnable_by", " ".join(self.imported("job.sh")["assumed"]))
+
+    def test_sockets_of_a_node_share_an_ethernet_port(self):
+        self.job(before="export NCCL_IB_DISABLE=1\n")
+        self.assertIn("one port of eth-25g for the GPUs of a node, as NCCL_IB_DISABLE=1", " ".join(self.imported("job.sh")["assumed"]))
+        self.assertEqual(self.network(), ("eth-25g", 8))
+        self.assertEqual(self.network("--network", "eth-100g"), ("eth-100g", 8))
+
     def test_constraints_of_slurm_narrow_the_type_of_gpus(self):
         for lines, accelerator in ((["--gres=gpu:a100:8"], "a100-sxm-80gb"),
                                    (["--gres=gpu:a100:8", "--constraint=a100-40g"], "a100-sxm-40gb"),

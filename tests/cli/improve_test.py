@@ -27,6 +27,18 @@ torchrun --nnodes $NODES --nproc_per_node 8 pretrain_gpt.py "${ARGS[@]}" \\
     --tensor-model-parallel-size ${TP} \\
     --sequence-parallel
 """
+TORCHTITAN = """[model]
+name = "llama3"
+flavor = "8B"
+
+[training]
+local_batch_size = 1
+seq_len = 8192
+steps = 1000
+
+[activation_checkpoint]
+mode = "full"
+"""
 
 
 class Improvements(CliTest):
@@ -71,6 +83,13 @@ class Improvements(CliTest):
         plan = next(p for p in self.improved("job.sh")["plans"] if "recompute=none" in p["changes"])
         for name in ("granularity full", "method uniform", "num-layers 1"):
             self.assertIn(f"-    --recompute-{name}\n", plan["diff"])
+
+    def test_a_file_that_was_found_is_named(self):
+        self.write(TORCHTITAN, "llama.toml")
+        self.write("torchrun --nproc_per_node 8 -m torchtitan.train --job.config_file llama.toml\n", "job.sh")
+        text = self.output("improve", "job.sh", "--accelerator", "h100-sxm", "--most", 1)
+        self.assertIn("improve with llama.toml as one more FILE", text)
+        self.assertTrue(self.improved("job.sh", "llama.toml", "--most", 1)["plans"][0]["diff"])
 
     def test_fewer_changes_come_first_and_gain_less(self):
         self.job()

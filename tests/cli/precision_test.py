@@ -55,8 +55,8 @@ class Precisions(support.CliTest):
         self.assertLessEqual({"variant", "objective_deviation"}, set(columns))
         for point in report["front"]:
             arguments = self.output("export", "precisions.h5", "--target", "megatron", "--point", point["point"])
-            self.assertEqual("--fp8-format e4m3" in arguments, point["plan"]["variant"] == "precision=fp8")
-            samples = int(arguments.split("--train-samples ")[1].split()[0])
+            self.assertEqual("--fp8-format hybrid" in arguments, point["plan"]["variant"] == "precision=fp8")
+            samples = 64 * int(arguments.split("--train-iters ")[1].split()[0])
             self.assertEqual(samples > 1e10 / 1024 + 64, point["plan"]["variant"] == "precision=fp8")
 
     def test_attention_kernels(self):

@@ -127,8 +127,16 @@ price = { per = "25 GB/s", cost = "0.05 USD/h" }
     def test_report_states_break_evens_of_knobs(self):
         results = self.knobs()
         text = self.output("report", results)
-        self.assertRegex(text, r"Break-even of knobs, with the cheapest plan of each machine.*\n +cluster\.bandwidth +25 GB/s +base\n"
+        self.assertRegex(text, r"Break-even of knobs, with the cheapest plan of each machine.*\n +cluster\.bandwidth +25 GB/s +base: value of \[cluster\], at 1\.5 USD per GPU-hour\n"
                                r" +50 GB/s +worth \S+ \(\S+ to \S+\); costs \+0\.05  (does not pay|undecided|pays)\n")
+        self.output("report", results, "--csv", "worth.csv", "--figure", "break-even")
+        rows = list(csv.DictReader((self.folder / "worth.csv").open()))
+        points = json.loads(self.output("report", results, "--json", "-"))["knobs"]["curves"][0]["points"]
+        for row, point in zip(rows, points, strict=True):
+            self.assertEqual(row["best_plan"], point["best_plan"])
+            self.assertEqual(row["base_choice"], "cluster")
+            for limit in ("low", "high"):
+                self.assertEqual(float(row[f"worth_{limit}_usd_per_hour"]), point["worth"][limit])
         self.searched(support.SMALL, "small.h5")
         self.assertNotIn("Break-even", self.output("report", "small.h5"))
         self.assertIn("no [[knob]]", self.refusal("report", "small.h5", "--svg", "b.svg", "--figure", "break-even"))
@@ -274,6 +282,10 @@ price = { per = "25 GB/s", cost = "0.05 USD/h" }
         self.assertEqual(reported["answer"]["point"], min(quick, key=lambda p: value(p, "cost"))["point"])
         self.assertGreaterEqual(reported["answer"]["probability"], 0.95)
         self.assertLess(reported["not_enough"]["cost_usd"], reported["answer"]["cost_usd"])
+        self.assertIsNone(reported["budget_usd"])
+        limits = json.loads(self.output("report", "small.h5", "--json", "--question", asked + ', budget = "1 M USD", gpus_at_most = 100000'))["question"]
+        self.assertEqual([limits[key] for key in ("limit_s", "budget_usd", "gpus_at_most", "power_limit_w")], [reported["limit_s"], 1e6, 100000, None])
+        self.assertGreater(limits["answer"]["budget_probability"], 0.5)
         text = self.output("report", "small.h5", "--question", asked)
         self.assertRegex(text, r"\n\nQuestion: least cost, done within .* with 95 % \(assuming the model is exact\)\n  answer  ")
         self.assertIn("needs a start", self.refusal("report", "small.h5", "--question", "done_by = 2027-04-15"))

@@ -61,7 +61,7 @@ FileKind kind_of(const JobFile& file)
     }
     if (ends_with_any(file.path, {".json"}) || line.starts_with('{')) {
         const bool model =
-            file.text.find("\"architectures\"") != std::string::npos || file.path.ends_with("config.json");
+            file.text.find("\"architectures\"") != std::string::npos || last_name(file.path) == "config.json";
         return model && file.text.find("\"zero_optimization\"") == std::string::npos ? FileKind::model
                                                                                      : FileKind::document;
     }
@@ -128,6 +128,17 @@ int known_settings(const LaunchCommand& command)
     return static_cast<int>(settings) + static_cast<int>(command.files.size());
 }
 
+std::string described(const LaunchCommand& command)
+{
+    return fmt::format("{} ({})", command.place.text(), printable(command.program));
+}
+
+/// Whether one of two commands starts the script of the other.
+bool one_starts_other(const LaunchCommand& a, const LaunchCommand& b)
+{
+    return a.program == last_name(b.place.file) || b.program == last_name(a.place.file);
+}
+
 /// Adds the command and the definitions of a script.
 void read_script(const JobFile& file, FoundFiles& job)
 {
@@ -138,15 +149,15 @@ void read_script(const JobFile& file, FoundFiles& job)
     for (const auto& [name, text] : script.files) {
         job.sources.beside.push_back({name, text});
     }
-    if (!directives.empty()) {
-        job.sources.directives = directives;
-    }
     job.why.insert(script.why.begin(), script.why.end());
     for (const std::string& name : script.not_sourced) {
         job.problems.push_back(fmt::format("{} sources {}, which is not there: give it as one more FILE",
                                            file.path, printable(name)));
     }
     if (commands.empty()) {
+        if (!directives.empty()) {
+            job.sources.directives = directives;
+        }
         return;
     }
     std::stable_sort(commands.begin(), commands.end(), [](const LaunchCommand& a, const LaunchCommand& b) {
@@ -155,44 +166,123 @@ void read_script(const JobFile& file, FoundFiles& job)
     LaunchCommand& command = commands.front();
     constexpr int some = 2;
     if (commands.size() > 1 && known_settings(commands[1]) > some) {
-        job.problems.push_back(fmt::format("{} starts several programs; the one in line {} is taken",
+        job.problems.push_back(fmt::format("{} starts several programs; the one in line {} is read",
                                            file.path, command.place.line));
     }
-    const bool better =
-        !job.sources.command || job.sources.command->program.empty() ||
-        (!command.program.empty() && known_settings(command) > known_settings(*job.sources.command));
-    for (const char* name : {"NNODES", "NPROC_PER_NODE", "NGPU", "CONFIG_FILE", "MODULE", "CONFIG"}) {
+    for (const char* name :
+         {"NNODES", "NPROC_PER_NODE", "NGPU", "CONFIG_FILE", "MODULE", "CONFIG", "NCCL_IB_DISABLE"}) {
         const auto variable = script.variables.find(name);
         if (variable != script.variables.end() && variable->second.size() == 1 &&
             variable->second.front().known()) {
             command.environment.emplace(name, variable->second.front().text);
         }
     }
+    const std::optional<LaunchCommand>& known = job.sources.command;
+    const bool launches = !command.program.empty();
+    const bool better =
+        !known || known->program.empty() || (launches && known_settings(command) > known_settings(*known));
+    const bool two_jobs = launches && known && !known->program.empty() && !one_starts_other(command, *known);
+    if (two_jobs) {
+        job.problems.push_back(
+            fmt::format("{} is read; {} starts another job, which is not: import one job at a time",
+                        described(better ? command : *known), described(better ? *known : command)));
+    }
+    const bool of_job = !two_jobs && !directives.empty();
+    if (of_job || (two_jobs && better)) {
+        job.sources.directives = directives;
+    }
     if (better) {
         job.sources.command = std::move(command);
     }
 }
 
-/// The settings of a configuration, with names that show what it configures.
-JobSettingList named_document(const JobFile& file)
+/// What a configuration configures: as another file or the command says that names it, else by its content.
+enum class DocumentRole { by_content, deepspeed, fsdp };
+struct NamedFile {
+    std::string path;
+    DocumentRole role;
+};
+
+/// Settings that name a file. transformers/training_args.py: deepspeed, fsdp_config; accelerate:
+/// deepspeed_config_file; Megatron-DeepSpeed: deepspeed_config.
+struct NamingSetting {
+    std::string_view name;
+    DocumentRole role;
+};
+constexpr std::array<NamingSetting, 9> naming_settings{
+    {{"deepspeed", DocumentRole::deepspeed},
+     {"deepspeed_config", DocumentRole::deepspeed},
+     {"deepspeed_config_file", DocumentRole::deepspeed},
+     {"deepspeed_config.deepspeed_config_file", DocumentRole::deepspeed},
+     {"fsdp_config", DocumentRole::fsdp},
+     {"config", DocumentRole::by_content},
+     {"config_file", DocumentRole::by_content},
+     {"job.config_file", DocumentRole::by_content},
+     {"yaml_cfg", DocumentRole::by_content}}};
+
+/// Adds the files that the settings name, each once.
+void add_named_files(const JobSettingList& settings, std::vector<NamedFile>& files)
 {
-    JobSettingList settings = document_settings(file.text, file.path);
-    const bool json = states_any(settings, {"zero_optimization.stage", "train_micro_batch_size_per_gpu",
-                                            "train_batch_size"}) ||
-                      has_section(settings, "zero_optimization");
-    const bool accelerate = states_any(settings, {"distributed_type", "compute_environment", "num_machines"});
-    for (JobSetting& setting : settings) {
-        if (json) {
-            setting.name = "deepspeed_json." + setting.name;
-        } else if (accelerate) {
-            for (const std::string_view section :
-                 {"fsdp_config.", "deepspeed_config.", "parallelism_config."}) {
-                if (setting.name.starts_with(section)) {
-                    setting.name = setting.name.substr(section.size());
-                }
-            }
-            setting.name = "accelerate." + setting.name;
+    for (const JobSetting& setting : settings) {
+        std::string own = setting.name;
+        std::replace(own.begin(), own.end(), '-', '_');
+        const auto naming = std::find_if(naming_settings.begin(), naming_settings.end(),
+                                         [&own](const NamingSetting& known) { return known.name == own; });
+        if (naming == naming_settings.end() || setting.values.size() != 1) {
+            continue;
         }
+        const std::string& path = setting.values.front();
+        const bool known = std::any_of(files.begin(), files.end(),
+                                       [&path](const NamedFile& file) { return file.path == path; });
+        if (!known) {
+            files.push_back({path, naming->role});
+        }
+    }
+}
+
+std::vector<NamedFile> files_of(const LaunchCommand& command)
+{
+    std::vector<NamedFile> files;
+    for (const std::string& path : command.files) {
+        files.push_back({path, DocumentRole::by_content});
+    }
+    add_named_files(command.settings, files);
+    add_named_files(command.launcher_settings, files);
+    const auto environment = command.environment.find("CONFIG_FILE");
+    if (environment != command.environment.end()) {
+        files.push_back({environment->second, DocumentRole::by_content});
+    }
+    return files;
+}
+
+/// The role that others give a file.
+DocumentRole role_of(const std::string& path, const std::vector<NamedFile>& named)
+{
+    const auto found = std::find_if(named.begin(), named.end(), [&path](const NamedFile& file) {
+        return file.role != DocumentRole::by_content && last_name(file.path) == last_name(path);
+    });
+    return found == named.end() ? DocumentRole::by_content : found->role;
+}
+
+/// What the names of a configuration begin with, so that they show what it configures.
+std::string_view prefix_of(const JobSettingList& settings, DocumentRole role)
+{
+    if (role == DocumentRole::fsdp) {
+        return "fsdp_config.";
+    }
+    const bool json = states_any(settings, {"train_micro_batch_size_per_gpu", "train_batch_size"}) ||
+                      has_section(settings, "zero_optimization");
+    if (role == DocumentRole::deepspeed || json) {
+        return "deepspeed_json.";
+    }
+    const bool accelerate = states_any(settings, {"distributed_type", "compute_environment", "num_machines"});
+    return accelerate ? "accelerate." : "";
+}
+
+JobSettingList with_prefix(JobSettingList settings, std::string_view prefix)
+{
+    for (JobSetting& setting : settings) {
+        setting.name.insert(0, prefix);
     }
     return settings;
 }
@@ -202,39 +292,30 @@ void append(JobSettingList& to, JobSettingList from)
     to.insert(to.end(), std::make_move_iterator(from.begin()), std::make_move_iterator(from.end()));
 }
 
-/// Adds files that the command names and that the user did not give.
-void read_named_files(FoundFiles& job)
+/// Adds the settings of a YAML or JSON file, and the files that it names.
+void read_document(const JobFile& file, DocumentRole role, std::vector<NamedFile>& named, FoundFiles& job)
 {
-    const LaunchCommand& command = *job.sources.command;
-    std::vector<std::string> names = command.files;
-    const auto add = [&names](const JobSettingList& settings, std::initializer_list<std::string_view> of) {
-        for (const JobSetting& setting : settings) {
-            std::string own = setting.name;
-            std::replace(own.begin(), own.end(), '-', '_');
-            if (std::find(of.begin(), of.end(), own) != of.end() && setting.values.size() == 1) {
-                names.push_back(setting.values.front());
-            }
-        }
-    };
-    add(command.settings, {"deepspeed", "config", "config_file", "job.config_file", "yaml_cfg"});
-    add(command.launcher_settings, {"config_file", "deepspeed_config_file"});
-    add(job.documents, {"deepspeed", "accelerate.deepspeed_config_file"});
-    const auto environment = command.environment.find("CONFIG_FILE");
-    if (environment != command.environment.end()) {
-        names.push_back(environment->second);
-    }
-    for (const std::string& name : names) {
-        const bool configuration = ends_with_any(name, {".json", ".yaml", ".yml", ".toml"});
-        const bool given = std::any_of(
-            job.sources.request.files.begin(), job.sources.request.files.end(), [&name](const JobFile& file) {
-                return file.path == name ||
-                       file.path.ends_with("/" + name.substr(name.find_last_of('/') + 1)) ||
-                       name.ends_with("/" + file.path);
-            });
-        const auto file = configuration && !given ? job_file(job.sources, name) : std::nullopt;
-        if (file) {
-            append(job.documents, file->path.ends_with(".toml") ? toml_settings(file->text, file->path)
-                                                                : named_document(*file));
+    const JobSettingList settings = document_settings(file.text, file.path);
+    add_named_files(settings, named);
+    append(job.documents, with_prefix(settings, prefix_of(settings, role)));
+}
+
+/// Adds the files that others name and that the user did not give; they may name further ones.
+void read_named_files(std::vector<NamedFile> named, FoundFiles& job)
+{
+    for (std::size_t i = 0; i < named.size(); ++i) {
+        const NamedFile next = named[i];
+        const bool configuration = next.role != DocumentRole::by_content ||
+                                   ends_with_any(next.path, {".json", ".yaml", ".yml", ".toml"});
+        const bool given = std::any_of(job.sources.request.files.begin(), job.sources.request.files.end(),
+                                       [&next](const JobFile& file) {
+                                           return last_name(file.path) == last_name(next.path);
+                                       });
+        const auto file = configuration && !given ? job_file(job.sources, next.path) : std::nullopt;
+        if (file && file->path.ends_with(".toml")) {
+            append(job.documents, toml_settings(file->text, file->path));
+        } else if (file) {
+            read_document(*file, next.role, named, job);
         }
     }
 }
@@ -429,23 +510,47 @@ void refuse_binary(const JobFile& file)
     }
 }
 
-void read_file(const JobFile& file, FoundFiles& job)
+/// Adds the command of a script or of a file of arguments.
+void read_command(const JobFile& file, FoundFiles& job)
 {
     refuse_binary(file);
-    switch (kind_of(file)) {
-        case FileKind::shell: read_script(file, job); break;
-        case FileKind::arguments: {
-            LaunchCommand command = argument_file(file.text, file.path);
-            if (!job.sources.command || job.sources.command->settings.size() < command.settings.size()) {
-                job.sources.command = std::move(command);
-            }
-            break;
+    const FileKind kind = kind_of(file);
+    if (kind == FileKind::shell) {
+        read_script(file, job);
+    } else if (kind == FileKind::arguments) {
+        LaunchCommand command = argument_file(file.text, file.path);
+        if (!job.sources.command || job.sources.command->settings.size() < command.settings.size()) {
+            job.sources.command = std::move(command);
         }
-        case FileKind::document: append(job.documents, named_document(file)); break;
-        case FileKind::toml: append(job.documents, toml_settings(file.text, file.path)); break;
-        case FileKind::python: append(job.documents, python_settings(file.text, file.path)); break;
-        case FileKind::model: break;  // read_model() finds it
     }
+}
+
+/// Adds the configurations of the user, then those that they and the command name.
+void read_configurations(FoundFiles& job)
+{
+    std::vector<NamedFile> named =
+        job.sources.command ? files_of(*job.sources.command) : std::vector<NamedFile>{};
+    for (const JobFile& file : job.sources.request.files) {
+        if (kind_of(file) == FileKind::document) {
+            add_named_files(document_settings(file.text, file.path), named);
+        }
+    }
+    for (const JobFile& file : job.sources.request.files) {
+        const DocumentRole role = role_of(file.path, named);
+        switch (kind_of(file)) {
+            case FileKind::shell:
+            case FileKind::arguments: break;  // read_command()
+            case FileKind::document: read_document(file, role, named, job); break;
+            case FileKind::toml: append(job.documents, toml_settings(file.text, file.path)); break;
+            case FileKind::python: append(job.documents, python_settings(file.text, file.path)); break;
+            case FileKind::model:
+                if (role != DocumentRole::by_content) {  // else read_model() finds it
+                    read_document(file, role, named, job);
+                }
+                break;
+        }
+    }
+    read_named_files(std::move(named), job);
 }
 
 }  // namespace
@@ -454,15 +559,17 @@ ImportedJob imported_job(const ImportRequest& request, const Catalog& catalog)
 {
     FoundFiles job{.sources = {request, catalog, {}, {}, {}, {}}};
     for (const JobFile& file : request.files) {
-        read_file(file, job);
+        read_command(file, job);
     }
     if (!request.command.empty()) {
         read_script({"--command", request.command}, job);
     }
     if (job.sources.command) {
         refuse_questions(job);
-        read_named_files(job);
         job.words = job.sources.command->settings;
+    }
+    read_configurations(job);
+    if (job.sources.command) {
         append(job.documents, accelerate_flags(*job.sources.command));
     }
     resolve_references(job.documents, request.set);

@@ -32,6 +32,7 @@ struct ImportRequest {
     int node_gpus = 0;
     std::string accelerator;
     std::string instance;
+    std::string network;       // link of the catalog between nodes; empty: the files decide
     std::string name = "job";  // of the study
 };
 
@@ -44,7 +45,9 @@ struct ImportedJob {
     std::string model;        // network of the catalog; empty: `network` is described
     ImportedNetwork network;  // with precision, optimizer and adapters of the job
     ParallelPlan plan;
-    std::string layout;  // with split = given
+    std::string layout;        // with split = given
+    std::string node_network;  // link of the catalog between nodes; empty: the usual one
+    bool one_port = false;     // which the GPUs of a node share
     int sequence = 0;
     int global_batch = 0;
     double steps = 0.0;                   // 0: not given, then assumed_steps

@@ -476,4 +476,36 @@ std::optional<std::vector<JobFile>> with_settings(const std::vector<JobFile>& fi
     return all ? std::optional(applied(files, std::move(done.edits))) : std::nullopt;
 }
 
+std::vector<VariableValue> variable_values(const std::vector<JobFile>& files, const std::string& name)
+{
+    std::vector<VariableValue> values;
+    for (std::size_t i = 0; i < files.size(); ++i) {
+        const std::string& text = files[i].text;
+        for (const std::size_t at : uses_of(text, name)) {
+            const std::size_t line = at == 0 ? 0 : text.rfind('\n', at - 1) + 1;
+            const bool comment = text.substr(line, at - line).find('#') != std::string::npos;
+            const bool expansion = at > 0 && text[at - 1] == '$';
+            const std::size_t behind = at + name.size();
+            const std::size_t begin = std::min(text.find_first_not_of("\"'] \t=:-", behind), text.size());
+            const bool assigns = text.substr(behind, begin - behind).find_first_of("=:") != std::string::npos;
+            const std::size_t end = std::min(text.find_first_not_of("0123456789", begin), text.size());
+            if (!comment && !expansion && assigns && end > begin) {
+                values.push_back({i, begin, text.substr(begin, end - begin)});
+            }
+        }
+    }
+    return values;
+}
+
+std::vector<JobFile> with_variable(std::vector<JobFile> files, const std::vector<VariableValue>& places,
+                                   const std::string& value)
+{
+    std::vector<Edit> edits;
+    edits.reserve(places.size());
+    for (const VariableValue& place : places) {
+        edits.push_back({place.file, place.begin, place.begin + place.value.size(), value});
+    }
+    return applied(std::move(files), std::move(edits));
+}
+
 }  // namespace prismopt

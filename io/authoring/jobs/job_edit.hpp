@@ -4,6 +4,7 @@
 
 #include "io/authoring/jobs/imported_job.hpp"
 
+#include <cstddef>
 #include <optional>
 #include <set>
 #include <string>
@@ -29,5 +30,17 @@ std::optional<std::vector<JobFile>> with_settings(const std::vector<JobFile>& fi
                                                   const std::vector<ImportedValue>& read,
                                                   const std::vector<WantedSetting>& wanted,
                                                   const std::set<std::string>& keys);
+
+/// The value that each assignment of a variable outside of comments has, as "1" of `export NAME=1`,
+/// `NAME=${NAME:-1}`, `--env NAME=1`, `NAME: "1"` or `os.environ["NAME"] = "1"`.
+struct VariableValue {
+    std::size_t file = 0;
+    std::size_t begin = 0;
+    std::string value;
+};
+std::vector<VariableValue> variable_values(const std::vector<JobFile>& files, const std::string& name);
+/// Returns the files with another value there.
+std::vector<JobFile> with_variable(std::vector<JobFile> files, const std::vector<VariableValue>& places,
+                                   const std::string& value);
 
 }  // namespace prismopt

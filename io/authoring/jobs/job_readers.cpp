@@ -1,6 +1,7 @@
 #include "io/authoring/jobs/job_readers.hpp"
 
 #include "io/base/input_error.hpp"
+#include "io/scenario/catalog_facts.hpp"
 #include "io/scenario/sections/catalog.hpp"
 #include "io/toml/nearest.hpp"
 #include "io/toml/toml.hpp"
@@ -16,13 +17,13 @@
 
 namespace prismopt {
 
-namespace {
-
 std::string last_name(const std::string& path)
 {
     const std::size_t slash = path.find_last_of('/');
     return path.substr(slash == std::string::npos ? 0 : slash + 1);
 }
+
+namespace {
 
 /// The text of a small file; nothing: it is not there.
 std::optional<std::string> text_of_file(const std::filesystem::path& path)
@@ -137,6 +138,38 @@ void read_accelerator(const JobSources& sources, const JobMachine& machine, Impo
                                 others.empty() ? "" : fmt::format(" (also: {})", listed(others))));
 }
 
+/// What joins the nodes of a job. NCCL_IB_DISABLE=1 leaves it sockets (NVIDIA, NCCL user guide, environment
+/// variables), which the GPUs of a node send through one port.
+void read_network(const JobSources& sources, ImportedJob& job, JobSettings& settings)
+{
+    const ImportRequest& request = sources.request;
+    job.node_network = request.network;
+    const auto usual = usual_cluster(job.accelerator, sources.catalog);
+    if (!request.instance.empty() || !usual) {
+        return;
+    }
+    const int node_gpus = job.node_gpus > 0 ? job.node_gpus : usual->node_gpus;
+    if (job.gpus <= node_gpus) {
+        return;
+    }
+    const bool sockets = sources.command && sources.command->environment.contains("NCCL_IB_DISABLE") &&
+                         sources.command->environment.at("NCCL_IB_DISABLE") == "1";
+    if (sockets) {
+        constexpr const char* common = "eth-25g";  // assumption: what servers usually have beside InfiniBand
+        job.one_port = true;
+        job.node_network = request.network.empty() ? common : request.network;
+        const std::string speed =
+            request.network.empty() ? ", whose speed no file states; --network gives yours" : "";
+        settings.assume(fmt::format(
+            "network between nodes: one port of {} for the GPUs of a node, as NCCL_IB_DISABLE=1 leaves "
+            "Ethernet{}",
+            job.node_network, speed));
+    } else if (request.network.empty()) {
+        settings.assume(fmt::format("network between nodes: {}, as {} usually has; --network gives yours",
+                                    usual->network_link, job.accelerator));
+    }
+}
+
 }  // namespace
 
 std::optional<JobFile> job_file(const JobSources& sources, const std::string& name)
@@ -193,6 +226,7 @@ void read_machine(const JobSources& sources, JobMachine machine, ImportedJob& jo
         settings.assume(note);
     }
     read_accelerator(sources, machine, job, settings);
+    read_network(sources, job, settings);
 }
 
 void use_catalog_network(const JobSources& sources, const std::string& named, ImportedJob& job)
@@ -285,6 +319,104 @@ Sharding sharding_of_stage(int stage)
 {
     constexpr std::array stages{Sharding::none, Sharding::zero1, Sharding::zero2, Sharding::zero3};
     return stages[static_cast<std::size_t>(std::clamp(stage, 0, 3))];
+}
+
+Offload nearest_offload(const OffloadDevices& devices, std::string_view row, JobSettings& settings)
+{
+    const bool host = devices.parameters == "cpu";
+    if (host && devices.states == "cpu") {
+        return Offload::parameters;
+    }
+    if (host && devices.states != "nvme") {
+        settings.no_key(row,
+                        "parameters in host memory, optimizer states on the GPUs; the plan has both in host "
+                        "memory");
+        return Offload::parameters;
+    }
+    if (host) {
+        settings.no_key(row,
+                        "parameters in host memory beside states on drives; the plan has only the states");
+    }
+    if (devices.parameters == "nvme") {
+        settings.no_key(row, "parameters on drives; the plan has them on the GPUs");
+    }
+    if (devices.states == "nvme") {
+        return Offload::nvme;
+    }
+    return devices.states == "cpu" ? Offload::optimizer : Offload::none;
+}
+
+namespace {
+
+/// A row that is neither absent nor "auto".
+bool is_stated(const JobSettings& s, const std::string& row)
+{
+    const std::string value = s.stated(row);
+    return !value.empty() && value != "auto";
+}
+
+/// A device, or the flag that older configurations have for the host.
+std::string device_of(JobSettings& s, const std::string& row, const std::string& older)
+{
+    if (s.given(row)) {
+        return s.stated(row);
+    }
+    return s.flag(older) ? "cpu" : "";
+}
+
+}  // namespace
+
+bool has_deepspeed_json(const JobSettings& settings) { return settings.gives_any("deepspeed_json."); }
+
+void assume_deepspeed_stage(JobSettings& settings, int stage, ParallelPlan& plan)
+{
+    // deepspeed/runtime/zero/config.py, overlap_comm_valid
+    const bool overlaps = stage == 3;
+    plan.sharding = sharding_of_stage(stage);
+    plan.dp_overlap = overlaps ? DataParallelOverlap::on : DataParallelOverlap::off;
+    settings.assume(fmt::format("overlap_comm {} at stage {}, DeepSpeed's default", overlaps, stage));
+}
+
+int read_deepspeed_json(JobSettings& settings, ParallelPlan& plan)
+{
+    const std::string zero = "deepspeed_json.zero_optimization.";
+    const int stage = settings.count(zero + "stage");
+    if (is_stated(settings, zero + "overlap_comm")) {
+        const bool overlaps = settings.flag(zero + "overlap_comm");
+        plan.sharding = sharding_of_stage(stage);
+        plan.dp_overlap = overlaps ? DataParallelOverlap::on : DataParallelOverlap::off;
+    } else {
+        assume_deepspeed_stage(settings, stage, plan);
+    }
+    OffloadDevices devices;
+    devices.states = device_of(settings, zero + "offload_optimizer.device", zero + "cpu_offload");
+    settings.text(zero + "offload_optimizer.device");
+    const std::string parameters = zero + "offload_param.device";
+    if (stage == 3) {  // zero/config.py: valid only with stage 3
+        devices.parameters = device_of(settings, parameters, zero + "cpu_offload_param");
+    }
+    plan.offload = nearest_offload(devices, parameters, settings);
+    if (plan.offload == Offload::parameters) {
+        settings.text(parameters);
+    }
+    if (is_stated(settings, zero + "mics_shard_size")) {
+        plan.shard_gpus = std::max(0, settings.count(zero + "mics_shard_size"));
+    }
+    return stage;
+}
+
+void refuse_two_types(JobSettings& settings)
+{
+    // megatron/training/arguments.py, validate_args; transformers, training_args.py; DeepSpeed, config.py
+    const auto on = [&settings](const std::string& row) { return says_true(settings.stated(row)); };
+    for (const std::string_view section : {"", "deepspeed_json."}) {
+        const std::string end = section.empty() ? "" : ".enabled";
+        const std::string half = std::string(section) + "fp16" + end;
+        if (on(half) && on(std::string(section) + "bf16" + end)) {
+            settings.fail(half, fmt::format("beside bf16 is refused by {}", settings.table().program),
+                          "keep one of the two");
+        }
+    }
 }
 
 }  // namespace prismopt

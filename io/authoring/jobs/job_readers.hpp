@@ -21,6 +21,9 @@ struct JobSources {
     std::vector<JobFile> beside;  // files that here-documents write
 };
 
+/// "config.json" of "model/config.json".
+std::string last_name(const std::string& path);
+
 /// The text of a file that a job names: one of the request's, by its last name, or one beside them.
 std::optional<JobFile> job_file(const JobSources& sources, const std::string& name);
 
@@ -39,6 +42,24 @@ void check_batch(const ImportedJob& job);
 
 /// Sharding by a stage of ZeRO, from 0 to 3.
 Sharding sharding_of_stage(int stage);
+
+/// Where DeepSpeed keeps optimizer states and parameters: "cpu", "nvme"; otherwise on the GPUs.
+struct OffloadDevices {
+    std::string states;
+    std::string parameters;
+};
+/// The nearest offload of a plan. What it does not state is recorded for the row of the parameters.
+Offload nearest_offload(const OffloadDevices& devices, std::string_view row, JobSettings& settings);
+
+/// Whether a JSON configuration of DeepSpeed is among the files.
+bool has_deepspeed_json(const JobSettings& settings);
+/// Reads it (io/trainers/deepspeed_settings.hpp) into sharding, overlap and offload. Returns the stage.
+int read_deepspeed_json(JobSettings& settings, ParallelPlan& plan);
+/// Sharding of a stage, and DeepSpeed's default of overlap_comm.
+void assume_deepspeed_stage(JobSettings& settings, int stage, ParallelPlan& plan);
+
+/// Throws InputError where both bf16 and fp16 are on, which all trainers refuse.
+void refuse_two_types(JobSettings& settings);
 
 // One function for each family of formats. `settings`: of all files and words, in the
 // order in which later ones win.

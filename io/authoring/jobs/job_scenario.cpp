@@ -136,7 +136,8 @@ std::string with_plan(std::string text, const std::string& path, const ImportedJ
 
 }  // namespace
 
-std::string job_scenario(const ImportedJob& job, const ImportRequest& request, const Catalog& catalog)
+std::string job_scenario(const ImportedJob& job, const ImportRequest& request, const Catalog& catalog,
+                         const std::string& trainer)
 {
     StarterChoice choice;
     choice.name = request.name;
@@ -153,7 +154,10 @@ std::string job_scenario(const ImportedJob& job, const ImportRequest& request, c
     choice.instance = request.instance;
     choice.accelerator = job.accelerator;
     choice.node_gpus = job.node_gpus;
+    choice.network = job.node_network;
+    choice.one_port = job.one_port;
     choice.software = job.software;
+    choice.trainer = trainer;
     choice.gpus = job.gpus;
     choice.sequence = job.sequence;
     choice.global_batch = job.global_batch;

@@ -63,6 +63,27 @@ bool same_but_for_case(std::string_view a, std::string_view b)
                       [](unsigned char x, unsigned char y) { return std::tolower(x) == std::tolower(y); });
 }
 
+/// Whether two texts state one value: "True" and "true", "1e8" and "100000000".
+bool same_value(const std::string& a, const std::string& b)
+{
+    if (same_but_for_case(a, b) || (says_true(a) && says_true(b)) || (says_false(a) && says_false(b))) {
+        return true;
+    }
+    const auto number = number_in(a);
+    return number && number == number_in(b);
+}
+
+/// The value of a setting; of a flag "true".
+std::string value_of(const JobSetting& setting) { return setting.values.empty() ? "true" : setting.text(); }
+
+/// Whether a setting states what its program does anyway; "auto" leaves it to the program.
+bool is_usual(const TrainerSetting& row, const JobSetting& setting)
+{
+    const std::string value = value_of(setting);
+    return row.usual.empty() || is_nothing(value) || value == "auto" ||
+           same_value(value, std::string(row.usual));
+}
+
 }  // namespace
 
 bool says_true(std::string_view text)
@@ -71,11 +92,11 @@ bool says_true(std::string_view text)
     return std::find(yes.begin(), yes.end(), text) != yes.end();
 }
 
-JobSettings::JobSettings(const TrainerSettings& table, const JobSettingList& given, bool prefixes)
+JobSettings::JobSettings(const TrainerSettings& table, const JobSettingList& given, bool abbreviations)
     : table_(table)
 {
     for (const JobSetting& setting : given) {
-        Entry entry{known_setting(table, setting.name, prefixes), setting};
+        Entry entry{known_setting(table, setting.name, abbreviations), setting};
         if (entry.known.dialect != nullptr && entry.known.dialect->inverse &&
             entry.setting.values.size() == 1) {
             std::string& value = entry.setting.values.front();
@@ -212,12 +233,23 @@ bool JobSettings::given(std::string_view row) const
     return entry != nullptr && (flag || !is_nothing(entry->setting.text()));
 }
 
+bool JobSettings::gives_any(std::string_view beginning) const
+{
+    return std::any_of(entries_.begin(), entries_.end(),
+                       [beginning](const Entry& entry) { return entry.setting.name.starts_with(beginning); });
+}
+
+std::string JobSettings::stated(std::string_view row) const
+{
+    return given(row) ? value_of(find(row)->setting) : "";
+}
+
 std::optional<std::string> JobSettings::taken(std::string_view row)
 {
     if (Entry* entry = find(row)) {
         entry->used = true;
         if (given(row)) {
-            return entry->setting.values.empty() ? "true" : entry->setting.text();
+            return value_of(entry->setting);
         }
         if (entry->setting.text() != "FILL_IN") {
             return std::nullopt;  // stated as null
@@ -309,9 +341,9 @@ void JobSettings::fail(std::string_view row, const std::string& reason, const st
     if (entry == nullptr) {
         throw InputError(fmt::format("{} {}; {}", row, reason, remedy));
     }
-    throw InputError(entry->setting.place,
-                     fmt::format("{} = {} {}", entry->setting.name, printable(entry->setting.text()), reason),
-                     remedy);
+    throw InputError(
+        entry->setting.place,
+        fmt::format("{} = {} {}", entry->setting.name, printable(value_of(entry->setting)), reason), remedy);
 }
 
 void JobSettings::assume(const std::string& what)
@@ -323,10 +355,13 @@ void JobSettings::assume(const std::string& what)
 
 void JobSettings::no_key(std::string_view row, const std::string& what)
 {
-    const Entry* entry = find(row);
-    more_.no_key.push_back({entry == nullptr ? std::string(row) : entry->setting.name,
-                            entry == nullptr ? "" : entry->setting.text(), what,
-                            entry == nullptr ? InputPlace{} : entry->setting.place});
+    Entry* entry = find(row);
+    if (entry == nullptr) {
+        more_.no_key.push_back({std::string(row), "", what, {}});
+        return;
+    }
+    entry->without_key = true;
+    more_.no_key.push_back({entry->setting.name, entry->setting.text(), what, entry->setting.place});
 }
 
 ImportReport JobSettings::report() const
@@ -335,16 +370,22 @@ ImportReport JobSettings::report() const
     for (const Entry& entry : entries_) {
         const std::string key = entry.known.row == nullptr ? "" : std::string(entry.known.row->key);
         const ImportedValue value{entry.setting.name, entry.setting.text(), key, entry.setting.place};
+        const TrainerSetting* row = entry.known.row;
         const bool placeholder = value.value == "FILL_IN";
-        if (entry.known.row == nullptr) {
+        const bool changes =
+            row != nullptr && (row->effect == SettingEffect::no_key ||
+                               (row->effect == SettingEffect::by_default && !is_usual(*row, entry.setting)));
+        if (row == nullptr) {
             all.unknown.push_back(value);
-        } else if (entry.known.row->effect == SettingEffect::no_key) {
+        } else if (changes) {
             all.no_key.push_back(value);
-        } else if (entry.known.row->effect != SettingEffect::read || placeholder) {
+        } else if (row->effect == SettingEffect::by_default && !row->usual.empty()) {
+            all.irrelevant.push_back({value.name, value.value, "", value.place});  // `key` is of other values
+        } else if (row->effect != SettingEffect::read || placeholder) {
             all.irrelevant.push_back(value);
         } else if (entry.used) {
             all.read.push_back(value);
-        } else {
+        } else if (!entry.without_key) {
             all.unused.push_back(value);
         }
     }

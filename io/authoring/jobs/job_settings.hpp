@@ -35,13 +35,17 @@ struct ImportReport {
 
 class JobSettings {
 public:
-    /// Of a setting that is given several times, the last counts. `prefixes`: unique beginnings of
+    /// Of a setting that is given several times, the last counts. `abbreviations`: unique beginnings of
     /// names count as the names. Throws InputError where what a setting needs has no value, or one
     /// that the trainer does not take.
-    JobSettings(const TrainerSettings& table, const JobSettingList& given, bool prefixes = false);
+    JobSettings(const TrainerSettings& table, const JobSettingList& given, bool abbreviations = false);
 
     /// Whether the files state it, and not as null.
     bool given(std::string_view row) const;
+    /// Whether the files state any setting whose name begins so.
+    bool gives_any(std::string_view beginning) const;
+    /// The value that the files state, without recording it as read; empty: none.
+    std::string stated(std::string_view row) const;
     /// Its value, or the trainer's default; empty: none.
     std::string text(std::string_view row);
     std::vector<std::string> texts(std::string_view row);
@@ -58,7 +62,7 @@ public:
     [[noreturn]] void fail(std::string_view row, const std::string& reason, const std::string& remedy) const;
 
     void assume(const std::string& what);
-    /// Records a setting without a key that the table does not mark.
+    /// Records a setting without a key that the table does not mark, or that has one only in part.
     void no_key(std::string_view row, const std::string& what);
     ImportReport report() const;
     const TrainerSettings& table() const { return table_; }
@@ -68,6 +72,7 @@ private:
         KnownSetting known;
         JobSetting setting;
         bool used = false;
+        bool without_key = false;
     };
     void refuse_missing() const;
     void refuse_other_values() const;

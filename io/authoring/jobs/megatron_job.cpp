@@ -20,17 +20,6 @@ namespace {
 
 bool is(const JobSettings& s, std::string_view program) { return s.table().program == program; }
 
-/// A value of a file that another program reads: the last of that name.
-std::string document_value(const JobSettingList& settings, std::string_view name)
-{
-    for (auto setting = settings.rbegin(); setting != settings.rend(); ++setting) {
-        if (setting->name == name) {
-            return setting->text();
-        }
-    }
-    return "";
-}
-
 /// Returns a layout in Megatron's form from the number of layers of each chunk.
 std::string layout_of(const std::vector<int>& layers, int predictions)
 {
@@ -247,44 +236,29 @@ void read_pipeline(JobSettings& s, ImportedJob& job)
     }
 }
 
-Offload offload_of_deepspeed(JobSettings& s, const JobSettingList& config)
-{
-    const std::string device = document_value(config, "zero_optimization.offload_optimizer.device");
-    if (device == "cpu" || s.flag("cpu-optimizer")) {
-        return Offload::optimizer;
-    }
-    return device == "nvme" ? Offload::nvme : Offload::none;
-}
-
 /// The configuration of DeepSpeed that the arguments name; it wins over them.
-void read_deepspeed(const JobSources& sources, JobSettings& s, ParallelPlan& plan)
+void read_deepspeed(JobSettings& s, ParallelPlan& plan)
 {
     int stage = s.count("zero-stage");
-    bool overlaps = false;
-    JobSettingList config;
-    if (s.given("deepspeed_config")) {
-        const std::string name = s.text("deepspeed_config");
-        if (const auto file = job_file(sources, name)) {
-            config = document_settings(file->text, file->path);
-        } else {
-            s.assume(fmt::format("{} is not there; the arguments stand for it", name));
+    if (has_deepspeed_json(s)) {
+        s.text("deepspeed_config");
+        stage = read_deepspeed_json(s, plan);
+    } else {
+        if (s.given("deepspeed_config")) {
+            s.assume(fmt::format("{} is not there; the arguments stand for it",
+                                 printable(s.text("deepspeed_config"))));
         }
-    }
-    const std::string given = document_value(config, "zero_optimization.stage");
-    if (!given.empty()) {
-        stage = std::atoi(given.c_str());
+        assume_deepspeed_stage(s, stage, plan);
     }
     // deepspeed/runtime/bf16_optimizer.py divides states and masters among replicas.
     if (stage == 0 && s.flag("bf16")) {
-        stage = 1;
+        plan.sharding = sharding_of_stage(1);
         s.assume(
             "states sharded over replicas (zero1), as DeepSpeed's optimizer for bf16 has them at stage 0");
     }
-    const std::string overlap = document_value(config, "zero_optimization.overlap_comm");
-    overlaps = overlap.empty() ? stage == 3 : says_true(overlap);
-    plan.sharding = sharding_of_stage(stage);
-    plan.dp_overlap = overlaps ? DataParallelOverlap::on : DataParallelOverlap::off;
-    plan.offload = offload_of_deepspeed(s, config);
+    if (s.flag("cpu-optimizer") && plan.offload == Offload::none) {
+        plan.offload = Offload::optimizer;
+    }
 }
 
 Sharding sharding_of_fsdp(const std::string& strategy)
@@ -525,11 +499,7 @@ std::string software_for(JobSettings& s)
 ImportedJob megatron_job(const JobSources& sources, const TrainerSettings& table,
                          const JobSettingList& settings)
 {
-    JobSettingList own = settings;
-    std::erase_if(own, [](const JobSetting& setting) {
-        return setting.name.starts_with("deepspeed_json.");
-    });  // read_deepspeed()
-    JobSettings s(table, own, true);
+    JobSettings s(table, settings, true);
     ImportedJob job;
     job.format = std::string(table.program);
     read_megatron_precision(s, job.network.workload);
@@ -562,7 +532,7 @@ ImportedJob megatron_job(const JobSources& sources, const TrainerSettings& table
     job.plan.sequence_parallel = sequence || job.plan.tp == 1 ? SequenceParallel::on : SequenceParallel::off;
     read_pipeline(s, job);
     if (is(s, "Megatron-DeepSpeed")) {
-        read_deepspeed(sources, s, job.plan);
+        read_deepspeed(s, job.plan);
     } else {
         read_data_parallelism(s, job.plan);
     }

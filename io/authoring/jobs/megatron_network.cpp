@@ -1,3 +1,4 @@
+#include "io/authoring/jobs/job_readers.hpp"
 #include "io/authoring/jobs/megatron_readers.hpp"
 
 #include "io/authoring/imported/architectures.hpp"
@@ -299,9 +300,38 @@ Optimizer optimizer_named(const std::string& name)
 
 NumberType number_type_named(const std::string& name)
 {
-    constexpr std::array<Named<NumberType>, 3> types{
-        {{NumberType::bf16, "bf16"}, {NumberType::bf16, "fp16"}, {NumberType::int8, "fp8"}}};
-    return parse(name, types).value_or(NumberType::fp32);
+    // megatron/training/arguments.py, dtype_map; words of Megatron-Bridge have the types of PyTorch.
+    constexpr std::array<Named<NumberType>, 6> types{{{NumberType::bf16, "bf16"},
+                                                      {NumberType::bf16, "bfloat16"},
+                                                      {NumberType::bf16, "fp16"},
+                                                      {NumberType::bf16, "float16"},
+                                                      {NumberType::int8, "fp8"},
+                                                      {NumberType::int8, "uint8"}}};
+    return parse(name.substr(name.find_last_of('.') + 1), types).value_or(NumberType::fp32);
+}
+
+}  // namespace
+
+namespace {
+
+/// "rope", "learned_absolute" or another type of Megatron's that has no parameters.
+std::string position_embedding(JobSettings& s)
+{
+    const std::string given = s.text("position-embedding-type");
+    if (s.flag("use-rotary-position-embeddings") || given == "mrope" || given == "yarn") {
+        s.flag("no-position-embedding");
+        return "rope";
+    }
+    const bool learned = given == "learned_absolute";
+    if (!s.flag("no-position-embedding") || !learned) {
+        return given;
+    }
+    // megatron/training/arguments.py, validate_args: the flag is accepted beside rope only.
+    if (s.table().program == "Megatron-LM") {
+        s.fail("no-position-embedding", "beside learned positions is refused by Megatron-LM",
+               "give --position-embedding-type rope or none");
+    }
+    return "none";
 }
 
 }  // namespace
@@ -310,9 +340,11 @@ void describe_megatron_network(JobSettings& s, int tp, Workload& w)
 {
     w.hidden = s.required("hidden-size");
     const int layers = s.required("num-layers");
-    if (layers < 1 || layers > most_layers || w.hidden < 1) {
-        s.fail("num-layers", fmt::format("or hidden-size is not between 1 and {}", most_layers),
-               "correct it");
+    if (layers < 1 || layers > most_layers) {
+        s.fail("num-layers", fmt::format("is not between 1 and {}", most_layers), "correct it");
+    }
+    if (w.hidden < 1) {
+        s.fail("hidden-size", "is not positive", "correct it");
     }
     if (s.given("hybrid-layer-pattern") || s.given("hybrid-override-pattern")) {
         throw InputError(
@@ -323,9 +355,7 @@ void describe_megatron_network(JobSettings& s, int tp, Workload& w)
     const Activation activation = activation_of(s);
     const int feed_forward =
         s.count("ffn-hidden-size", usual_feed_forward(w.hidden, activation), "from hidden-size");
-    const std::string given = s.text("position-embedding-type");
-    const std::string positions =
-        s.flag("use-rotary-position-embeddings") || given == "mrope" || given == "yarn" ? "rope" : given;
+    const std::string positions = position_embedding(s);
     std::string norm = s.text("normalization");
     std::transform(norm.begin(), norm.end(), norm.begin(), [](unsigned char c) { return std::tolower(c); });
     w.normalisation = norm.starts_with("rms") ? Normalisation::rms_norm : Normalisation::layer_norm;
@@ -353,6 +383,7 @@ void describe_megatron_network(JobSettings& s, int tp, Workload& w)
 
 void read_megatron_precision(JobSettings& s, Workload& w)
 {
+    refuse_two_types(s);
     const bool half = s.flag("fp16");
     if (s.table().program == "Megatron-Bridge") {
         w.precision = bridge_precision(s.text("mixed-precision"));

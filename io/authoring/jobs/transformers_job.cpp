@@ -1,4 +1,5 @@
 #include "io/authoring/jobs/job_readers.hpp"
+#include "io/authoring/jobs/transformers_sharing.hpp"
 #include "io/base/input_error.hpp"
 #include "io/toml/toml.hpp"
 #include "model/base/names.hpp"
@@ -15,151 +16,23 @@ namespace prismopt {
 
 namespace {
 
-bool of(const JobSettings& s, std::string_view program) { return s.table().program == program; }
-
-std::string lower(std::string text)
-{
-    std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return std::tolower(c); });
-    return text;
-}
-
 /// A row of DeepSpeed's JSON that is neither absent nor "auto".
-bool stated(const JobSettings& s, const char* row, JobSettings& reading)
-{
-    return s.given(row) && reading.text(row) != "auto";
-}
-
-/// What makes the replicas share their states.
-enum class Sharer { none, deepspeed, fsdp };
-
-/// "zero2", "ds_z3_config.json": the stage that a name states; -1: none.
-int stage_in(const std::string& name)
-{
-    for (const std::string_view mark : {"zero", "_z", "stage"}) {
-        const std::size_t at = name.rfind(mark);
-        if (at != std::string::npos && at + mark.size() < name.size()) {
-            const char digit = name[at + mark.size()];
-            if (digit >= '0' && digit <= '3') {
-                return digit - '0';
-            }
-        }
-    }
-    return -1;
-}
-
-Sharer read_deepspeed_stage(JobSettings& s, ParallelPlan& plan)
-{
-    const bool json = s.given("deepspeed_json.zero_optimization.stage");
-    const bool accelerate =
-        lower(s.text("accelerate.distributed_type")) == "deepspeed" || s.flag("accelerate.use_deepspeed");
-    if (!json && !accelerate && !s.given("deepspeed")) {
-        return Sharer::none;
-    }
-    int stage = 0;
-    if (json) {
-        stage = s.count("deepspeed_json.zero_optimization.stage");
-        s.text("deepspeed");
-    } else if (s.given("deepspeed")) {
-        const std::string name = s.text("deepspeed");
-        stage = stage_in(name);
-        if (stage < 0) {
-            throw InputError(fmt::format(
-                "the configuration of DeepSpeed {} is not there; give it as one more FILE", printable(name)));
-        }
-        s.assume(fmt::format("ZeRO stage {} by the name {}", stage, printable(name)));
-        plan.offload = name.find("offload") != std::string::npos ? Offload::optimizer : Offload::none;
-    } else {
-        stage = s.count("accelerate.zero_stage");
-    }
-    plan.sharding = sharding_of_stage(stage);
-    const char* overlap = "deepspeed_json.zero_optimization.overlap_comm";
-    const bool overlaps = stated(s, overlap, s) ? s.flag(overlap) : stage == 3;
-    plan.dp_overlap = overlaps ? DataParallelOverlap::on : DataParallelOverlap::off;
-    if (!stated(s, overlap, s)) {
-        s.assume(fmt::format("overlap_comm {} at stage {}, DeepSpeed's default", overlaps, stage));
-    }
-    const auto device = [&s](const char* json_row, const char* flag) {
-        return s.given(json_row) ? s.text(json_row) : s.text(flag);
-    };
-    const std::string states = device("deepspeed_json.zero_optimization.offload_optimizer.device",
-                                      "accelerate.offload_optimizer_device");
-    const std::string parameters =
-        device("deepspeed_json.zero_optimization.offload_param.device", "accelerate.offload_param_device");
-    if (parameters == "cpu") {
-        plan.offload = Offload::parameters;
-    } else if (states == "cpu") {
-        plan.offload = Offload::optimizer;
-    } else if (states == "nvme") {
-        plan.offload = Offload::nvme;
-    }
-    if (stated(s, "deepspeed_json.zero_optimization.mics_shard_size", s)) {
-        plan.shard_gpus = std::max(0, s.count("deepspeed_json.zero_optimization.mics_shard_size"));
-    }
-    return Sharer::deepspeed;
-}
-
-/// FULL_SHARD or 1, SHARD_GRAD_OP or 2, NO_SHARD or 3, HYBRID_SHARD or 4.
-Sharding sharding_named(const std::string& name)
-{
-    const std::string strategy = lower(name);
-    const bool gradients =
-        strategy.find("grad_op") != std::string::npos || strategy == "2" || strategy == "5";
-    const bool nothing = strategy.find("no_shard") != std::string::npos || strategy == "3";
-    if (nothing) {
-        return Sharding::none;
-    }
-    return gradients ? Sharding::zero2 : Sharding::zero3;
-}
-
-Sharer read_fsdp(JobSettings& s, const ImportedJob& job, ParallelPlan& plan)
-{
-    const bool accelerate =
-        lower(s.text("accelerate.distributed_type")) == "fsdp" || s.flag("accelerate.use_fsdp");
-    const bool trainer = s.given("fsdp") || s.given("fsdp_config.fsdp_version") ||
-                         s.given("fsdp_config.reshard_after_forward");
-    if (!accelerate && !trainer) {
-        return Sharer::none;
-    }
-    const char* version_row = accelerate ? "accelerate.fsdp_version" : "fsdp_config.fsdp_version";
-    const char* reshard_row =
-        accelerate ? "accelerate.fsdp_reshard_after_forward" : "fsdp_config.reshard_after_forward";
-    std::string strategy = accelerate ? "" : s.text("fsdp");
-    if (s.count(version_row) >= 2) {
-        const std::string reshard = s.text(reshard_row);
-        plan.sharding = says_true(reshard) || sharding_named(reshard) == Sharding::zero3 ? Sharding::zero3
-                                                                                         : Sharding::zero2;
-        if (reshard == "false" || reshard == "False") {
-            plan.sharding = Sharding::zero2;
-        }
-    } else {
-        if (strategy.empty()) {
-            strategy =
-                s.text(accelerate ? "accelerate.fsdp_sharding_strategy" : "fsdp_config.sharding_strategy");
-        }
-        plan.sharding = sharding_named(strategy);
-        if (lower(strategy).find("hybrid") != std::string::npos || strategy == "4") {
-            plan.shard_gpus = job.node_gpus > 0 ? job.node_gpus : 8;
-            s.assume(fmt::format("hybrid sharding within nodes of {} GPUs", plan.shard_gpus));
-        }
-    }
-    plan.dp_overlap = DataParallelOverlap::on;
-    const bool host = s.flag(accelerate ? "accelerate.fsdp_offload_params" : "fsdp_config.offload_params") ||
-                      strategy.find("offload") != std::string::npos;
-    plan.offload = host ? Offload::parameters : Offload::none;
-    return Sharer::fsdp;
-}
+bool stated(JobSettings& s, const char* row) { return s.given(row) && s.text(row) != "auto"; }
 
 void read_degrees_beside(JobSettings& s, ParallelPlan& plan)
 {
-    if (of(s, "Axolotl")) {
+    if (program_is(s, "Axolotl")) {
         plan.tp = s.count("tensor_parallel_size");
         plan.cp = s.count("context_parallel_size");
-    } else if (of(s, "ms-swift")) {
+    } else if (program_is(s, "ms-swift")) {
         plan.cp = plan.ulysses = s.count("sequence_parallel_size");
     }
     plan.tp = std::max({plan.tp, s.count("accelerate.parallelism_config_tp_size"),
                         s.count("deepspeed_json.tensor_parallel.autotp_size")});
     plan.cp = std::max(plan.cp, s.count("accelerate.parallelism_config_cp_size"));
+    if (plan.cp > 1 && s.text("accelerate.parallelism_config_cp_comm_strategy") == "allgather") {
+        plan.context_exchange = ContextExchange::all_gather;
+    }
     const int heads = std::max(s.count("deepspeed_json.sequence_parallel_size"),
                                s.count("accelerate.parallelism_config_sp_size"));
     if (heads > 1) {
@@ -171,9 +44,28 @@ void read_degrees_beside(JobSettings& s, ParallelPlan& plan)
     }
 }
 
-bool checkpoints_activations(JobSettings& s, Sharer sharer)
+/// The values of Axolotl that keep what the checkpoints save in host memory or on drives
+/// (src/axolotl/utils/schemas/config.py, gradient_checkpointing; "unsloth" in older files).
+bool offloads_checkpoints(JobSettings& s, ParallelPlan& plan)
 {
-    const bool model = s.flag("gradient_checkpointing");
+    const std::string value = s.stated("gradient_checkpointing");
+    if (!program_is(s, "Axolotl") || (value != "offload" && value != "offload_disk" && value != "unsloth")) {
+        return false;
+    }
+    s.text("gradient_checkpointing");
+    if (value == "offload_disk") {
+        s.no_key("gradient_checkpointing", "saved activations on drives; the plan has them on the GPUs");
+    } else if (plan.offload == Offload::none) {
+        plan.offload = Offload::activations;
+    } else {
+        s.no_key("gradient_checkpointing", "saved activations in host memory beside another offload");
+    }
+    return true;
+}
+
+bool checkpoints_activations(JobSettings& s, Sharer sharer, ParallelPlan& plan)
+{
+    const bool model = offloads_checkpoints(s, plan) || s.flag("gradient_checkpointing");
     const bool wrapped =
         s.flag("accelerate.fsdp_activation_checkpointing") || s.flag("fsdp_config.activation_checkpointing");
     return model || (sharer == Sharer::fsdp && wrapped);
@@ -189,7 +81,7 @@ int sequence_length(JobSettings& s, const ImportedJob& job)
     if (!std::string(usual_value(s.table(), "max_length")).empty()) {
         return s.count("max_length");
     }
-    if (of(s, "ms-swift") && job.network.tokens > 0) {
+    if (program_is(s, "ms-swift") && job.network.tokens > 0) {
         return job.network.tokens;
     }
     throw InputError(
@@ -199,30 +91,30 @@ int sequence_length(JobSettings& s, const ImportedJob& job)
 void read_batch_of_devices(JobSettings& s, ImportedJob& job)
 {
     ParallelPlan& plan = job.plan;
-    const bool json = stated(s, "deepspeed_json.train_micro_batch_size_per_gpu", s);
+    const bool json = stated(s, "deepspeed_json.train_micro_batch_size_per_gpu");
     const bool old = s.given("per_gpu_train_batch_size") && !s.given("per_device_train_batch_size");
     const char* trainer_row = old ? "per_gpu_train_batch_size" : "per_device_train_batch_size";
     plan.microbatch = s.count(json ? "deepspeed_json.train_micro_batch_size_per_gpu" : trainer_row);
     const int replicas = plan.dp;
-    if (stated(s, "deepspeed_json.train_batch_size", s)) {
+    if (stated(s, "deepspeed_json.train_batch_size")) {
         job.global_batch = s.count("deepspeed_json.train_batch_size");
         return;
     }
     int accumulation = 1;
-    if (stated(s, "deepspeed_json.gradient_accumulation_steps", s)) {
+    if (stated(s, "deepspeed_json.gradient_accumulation_steps")) {
         accumulation = s.count("deepspeed_json.gradient_accumulation_steps");
     } else if (s.given("gradient_accumulation_steps")) {
         accumulation = s.count("gradient_accumulation_steps");
-    } else if (of(s, "ms-swift")) {
+    } else if (program_is(s, "ms-swift")) {
         const int world = job.gpus;
         const int usual = std::max(1, static_cast<int>(std::ceil(16.0 / plan.microbatch / world)));
         accumulation = s.count("gradient_accumulation_steps", usual, "16 samples a step, or one per device");
-    } else if (of(s, "Axolotl") && s.given("batch_size")) {
+    } else if (program_is(s, "Axolotl") && s.given("batch_size")) {
         accumulation = std::max(1, s.count("batch_size") / plan.microbatch);
     } else {
         accumulation = s.count("gradient_accumulation_steps");
     }
-    if (stated(s, "accelerate.gradient_accumulation_steps", s) && !s.given("gradient_accumulation_steps")) {
+    if (stated(s, "accelerate.gradient_accumulation_steps") && !s.given("gradient_accumulation_steps")) {
         accumulation = s.count("accelerate.gradient_accumulation_steps");
     }
     job.global_batch = plan.microbatch * accumulation * replicas;
@@ -232,7 +124,7 @@ void read_batch_of_devices(JobSettings& s, ImportedJob& job)
 void read_samples(JobSettings& s, ImportedJob& job)
 {
     const bool packs =
-        s.given("packing") ? s.flag("packing") : of(s, "LLaMA-Factory") && s.text("stage") == "pt";
+        s.given("packing") ? s.flag("packing") : program_is(s, "LLaMA-Factory") && s.text("stage") == "pt";
     if (!packs && !s.given("block_size")) {
         s.assume(
             fmt::format("every sample has the maximum length, {}, which is an upper bound: batches are "
@@ -280,17 +172,17 @@ double adapter_parameters(const Workload& w)
 
 bool adapts(JobSettings& s)
 {
-    if (of(s, "LLaMA-Factory")) {
+    if (program_is(s, "LLaMA-Factory")) {
         const std::string type = s.text("finetuning_type");
         if (type == "freeze") {
             s.no_key("finetuning_type", "frozen layers: frozen of [workload.layer]");
         }
         return type == "lora" || type == "oft";
     }
-    if (of(s, "ms-swift")) {
+    if (program_is(s, "ms-swift")) {
         return (s.given("train_type") ? s.text("train_type") : s.text("tuner_type")) == "lora";
     }
-    if (of(s, "Axolotl")) {
+    if (program_is(s, "Axolotl")) {
         return s.given("adapter") && (s.text("adapter") == "lora" || s.text("adapter") == "qlora");
     }
     return s.flag("use_peft");
@@ -299,10 +191,10 @@ bool adapts(JobSettings& s)
 /// Bits of the weights beside the adapters.
 int frozen_bits(JobSettings& s)
 {
-    if (of(s, "LLaMA-Factory") && s.given("quantization_bit")) {
+    if (program_is(s, "LLaMA-Factory") && s.given("quantization_bit")) {
         return s.count("quantization_bit");
     }
-    if (of(s, "ms-swift") && s.given("quant_bits")) {
+    if (program_is(s, "ms-swift") && s.given("quant_bits")) {
         return s.count("quant_bits");
     }
     if (s.flag("load_in_4bit")) {
@@ -320,7 +212,7 @@ void read_adapters(JobSettings& s, ImportedJob& job)
     w.method = Method::lora;
     w.adapter_rank = s.count("lora_r");
     const std::string targets = lower(s.text("lora_target_modules"));
-    const bool linear = of(s, "Axolotl") && s.flag("lora_target_linear");
+    const bool linear = program_is(s, "Axolotl") && s.flag("lora_target_linear");
     const bool all = linear || targets.find("all") != std::string::npos ||
                      targets.find("gate") != std::string::npos ||
                      targets.find("up_proj") != std::string::npos;
@@ -361,50 +253,100 @@ Optimizer optimizer_in(const std::string& name)
     return first_named_in(name, words, Optimizer::adamw);
 }
 
-/// The types of products, weights and states.
-void read_types(JobSettings& s, Sharer sharer, Workload& w)
+/// The optimizer of DeepSpeed's JSON, else that of the trainer.
+void read_optimizer(JobSettings& s, OptimizerSettings& o)
 {
+    const char* row = stated(s, "deepspeed_json.optimizer.type") ? "deepspeed_json.optimizer.type" : "optim";
+    const std::string name = lower(s.text(row));
+    const auto has = [&name](std::string_view mark) { return name.find(mark) != std::string::npos; };
+    o.kind = optimizer_in(name);
+    const bool few_bits = has("onebit") || has("zeroone");
+    if (few_bits || (o.kind == Optimizer::adamw && !has("adam"))) {
+        s.no_key(row, "an optimizer that no key states; the scenario has AdamW");
+    }
+    if (has("8bit") || has("bnb")) {
+        o.states = NumberType::int8;
+    }
+    o.paged = has("paged");
+    o.fused = has("fused");
+    const bool masters = s.flag("deepspeed_json.bf16.bf16_master_weights_and_grads") ||
+                         s.flag("deepspeed_json.fp16.fp16_master_weights_and_grads");
+    if (masters) {
+        o.master = MasterCopy::bf16;
+        o.gradients = NumberType::bf16;
+    }
+    if (s.flag("deepspeed_json.bf16.bf16_optimizer_states")) {
+        o.states = NumberType::bf16;
+    }
+}
+
+/// Axolotl's "auto" is bf16 where the GPUs have it, else fp16 (src/axolotl/utils/config/__init__.py).
+bool is_on(JobSettings& s, const char* row)
+{
+    if (s.stated(row) == "auto") {
+        s.text(row);
+        return program_is(s, "Axolotl");
+    }
+    return s.flag(row);
+}
+
+/// The loss of a plug-in of Axolotl: only where the plug-in is listed, its settings have an effect
+/// (src/axolotl/integrations/liger and cut_cross_entropy).
+void read_plugins(JobSettings& s, Workload& w)
+{
+    for (const std::string& plugin : s.texts("plugins")) {
+        if (plugin.find("liger") != std::string::npos) {
+            if (s.flag("liger_cross_entropy")) {
+                w.loss = LossKernel::fused;
+            }
+            if (s.flag("liger_fused_linear_cross_entropy")) {
+                w.loss = LossKernel::fused_linear;
+            }
+        } else if (plugin.find("cut_cross_entropy") != std::string::npos) {
+            if (s.flag("cut_cross_entropy")) {
+                w.loss = LossKernel::fused_linear;  // never stores the logits either
+            }
+        } else {
+            s.no_key("plugins", fmt::format("the plug-in {}", printable(plugin)));
+        }
+    }
+}
+
+/// The types of products, weights and states.
+void read_types(JobSettings& s, const Sharing& sharing, Workload& w)
+{
+    refuse_two_types(s);
     const std::string mixed = lower(s.text("accelerate.mixed_precision"));
-    const auto on = [&s](const char* row) {
-        return s.given(row) ? s.text(row) != "auto" && s.flag(row) : s.flag(row);
-    };
-    const bool sixteen = on("bf16") || on("fp16") || mixed == "bf16" || mixed == "fp16" ||
-                         on("deepspeed_json.bf16.enabled") || on("deepspeed_json.fp16.enabled") ||
-                         (of(s, "LLaMA-Factory") && s.flag("pure_bf16"));
-    std::string type = lower(s.given("torch_dtype") ? s.text("torch_dtype") : s.text("dtype"));
+    const bool half = mixed == "fp16" || is_on(s, "fp16") || is_on(s, "deepspeed_json.fp16.enabled");
+    const bool pure_bf16 = program_is(s, "LLaMA-Factory") && s.flag("pure_bf16");
+    const bool sixteen = is_on(s, "bf16") || mixed == "bf16" || half || sharing.bf16 || pure_bf16 ||
+                         is_on(s, "deepspeed_json.bf16.enabled");
+    const std::string type = lower(s.given("torch_dtype") ? s.text("torch_dtype") : s.text("dtype"));
     const bool loaded = type == "bfloat16" || type == "float16" || type == "bf16";
     if (mixed == "fp8") {
         w.precision = Precision::fp8_current;
     } else {
         w.precision = sixteen || loaded ? Precision::bf16 : Precision::fp32;
     }
-    if (mixed == "fp16" || on("fp16")) {
+    if (half) {
         s.assume("fp16 costs what bf16 costs");
     }
-    const bool pure = (of(s, "LLaMA-Factory") && s.flag("pure_bf16")) ||
-                      (loaded && sharer != Sharer::deepspeed && w.method == Method::full);
+    OptimizerSettings& o = w.optimizer;
+    const bool pure = pure_bf16 || (loaded && sharing.by != Sharer::deepspeed && w.method == Method::full);
     if (pure) {
-        w.optimizer.states = NumberType::bf16;
-        w.optimizer.master = MasterCopy::none;
-        w.optimizer.gradients = NumberType::bf16;
+        o.states = NumberType::bf16;
+        o.master = MasterCopy::none;
+        o.gradients = NumberType::bf16;
         s.assume("weights, gradients and states in 16 bits, as the weights are loaded");
     }
-    const std::string optimizer = lower(s.text("optim"));
-    OptimizerSettings& o = w.optimizer;
-    o.kind = optimizer_in(optimizer);
-    const bool eight =
-        optimizer.find("8bit") != std::string::npos || optimizer.find("bnb") != std::string::npos;
-    if (eight) {
-        o.states = NumberType::int8;
-    }
-    o.paged = optimizer.find("paged") != std::string::npos;
-    o.fused = optimizer.find("fused") != std::string::npos && !pure;
-    if (stated(s, "deepspeed_json.communication_data_type", s)) {
+    read_optimizer(s, o);
+    o.fused = o.fused && !pure;
+    if (stated(s, "deepspeed_json.communication_data_type")) {
         o.reduction = lower(s.text("deepspeed_json.communication_data_type")).find("32") != std::string::npos
                           ? NumberType::fp32
                           : NumberType::bf16;
     }
-    if (stated(s, "deepspeed_json.data_types.grad_accum_dtype", s)) {
+    if (stated(s, "deepspeed_json.data_types.grad_accum_dtype")) {
         o.gradients =
             lower(s.text("deepspeed_json.data_types.grad_accum_dtype")).find("32") != std::string::npos
                 ? NumberType::fp32
@@ -417,23 +359,24 @@ void read_types(JobSettings& s, Sharer sharer, Workload& w)
     if (s.flag("use_liger_kernel")) {
         w.loss = LossKernel::fused_linear;
     }
+    if (program_is(s, "Axolotl")) {
+        read_plugins(s, w);
+    }
 }
 
+/// DeepSpeed, whichever program calls it: its hooks at each module are what takes the host's time.
 std::string software_of(JobSettings& s, Sharer sharer, Sharding sharding)
 {
-    if (of(s, "LLaMA-Factory")) {
-        return "llama-factory";
-    }
-    if (of(s, "ms-swift")) {
-        return "ms-swift";
-    }
-    if (of(s, "Axolotl")) {
-        return "axolotl";
-    }
     if (sharer == Sharer::deepspeed) {
         return sharding == Sharding::zero3 ? "deepspeed-zero:0.16" : "deepspeed-zero-2";
     }
-    return "hf-fsdp";
+    if (program_is(s, "LLaMA-Factory")) {
+        return "llama-factory";
+    }
+    if (program_is(s, "ms-swift")) {
+        return "ms-swift";
+    }
+    return program_is(s, "Axolotl") ? "axolotl" : "hf-fsdp";
 }
 
 }  // namespace
@@ -456,10 +399,7 @@ ImportedJob transformers_job(const JobSources& sources, const TrainerSettings& t
     ParallelPlan& plan = job.plan;
     plan.sharding = Sharding::none;
     plan.dp_overlap = DataParallelOverlap::on;
-    Sharer sharer = read_deepspeed_stage(s, plan);
-    if (sharer == Sharer::none) {
-        sharer = read_fsdp(s, job, plan);
-    }
+    const Sharing sharing = read_sharing(s, job);
     read_degrees_beside(s, plan);
     derive_replicas(job);
     if (plan.shard_gpus >= plan.gradient_gpus()) {
@@ -469,13 +409,13 @@ ImportedJob transformers_job(const JobSources& sources, const TrainerSettings& t
         plan.etp = plan.tp;
         s.assume("all experts on every GPU (ep = 1), as these trainers have them without Megatron");
     }
-    plan.recompute = checkpoints_activations(s, sharer) ? Recompute::full : Recompute::none;
-    job.software = software_of(s, sharer, plan.sharding);
+    plan.recompute = checkpoints_activations(s, sharing.by, plan) ? Recompute::full : Recompute::none;
+    job.software = software_of(s, sharing.by, plan.sharding);
     s.assume(fmt::format("software {}: no file states its release", job.software));
     job.sequence = sequence_length(s, job);
     Workload& w = job.network.workload;
     read_adapters(s, job);
-    read_types(s, sharer, w);
+    read_types(s, sharing, w);
     read_batch_of_devices(s, job);
     read_samples(s, job);
     read_job_steps(s, job);
@@ -510,8 +450,9 @@ ImportedJob verl_job(const JobSources& sources, const JobSettingList& settings)
     plan.shard_gpus = shards > 0 && shards < plan.gradient_gpus() ? shards : 0;
     const bool states = s.flag(actor("fsdp_config.optimizer_offload"));
     const bool parameters = s.flag(actor("fsdp_config.param_offload"));
+    const bool all = s.flag(actor("fsdp_config.offload_policy"));  // FSDP2 only
     const Offload state_offload = states ? Offload::optimizer : Offload::none;
-    plan.offload = parameters ? Offload::parameters : state_offload;
+    plan.offload = parameters || all ? Offload::parameters : state_offload;
     plan.recompute =
         s.flag("actor_rollout_ref.model.enable_gradient_checkpointing") ? Recompute::full : Recompute::none;
     const int answers = s.count("actor_rollout_ref.rollout.n");

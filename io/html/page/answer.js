@@ -115,6 +115,8 @@ function sizesOption(study) {
     const times = study.limit_s ? [...ends, study.limit_s] : ends;
     const axis = runAxis(study, times);
     const shown = (seconds) => axis.of(seconds);
+    const [chanceGap, chanceFont] = [8, `bold ${textFont}`];
+    const chances = study.limit_s ? chanceGap + widestText(sizes.map((size) => size.shown), chanceFont) + 4 : 28;
     return {
         ...baseOption(""), useUTC: true,
         tooltip: { ...baseOption("").tooltip, trigger: "item", formatter: ({ dataIndex }) => {
@@ -122,7 +124,7 @@ function sizesOption(study) {
             return `${counted(point.gpus, "GPU")}, ${escaped(point.label)}<br>90 % of runs end between ${axis.text(point.quantiles.with_error[at(0.05)])} and ${axis.text(point.quantiles.with_error[at(0.95)])}<br>` +
                 `${percentFigure(study.asked_probability, 0)} % by ${axis.text(seconds)}${study.limit_s ? `<br>in time with ${probability}` : ""}`;
         } },
-        grid: { left: narrow() ? 84 : 104, right: study.limit_s ? 70 : 28, top: study.limit_s ? 28 : 14, bottom: 52 },
+        grid: { left: narrow() ? 84 : 104, right: chances, top: study.limit_s ? 28 : 14, bottom: 52 },
         xAxis: { ...axisStyle(axis.style.name, axis.style), ...extent(times.map(shown)), axisLabel: { color: themeColour("soft"), hideOverlap: true, showMinLabel: false, showMaxLabel: false, ...axis.style.axisLabel } },
         yAxis: axisStyle("", { type: "category", inverse: true, splitLine: { show: false }, axisTick: { show: false },
             data: sizes.map(({ point, id }) => `${grouped(point.gpus)}${narrow() ? "" : " GPUs"}${isAnswer(study, id) ? " ◂" : ""}`), axisLabel: { color: themeColour("text"), interval: 0 } }),
@@ -145,8 +147,8 @@ function sizesOption(study) {
             type: "scatter", silent: true, symbolSize: 0, data: [], markLine: study.limit_s ? limitLine(shown(study.limit_s), limitName(study), "start", sideOf(study.limit_s, times)) : undefined,
         }, {
             type: "custom", silent: true, clip: false, encode: { x: 0, y: 1 }, data: study.limit_s ? sizes.map((size, i) => [shown(times[0]), i]) : [],
-            renderItem: (params, api) => ({ type: "text", style: { text: sizes[api.value(1)].shown, x: params.coordSys.x + params.coordSys.width + 8, y: api.coord([api.value(0), api.value(1)])[1],
-                verticalAlign: "middle", fill: themeColour("text"), fontSize: 12, fontWeight: enough(study, sizes[api.value(1)]) ? "bold" : "normal" } }),
+            renderItem: (params, api) => ({ type: "text", style: { text: sizes[api.value(1)].shown, x: params.coordSys.x + params.coordSys.width + chanceGap, y: api.coord([api.value(0), api.value(1)])[1],
+                verticalAlign: "middle", fill: themeColour("text"), font: enough(study, sizes[api.value(1)]) ? chanceFont : textFont } }),
         }],
     };
 }

@@ -28,6 +28,7 @@ function startKnobs() {
         figure.innerHTML = study.knobs.svg;
         placeOf(study, place).append(
             element("p", {}, "Addition to the price of a GPU-hour at which a machine costs as much as the base, each with its cheapest plan; limits follow from the draws and bounds of both."),
-            figure, plainTable(study.knobs.cells[0], study.knobs.cells.slice(1), "stacks labelled"));
+            figure, plainTable(study.knobs.cells[0], study.knobs.cells.slice(1), "stacks labelled"),
+            ...study.knobs.notes.map((note) => element("p", { class: "note" }, note)));
     }
 }

@@ -22,6 +22,14 @@ let printed = false; // while a sheet is made, which is never narrow
 /// Whether the window is as narrow as that of a telephone.
 const narrow = () => !printed && document.documentElement.clientWidth < 640;
 
+const textFont = "12px sans-serif"; // of texts in charts
+/// Pixels that the widest of some texts takes.
+function widestText(texts, font = textFont) {
+    const context = document.createElement("canvas").getContext("2d");
+    context.font = font;
+    return Math.ceil(Math.max(0, ...texts.map((text) => context.measureText(text).width)));
+}
+
 /// Options common to all charts.
 function baseOption(title) {
     const text = themeColour("text");

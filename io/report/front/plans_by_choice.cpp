@@ -2,6 +2,7 @@
 
 #include "io/base/aligned.hpp"
 #include "io/report/front/plan_words.hpp"
+#include "io/toml/reading_figure.hpp"
 #include "io/toml/reading_units.hpp"
 #include "model/objective.hpp"
 
@@ -23,16 +24,16 @@ std::string value_text(double value, const ObjectiveInfo& objective)
     if (value == std::round(value) && objective.units != "s") {
         return fmt::format("{:.0f}", value);  // a number of GPUs
     }
-    const ReadingUnit unit = reading_unit(objective.units, value);
-    return fmt::format("{:.4g} {}", value / unit.size, unit.name);
+    return reading_quantity(value, objective.units, 4);
 }
 
 /// Of a value that is proportional to the tokens: "74.8 days (66 to 77.7)".
 std::string interval_text(double value, const TokensInterval& tokens, const ObjectiveInfo& objective)
 {
     const ReadingUnit unit = reading_unit(objective.units, value);
-    return fmt::format("{:.4g} {} ({:.3g} to {:.3g})", value / unit.size, unit.name,
-                       value * tokens.low / unit.size, value * tokens.high / unit.size);
+    return fmt::format("{} {} ({} to {})", reading_figure(value / unit.size, 4), unit.name,
+                       reading_figure(value * tokens.low / unit.size),
+                       reading_figure(value * tokens.high / unit.size));
 }
 
 /// The value of the k-th objective.

@@ -244,7 +244,7 @@ std::string moe_text(const FittedModel& model, const std::vector<const Workload*
         }
         std::string text = fmt::format("{}{} on {} with {}", rows > 0 ? std::to_string(rows) : "none",
                                        on_machines.empty() ? " of them" : "", cluster->accelerator.name,
-                                       cluster->stack.name);
+                                       cluster->software.text());
         if (std::find(on_machines.begin(), on_machines.end(), text) == on_machines.end()) {
             on_machines.push_back(std::move(text));
         }

@@ -787,6 +787,7 @@ Fields<Scenario> made_scenario_fields()
                [](const Value& value, Scenario& s, Keys) {
                    refuse_several_clusters(value, "[[knob]]", s);
                    read_hardware_parameters(value, {s.cluster, s.reliability}, s.choices);
+                   add_warning(memory_units_text(s.choices, s.cluster), s.units);
                });
     all.custom(section_key("bundle", bundle_table, Need::optional, true),
                [](const Value& value, Scenario& s, Keys) {

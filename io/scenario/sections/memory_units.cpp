@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 namespace prismopt {
@@ -22,21 +23,24 @@ bool is_sold_with(double gigabytes, const Accelerator& entry)
     return entry.memory.si > rounding * gigabytes * gigabyte && entry.memory.si <= gigabytes * gibibyte;
 }
 
-/// The accelerator itself, or that of the program with the most memory; no
-/// name: none is sold with as many GB.
-Accelerator card_sold_with(double gigabytes, const std::string& itself)
+bool some_card_is_sold_with(double gigabytes)
 {
-    if (!itself.empty() && is_sold_with(gigabytes, catalog_accelerator(itself))) {
-        return catalog_accelerator(itself);
+    const auto names = catalog_accelerators();
+    return std::any_of(names.begin(), names.end(), [gigabytes](const std::string& name) {
+        return is_sold_with(gigabytes, catalog_accelerator(name));
+    });
+}
+
+/// ", and the driver of h100-sxm shows 81559 MiB"; empty for a card that is sold with another memory.
+std::string driver_words(double gigabytes, const std::string& entry)
+{
+    if (entry.empty()) {
+        return "";
     }
-    Accelerator largest;
-    for (const std::string& name : catalog_accelerators()) {
-        const Accelerator entry = catalog_accelerator(name);
-        if (is_sold_with(gigabytes, entry) && entry.memory > largest.memory) {
-            largest = entry;
-        }
-    }
-    return largest;
+    const Accelerator card = catalog_accelerator(entry);
+    return is_sold_with(gigabytes, card) ? fmt::format(", and the driver of {} shows {:.0f} MiB", card.name,
+                                                       1024.0 * card.memory.si / gibibyte)
+                                         : "";
 }
 
 }  // namespace
@@ -49,14 +53,33 @@ std::string memory_units_text(const Accelerator& accelerator)
     if (of_catalog || std::abs(accelerator.memory.si - gigabytes * gigabyte) >= 1.0) {
         return "";
     }
-    const Accelerator card = card_sold_with(gigabytes, entry);
-    return card.name.empty()
-               ? ""
-               : fmt::format(
-                     "memory = \"{:.0f} GB\" of {}: vendors' GB are often GiB, and the driver of {} shows "
-                     "{:.0f} MiB; write "
-                     "memory in MiB, as your driver shows it",
-                     gigabytes, accelerator.name, card.name, 1024.0 * card.memory.si / gibibyte);
+    if (!some_card_is_sold_with(gigabytes)) {
+        return "";
+    }
+    return fmt::format(
+        "memory = \"{:.0f} GB\" of {}: vendors' GB are often GiB{}; write memory in MiB, as your driver "
+        "shows "
+        "it",
+        gigabytes, accelerator.name, driver_words(gigabytes, entry));
+}
+
+std::string memory_units_text(const std::vector<StudyChoice>& choices, const Cluster& cluster)
+{
+    std::string text;
+    const auto add = [&](double memory) {
+        Accelerator varied = cluster.accelerator;
+        varied.memory = Bytes{memory};
+        const std::string one = memory_units_text(varied);
+        text += (text.empty() || one.empty() ? "" : "; ") + one;
+    };
+    for (const StudyChoice& choice : choices) {
+        if (choice.hardware && choice.hardware->target == HardwareTarget::memory) {
+            for (const auto& value : choice.values) {
+                add(std::get<HardwareLevel>(value).si);
+            }
+        }
+    }
+    return text;
 }
 
 }  // namespace prismopt

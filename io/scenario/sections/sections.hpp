@@ -76,6 +76,8 @@ std::string older_cluster_text(Table cluster);
 /// Warning about memory in GB, where cards that are sold with as many have more;
 /// empty: none, or that of the catalog.
 std::string memory_units_text(const Accelerator& accelerator);
+/// The same for the memories that [[knob]]s give its accelerator.
+std::string memory_units_text(const std::vector<StudyChoice>& choices, const Cluster& cluster);
 /// Distributions of the per-step factors of [[cluster.tier]], by tier.
 std::vector<Distribution> read_tier_variability(Table cluster);
 /// Default power profile.

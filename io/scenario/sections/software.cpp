@@ -151,6 +151,9 @@ const Fields<SoftwareEntry>& software_fields()
             .required()
             .text("omits", &SoftwareEntry::omits, "generation of rollouts",
                   "what its jobs spend time on beside training, which is not modelled; reports then say so")
+            .flag("gathers_once", &SoftwareEntry::gathers_once,
+                  "whether it keeps all parameters on each GPU with sharding = zero2, and gathers them once "
+                  "per step, rather than in each forward pass")
             .custom({"plan",
                      "defaults of the program for axes that [space] does not have",
                      "{ tp_overlap = [\"on\"] }",
@@ -243,6 +246,7 @@ PossibleSoftware software_of(const SoftwareChoice& choice, const Catalog& catalo
     result.software = {entry.name, entry.releases.size() > 1 ? release.name : "", release.trainer};
     result.stack = constants_named(release.constants, catalog);
     result.stack.borrowed = !release.measured;
+    result.stack.gathers_once = entry.gathers_once;
     result.library = library_of(result.stack, catalog);
     return result;
 }

@@ -92,7 +92,7 @@ Exchange DataParallel::gathering(const Parameters& own, const ChunkPass& forward
     if (plan_.sharding == Sharding::none) {
         return {};
     }
-    if (shards_gradients(plan_.sharding)) {
+    if (gathers_in_passes(plan_.sharding, cluster_.stack.gathers_once)) {
         return {static_cast<float>(time(Collective::all_gather, parameter_message_, own, layers).seconds /
                                    std::max(1, layers))};
     }

@@ -26,7 +26,7 @@ struct ExchangeTime {
 /// section 3.2; Megatron-Core's distributed optimizer), while no message of that pass uses the same
 /// links. How much compute hides is computed per draw (model/step/graph/exchange.hpp); times are means.
 /// ZeRO-2 and ZeRO-3 do both inside each layer's passes (model/network/layer_cost.hpp), except the first
-/// gather and the last reduction.
+/// gather and the last reduction; with software that gathers once, ZeRO-2 gathers as ZeRO-1 does.
 class DataParallel {
 public:
     /// `groups`: of one stage. All arguments must outlive the object.

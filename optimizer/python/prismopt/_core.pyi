@@ -121,6 +121,7 @@ class ImportRequest:
     node_gpus: int
     accelerator: str
     instance: str
+    network: str
     name: str
     def __init__(self) -> None: ...
 

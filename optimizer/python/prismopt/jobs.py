@@ -100,13 +100,15 @@ def import_job(
     gpus_per_node: int = 0,
     accelerator: str = "",
     instance: str = "",
+    network: str = "",
     catalogs: "Sequence[_FileName]" = (),
 ) -> Job:
     """Reads the files that start a training job: launch script, configurations of the trainer and of the network.
 
     command: that starts them, where no script does.  values: of variables and settings that the files leave open.
     workload: network of the catalog, or model_config: its config.json, where the files only name it.
-    gpus, gpus_per_node, accelerator, instance: the machine, where the files do not say.  Raises InputError.
+    gpus, gpus_per_node, accelerator, instance, network (link between nodes): the machine, where the files do not say.
+    Raises InputError.
     """
     paths = [files] if isinstance(files, (str, os.PathLike)) else list(files)
     request = _core.ImportRequest()
@@ -119,6 +121,7 @@ def import_job(
     request.node_gpus = operator.index(gpus_per_node)
     request.accelerator = accelerator
     request.instance = instance
+    request.network = network
     request.name = Path(paths[0]).stem if paths else "job"
     return Job(_core.import_job(request, [os.fspath(catalog) for catalog in catalogs]))
 

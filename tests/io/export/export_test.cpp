@@ -5,6 +5,7 @@
 
 #include "io/export/target_names.hpp"
 #include "io/scenario/layout_text.hpp"
+#include "io/trainers/megatron_rules.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -116,7 +117,7 @@ TEST(Megatron, HasTheArgumentsOfThePublishedPlan)
                              "--save-interval 288"}) {
         EXPECT_THAT(arguments, Contains(line));
     }
-    EXPECT_THAT(arguments, Contains("--train-samples 1904295936"));  // 929,832 steps of 2,048
+    EXPECT_THAT(arguments, Contains("--train-iters 929832"));
     const std::string all = text(megatron_arguments(laid_out(llama())));
     EXPECT_THAT(all, Not(HasSubstr("context-parallel")));
     EXPECT_THAT(all, Not(HasSubstr("layout")));
@@ -378,6 +379,101 @@ TEST(Megatron, ShardsFurtherByItsFsdp)
     launch.plan.shard_gpus = 32;
     EXPECT_THAT(text(megatron_arguments(laid_out(launch))),
                 HasSubstr("--num-distributed-optimizer-instances 4\n"));
+}
+
+/// Megatron asserts sequence parallelism with it, and switches that off with one GPU.
+TEST(Megatron, OverlapsTensorParallelismOnlyWhereThereIsSome)
+{
+    Launch launch = llama();
+    launch.plan.tp_overlap = TensorParallelOverlap::on;
+    EXPECT_THAT(lines(megatron_arguments(laid_out(launch))), Contains("--tp-comm-overlap"));
+    launch.plan.tp = 1;
+    EXPECT_THAT(lines(megatron_arguments(laid_out(launch))), Not(Contains("--tp-comm-overlap")));
+}
+
+/// validate_args() refuses options that count in the other unit.
+TEST(Megatron, NamesTheOptionsThatItsLengthExcludes)
+{
+    Launch launch = llama();
+    EXPECT_THAT(text(megatron_arguments(laid_out(launch))),
+                HasSubstr("# Remove --train-samples, --lr-decay-samples and --lr-warmup-samples, and "
+                          "--rampup-batch-size: "));
+    EXPECT_THAT(text(bridge_overrides(laid_out(launch))), Not(HasSubstr("train_iters to null")));
+    launch.phases = 2;
+    EXPECT_THAT(text(megatron_arguments(laid_out(launch))),
+                HasSubstr("# Remove --train-iters, --lr-decay-iters and --lr-warmup-iters: "));
+    EXPECT_THAT(text(bridge_overrides(laid_out(launch))), HasSubstr("train_iters to null"));
+}
+
+Launch with_experts()
+{
+    Launch launch = llama();
+    launch.plan.order = PlacementOrder::tp_dp_pp;
+    launch.plan.ep = 8;
+    launch.plan.dispatch = Dispatch::all_to_all;
+    change_decoder(launch.job.workload,
+                   [](Transformer& t) { t.experts = {.count = 256, .active = 8, .feed_forward = 2048}; });
+    return launch;
+}
+
+DeviceConnections connections_of(const Launch& launch) { return device_connections(trained(launch)); }
+
+/// As validate_args() asserts, and as Megatron-Bridge's PerfEnvPlugin sets the rest.
+TEST(Megatron, KnowsHowManyConnectionsAPlanNeeds)
+{
+    Launch launch = llama();
+    EXPECT_EQ(connections_of(launch), DeviceConnections::one);
+    launch.plan.sharding = Sharding::zero2;
+    EXPECT_EQ(connections_of(launch), DeviceConnections::several);
+    launch = with_experts();
+    launch.plan.expert_overlap = ExpertOverlap::microbatches;
+    EXPECT_EQ(connections_of(launch), DeviceConnections::many);
+    launch.plan.expert_overlap = ExpertOverlap::off;
+    EXPECT_EQ(connections_of(launch), DeviceConnections::one);
+    launch.plan.tp = 1;
+    EXPECT_EQ(connections_of(launch), DeviceConnections::any);
+    EXPECT_THAT(text(megatron_arguments(laid_out(launch))), Not(HasSubstr("CUDA_DEVICE_MAX_CONNECTIONS")));
+    launch.plan.cp = 2;
+    EXPECT_EQ(connections_of(launch), DeviceConnections::one);
+    launch.plan.cp = 1;
+    launch.plan.dispatch = Dispatch::deepep;
+    EXPECT_EQ(connections_of(launch), DeviceConnections::many);
+    EXPECT_THAT(lines(megatron_arguments(laid_out(launch))),
+                Contains("# In the environment: CUDA_DEVICE_MAX_CONNECTIONS=32."));
+    launch = llama();
+    launch.job.cluster.accelerator.name = "b200-sxm";
+    launch.job.cluster.accelerator.peak_fp4 = FlopsPerSecond{9e15};
+    EXPECT_EQ(connections_of(launch), DeviceConnections::many);
+    launch.job.cluster.accelerator.name = "mi355x";
+    EXPECT_EQ(connections_of(launch), DeviceConnections::one);
+}
+
+TEST(Megatron, WritesWhatItsAssertionsNeed)
+{
+    Launch launch = with_experts();
+    const auto needed = [&launch] { return lines(megatron_arguments(laid_out(launch))); };
+    EXPECT_THAT(needed(), Not(Contains("--moe-router-dtype fp32")));
+    launch.plan.dispatch = Dispatch::deepep;
+    EXPECT_THAT(needed(), Contains("--moe-router-dtype fp32"));
+    EXPECT_THAT(needed(), Not(Contains("--ckpt-format fsdp_dtensor")));
+    launch.plan.sharding = Sharding::zero3;
+    EXPECT_THAT(needed(), Contains("--ckpt-format fsdp_dtensor"));
+    launch.plan.sharding = Sharding::zero1;
+    launch.plan.offload = Offload::optimizer;
+    EXPECT_THAT(needed(), Contains("--use-precision-aware-optimizer"));
+}
+
+TEST(Megatron, NamesThePortOfDeepEpForOtherAccelerators)
+{
+    Launch launch = with_experts();
+    launch.plan.dispatch = Dispatch::deepep;
+    launch.job.cluster.accelerator.name = "h100-sxm";
+    EXPECT_THAT(text(megatron_arguments(laid_out(launch))), Not(HasSubstr("ROCm")));
+    launch.job.cluster.accelerator.name = "mi300x";
+    EXPECT_THAT(text(megatron_arguments(laid_out(launch))), HasSubstr("https://github.com/ROCm/DeepEP"));
+    EXPECT_THAT(text(bridge_overrides(laid_out(launch))), HasSubstr("https://github.com/ROCm/DeepEP"));
+    launch.plan.dispatch = Dispatch::all_to_all;
+    EXPECT_THAT(text(megatron_arguments(laid_out(launch))), Not(HasSubstr("ROCm")));
 }
 
 TEST(Bridge, HasOverrides)

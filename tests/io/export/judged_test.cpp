@@ -208,19 +208,19 @@ TEST(Judged, PositionsAreThoseOfTheNetwork)
                 Contains("--position-embedding-type rope"));
 }
 
-/// Megatron divides samples by the batch of the phase for the iterations of all
-/// phases: 1,000 and 500 of them.
+/// One phase is counted in iterations. Of several, Megatron divides samples by the batch of the phase for the
+/// iterations of all phases: 1,000 and 500 of them.
 TEST(Judged, LaterPhasesCountFromTheFirst)
 {
     Launch launch = dense();
     const Phase first{.tokens = 1000.0 * 4096 * 256, .sequence = 4096, .global_batch = 256};
     launch.phase = first;
-    EXPECT_THAT(judged_lines(megatron_arguments(with_layers(launch))), Contains("--train-samples 256000"));
+    EXPECT_THAT(judged_lines(megatron_arguments(with_layers(launch))), Contains("--train-iters 1000"));
     launch.phase = {.tokens = 1e10,
                     .sequence = 1024,
                     .global_batch = 64};  // 152,587.9 steps, which Megatron would round down
-    EXPECT_THAT(judged_lines(megatron_arguments(with_layers(launch))), Contains("--train-samples 9765632"));
-    EXPECT_THAT(judged_lines(bridge_overrides(with_layers(launch))), Contains("train.train_samples=9765632"));
+    EXPECT_THAT(judged_lines(megatron_arguments(with_layers(launch))), Contains("--train-iters 152588"));
+    EXPECT_THAT(judged_lines(bridge_overrides(with_layers(launch))), Contains("train.train_iters=152588"));
     launch.phase = first;
     launch.before = {first};
     launch.phase_number = 2;
@@ -354,7 +354,7 @@ TEST(Judged, LayersAtTheEndsStayInSixteenBits)
     launch.job.workload.precision = Precision::fp8;
     launch.job.workload.wide = {.last = 8};  // as many as a stage has
     const std::vector<std::string> megatron = judged_lines(megatron_arguments(with_layers(launch)));
-    for (const char* line : {"--fp8-format e4m3", "--fp8-recipe tensorwise", "--first-last-layers-bf16",
+    for (const char* line : {"--fp8-format hybrid", "--fp8-recipe tensorwise", "--first-last-layers-bf16",
                              "--num-layers-at-start-in-bf16 0", "--num-layers-at-end-in-bf16 8"}) {
         EXPECT_THAT(megatron, Contains(line));
     }
@@ -368,6 +368,22 @@ TEST(Judged, LayersAtTheEndsStayInSixteenBits)
     launch.job.workload.wide = {.blocks = {"attention"}};
     EXPECT_THAT(refusal(megatron_arguments(with_layers(launch))),
                 HasSubstr("whole layers in bf16, not blocks"));
+}
+
+/// As Transformer Engine's recipes have them: with a scale for each tensor, gradients are E5M2.
+TEST(Judged, FormatsOfEightBitsFollowTheRecipe)
+{
+    const auto format_of = [](Precision precision) {
+        Launch launch = dense();
+        launch.job.workload.precision = precision;
+        return judged_lines(megatron_arguments(with_layers(launch)));
+    };
+    for (const Precision precision : {Precision::fp8_delayed, Precision::fp8_current}) {
+        EXPECT_THAT(format_of(precision), Contains("--fp8-format hybrid"));
+    }
+    for (const Precision precision : {Precision::fp8_blockwise, Precision::mxfp8}) {
+        EXPECT_THAT(format_of(precision), Contains("--fp8-format e4m3"));
+    }
 }
 
 /// Names that stand in tests/io/export/names, where each list has its version and source.
@@ -453,7 +469,10 @@ TEST(Judged, NamesAreThoseOfTheirVersion)
         add(base, [](Launch& l) {
             l.job.workload.change<ExpertsBlock>([](ExpertsBlock& experts) { experts.capacity = 1.5; });
         });
-        add(base, [](Launch& l) { l.before = {l.phase}; });
+        add(base, [](Launch& l) {
+            l.before = {l.phase};
+            l.phases = 2;
+        });
         for (const ExpertOverlap overlap : {ExpertOverlap::shared_experts, ExpertOverlap::microbatches}) {
             add(base, [overlap](Launch& l) {
                 l.job.workload.change<ExpertsBlock>([](ExpertsBlock& experts) { experts.shared = 1024; });

@@ -154,6 +154,19 @@ TEST_F(Asked, KeepsTheOtherLimits)
     EXPECT_THAT(question_lines(results_, notes_).at(1).text, testing::Not(HasSubstr("GPUs is")));
 }
 
+TEST_F(Asked, NamesEachLimitThatNoPlanKeeps)
+{
+    question_.deadline = Seconds{60.0};
+    question_.budget_usd = 1.0;
+    question_.gpus_at_most = 1000;
+    notes_.question = question_;
+    const std::string text = question_lines(results_, notes_).at(1).text;
+    EXPECT_THAT(text, HasSubstr("the least cost is 6 M USD, the limit 1 USD"));
+    EXPECT_THAT(text, HasSubstr("the least time with 90 % is "));
+    EXPECT_THAT(text, HasSubstr(" days, the limit 60 s"));
+    EXPECT_THAT(text, testing::Not(HasSubstr("GPUs with spares is")));
+}
+
 TEST_F(Asked, CountsTheGpusOfSpareNodes)
 {
     question_.gpus_at_most = 2048;
@@ -185,6 +198,21 @@ TEST_F(Asked, StatesHowSurelyTheBudgetIsKept)
     ASSERT_THAT(text, HasSubstr(before));
     const double stated = std::stod(text.substr(text.find(before) + before.size()));
     EXPECT_NEAR(stated, 100.0 * kept, 1.0);  // 200 points of equal probability, and a whole number
+    EXPECT_NEAR(answer().best->budget_probability, kept, 0.005);
+    question_.budget_usd = 0.0;
+    EXPECT_TRUE(std::isnan(answer().best->budget_probability));
+}
+
+TEST_F(Asked, WritesLargeNumbersWithoutExponents)
+{
+    question_.deadline = Seconds{1e5 * day};
+    question_.budget_usd = 1e14;
+    results_.front = {plan(1, 64, 50.0, 9.3e5)};
+    notes_.question = question_;
+    const std::vector<QuestionLine> lines = question_lines(results_, notes_);
+    EXPECT_THAT(lines.at(0).text, HasSubstr("done within 100,000 days"));
+    EXPECT_THAT(lines.at(0).text, HasSubstr("at most 100,000,000 M USD"));
+    EXPECT_THAT(lines.at(1).text, HasSubstr("930 k USD (95 %: 775 to 1,120)"));
 }
 
 TEST_F(Asked, NamesTheSizesThatTheSearchTried)

@@ -101,7 +101,7 @@ TEST(StudyNotes, SayOnWhichMoeRunsTheModelIntervalRests)
     Results moe_results = sample_of("deepseek-v3-2048.toml");
     const std::string begin = std::to_string(all) + " of the " + std::to_string(model.rows) +
                               " runs in the fit train mixtures of experts, " + std::to_string(matching) +
-                              " of them on h100-sxm with megatron-bridge; ";
+                              " of them on h100-sxm with megatron-bridge 26.04; ";
     EXPECT_THAT(study_notes(moe_results).moe_note, StartsWith(begin));
     EXPECT_THAT(text_report(moe_results), HasSubstr(begin));
     EXPECT_EQ(study_notes(sample_of("small.toml")).moe_note, "");
@@ -118,7 +118,7 @@ TEST(StudyNotes, SayThatNoMixtureWasMeasuredOnAMachine)
     Cluster other = scenario.cluster;
     other.accelerator.name = "a100-sxm-80gb";
     EXPECT_THAT(moe_text(fitted_model(), {&scenario.workload}, {&other, &scenario.cluster}),
-                HasSubstr(", none of them on a100-sxm-80gb with megatron-bridge, "));
+                HasSubstr(", none of them on a100-sxm-80gb with megatron-bridge 26.04, "));
 }
 
 }  // namespace

@@ -29,8 +29,18 @@ TEST(MemoryUnits, AreDoubtedWhereCardsHaveMore)
                 HasSubstr("memory = \"80 GB\" of h100-sxm (changed): vendors' GB are often GiB, and "
                           "the driver of h100-sxm shows 81559 MiB; write"));
     EXPECT_THAT(note_on("rtx-4090", "24 GB"), HasSubstr("the driver of rtx-4090 shows 24564 MiB"));
-    // Described as another card.
-    EXPECT_THAT(note_on("a100-sxm-80gb", "24 GB"), HasSubstr("shows 24576 MiB"));
+    // Described as another card, whose driver is not that of this one.
+    EXPECT_THAT(note_on("h100-sxm", "288 GB"), HasSubstr("vendors' GB are often GiB; write memory in MiB"));
+}
+
+TEST(MemoryUnits, AreDoubtedAmongVariedParameters)
+{
+    const std::string varied = "\n[[knob]]\nof = \"memory\"\nvalues = [\"80 GB\", \"81559 MiB\"]\n";
+    const std::string h100 =
+        with("accelerator = \"a100-sxm-80gb\"\n", "accelerator = \"h100-sxm\"\n") + varied;
+    EXPECT_THAT(parse_scenario(h100, "x.toml").units,
+                HasSubstr("memory = \"80 GB\" of h100-sxm: vendors' GB are often GiB, and the driver of "
+                          "h100-sxm shows 81559 MiB"));
 }
 
 TEST(MemoryUnits, AreTakenAsTheyAreElsewhere)

@@ -833,6 +833,9 @@ TEST(ScenarioRefuses, WhatIsNotToml)
                           "appear only once, and quotes and brackets must be closed"));
     EXPECT_THAT(refusal("seed = 7", "name = \"again\""), StartsWith("name = \"again\" is not valid TOML ("));
     EXPECT_THAT(refusal("[memory]", "[memory"), StartsWith("[memory is not valid TOML ("));
+    EXPECT_THAT(refusal("seed = 7", "start = 2027-02-30"),
+                testing::AllOf(StartsWith("start = 2027-02-30 is not valid TOML ("),
+                               HasSubstr("); write a day of the calendar, as in start = 2027-01-15")));
     EXPECT_EQ(refusal("seed = 7", std::string("seed\0 = 7", 9)),
               "the file is binary (it contains a zero byte); give a scenario in TOML");
     EXPECT_THROW(parse_scenario("", "x.toml"), InputError);

@@ -182,6 +182,26 @@ TEST(HardwareParameters, OfAPrecisionThatNoNetworkUsesAreNoted)
     EXPECT_THAT(notes(in_8_bits), testing::Not(testing::Contains(HasSubstr("changes no time"))));
 }
 
+TEST(HardwareParameters, ThatSomeDispatchesCannotFollowAreNoted)
+{
+    std::string text = good;
+    text.replace(text.find("gpt-22b"), std::string("gpt-22b").size(), "deepseek-v3");
+    text += "\n[[knob]]\nof = \"group\"\ntier = \"node\"\nvalues = [8, 16, 32]\n";
+    const auto notes = [&](const std::string& keys) {
+        std::string of = text;
+        of.insert(of.find("tp = [8, 1, 2]"), keys + "\n");
+        return scenario_notes(parse_scenario(of, "x.toml"));
+    };
+    const std::string experts = "ep = [1, 16]\n";
+    EXPECT_THAT(notes(experts + "dispatch = [\"all-to-all\", \"deepep\"]"),
+                testing::Contains(
+                    testing::AllOf(HasSubstr("biased against nodes of 16, 32 GPUs"), HasSubstr("hybridep"))));
+    for (const char* unbiased :
+         {"dispatch = [\"all-to-all\"]", "dispatch = [\"all-to-all\", \"deepep\", \"hybridep\"]"}) {
+        EXPECT_THAT(notes(experts + unbiased), testing::Not(testing::Contains(HasSubstr("biased"))));
+    }
+}
+
 TEST(HardwareParameters, RefuseKeysThatWouldHaveNoEffect)
 {
     const auto refused = [](const std::string& keys) {

@@ -25,7 +25,9 @@ TEST(TrainerSettings, SayWhatTheyGive)
 {
     for (const TrainerSettings& table : all_tables()) {
         for (const TrainerSetting& row : table.rows) {
-            const bool says = row.effect == SettingEffect::read || row.effect == SettingEffect::no_key;
+            const bool differs = row.effect == SettingEffect::by_default && !row.usual.empty();
+            const bool says =
+                row.effect == SettingEffect::read || row.effect == SettingEffect::no_key || differs;
             EXPECT_EQ(row.key.empty() && says, false) << table.program << " " << row.name;
         }
         for (const SettingDialect& dialect : table.dialect) {
@@ -45,6 +47,36 @@ TEST(TrainerSettings, FindNamesInAnySpelling)
     EXPECT_EQ(known_setting(megatron_settings(), "num-layers-per", true).row->key, "v");
     // It may be -size or -layout.
     EXPECT_EQ(known_setting(megatron_settings(), "pipeline-model-parallel", true).row, nullptr);
+}
+
+TEST(TrainerSettings, FindNamesWithOtherPrefixes)
+{
+    EXPECT_EQ(known_setting(axolotl_settings(), "fsdp_config.fsdp_offload_params").row->key, "offload");
+    EXPECT_EQ(known_setting(axolotl_settings(), "fsdp_config.fsdp_version").row->key, "sharding");
+    EXPECT_EQ(known_setting(transformers_settings(), "accelerate.fsdp_config.offload_params").row->key,
+              "offload");
+    EXPECT_EQ(known_setting(transformers_settings(), "accelerate.deepspeed_config.zero_stage").row->key,
+              "sharding");
+    EXPECT_EQ(known_setting(megatron_deepspeed_settings(), "deepspeed_json.bfloat16.enabled").row->key,
+              "workload.precision");
+    EXPECT_EQ(known_setting(bridge_settings(), "optimizer.main_grads_dtype").row->key,
+              "workload.optimizer.gradients");
+}
+
+TEST(TrainerSettings, DoNotDeclareMisspeltNamesHarmless)
+{
+    for (const char* name :
+         {"deepspeed_json.zero_optimisation.stage", "deepspeed_json.zero_optimization.prefetch_bucket",
+          "deepspeed_json.zero_optimization.offload_optmizer.device", "fsdp_config.fsdp_ofload_parms",
+          "accelerate.fsdp_config.fsdp_bogus", "accelerate.mixed_precison"}) {
+        EXPECT_EQ(known_setting(axolotl_settings(), name).row, nullptr) << name;
+    }
+    EXPECT_EQ(known_setting(bridge_settings(), "optimizer.use_distributed_optimiser", true).row, nullptr);
+    EXPECT_EQ(known_setting(verl_settings(), "actor_rollout_ref.actor.fsdp_config.param_ofload").row,
+              nullptr);
+    EXPECT_EQ(known_setting(nanotron_settings(), "optimizer.zero_stag").row, nullptr);
+    EXPECT_EQ(known_setting(nemo1_settings(), "model.optim.nam").row, nullptr);
+    EXPECT_EQ(known_setting(megatron_deepspeed_settings(), "deepspeed_json.fp", true).row, nullptr);
 }
 
 TEST(TrainerSettings, HaveTheDefaultsOfTheirProgram)

@@ -260,8 +260,14 @@ TEST(LayerCosts, ShardedParametersAreGatheredBesideCompute)
     EXPECT_NEAR(c.kinds.front().backward.communication_s,
                 (2.0 + 4.0) * way - c.kinds.front().backward.compute_s, 1e-6);
     shape.sharding = Sharding::zero2;
-    EXPECT_NEAR(layer_costs(w, shape, slow).kinds.front().backward.communication_s,
-                4.0 * way - c.kinds.front().backward.compute_s, 1e-6);
+    const LayerCosts zero2 = layer_costs(w, shape, slow);
+    EXPECT_EQ(zero2.kinds.front().forward.communication_s, c.kinds.front().forward.communication_s);
+    EXPECT_NEAR(zero2.kinds.front().backward.communication_s, 4.0 * way - c.kinds.front().backward.compute_s,
+                1e-6);
+    slow.stack.gathers_once = true;
+    const LayerCosts once = layer_costs(w, shape, slow);
+    EXPECT_EQ(once.kinds.front().forward.communication_s, 0.0);
+    EXPECT_EQ(once.kinds.front().backward.communication_s, zero2.kinds.front().backward.communication_s);
     shape.dp_overlap = DataParallelOverlap::off;
     EXPECT_NEAR(layer_costs(w, shape, slow).kinds.front().backward.communication_s, 4.0 * way, 1e-6);
     Cluster fast = products_only();

@@ -59,6 +59,25 @@ TEST(StepGradients, KnowEachConstantThatMovesTheStep)
     EXPECT_TRUE(of_library);
 }
 
+/// What a compiler forgets, after some plans, changes no step.
+TEST(NoiseFreeCompiler, FindsWhatACompilerOfOnePlanFinds)
+{
+    const Scenario scenario = tiny_scenario(space);
+    const StudyModel model(scenario);
+    const Setting setting = without_memory_limit(setting_of(model.problem, model.problem.phases.front()));
+    ParallelPlan single = pipelined();
+    single.pp = 1;
+    single.dp = 8;
+    const double piped_alone = log_noise_free_step(setting, pipelined()).value();
+    const double single_alone = log_noise_free_step(setting, single).value();
+    ASSERT_NE(piped_alone, single_alone);
+    NoiseFreeCompiler compiler(setting);
+    for (int repeat = 0; repeat < 100; ++repeat) {
+        ASSERT_EQ(compiler.log_step(pipelined()), piped_alone) << repeat;
+        ASSERT_EQ(compiler.log_step(single), single_alone) << repeat;
+    }
+}
+
 TEST(ModelIntervalOfLearned, IsThatOfMeasuredHardware)
 {
     Scenario scenario = tiny_scenario(space);

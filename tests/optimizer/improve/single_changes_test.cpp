@@ -8,6 +8,8 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <set>
+#include <string>
 #include <variant>
 
 namespace prismopt {
@@ -72,6 +74,24 @@ TEST(HeldLevers, NameWhatTheSpaceExcludes)
         return std::get<NoiseFree>(predictor.bound(of)).step_s;
     };
     EXPECT_DOUBLE_EQ(levers["recompute"].saved, 1.0 - step_s(kept) / step_s(plan));
+}
+
+/// Whatever the software offers.
+TEST(HeldLevers, AreNoneOfSeveralValuesInTheSpace)
+{
+    const auto axes_with = [](const std::string& offload) {
+        Scenario scenario = tiny_scenario("gpus = [16]\ntp = [2]\noffload = " + offload + "\n");
+        scenario.levers.offload = {Offload::none, Offload::optimizer};
+        const ParallelPlan plan = parse_design("gpus=16 tp=2 offload=none", scenario);
+        const StudyModel model(scenario, tables_of(scenario, {plan}));
+        std::set<std::string> axes;
+        for (const HeldLever& lever : held_levers(plan, scenario, model.problem)) {
+            axes.insert(lever.axis);
+        }
+        return axes;
+    };
+    EXPECT_TRUE(axes_with("[\"none\"]").contains("offload"));
+    EXPECT_FALSE(axes_with("[\"none\", \"optimizer\"]").contains("offload"));
 }
 
 TEST(AxisText, StatesEveryAxis)

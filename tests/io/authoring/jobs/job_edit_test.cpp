@@ -86,5 +86,28 @@ TEST(JobEdit, FindsNothingElsewhere)
     EXPECT_EQ(edited("x.py\n", {}, {{"tp-size", "8", "tp"}}, {"tp"}), "none");
 }
 
+std::string with_queues(const std::string& text)
+{
+    const std::vector<JobFile> files{{"job", text}};
+    return with_variable(files, variable_values(files, "QUEUES"), "32").front().text;
+}
+
+TEST(JobEdit, ChangesAVariableOfTheEnvironment)
+{
+    EXPECT_EQ(with_queues("export QUEUES=1\nx.py\n"), "export QUEUES=32\nx.py\n");
+    EXPECT_EQ(with_queues("export QUEUES=${QUEUES:-1}\n"), "export QUEUES=${QUEUES:-32}\n");
+    EXPECT_EQ(with_queues("export QUEUES=\"1\"; QUEUES=1 x.py\n"), "export QUEUES=\"32\"; QUEUES=32 x.py\n");
+    EXPECT_EQ(with_queues("env:\n  QUEUES: '1'\n"), "env:\n  QUEUES: '32'\n");
+    EXPECT_EQ(with_queues("os.environ[\"QUEUES\"] = \"1\"\n"), "os.environ[\"QUEUES\"] = \"32\"\n");
+}
+
+TEST(JobEdit, LeavesOtherUsesOfAVariable)
+{
+    for (const char* text : {"# export QUEUES=1\n", "export MORE_QUEUES=1\n", "echo \"$QUEUES\" = 1\n",
+                             "export QUEUES=$N\n", "QUEUES", "echo QUEUES 1\n"}) {
+        EXPECT_EQ(with_queues(text), text);
+    }
+}
+
 }  // namespace
 }  // namespace prismopt

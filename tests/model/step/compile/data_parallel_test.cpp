@@ -164,6 +164,22 @@ TEST(DataParallel, LayerwiseShardingLeavesOneLayer)
     }
 }
 
+/// Software that gathers once per step does so with ZeRO-2 as with ZeRO-1; ZeRO-3 is gathered in passes.
+TEST(DataParallel, SomeSoftwareGathersOnce)
+{
+    Cluster c = cluster();
+    c.stack.gathers_once = true;
+    PassCost pass;
+    const ChunkPass chunk = lasting(pass, 0.0);
+    const auto exposed = [&](Sharding sharding) {
+        const ParallelPlan plan = sharded_plan(sharding, DataParallelOverlap::off);
+        return PlacedExchange(plan, c)->gathering(own, chunk, 10).exposed();
+    };
+    EXPECT_NEAR(exposed(Sharding::zero1), 2e9 * one_way, single_precision);
+    EXPECT_EQ(exposed(Sharding::zero2), exposed(Sharding::zero1));
+    EXPECT_NEAR(exposed(Sharding::zero3), 0.1 * 2e9 * one_way, single_precision);
+}
+
 /// Hybrid: reduce-scatter within 8, then all-reduce of the shards between the two groups;
 /// the other way gathers within 8.
 TEST(DataParallel, HybridShardingStaysInsideItsGroup)

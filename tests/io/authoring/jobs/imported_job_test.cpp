@@ -1,0 +1,276 @@
+#include "io/authoring/jobs/imported_job.hpp"
+#include "io/base/input_error.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace prismopt {
+namespace {
+
+using testing::Contains;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+
+/// A job of a small network of Llama's form on eight GPUs.
+ImportedJob imported(std::vector<JobFile> files)
+{
+    ImportRequest request;
+    request.files = std::move(files);
+    request.model_config =
+        JobFile{"model/config.json", R"({"architectures": ["LlamaForCausalLM"], "hidden_size": 512,
+            "intermediate_size": 1024, "num_hidden_layers": 4, "num_attention_heads": 8,
+            "vocab_size": 1000})"};
+    request.gpus = 8;
+    return imported_job(request);
+}
+
+std::vector<std::string> names_of_values(const std::vector<ImportedValue>& values)
+{
+    std::vector<std::string> names;
+    for (const ImportedValue& value : values) {
+        names.push_back(value.name);
+    }
+    return names;
+}
+
+/// A script of the Hugging Face Trainer.
+JobFile trainer(const std::string& options)
+{
+    return {"job/run.sh",
+            "torchrun --nproc_per_node 8 train.py --per_device_train_batch_size 4 --max_length "
+            "512 --bf16 --max_steps 10 " +
+                options + "\n"};
+}
+
+JobFile axolotl(const std::string& settings)
+{
+    return {"job/axolotl.yaml",
+            "base_model: model\nsequence_len: 512\nbf16: auto\nmax_steps: 10\n" + settings};
+}
+
+std::string megatron(const std::string& options)
+{
+    return "torchrun --nproc_per_node 8 pretrain_gpt.py --num-attention-heads 8 --seq-length 512 "
+           "--max-position-embeddings 512 --micro-batch-size 1 --vocab-size 1000 --train-iters 10 " +
+           options + "\n";
+}
+
+std::string refusal(const std::string& script)
+{
+    try {
+        imported({{"job/run.sh", script}});
+    } catch (const InputError& error) {
+        return error.what();
+    }
+    return "";
+}
+
+TEST(ImportedJob, ReportsMisspeltKeysOfDeepSpeed)
+{
+    const ImportedJob job =
+        imported({trainer("--deepspeed ds.json"),
+                  {"job/ds.json", R"({"zero_optimization": {"stage": 3, "offload_optmizer": {"device": "cpu"},
+                      "prefetch_bucket": 1, "zero_hpz_partition_size": 8, "contiguous_gradients": true,
+                      "stage3_gather_16bit_weights_on_model_save": true}, "wandb": {"anything": 1}})"}});
+    EXPECT_THAT(names_of_values(job.report.unknown),
+                ElementsAre("deepspeed_json.zero_optimization.offload_optmizer.device",
+                            "deepspeed_json.zero_optimization.prefetch_bucket"));
+    EXPECT_THAT(names_of_values(job.report.no_key),
+                ElementsAre("deepspeed_json.zero_optimization.zero_hpz_partition_size"));
+    EXPECT_EQ(job.plan.sharding, Sharding::zero3);
+}
+
+TEST(ImportedJob, TakesStageZeroWithoutASectionForZero)
+{
+    const std::string text = R"({"zero_optimisation": {"stage": 3}, "bf16": {"enabled": "auto"}})";
+    const ImportedJob job =
+        imported({trainer("--deepspeed ds_zero3_config.json"), {"job/ds_zero3_config.json", text}});
+    EXPECT_EQ(job.plan.sharding, Sharding::none);
+    EXPECT_THAT(names_of_values(job.report.unknown), ElementsAre("deepspeed_json.zero_optimisation.stage"));
+}
+
+TEST(ImportedJob, ReportsKeysOfTheConfigurationOfMegatronDeepSpeed)
+{
+    const ImportedJob job =
+        imported({{"job/run.sh",
+                   megatron("--num-layers 4 --hidden-size 512 --bf16 --deepspeed --deepspeed_config z.json "
+                            "--zero-stage 1")},
+                  {"job/z.json", R"({"zero_optimization": {"stage": 2, "overlap_com": true}})"}});
+    EXPECT_EQ(job.plan.sharding, Sharding::zero2);
+    EXPECT_THAT(names_of_values(job.report.unknown),
+                ElementsAre("deepspeed_json.zero_optimization.overlap_com"));
+}
+
+TEST(ImportedJob, KeepsWhatNoOffloadStatesOfDeepSpeed)
+{
+    const auto with = [](const std::string& devices) {
+        return imported({trainer("--deepspeed ds.json"),
+                         {"job/ds.json", R"({"zero_optimization": {"stage": 3, )" + devices + "}}"}});
+    };
+    const std::string states = R"("offload_optimizer": {"device": "cpu"})";
+    const ImportedJob drives = with(R"("offload_param": {"device": "nvme"})");
+    EXPECT_EQ(drives.plan.offload, Offload::none);
+    EXPECT_THAT(names_of_values(drives.report.no_key),
+                ElementsAre("deepspeed_json.zero_optimization.offload_param.device"));
+    EXPECT_THAT(names_of_values(drives.report.read),
+                Not(Contains("deepspeed_json.zero_optimization.offload_param.device")));
+    EXPECT_EQ(with(states).plan.offload, Offload::optimizer);
+    const ImportedJob both = with(states + R"(, "offload_param": {"device": "cpu"})");
+    EXPECT_EQ(both.plan.offload, Offload::parameters);
+    EXPECT_THAT(both.report.no_key, IsEmpty());
+}
+
+TEST(ImportedJob, AssumesWhatTheNameOfAnAbsentConfigurationStates)
+{
+    struct Named {
+        std::string name;
+        Sharding sharding;
+        Offload offload;
+    };
+    for (const Named& named :
+         {Named{"zero3_bf16_cpuoffload_params.json", Sharding::zero3, Offload::parameters},
+          Named{"zero3_bf16_cpuoffload_all.json", Sharding::zero3, Offload::parameters},
+          Named{"zero2.json", Sharding::zero2, Offload::none},
+          Named{"ds_z2_offload_config.json", Sharding::zero2, Offload::optimizer},
+          Named{"zero3_bf16.json", Sharding::zero3, Offload::none}}) {
+        const ImportedJob job = imported({trainer("--deepspeed nowhere/" + named.name)});
+        EXPECT_EQ(job.plan.sharding, named.sharding) << named.name;
+        EXPECT_EQ(job.plan.offload, named.offload) << named.name;
+        EXPECT_THAT(job.report.assumed, Contains(HasSubstr(named.name)));
+        const bool only_parameters = named.name.find("params") != std::string::npos;
+        EXPECT_EQ(job.report.no_key.empty(), !only_parameters) << named.name;
+    }
+}
+
+TEST(ImportedJob, NamesDeepSpeedWhicheverProgramCallsIt)
+{
+    const auto software = [](const std::string& stage) {
+        return imported({axolotl("deepspeed: ds.json\n"),
+                         {"job/ds.json", R"({"zero_optimization": {"stage": )" + stage + "}}"}})
+            .software;
+    };
+    EXPECT_EQ(software("2"), "deepspeed-zero-2");
+    EXPECT_EQ(software("3"), "deepspeed-zero:0.16");
+    EXPECT_EQ(imported({axolotl("")}).software, "axolotl");
+}
+
+TEST(ImportedJob, ReadsTheConfigurationOfFsdp)
+{
+    const ImportedJob job = imported(
+        {trainer("--fsdp 'full_shard auto_wrap' --fsdp_config fsdp_config.json --neftune_noise_alpha 5"),
+         {"job/fsdp_config.json", R"({"activation_checkpointing": true, "fsdp_cpu_offload": true,
+                                  "fsdp_min_num_params": 1, "fsdp_ofload": true})"}});
+    EXPECT_EQ(job.plan.recompute, Recompute::full);
+    EXPECT_EQ(job.plan.offload, Offload::parameters);
+    EXPECT_THAT(names_of_values(job.report.unknown), ElementsAre("fsdp_config.fsdp_ofload"));
+}
+
+TEST(ImportedJob, ReadsKeysOfAccelerateWithAndWithoutTheirPrefix)
+{
+    const ImportedJob job = imported({trainer(""),
+                                      {"job/fsdp.yaml",
+                                       "distributed_type: FSDP\nfsdp_config:\n  fsdp_version: 2\n  "
+                                       "offload_params: true\n  fsdp_bogus: 3\n"}});
+    EXPECT_EQ(job.plan.offload, Offload::parameters);
+    EXPECT_THAT(names_of_values(job.report.unknown), ElementsAre("accelerate.fsdp_config.fsdp_bogus"));
+}
+
+TEST(ImportedJob, ReadsBothSpellingsOfFsdpInAxolotl)
+{
+    const ImportedJob job =
+        imported({axolotl("fsdp: [full_shard, auto_wrap]\nfsdp_config:\n  "
+                          "fsdp_offload_params: true\n  fsdp_sharding_strategy: "
+                          "SHARD_GRAD_OP\n  fsdp_activation_checkpointing: true\n  "
+                          "fsdp_ofload_parms: true\n")});
+    EXPECT_EQ(job.plan.sharding, Sharding::zero2);
+    EXPECT_EQ(job.plan.offload, Offload::parameters);
+    EXPECT_EQ(job.plan.recompute, Recompute::full);
+    EXPECT_THAT(names_of_values(job.report.unknown), ElementsAre("fsdp_config.fsdp_ofload_parms"));
+}
+
+TEST(ImportedJob, ReadsLossesOfPluginsInAxolotl)
+{
+    const auto loss = [](const std::string& settings) {
+        return imported({axolotl(settings)}).network.workload.loss;
+    };
+    const std::string liger = "plugins: [axolotl.integrations.liger.LigerPlugin]\n";
+    EXPECT_EQ(loss(liger + "liger_fused_linear_cross_entropy: true\n"), LossKernel::fused_linear);
+    EXPECT_EQ(loss(liger + "liger_cross_entropy: true\n"), LossKernel::fused);
+    EXPECT_EQ(loss(liger), LossKernel::of_stack);
+    EXPECT_EQ(loss("liger_fused_linear_cross_entropy: true\n"), LossKernel::of_stack);  // no plug-in
+    EXPECT_EQ(loss("plugins: [axolotl.integrations.cut_cross_entropy.CutCrossEntropyPlugin]\n"),
+              LossKernel::fused_linear);
+}
+
+TEST(ImportedJob, ReadsCheckpointsThatLeaveTheGpuInAxolotl)
+{
+    const ImportedJob host =
+        imported({axolotl("gradient_checkpointing: offload\nmodel_type: AutoModelForCausalLM\n"
+                          "sequence_parallel_degree: 2\n")});
+    EXPECT_EQ(host.plan.recompute, Recompute::full);
+    EXPECT_EQ(host.plan.offload, Offload::activations);
+    EXPECT_EQ(host.plan.cp, 2);
+    EXPECT_EQ(host.network.workload.precision, Precision::bf16);
+    EXPECT_THAT(host.report.unknown, IsEmpty());
+    const ImportedJob drives = imported({axolotl("gradient_checkpointing: offload_disk\n")});
+    EXPECT_EQ(drives.plan.offload, Offload::none);
+    EXPECT_THAT(names_of_values(drives.report.no_key), ElementsAre("gradient_checkpointing"));
+}
+
+TEST(ImportedJob, ReadsTheOptimizerOfBridge)
+{
+    const std::string words =
+        "torchrun --nproc_per_node 8 run.py --recipe llama3_8b_pretrain_config "
+        "train.micro_batch_size=1 train.global_batch_size=32 model.seq_length=4096 "
+        "optimizer.use_distributed_optimiser=false optimizer.optimizer_cpu_offload=true "
+        "optimizer.use_precision_aware_optimizer=true optimizer.main_grads_dtype=bf16 "
+        "optimizer.exp_avg_dtype=fp8 optimizer.exp_avg_sq_dtype=torch.uint8 optimizer.lr=1e-4 "
+        "optimizer.adam_beta1=0.9\n";
+    const ImportedJob job = imported({{"job/run.sh", words}});
+    EXPECT_EQ(job.plan.offload, Offload::optimizer);
+    EXPECT_EQ(job.network.workload.optimizer.gradients, NumberType::bf16);
+    EXPECT_EQ(job.network.workload.optimizer.states, NumberType::int8);
+    EXPECT_THAT(names_of_values(job.report.unknown), ElementsAre("optimizer.use_distributed_optimiser"));
+    EXPECT_THAT(job.report.no_key, IsEmpty());
+}
+
+TEST(ImportedJob, RefusesValuesByTheirOwnName)
+{
+    EXPECT_THAT(refusal(megatron("--num-layers 4 --hidden-size -8192 --bf16")),
+                HasSubstr("hidden-size = -8192 is not positive"));
+    EXPECT_THAT(refusal(megatron("--num-layers 20000 --hidden-size 512 --bf16")),
+                HasSubstr("num-layers = 20000 is not between 1 and 10000"));
+}
+
+TEST(ImportedJob, RefusesWhatMegatronRefuses)
+{
+    const std::string network = "--num-layers 4 --hidden-size 512 --bf16 ";
+    EXPECT_THAT(refusal(megatron(network + "--fp16")), HasSubstr("fp16"));
+    EXPECT_THAT(refusal(megatron(network + "--no-position-embedding")), HasSubstr("no-position-embedding"));
+    EXPECT_EQ(refusal(megatron(network + "--position-embedding-type rope --no-position-embedding")), "");
+    EXPECT_THAT(refusal(trainer("--fp16").text), HasSubstr("fp16"));
+}
+
+TEST(ImportedJob, SaysWhichOfTwoJobsIsRead)
+{
+    const JobFile large{"job/a.sh", "#!/bin/bash\n#SBATCH --nodes=2 --gpus-per-node=8\n" +
+                                        megatron("--num-layers 4 --hidden-size 512 --bf16")};
+    const JobFile small{"job/b.sh",
+                        "#!/bin/bash\n#SBATCH --gres=gpu:a100:8\ntorchrun --nproc_per_node 8 "
+                        "train.py --max_steps 10\n"};
+    for (const std::vector<JobFile>& files :
+         {std::vector<JobFile>{large, small}, std::vector<JobFile>{small, large}}) {
+        const ImportedJob job = imported(files);
+        EXPECT_EQ(job.format, "Megatron-LM");
+        EXPECT_EQ(job.accelerator, "h100-sxm");  // not that of the other's directives
+        EXPECT_THAT(job.report.assumed, Contains(HasSubstr("job/b.sh:3 (train.py) starts another job")));
+    }
+    const JobFile wrapper{"job/c.sh", "#!/bin/bash\n#SBATCH --gres=gpu:a100:8\nsrun ./run_train.sh\n"};
+    const JobFile wrapped{"job/run_train.sh", megatron("--num-layers 4 --hidden-size 512 --bf16")};
+    EXPECT_THAT(imported({wrapper, wrapped}).report.assumed, Not(Contains(HasSubstr("starts another job"))));
+}
+
+}  // namespace
+}  // namespace prismopt
