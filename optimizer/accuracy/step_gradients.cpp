@@ -39,7 +39,7 @@ std::optional<double> log_noise_free_step(const Setting& setting, const Parallel
 
 PlanCompiler& NoiseFreeCompiler::compiler()
 {
-    constexpr int most_plans = 64;
+    constexpr int most_plans = 64;  // 30 MB with all constants
     if (!compiler_ || plans_ == most_plans) {
         compiler_.emplace(setting_);
         plans_ = 0;

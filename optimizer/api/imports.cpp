@@ -12,6 +12,7 @@
 #include "model/plan/layout.hpp"
 #include "model/plan/phase.hpp"
 #include "model/plan/plan_axes.hpp"
+#include "optimizer/api/job_changes.hpp"
 #include "optimizer/space/design_text.hpp"
 #include "optimizer/study/measured_plans.hpp"
 #include "optimizer/study/study_model.hpp"
@@ -21,7 +22,6 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
-#include <array>
 
 namespace prismopt {
 
@@ -180,18 +180,12 @@ Scenario scenario_of(const std::string& text, const std::string& path,
     }
 }
 
-/// Formats whose plans an export writes back.
-constexpr std::array exported_formats{"Megatron-LM", "Megatron-Bridge", "torchtitan"};
-
 /// The trainer to whose exports a search can be limited: that of the job, if the export writes its plan; else
 /// empty, with the reasons in `why`.
 std::string limiting_trainer(const JobImport& of, std::vector<std::string>& why)
 {
     const std::string& trainer = of.scenario.cluster.software.trainer;
-    const bool exported =
-        std::any_of(exported_formats.begin(), exported_formats.end(),
-                    [&of](const char* format) { return of.job.format.starts_with(format); });
-    if (!exported || trainer.empty()) {
+    if (!is_written_back(of.job.format) || trainer.empty()) {
         return "";
     }
     const StudyModel model(of.scenario, tables_of(of.scenario, {of.job.plan}));

@@ -106,7 +106,7 @@ std::string change_text(const JobChange& change)
                        fmt::join(change.settings, "\n  "));
 }
 
-/// What to check where the measured step is no step that the model expects; empty: it is one.
+/// What to check first if the measured step is outside the prediction interval; empty: it is inside.
 std::string unexpected_step_text(const Improvement& of)
 {
     const bool expected =

@@ -39,7 +39,7 @@ constexpr auto written_formats =
                                   {"Megatron-Bridge", bridge_settings, bridge_overrides},
                                   {"torchtitan", torchtitan_settings, torchtitan_config}});
 
-const WrittenFormat* format_of(const std::string& format)
+const WrittenFormat* format_of(std::string_view format)
 {
     const auto* found =
         std::find_if(written_formats.begin(), written_formats.end(),
@@ -290,7 +290,7 @@ ExportedSettings exported_settings(const WrittenFormat* format, const std::optio
     return {.settings = std::move(settings), .refused = {}};
 }
 
-/// Files that the import found by itself with settings of these keys.
+/// Files that the user did not give, and in which the import found settings with these keys.
 std::vector<std::string> files_not_given(const ImportRequest& request, const std::vector<ImportedValue>& read,
                                          const std::set<std::string>& keys)
 {
@@ -398,5 +398,7 @@ JobChange changed_job(const ImportRequest& request, const JobImport& job, const 
     change.not_given = files_not_given(request, read, keys[1]);
     return change;
 }
+
+bool is_written_back(std::string_view job_format) { return format_of(job_format) != nullptr; }
 
 }  // namespace prismopt

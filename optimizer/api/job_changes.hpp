@@ -6,6 +6,7 @@
 #include "optimizer/api/plans.hpp"
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace prismopt {
@@ -27,5 +28,8 @@ struct JobChange {
 /// `request`: by which `job` was imported. `today`: its plan and scenario.
 JobChange changed_job(const ImportRequest& request, const JobImport& job, const ChosenPlan& today,
                       const ParallelPlan& plan, const std::vector<std::string>& catalogs = {});
+
+/// Whether an export writes the settings of this format of job files (ImportedJob::format).
+bool is_written_back(std::string_view job_format);
 
 }  // namespace prismopt

@@ -11,8 +11,8 @@
 namespace prismopt {
 
 /// The plan with the best noise-free first objective among the checked plans of [space] (all of them, up to a
-/// million combinations); nothing if all of these are infeasible. With a question, a plan that may meet it is
-/// preferred to all that cannot.
+/// million combinations); nothing if each of them is infeasible. With a question, a plan that may meet it is
+/// preferred to one that cannot.
 struct ExamplePlan {
     ParallelPlan plan;
     std::string variant;  // words of its choices; empty: none

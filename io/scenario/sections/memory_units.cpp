@@ -58,8 +58,7 @@ std::string memory_units_text(const Accelerator& accelerator)
     }
     return fmt::format(
         "memory = \"{:.0f} GB\" of {}: vendors' GB are often GiB{}; write memory in MiB, as your driver "
-        "shows "
-        "it",
+        "shows it",
         gigabytes, accelerator.name, driver_words(gigabytes, entry));
 }
 
