@@ -216,6 +216,23 @@ std::string prices_text(const std::vector<NamedResults>& studies)
                        by_value(study_names(studies), prices));
 }
 
+/// A warning where the searches looked for the answers to different questions.
+std::string questions_text(const std::vector<NamedResults>& studies)
+{
+    const auto question = [](const NamedResults& study) { return study_notes(study.results).searched; };
+    const std::optional<Question> first = question(studies.front());
+    const bool equal = std::all_of(studies.begin(), studies.end(),
+                                   [&](const NamedResults& study) { return question(study) == first; });
+    if (equal) {
+        return "";
+    }
+    return "Warning: these searches do not have the same [question].\nA search with a question excludes "
+           "plans "
+           "that its limits do not allow; to compare plans or machines, search all with the same question, "
+           "or all "
+           "without.\n";
+}
+
 /// The lines of the files with entries of the user, without comments: a scenario has each file on one line.
 std::vector<std::string> own_catalogs(const StudyInfo& study)
 {
@@ -435,8 +452,8 @@ Comparison compared(const std::vector<NamedResults>& studies, std::vector<Compar
 {
     Comparison comparison;
     comparison.pairs = std::move(pairs);
-    comparison.differences = jobs_text(studies) + prices_text(studies) + populations_text(studies) + "\n" +
-                             axes_text(studies) + scenarios_text(studies);
+    comparison.differences = jobs_text(studies) + prices_text(studies) + questions_text(studies) +
+                             populations_text(studies) + "\n" + axes_text(studies) + scenarios_text(studies);
     const bool empty = std::any_of(studies.begin(), studies.end(),
                                    [](const NamedResults& study) { return study.results.front.empty(); });
     if (!empty) {

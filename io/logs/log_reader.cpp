@@ -323,6 +323,9 @@ std::vector<LoggedStep> LogReader::drain()
 void LogReader::read_line(std::string_view text)
 {
     const Line line{without_colours(text), line_ + 1};
+    if (!out_of_memory_) {
+        out_of_memory_ = out_of_memory_in(line.text, line.number);
+    }
     if (!trainer_.empty()) {
         read(line);
         return;

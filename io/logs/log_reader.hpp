@@ -3,6 +3,7 @@
 /// Reads the step times of a job from the log of its trainer, as the text arrives.
 
 #include "io/logs/log_formats.hpp"
+#include "io/logs/out_of_memory.hpp"
 
 #include <cstdint>
 #include <optional>
@@ -57,6 +58,8 @@ public:
     std::int64_t lines() const { return line_; }
     /// Largest memory of a GPU that the log shows, in bytes; 0: none.
     double peak_memory() const { return peak_memory_; }
+    /// The first error of any rank that states a lack of memory.
+    const std::optional<OutOfMemory>& out_of_memory() const { return out_of_memory_; }
     /// Times the numbers of steps went back.
     int restarts() const { return restarts_; }
     /// Whether the lines have numbers of steps, without which restarts do not show.
@@ -158,6 +161,7 @@ private:
     StepNumbers numbers_;
     Progress progress_;
     double peak_memory_ = 0.0;
+    std::optional<OutOfMemory> out_of_memory_;
     int restarts_ = 0;
     bool numbers_steps_ = false;
     std::vector<LoggedStep> steps_;

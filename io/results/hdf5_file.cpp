@@ -1,6 +1,7 @@
 #include "io/results/hdf5_file.hpp"
 
 #include "io/base/control_characters.hpp"
+#include "io/results/global_heap.hpp"
 
 #include <fmt/format.h>
 #include <hdf5.h>
@@ -339,6 +340,7 @@ Hdf5Object Hdf5Object::create_in_memory(std::uint64_t user_block)
 Hdf5Object Hdf5Object::open_file(const std::string& path)
 {
     silence();
+    check_global_heaps(path);
     const Scoped access(H5Pcreate(H5P_FILE_ACCESS), "open the file");
     // Files are replaced by renaming, never changed in place, and many cluster file systems have no locks.
     H5Pset_file_locking(access, false, true);

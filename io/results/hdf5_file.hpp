@@ -3,7 +3,8 @@
 /// A thin layer over HDF5: identifiers, attributes, columns and dimensions, independent of studies.
 ///
 /// A file that is read may be hostile: links to other files and virtual and external datasets are refused,
-/// and so is more content than the file can hold (hdf5_content_limit).
+/// and so are more content than the file can hold (hdf5_content_limit) and global heaps that HDF5 would not
+/// leave (global_heap.hpp).
 ///
 /// Element types T are std::int8_t, std::int32_t, std::uint64_t, double and std::string
 /// (variable length, UTF-8). Failures throw std::runtime_error with HDF5's reason; the

@@ -37,6 +37,8 @@ struct Question {
     PowerScope power_limit_of = PowerScope::job;
     double budget_usd = 0.0;  // zero: none
     int gpus_at_most = 0;     // zero: any number
+
+    bool operator==(const Question&) const = default;
 };
 
 /// The objective whose least value a question asks for.

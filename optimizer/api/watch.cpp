@@ -242,11 +242,7 @@ public:
     WatchedJob job(std::string stopped)
     {
         if (job_.steps == 0) {
-            throw InputError(
-                fmt::format("{}: no step times in {} lines; name the form with --trainer (see prismopt watch "
-                            "--help), or wait "
-                            "for the first step",
-                            job_.log, reader_.lines()));
+            refuse_log_without_steps();
         }
         WatchedJob job = job_;
         job.trainer = reader_.trainer();
@@ -256,6 +252,7 @@ public:
             job.failures = reader_.restarts();
         }
         job.peak_memory = reader_.peak_memory();
+        job.out_of_memory = reader_.out_of_memory();
         job.needed = detector_.needed();
         job.collected = detector_.baseline() ? detector_.needed() : detector_.collected();
         job.baseline = baseline();
@@ -286,6 +283,19 @@ public:
     }
 
 private:
+    [[noreturn]] void refuse_log_without_steps() const
+    {
+        if (const auto& error = reader_.out_of_memory()) {
+            throw InputError(fmt::format("{}: no step times in {} lines: {}", job_.log, reader_.lines(),
+                                         out_of_memory_text(*error, job_.results, job_.point)));
+        }
+        throw InputError(
+            fmt::format("{}: no step times in {} lines; name the form with --trainer (see prismopt watch "
+                        "--help), or wait "
+                        "for the first step",
+                        job_.log, reader_.lines()));
+    }
+
     void add_steps()
     {
         for (const LoggedStep& step : reader_.drain()) {

@@ -4,6 +4,7 @@
 
 #include "io/logs/log_formats.hpp"
 #include "io/logs/log_source.hpp"
+#include "io/logs/out_of_memory.hpp"
 #include "io/results/results.hpp"
 #include "model/level_check.hpp"
 #include "model/remaining_run.hpp"
@@ -31,7 +32,8 @@ struct WatchedJob {
     std::int64_t first_step = 0;
     std::int64_t last_step = 0;
     int restarts = 0;
-    double peak_memory = 0.0;      // bytes; 0: not in the log
+    double peak_memory = 0.0;  // bytes; 0: not in the log
+    std::optional<OutOfMemory> out_of_memory;
     double batch = 0.0;            // sequences of the last step; 0: not in the log
     int planned_batch = 0;         // of the plan there
     std::int64_t batch_since = 0;  // first step with this batch, relative to the plan's

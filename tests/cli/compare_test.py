@@ -2,6 +2,7 @@
 
 import csv
 import json
+import pathlib
 
 import support
 from support import CliTest
@@ -70,6 +71,14 @@ class Compare(CliTest):
         text = self.output("compare", "a.h5", "b.h5")
         self.assertRegex(text, r"Warning: these studies train different workloads: a: .* on 1e\+10 tokens .*; b: .* on 2e\+10 tokens")
         self.assertRegex(text, r"(?m)^training_time_p99, \w+ +b [^%]* different workload")
+
+    def test_another_question_is_warned_of(self):
+        self.searched(support.SMALL, "a.h5")
+        question = '\n[question]\nminimise = "cost"\ndeadline = "1000 d"\n'
+        self.output("search", self.write(pathlib.Path(support.SMALL).read_text() + question), "--out", "b.h5")
+        warning = "Warning: these searches do not have the same [question]."
+        self.assertIn(warning, self.output("compare", "a.h5", "b.h5", "--common"))
+        self.assertNotIn(warning, self.output("compare", "b.h5", "b.h5"))
 
     def test_one_file_is_not_enough(self):
         self.searched(support.SMALL, "one.h5")

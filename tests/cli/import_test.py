@@ -295,6 +295,8 @@ class Questions(Imports):
         self.assertIn("one port of eth-25g for the GPUs of a node, as NCCL_IB_DISABLE=1", " ".join(self.imported("job.sh")["assumed"]))
         self.assertEqual(self.network(), ("eth-25g", 8))
         self.assertEqual(self.network("--network", "eth-100g"), ("eth-100g", 8))
+        self.job(before="export NCCL_IB_DISABLE=1\nexport FI_PROVIDER=efa\n")
+        self.assertNotEqual(self.network()[0], "eth-25g")
 
     def test_constraints_of_slurm_narrow_the_type_of_gpus(self):
         for lines, accelerator in ((["--gres=gpu:a100:8"], "a100-sxm-80gb"),

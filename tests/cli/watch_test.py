@@ -146,6 +146,23 @@ class Watch(CliTest):
         reported = self.watched(megatron(steps), "--failures", "3")
         self.assertGreater(reported["completion"]["failure_rate_factor"], found["completion"]["failure_rate_factor"])
 
+    def test_out_of_memory_is_named(self):
+        error = "[rank3]: torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 3 has a total capacity of 79.10 GiB\n"
+        self.write("building the model\n" + error, "job.log")
+        self.assertRegex(self.refusal("watch", "study.h5", "job.log", "--point", str(self.feasible()[0]), code=WRONG_INPUT),
+                         r"no step times in 2 lines: out of memory: line 2 of the log says \"CUDA out of memory. Tried to allocate 2.00 GiB.*"
+                         r"; prismopt explain study.h5 --point \d+ lists changes")
+        found = self.watched(megatron(times(300, self.level)) + error)
+        self.assertEqual((found["out_of_memory"]["memory"], found["out_of_memory"]["line"]), ("gpu", 301))
+        self.assertRegex(self.output("watch", "study.h5", "job.log"), r"(?m)^out of memory: line 301 ")
+        self.assertIsNone(self.watched(plain(times(300, self.level)))["out_of_memory"])
+
+    def test_milliseconds_are_suspected(self):
+        self.write(plain(times(300, 1000 * self.level)), "job.log")
+        self.assertRegex(self.output("watch", "study.h5", "job.log", code=UNEXPECTED_LEVEL), "for milliseconds, write step_time_ms above them")
+        self.write("step_time_ms\n" + plain(times(300, 1000 * self.level)), "job.log")
+        self.assertNotIn("milliseconds", self.output("watch", "study.h5", "job.log"))
+
     def test_tokens_per_second(self):
         """The plan gives the tokens per step and GPU."""
         tokens = 1024 * 64 / 64

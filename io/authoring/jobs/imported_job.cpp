@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <array>
 #include <functional>
+#include <map>
 #include <set>
 #include <string_view>
 
@@ -169,8 +170,8 @@ void read_script(const JobFile& file, FoundFiles& job)
         job.problems.push_back(fmt::format("{} starts several programs; the one in line {} is read",
                                            file.path, command.place.line));
     }
-    for (const char* name :
-         {"NNODES", "NPROC_PER_NODE", "NGPU", "CONFIG_FILE", "MODULE", "CONFIG", "NCCL_IB_DISABLE"}) {
+    for (const char* name : {"NNODES", "NPROC_PER_NODE", "NGPU", "CONFIG_FILE", "MODULE", "CONFIG",
+                             "NCCL_IB_DISABLE", "FI_PROVIDER"}) {
         const auto variable = script.variables.find(name);
         if (variable != script.variables.end() && variable->second.size() == 1 &&
             variable->second.front().known()) {
@@ -553,11 +554,40 @@ void read_configurations(FoundFiles& job)
     read_named_files(std::move(named), job);
 }
 
+std::string some_of(const std::vector<std::string>& names)
+{
+    constexpr std::size_t most = 3;
+    return names.size() <= most
+               ? listed(names)
+               : fmt::format("{}, {}, {} and {} more", names[0], names[1], names[2], names.size() - most);
+}
+
+/// Names that a configuration states again with another value, as an overlay does, or another job.
+void note_repeated_settings(FoundFiles& job)
+{
+    std::map<std::string, const JobSetting*> stated;
+    std::map<std::pair<std::string, std::string>, std::vector<std::string>> repeated;  // by files
+    for (const JobSetting& setting : job.documents) {
+        const JobSetting*& before = stated[setting.name];
+        if (before != nullptr && before->place.file != setting.place.file &&
+            before->values != setting.values) {
+            repeated[{before->place.file, setting.place.file}].push_back(setting.name);
+        }
+        before = &setting;
+    }
+    for (const auto& [files, names] : repeated) {
+        job.problems.push_back(fmt::format(
+            "{0} and {1} differ in {2}: the values of {1} are read; if they are of two jobs, import one "
+            "at a time",
+            printable(files.first), printable(files.second), some_of(names)));
+    }
+}
+
 }  // namespace
 
 ImportedJob imported_job(const ImportRequest& request, const Catalog& catalog)
 {
-    FoundFiles job{.sources = {request, catalog, {}, {}, {}, {}}};
+    FoundFiles job{.sources = {request, catalog, {}, {}, {}}};
     for (const JobFile& file : request.files) {
         read_command(file, job);
     }
@@ -572,6 +602,7 @@ ImportedJob imported_job(const ImportRequest& request, const Catalog& catalog)
     if (job.sources.command) {
         append(job.documents, accelerate_flags(*job.sources.command));
     }
+    note_repeated_settings(job);
     resolve_references(job.documents, request.set);
     for (const auto& [name, value] : request.set) {
         job.words.push_back({name, {value}, {}, {"--set", 0}});

@@ -138,8 +138,16 @@ void read_accelerator(const JobSources& sources, const JobMachine& machine, Impo
                                 others.empty() ? "" : fmt::format(" (also: {})", listed(others))));
 }
 
-/// What joins the nodes of a job. NCCL_IB_DISABLE=1 leaves it sockets (NVIDIA, NCCL user guide, environment
-/// variables), which the GPUs of a node send through one port.
+/// Whether NCCL has only sockets between nodes: NCCL_IB_DISABLE=1 (NVIDIA, NCCL user guide, environment
+/// variables), unless a provider of libfabric is named, as on AWS (aws-ofi-nccl, fi_provider(7)).
+bool uses_sockets(const LaunchCommand& command)
+{
+    const auto disabled = command.environment.find("NCCL_IB_DISABLE");
+    return disabled != command.environment.end() && disabled->second == "1" &&
+           !command.environment.contains("FI_PROVIDER");
+}
+
+/// What joins the nodes of a job. The GPUs of a node send through one port where NCCL has only sockets.
 void read_network(const JobSources& sources, ImportedJob& job, JobSettings& settings)
 {
     const ImportRequest& request = sources.request;
@@ -152,9 +160,7 @@ void read_network(const JobSources& sources, ImportedJob& job, JobSettings& sett
     if (job.gpus <= node_gpus) {
         return;
     }
-    const bool sockets = sources.command && sources.command->environment.contains("NCCL_IB_DISABLE") &&
-                         sources.command->environment.at("NCCL_IB_DISABLE") == "1";
-    if (sockets) {
+    if (sources.command && uses_sockets(*sources.command)) {
         constexpr const char* common = "eth-25g";  // assumption: what servers usually have beside InfiniBand
         job.one_port = true;
         job.node_network = request.network.empty() ? common : request.network;

@@ -17,8 +17,7 @@ struct JobSources {
     const Catalog& catalog;
     std::optional<LaunchCommand> command;  // that starts the training
     std::vector<std::string> directives;   // of Slurm
-    std::map<std::string, std::string> environment = {};
-    std::vector<JobFile> beside;  // files that here-documents write
+    std::vector<JobFile> beside;           // files that here-documents write
 };
 
 /// "config.json" of "model/config.json".

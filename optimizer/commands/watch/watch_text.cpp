@@ -65,6 +65,13 @@ std::string date_after(std::chrono::system_clock::time_point now, double seconds
     return fmt::format("{:%Y-%m-%d %H:%M} UTC", fmt::gmtime(std::chrono::system_clock::to_time_t(end)));
 }
 
+/// A log of bare numbers whose seconds are about a thousand times those predicted.
+bool may_be_milliseconds(const WatchedJob& job)
+{
+    const double ratio = job.baseline->mean_s / job.level->predicted_s;
+    return job.trainer == numbers_format && ratio > 300.0 && ratio < 3000.0;
+}
+
 bool counts(const Change& change) { return change.kind != ChangeKind::warm_up; }
 
 bool has_changed(const WatchedJob& job)
@@ -99,6 +106,12 @@ std::string remaining_text(const WatchedJob& job)
             fmt::format("   {} {} ({:.2f} days)", q.name, date_after(job.now, seconds), seconds / one_day_s);
     }
     return text + "\n";
+}
+
+nlohmann::json to_json(const OutOfMemory& error)
+{
+    return {
+        {"memory", error.of == MemoryOf::gpu ? "gpu" : "host"}, {"line", error.line}, {"text", error.text}};
 }
 
 nlohmann::json to_json(const Change& change)
@@ -145,6 +158,9 @@ std::string watch_text(const WatchedJob& job)
                         job.steps, job.first_step, job.last_step, job.restarts,
                         job.peak_memory > 0.0 ? fmt::format(", peak memory {:.1f} GB", job.peak_memory / gb)
                                               : "");
+    if (job.out_of_memory) {
+        text += out_of_memory_text(*job.out_of_memory, job.results, job.point) + "\n";
+    }
     if (!job.stopped.empty()) {
         text += fmt::format("stopped by {}: what is known so far\n", job.stopped);
     }
@@ -165,6 +181,11 @@ std::string watch_text(const WatchedJob& job)
                                               : "too few steps yet for a step time");
     } else {
         text += level_text(*job.baseline, *job.level) + "\n";
+        if (may_be_milliseconds(job)) {
+            text +=
+                "the numbers of the log are read as seconds; for milliseconds, write step_time_ms above "
+                "them\n";
+        }
     }
     for (const Change& change : job.changes) {
         text += change_text(change) + "\n";
@@ -210,6 +231,7 @@ nlohmann::json watch_json(const WatchedJob& job)
                         {"completion", nullptr},
                         {"exit_code", watch_exit_code(job)}};
     json["peak_memory_bytes"] = job.peak_memory > 0.0 ? nlohmann::json(job.peak_memory) : nlohmann::json();
+    json["out_of_memory"] = job.out_of_memory ? to_json(*job.out_of_memory) : nlohmann::json();
     json["stopped_by"] = job.stopped.empty() ? nlohmann::json() : nlohmann::json(job.stopped);
     json["step_s"] = job.level_s > 0.0 ? nlohmann::json(job.level_s) : nlohmann::json();
     json["batch"] =

@@ -67,6 +67,18 @@ std::string refusal(const std::string& script)
     return "";
 }
 
+TEST(ImportedJob, NamesConfigurationsThatDiffer)
+{
+    const JobFile one = axolotl("micro_batch_size: 1\n");
+    const JobFile overlay{"job/overlay.yaml", "micro_batch_size: 2\nsequence_len: 512\n"};
+    const ImportedJob job = imported({one, overlay});
+    EXPECT_EQ(job.plan.microbatch, 2);
+    EXPECT_THAT(job.report.assumed,
+                Contains(HasSubstr("job/axolotl.yaml and job/overlay.yaml differ in micro_batch_size: the "
+                                   "values of job/overlay.yaml are read")));
+    EXPECT_THAT(imported({one}).report.assumed, Not(Contains(HasSubstr("differ in"))));
+}
+
 TEST(ImportedJob, ReportsMisspeltKeysOfDeepSpeed)
 {
     const ImportedJob job =

@@ -1,0 +1,27 @@
+#pragma once
+
+/// Errors in logs that state a lack of memory.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace prismopt {
+
+enum class MemoryOf { gpu, host };
+
+/// The first such error of a log.
+struct OutOfMemory {
+    MemoryOf of = MemoryOf::gpu;
+    std::int64_t line = 0;  // of the log
+    std::string text;       // from its name on, up to the first character beyond ASCII; shortened
+};
+
+/// Nothing: this line states none. `number`: of the line.
+std::optional<OutOfMemory> out_of_memory_in(std::string_view line, std::int64_t number);
+
+/// What the log says, and the command that helps. `results`, `point`: the plan of the job.
+std::string out_of_memory_text(const OutOfMemory& error, const std::string& results, std::uint64_t point);
+
+}  // namespace prismopt
