@@ -238,11 +238,13 @@ Hardware with_values(const Hardware& hardware, std::span<const HardwareParameter
             set_board_limit(cluster.accelerator, values[k]);
         }
     }
-    cluster.added_power += power_of_links(cluster) - power_of_links(hardware.cluster);
+    const Watts links = power_of_links(cluster) - power_of_links(hardware.cluster);
+    cluster.added_power += links;
+    cluster.added_link_power += links;
     return result;
 }
 
-std::variant<Hardware, Infeasible> turned(const Hardware& hardware,
+std::variant<Hardware, Infeasible> turned(const Hardware& hardware, const Power& power,
                                           std::span<const HardwareParameter> hardware_parameters,
                                           std::span<const double> values, const AddedPerGpu& added)
 {
@@ -268,6 +270,16 @@ std::variant<Hardware, Infeasible> turned(const Hardware& hardware,
         return Infeasible{Conflict::no_memory_left,
                           {{FactKey::memory_bytes, accelerator.memory.si},
                            {FactKey::reserved_bytes, accelerator.memory_reserved.si}}};
+    }
+    if (power.host + cluster.added_link_power < Watts{}) {
+        return Infeasible{Conflict::links_over_host,
+                          {{FactKey::saved_w, -cluster.added_link_power.si},
+                           {FactKey::host_w, power.host.si}}};
+    }
+    // In training it draws as much or more.
+    const Watts waiting = idle_power(power, accelerator.power, cluster.added_power);
+    if (waiting < Watts{}) {
+        return Infeasible{Conflict::no_power_left, {{FactKey::power_w, waiting.si}}};
     }
     return result;
 }

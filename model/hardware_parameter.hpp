@@ -4,6 +4,7 @@
 
 #include "model/base/names.hpp"
 #include "model/hardware/hardware.hpp"
+#include "model/hardware/power.hpp"
 #include "model/plan/infeasible.hpp"
 #include "model/run/reliability.hpp"
 
@@ -142,9 +143,10 @@ struct AddedPerGpu {
 Hardware with_values(const Hardware& hardware, std::span<const HardwareParameter> hardware_parameters,
                      std::span<const double> values, const AddedPerGpu& added = {});
 
-/// The same, or why it cannot be built: groups do not nest, or nothing is left of the
-/// price, the clock or the memory.
-std::variant<Hardware, Infeasible> turned(const Hardware& hardware,
+/// The same, or why it cannot be built: groups do not nest, or nothing is left of the price, the clock, the
+/// memory or the power. `power`: its host includes the links of the cluster as given, so that links that
+/// draw less cannot save more than it.
+std::variant<Hardware, Infeasible> turned(const Hardware& hardware, const Power& power,
                                           std::span<const HardwareParameter> hardware_parameters,
                                           std::span<const double> values, const AddedPerGpu& added = {});
 

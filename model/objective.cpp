@@ -89,11 +89,12 @@ std::vector<Objective> named_rows()
          [](const NoiseFree& b) { return b.held_gpus; }},
         // The rest has no bound of its own kind where none is given: ratios and
         // probabilities are not monotone in the step.
-        {"power", nothing, "W", "power of the building for the job in training, with waiting spares",
+        {"power", nothing, "W",
+         "power of the building to provision for the job: all of its GPUs train, its spares wait",
          [](const Prediction& p) { return Estimate::exact(p.run.power_w); },
          [](const NoiseFree& b) { return b.power_w; }, 0.0, true},
         {"cluster_power", nothing, "W",
-         "power of the building for the whole cluster: the job in training, all other GPUs waiting",
+         "power of the building to provision for the whole cluster: the job trains, all other GPUs wait",
          [](const Prediction& p) { return Estimate::exact(p.run.cluster_power_w); },
          [](const NoiseFree& b) { return b.cluster_power_w; }, 0.0, true},
         {"energy", run, "J", "energy at the mean training time",

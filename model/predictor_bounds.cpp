@@ -178,6 +178,9 @@ std::variant<NoiseFree, Infeasible> Predictor::bound_of_run(const ParallelPlan& 
         }
         bound.training_s += least_mean_training_time(segment.productive_s.front(), segment.model);
     }
+    if (!(bound.training_s < longest_run_s)) {  // before quantiles, which count its failures
+        return Infeasible{Conflict::beyond_longest_run, {{FactKey::most_years, longest_run_years}}};
+    }
     bound.training_p95_s = least_training_quantile(run, productive, 0.95);
     bound.training_p99_s = least_training_quantile(run, productive, 0.99);
     for (std::size_t i = 0; i < problem_.promise_factors.size(); ++i) {
@@ -191,9 +194,6 @@ std::variant<NoiseFree, Infeasible> Predictor::bound_of_run(const ParallelPlan& 
     }
     bound.gpus = most_gpus(plan);
     bound.deviation = problem_.deviation;
-    if (!(bound.training_s < longest_run_s)) {
-        return Infeasible{Conflict::beyond_longest_run, {{FactKey::most_years, longest_run_years}}};
-    }
     add_power_and_cost(problem_, run, work_j, bound);
     return bound;
 }

@@ -41,7 +41,7 @@ std::variant<Problem, Infeasible> changed(const Problem& problem, const WhatIf& 
                          }},
                    change);
     }
-    auto hardware = turned({result.cluster, result.reliability}, hardware_parameters, values);
+    auto hardware = turned({result.cluster, result.reliability}, result.power, hardware_parameters, values);
     if (auto* why = std::get_if<Infeasible>(&hardware)) {
         return std::move(*why);
     }

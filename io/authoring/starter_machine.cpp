@@ -110,10 +110,16 @@ std::string price_line(const std::string& accelerator, const Catalog& catalog)
 std::string price_line(const std::string& name, const Instance& instance, const Catalog& catalog)
 {
     const ListPrice& list = instance.list;
-    return list.source.empty()
-               ? price_line(instance.accelerator, catalog)
-               : fmt::format("gpu_price = \"{}\"            # {}, {}: {}\n",
-                             hourly(list.price / instance.gpus), name, hourly(list.price), list.source);
+    if (!list.source.empty()) {
+        return fmt::format("gpu_price = \"{}\"            # {}, {}: {}\n", hourly(list.price / instance.gpus),
+                           name, hourly(list.price), list.source);
+    }
+    const auto other = list_price(instance.accelerator, catalog);
+    return other ? fmt::format(
+                       "# gpu_price = \"{}\"          # default, which is not the price of {}: {}; write "
+                       "yours\n",
+                       hourly(other->price), name, other->source)
+                 : price_line(instance.accelerator, catalog);
 }
 
 /// The price that the user gives instead of the line.
@@ -161,6 +167,23 @@ StarterMachine starter_machine(const StarterChoice& choice, const Catalog& catal
     machine.figures += power_line(accelerator);
     apply(choice, catalog, machine.cluster);
     return machine;
+}
+
+std::string other_price_text(const StarterChoice& choice, const Catalog& catalog)
+{
+    if (choice.instance.empty() || !choice.price.empty()) {
+        return "";
+    }
+    const std::string name = chosen_name("instance", choice.instance, catalog.names(instances_kind));
+    const Instance instance = catalog_instance(name, catalog);
+    const auto other = list_price(instance.accelerator, catalog);
+    if (!instance.list.source.empty() || !other) {
+        return "";
+    }
+    return fmt::format(
+        "the catalog has no list price of {}: costs are at {} per GPU, the list price of another offer ({}); "
+        "--price gives yours",
+        name, hourly(other->price), other->source);
 }
 
 int odd_factor(int number)

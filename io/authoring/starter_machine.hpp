@@ -23,6 +23,10 @@ struct StarterMachine {
 /// Throws InputError for names that the catalog does not have.
 StarterMachine starter_machine(const StarterChoice& choice, const Catalog& catalog);
 
+/// Warns of an instance without a list price, whose costs are at the list price of its accelerator elsewhere;
+/// empty for other choices.
+std::string other_price_text(const StarterChoice& choice, const Catalog& catalog);
+
 /// GPUs of a starter's cluster, in the units (nodes, NVLink domains) in which jobs use them.
 struct UnitsInUse {
     int gpus = 0;

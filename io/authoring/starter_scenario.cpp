@@ -71,6 +71,24 @@ int shared_batch(double sequences, int gpus)
     return odd * static_cast<int>(std::exp2(std::max(0.0, std::ceil(std::log2(sequences / odd)))));
 }
 
+/// Nearly a published batch, which decides what is learned: it changes by a twentieth at most, so that the
+/// largest part of the GPUs can share it evenly. 15,356 sequences become 15,360, as 15 times 1,024.
+int batch_near_published(double sequences, int gpus)
+{
+    constexpr double most_change = 0.05;
+    const auto nearest = [sequences](int share) {
+        return share * static_cast<int>(std::max(1.0, std::round(sequences / share)));
+    };
+    int share = odd_factor(gpus);
+    while (2.0 * share <= sequences) {
+        share *= 2;
+    }
+    while (share % 2 == 0 && std::abs(nearest(share) - sequences) > most_change * sequences) {
+        share /= 2;
+    }
+    return nearest(share);
+}
+
 /// Measured on nodes of eight GPUs; a larger node has as many more parts that fail, a
 /// part of a node fails as the whole.
 std::string failure_rate(int node)
@@ -136,21 +154,34 @@ constexpr Bytes most_of_cards = 50_GB;  // RTX 6000 Ada, A40, L40S
 /// Of networks that are not trained on tokens of a text.
 constexpr double usual_steps = 1e5;
 
-/// The choice, with what it leaves to the network.
-StarterChoice completed(StarterChoice choice, const Workload& workload, const UsualSample& usual)
+/// The batch of the published training or, where there is none, about four million tokens.
+int usual_batch(const StarterChoice& choice, const Workload& workload,
+                const std::optional<PublishedBatch>& published)
 {
     constexpr double tokens_per_step = 4.2e6;
-    constexpr double tokens_a_parameter = 20.0;  // Hoffmann et al., arXiv 2203.15556
-    if (choice.sequence == 0) {
-        const auto positions = static_cast<unsigned>(workload.positions);  // learned ones bound the sequence
-        choice.sequence = positions > 0 ? std::min(usual.tokens, static_cast<int>(std::bit_floor(positions)))
-                                        : usual.tokens;
+    if (published) {
+        // networks without a vocabulary share the batch among all of their GPUs
+        const int least = workload.vocabulary > 0 ? 1 : choice.gpus;
+        return batch_near_published(std::max<double>(published->samples, least), choice.gpus);
     }
+    const double samples = tokens_per_step / choice.sequence;
+    return choice.question.empty() ? batch_near(samples, choice.gpus) : shared_batch(samples, choice.gpus);
+}
+
+/// Tokens of a sequence that the choice leaves to the network.
+int usual_sequence(const Workload& workload, const UsualSample& usual)
+{
+    const auto positions = static_cast<unsigned>(workload.positions);  // learned ones bound the sequence
+    return positions > 0 ? std::min(usual.tokens, static_cast<int>(std::bit_floor(positions))) : usual.tokens;
+}
+
+/// The choice, which has a sequence length, with what else it leaves to the network.
+StarterChoice completed(StarterChoice choice, const Workload& workload,
+                        const std::optional<PublishedBatch>& published)
+{
+    constexpr double tokens_a_parameter = 20.0;  // Hoffmann et al., arXiv 2203.15556
     if (choice.global_batch == 0) {
-        const double samples =
-            usual.batch > 0 ? std::max(usual.batch, choice.gpus) : tokens_per_step / choice.sequence;
-        const bool shared = usual.batch == 0 && !choice.question.empty();
-        choice.global_batch = shared ? shared_batch(samples, choice.gpus) : batch_near(samples, choice.gpus);
+        choice.global_batch = usual_batch(choice, workload, published);
     }
     if (choice.tokens == 0.0) {
         choice.tokens = workload.vocabulary > 0 ? tokens_a_parameter * parameters_of(network_of(workload))
@@ -279,9 +310,11 @@ void refuse_unknown_slices(int gpus, const StarterMachine& machine)
     }
 }
 
-StarterChoice with_gpus(StarterChoice choice, int gpus)
+/// The choice, with a number of GPUs and the tokens of a sequence.
+StarterChoice with_sizes(StarterChoice choice, int gpus, int sequence)
 {
     choice.gpus = gpus;
+    choice.sequence = sequence;
     return choice;
 }
 
@@ -325,9 +358,24 @@ std::string workload_section(const StarterChoice& choice, const Workload& worklo
         choice.workload, keys);
 }
 
+/// "62.9 million tokens", and where the batch is from.
+std::string batch_note(const StarterChoice& choice, const std::optional<PublishedBatch>& published)
+{
+    constexpr double million = 1e6;
+    const auto tokens_text = [&choice](double samples) {
+        return fmt::format("{:.3g} million tokens", samples * choice.sequence / million);
+    };
+    std::string note = choice.sequence == 1 ? "" : ": " + tokens_text(choice.global_batch);
+    if (published && !published->source.empty()) {
+        note += fmt::format("; the published training had up to {} ({})", tokens_text(published->samples),
+                            published->source);
+    }
+    return note;
+}
+
 /// `given`: what the user chose of `choice`, which is complete.
 std::string phase_section(const StarterChoice& given, const StarterChoice& choice, const Workload& workload,
-                          const UsualSample& sample)
+                          const UsualSample& sample, const std::optional<PublishedBatch>& published)
 {
     const bool counts_steps = given.tokens <= 0.0 && workload.vocabulary == 0;
     const std::string source = given.tokens > 0.0 ? "" : "   # 20 per parameter: arXiv 2203.15556";
@@ -339,13 +387,11 @@ std::string phase_section(const StarterChoice& given, const StarterChoice& choic
     }
     const std::string lengths =
         sample.name == "sequence" ? "" : fmt::format("   # tokens per {}", sample.name);
-    const double millions = 1e-6 * choice.global_batch * choice.sequence;
-    const std::string tokens = choice.sequence == 1 ? "" : fmt::format(": {:.3g} million tokens", millions);
     return fmt::format(
         "[[phase]]                            # one or more\n{}\n"
         "sequence_length = {}{}\n"
         "global_batch = {}   # {}s per optimizer step{}\n\n",
-        amount, choice.sequence, lengths, choice.global_batch, sample.name, tokens);
+        amount, choice.sequence, lengths, choice.global_batch, sample.name, batch_note(choice, published));
 }
 
 /// `spares`: nodes beside those of the choice.
@@ -437,14 +483,16 @@ std::string starter_scenario(const StarterChoice& given, const Catalog& catalog)
     refuse_unknown_slices(named.gpus, machine);
     const Accelerator accelerator = catalog_accelerator(machine.accelerator, catalog);
     const UnitsInUse units = units_in_use(named, machine.cluster);
-    const StarterChoice choice = completed(with_gpus(named, units.gpus), workload, sample);
+    const int sequence = named.sequence > 0 ? named.sequence : usual_sequence(workload, sample);
+    const auto published = named.imported ? std::nullopt : published_batch(named.workload, sequence, catalog);
+    const StarterChoice choice = completed(with_sizes(named, units.gpus, sequence), workload, published);
     const StarterSoftware software = starter_software(choice, machine.accelerator, workload, catalog);
     const bool asks = !choice.question.empty();
     const std::vector<int> spares = asks ? spare_choices(units, machine.cluster) : std::vector<int>{};
 
     std::string text = head_of(choice, workload, machine);
     text += workload_section(choice, workload, accelerator.memory);
-    text += phase_section(given, choice, workload, sample);
+    text += phase_section(given, choice, workload, sample, published);
     text += software_section(software, catalog);
     text += cluster_section(choice, machine, units, spares.empty() ? 0 : spares.back(), catalog);
     text += usual_sections(std::min(choice.gpus, units.unit), asks);

@@ -25,7 +25,8 @@ struct StarterChoice {
     std::string software = {};
     int gpus = 0;      // of the cluster
     int sequence = 0;  // tokens; 0: the network's usual length
-    // sequences; 0: as the network was trained, or about four million tokens per step, divisible among `gpus`
+    // sequences; 0: as the network was trained, or about four million tokens per step, either divisible among
+    // `gpus` or a part of them
     int global_batch = 0;
     // to train on; 0: 20 per parameter, or 100,000 steps of a network without a vocabulary
     double tokens = 0.0;

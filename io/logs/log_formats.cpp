@@ -17,6 +17,7 @@ const std::vector<LogFormat>& log_formats()
         {.name = "megatron",
          .trainers = "Megatron-LM, Megatron-Bridge, MindSpeed-LLM, Primus",
          .step = {"iteration ", "/"},
+         .total = {"/", "|"},
          // Primus prints the last interval and the mean of the run: 9800.1/9790.4. The first is read.
          .quantity = {"elapsed time per iteration (ms):", "|/"},
          .kind = StepQuantity::milliseconds,
@@ -37,6 +38,7 @@ const std::vector<LogFormat>& log_formats()
         {.name = "nemo",
          .trainers = "NeMo 2, which prints a line per step",
          .step = {"iteration ", "/"},
+         .total = {"/", "|"},
          .quantity = {"train_step_timing in s:", "|\n"},
          .counted_from = 1,
          .batch = {"global_batch_size:", "|\n"},
@@ -86,6 +88,7 @@ const std::vector<LogFormat>& log_formats()
         {.name = "nanotron",
          .trainers = "nanotron",
          .step = {"iteration: ", "/"},
+         .total = {"/", "|"},
          .quantity = {"time_per_iteration_ms:", "|\n"},  // elapsed_time_per_iteration_ms in older versions
          .kind = StepQuantity::milliseconds,
          .mean = false,

@@ -42,6 +42,7 @@ struct LogFormat {
     std::string_view name;      // what --trainer takes
     std::string_view trainers;  // for help
     LogNumber step{};           // no key: lines are counted
+    LogNumber total{};          // steps of the whole training; no key: not printed
     LogNumber quantity{};
     StepQuantity kind = StepQuantity::seconds;
     bool mean = true;         // the quantity is a mean over the steps since the last line, not of one step

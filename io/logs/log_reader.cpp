@@ -444,6 +444,9 @@ void LogReader::read(const Line& line)
         if (rank != *stated_.rank || found->total != stated_.total) {
             return;
         }
+        if (stated_.total > 0) {
+            total_steps_ = stated_.total;
+        }
         std::optional<double> number = format_->step_above ? stated_.step_above : found->step;
         if (number) {
             *number = step_number(*number) + format_->counted_from;
@@ -469,6 +472,9 @@ void LogReader::read_stated(const std::string& text)
         if (const auto memory = first_number(text, format_->memory, 0, at)) {
             peak_memory_ = std::max(peak_memory_, *memory * format_->memory_unit);
         }
+    }
+    if (!format_->total.key.empty()) {
+        total_steps_ = first_number(text, format_->total, 0, at, format_->suffixed).value_or(total_steps_);
     }
     if (format_->step_above) {
         if (const auto step = first_number(text, format_->step, 0, at)) {

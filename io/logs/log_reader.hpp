@@ -58,6 +58,8 @@ public:
     std::int64_t lines() const { return line_; }
     /// Largest memory of a GPU that the log shows, in bytes; 0: none.
     double peak_memory() const { return peak_memory_; }
+    /// Steps of the whole training by the last line that states them; 0: none does.
+    double total_steps() const { return total_steps_; }
     /// The first error of any rank that states a lack of memory.
     const std::optional<OutOfMemory>& out_of_memory() const { return out_of_memory_; }
     /// Times the numbers of steps went back.
@@ -161,6 +163,7 @@ private:
     StepNumbers numbers_;
     Progress progress_;
     double peak_memory_ = 0.0;
+    double total_steps_ = 0.0;
     std::optional<OutOfMemory> out_of_memory_;
     int restarts_ = 0;
     bool numbers_steps_ = false;

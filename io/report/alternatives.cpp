@@ -56,6 +56,19 @@ const QuestionedPlan* best_of_sooner(const QuestionAnswer& answer)
     return found;
 }
 
+/// The most probable plan that would be a better answer if it had more time.
+const QuestionedPlan* best_of_later(const QuestionAnswer& answer)
+{
+    const QuestionedPlan* found = nullptr;
+    for (const QuestionedPlan& plan : answer.plans) {
+        const bool later = plan.within_limits && !plan.in_time && plan.amount < answer.best->amount;
+        if (later && (found == nullptr || plan.probability > found->probability)) {
+            found = &plan;
+        }
+    }
+    return found;
+}
+
 }  // namespace
 
 std::vector<QuestionedPlan> plans_by_size(const Results& results, const StudyNotes& notes)
@@ -83,11 +96,13 @@ std::vector<QuestionLine> answer_changes(const Results& results, const StudyNote
         return {};
     }
     std::vector<QuestionLine> lines;
-    if (const auto& later = answer->not_enough; later && later->amount < answer->best->amount) {
-        lines.push_back(
-            {"with more time",
-             fmt::format("from {} on, or with a probability of {}: {}", end_words(later->in_time_s, notes),
-                         tabulated_text(later->probability), short_text(*later))});
+    if (const QuestionedPlan* later = best_of_later(*answer)) {
+        constexpr double least_asked = 0.5;  // what a question may ask for
+        const std::string sooner = later->probability >= least_asked
+                                       ? ", or with a probability of " + tabulated_text(later->probability)
+                                       : "";
+        lines.push_back({"with more time", fmt::format("from {} on{}: {}", end_words(later->in_time_s, notes),
+                                                       sooner, short_text(*later))});
     }
     if (const QuestionedPlan* sooner = best_of_sooner(*answer)) {
         lines.push_back(

@@ -158,9 +158,14 @@ std::string deadline_risk_text(const DeadlineRisk& risk)
 {
     const std::string low = tabulated_text(risk.low);
     const std::string high = tabulated_text(risk.high);
-    return low == high ? fmt::format("including the model error, {}", low)
-                       : fmt::format("including the model error, {} ({} to {} at the limits of its interval)",
-                                     tabulated_text(risk.mean), low, high);
+    const std::string mean = tabulated_text(risk.mean);
+    if (low == high) {  // what the mean has beyond is of larger errors than the limits
+        return low == mean ? fmt::format("including the model error, {}", mean)
+                           : fmt::format("including the model error, {} ({} at the limits of its interval)",
+                                         mean, low);
+    }
+    return fmt::format("including the model error, {} ({} to {} at the limits of its interval)", mean, low,
+                       high);
 }
 
 }  // namespace prismopt

@@ -197,6 +197,21 @@ std::string cost_range_text(const QuestionedPlan& it)
     return text;
 }
 
+/// The probability of being in time, with as many digits as keep it from looking like what was asked for.
+std::string chance_in_time(const QuestionedPlan& it, const Question& question)
+{
+    constexpr int most_decimals = 3;
+    std::string text = tabulated_text(it.probability);
+    if (it.in_time) {
+        return text;
+    }
+    for (int decimals = 1;
+         decimals <= most_decimals && text == percent_text(question.probability, decimals - 1); ++decimals) {
+        text = percent_text(it.probability, decimals);
+    }
+    return text;
+}
+
 /// "3,840 h100-sxm with megatron-bridge 26.04, 128 more as spares: 93 % by 2027-04-15, 17.6 M USD
 /// (95 %: 14.1 to 21.9), 4.1 MW; point 516, tp 4 pp 4".
 std::string plan_text(const QuestionedPlan& it, const Question& question, const QuestionAnswer& answer,
@@ -209,7 +224,7 @@ std::string plan_text(const QuestionedPlan& it, const Question& question, const 
         machine_words(results, *it.plan, notes),
         spares > 0 ? fmt::format(", {} more as spares", grouped(static_cast<std::uint64_t>(spares))) : "");
     if (answer.limit.si > 0.0) {
-        text += fmt::format("{} {}{}, ", tabulated_text(it.probability), limit_text(question),
+        text += fmt::format("{} {}{}, ", chance_in_time(it, question), limit_text(question),
                             it.at_limit ? " (at the limit: the draws do not decide)" : "");
     } else {
         text += fmt::format("{} with {}, ", reading_quantity(it.in_time_s, "s"),
@@ -277,6 +292,12 @@ std::optional<QuestionedPlan> least(const std::vector<QuestionedPlan>& plans, co
         }
     }
     return found;
+}
+
+/// What the question minimises; of equal amounts, as of GPUs, the cost decides.
+std::pair<double, double> amount_then_cost(const QuestionedPlan& plan)
+{
+    return {plan.amount, plan.plan->prediction.cost_usd.value};
 }
 
 /// "512, 1024, 2048 GPUs; gpus in [space] sets them, others were not tried"; empty for one number.
@@ -410,7 +431,7 @@ std::vector<MachineAnswer> other_machines(const QuestionAnswer& answer, const Re
     for (const auto& [machine, plans] : by_machine) {
         const auto answers = [](const QuestionedPlan& p) { return p.within_limits && p.in_time; };
         const auto any = [](const QuestionedPlan&) { return true; };
-        const auto best = least(plans, answers, [](const QuestionedPlan& p) { return p.amount; });
+        const auto best = least(plans, answers, amount_then_cost);
         const auto surest = least(plans, any, [](const QuestionedPlan& p) { return 1.0 - p.probability; });
         machines.push_back({machine, best ? *best : *surest});
     }
@@ -472,11 +493,10 @@ std::optional<QuestionAnswer> answer_to(const Question& question, const Results&
         plans.push_back(questioned(plan, question, answer, promised));
     }
     using Plan = QuestionedPlan;
-    const auto amount = [](const Plan& p) { return p.amount; };
     const auto risk = [](const Plan& p) { return 1.0 - p.probability; };
     const auto in_time = [](const Plan& p) { return p.in_time; };
     answer.best = least(
-        plans, [&](const Plan& p) { return p.within_limits && in_time(p); }, amount);
+        plans, [&](const Plan& p) { return p.within_limits && in_time(p); }, amount_then_cost);
     answer.surest = least(
         plans, [](const Plan& p) { return p.within_limits; }, risk);
     if (answer.best) {
@@ -490,11 +510,8 @@ std::optional<QuestionAnswer> answer_to(const Question& question, const Results&
         };
         const auto too_late = [&](const Plan& p) { return elsewhere(p) && !in_time(p) && smaller(p); };
         answer.next = least(
-            plans, [&](const Plan& p) { return elsewhere(p) && in_time(p); }, amount);
-        const auto cheaper_first = [&, most = answer.best->amount](const Plan& p) {
-            return p.amount < most ? risk(p) : 1.0 + risk(p);
-        };
-        answer.not_enough = least(plans, too_late, cheaper_first);
+            plans, [&](const Plan& p) { return elsewhere(p) && in_time(p); }, amount_then_cost);
+        answer.not_enough = least(plans, too_late, risk);
     }
     if (answer.shown()) {
         answer.doubt = largest_doubt(*answer.shown()->plan);

@@ -304,9 +304,9 @@ std::string electricity_price_words(const StudyNotes& notes)
 std::string power_line(const Prediction& p, const StudyNotes& notes)
 {
     return std::isfinite(p.run.cluster_power_w)
-               ? fmt::format("  power           {} {}, {} on average; whole cluster {}{}\n",
-                             three_digits(p.run.power_w, "W"), run_words(notes.task).working,
-                             three_digits(p.run.mean_power_w, "W"), three_digits(p.run.cluster_power_w, "W"),
+               ? fmt::format("  power           {} to provision, {} on average; whole cluster {}{}\n",
+                             three_digits(p.run.power_w, "W"), three_digits(p.run.mean_power_w, "W"),
+                             three_digits(p.run.cluster_power_w, "W"),
                              placeholder_words(notes.power_origin, "power"))
                : "";
 }
@@ -500,8 +500,10 @@ std::string front_section(const Results& results, const StudyNotes& notes)
 
 std::string space_section(const Results& results, const StudyNotes& notes)
 {
-    const std::string text =
-        space_text(results.raw_tuples, results.feasible, results.rejected) + variants_text(notes.variants);
+    const auto variants = std::ranges::find(results.axes, variant_axis, &Axis::name);
+    const std::uint64_t searched = variants == results.axes.end() ? 0 : variants->labels.size();
+    const std::string text = space_text(results.raw_tuples, results.feasible, results.rejected) +
+                             variants_text(notes.variants, searched);
     const std::uint64_t examined = space_counts(results.feasible, results.rejected).examined;
     if (results.feasible > 0 || examined == 0) {
         return text;

@@ -75,7 +75,7 @@ std::string space_text(std::uint64_t combinations, std::uint64_t feasible,
     return text;
 }
 
-std::string variants_text(const VariantCounts& counts)
+std::string variants_text(const VariantCounts& counts, std::uint64_t searched)
 {
     std::uint64_t excluded = 0;
     std::vector<std::vector<std::string>> rows;
@@ -84,12 +84,16 @@ std::string variants_text(const VariantCounts& counts)
         rows.push_back(
             {"", std::to_string(of.count), share_of(of.count, counts.combinations), excluded_text(of)});
     }
+    if (rows.empty()) {
+        return "";
+    }
+    const std::uint64_t others = counts.combinations - excluded;
+    const std::string tuned =
+        searched > others ? fmt::format(" before tuning, which added {}", searched - others) : "";
     constexpr std::size_t reason_column = 3;
-    return rows.empty() ? ""
-                        : fmt::format(
-                              "Variants: {} combinations of the study's choices, of which {} are "
-                              "excluded and not searched:\n{}",
-                              counts.combinations, excluded, aligned(rows, reason_column));
+    return fmt::format(
+        "Variants: {} combinations of the study's choices{}, of which {} are excluded and not searched:\n{}",
+        counts.combinations, tuned, excluded, aligned(rows, reason_column));
 }
 
 }  // namespace prismopt

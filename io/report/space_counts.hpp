@@ -41,6 +41,7 @@ std::string space_text(std::uint64_t combinations, std::uint64_t feasible,
                        const std::vector<Rejected>& rejected);
 
 /// The excluded variants by conflict, each with the first of them and what to do; empty if none is excluded.
-std::string variants_text(const VariantCounts& counts);
+/// `searched`: variants of the searched space, to which nlopt may have added some; 0: those not excluded.
+std::string variants_text(const VariantCounts& counts, std::uint64_t searched = 0);
 
 }  // namespace prismopt

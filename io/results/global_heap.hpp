@@ -15,7 +15,7 @@ namespace prismopt {
 /// heap. Source: HDF5 File Format Specification 3.0, III.E "Disk Format: Level 1E - Global Heap".
 void check_global_heaps(std::span<const char> file);
 
-/// The same of the file at `path`, as HDF5 would read it now.
+/// The same for the file at `path`.
 void check_global_heaps(const std::string& path);
 
 }  // namespace prismopt

@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace prismopt {
 
 UsualSample usual_sample(const std::string& workload, const Catalog& catalog)
@@ -47,6 +49,20 @@ std::vector<BatchRun> batch_runs()
         runs.push_back(named_entry("batch_runs", name, fields));
     }
     return runs;
+}
+
+std::optional<PublishedBatch> published_batch(const std::string& workload, int tokens, const Catalog& catalog)
+{
+    if (const int samples = usual_sample(workload, catalog).batch; samples > 0) {
+        return PublishedBatch{static_cast<double>(samples), ""};
+    }
+    if (catalog.is_own("workloads", workload)) {  // another network, whatever its name
+        return std::nullopt;
+    }
+    const std::vector<BatchRun> runs = batch_runs();
+    const auto run = std::find_if(runs.begin(), runs.end(),
+                                  [&workload](const BatchRun& one) { return one.name == workload; });
+    return run == runs.end() ? std::nullopt : std::optional(PublishedBatch{run->batch / tokens, run->source});
 }
 
 namespace {

@@ -63,6 +63,16 @@ struct UsualSample {
 };
 UsualSample usual_sample(const std::string& workload, const Catalog& catalog = Catalog::built_in());
 
+/// Batch of the published training of a catalog network.
+struct PublishedBatch {
+    double samples = 0.0;     // per step
+    std::string source = {};  // empty: the comment of the network's entry has it
+};
+/// That of the network's entry or, of the program's networks, the largest of the run of that name.
+/// `tokens`: of a sample. Nothing where neither states one.
+std::optional<PublishedBatch> published_batch(const std::string& workload, int tokens,
+                                              const Catalog& catalog = Catalog::built_in());
+
 /// What an accelerator usually comes with.
 struct UsualCluster {
     int node_gpus = 1;         // that its link joins

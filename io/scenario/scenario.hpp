@@ -42,9 +42,11 @@ struct SearchSettings {
     int replicas_simulated = 4;        // data-parallel replicas simulated in full per draw
     DollarsPerSecond gpu_price_limit;  // more expensive hardware variants are excluded; zero: no limit
     std::string runnable_by;           // the trainer whose plans are searched; empty: all plans
-    int tune_points = 12;              // front points at which the strategy nlopt tunes hardware parameters
-    int tune_evaluations = 200;        // per tuning run
-    int tune_fleets = 0;               // fleets per evaluation of a tuning run; 0: noise-free times
+    // "cuda_graphs=attn": values of axes that pass the rules of that trainer on the axis
+    std::vector<std::string> runs_too;
+    int tune_points = 12;        // front points at which the strategy nlopt tunes hardware parameters
+    int tune_evaluations = 200;  // per tuning run
+    int tune_fleets = 0;         // fleets per evaluation of a tuning run; 0: noise-free times
 };
 
 /// [software]: a program of the catalog and its release.

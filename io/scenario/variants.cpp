@@ -2,12 +2,14 @@
 
 #include "io/base/input_error.hpp"
 #include "io/scenario/constants/catalog_discrepancy.hpp"
+#include "io/toml/quantity.hpp"
 #include "io/words/infeasible_text.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <sstream>
 #include <utility>
 
@@ -17,24 +19,68 @@ using namespace literals;
 
 namespace {
 
-/// The value that value_text() wrote; nothing if it is none of the choice. Other levels than those listed
-/// are possible: nlopt tunes them.
-std::optional<ChoiceValue> value_in(const StudyChoice& choice, const std::string& text)
+/// What the values of a parameter measure; nothing for counts and factors.
+std::optional<Dimension> dimension_of(HardwareTarget target)
 {
-    if (!choice.hardware) {
-        const auto at =
-            std::find_if(choice.values.begin(), choice.values.end(),
-                         [&](const ChoiceValue& value) { return value_text(choice, value) == text; });
-        return at == choice.values.end() ? std::nullopt : std::optional(*at);
+    switch (target) {
+        case HardwareTarget::bandwidth:
+        case HardwareTarget::aggregate:
+        case HardwareTarget::memory_bandwidth: return Dimension::bandwidth;
+        case HardwareTarget::latency: return Dimension::time;
+        case HardwareTarget::memory: return Dimension::data;
+        case HardwareTarget::compute: return Dimension::work_rate;
+        case HardwareTarget::power: return Dimension::power;
+        case HardwareTarget::link_energy:
+        case HardwareTarget::memory_energy: return Dimension::data_energy;
+        case HardwareTarget::compute_energy: return Dimension::work_energy;
+        case HardwareTarget::failure_rate: return Dimension::rate;
+        case HardwareTarget::oversubscription:
+        case HardwareTarget::group: break;
     }
-    const std::size_t from = choice.name.size() + 1;
+    return std::nullopt;
+}
+
+/// A value in SI units, in any unit of its dimension; nothing for other texts.
+std::optional<double> si_of(HardwareTarget target, std::string_view text)
+{
+    if (const auto dimension = dimension_of(target)) {
+        const auto parsed = parse_si(text, *dimension, row_of(target).example);
+        const double* si = std::get_if<double>(&parsed);
+        return si == nullptr ? std::nullopt : std::optional(*si);
+    }
     double value = 0.0;
-    if (text.size() <= from ||
-        std::from_chars(text.data() + from, text.data() + text.size(), value).ec != std::errc{}) {
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    const bool whole = error == std::errc{} && end == text.data() + text.size();
+    return whole ? std::optional(value) : std::nullopt;
+}
+
+/// The level of a text: that of the choice which value_text() prints in the same way. Other ones are as
+/// written, as nlopt tunes them.
+std::optional<ChoiceValue> level_in(const StudyChoice& choice, std::string_view text)
+{
+    const auto si = si_of(choice.hardware->target, text);
+    if (!si || !std::isfinite(*si)) {
         return std::nullopt;
     }
-    const HardwareLevel level{value * row_of(choice.hardware->target).si};
-    return value_text(choice, level) == text ? std::optional<ChoiceValue>(level) : std::nullopt;
+    const HardwareLevel level{*si};
+    const auto listed =
+        std::find_if(choice.values.begin(), choice.values.end(), [&](const ChoiceValue& value) {
+            return value_text(choice, value) == value_text(choice, level);
+        });
+    return listed == choice.values.end() ? level : *listed;
+}
+
+/// The value of a word such as value_text() writes; nothing if it is none of the choice.
+std::optional<ChoiceValue> value_in(const StudyChoice& choice, const std::string& text)
+{
+    if (choice.hardware) {
+        const std::string key = choice.name + "=";
+        return text.starts_with(key) ? level_in(choice, std::string_view(text).substr(key.size()))
+                                     : std::nullopt;
+    }
+    const auto at = std::find_if(choice.values.begin(), choice.values.end(),
+                                 [&](const ChoiceValue& value) { return value_text(choice, value) == text; });
+    return at == choice.values.end() ? std::nullopt : std::optional(*at);
 }
 
 /// The machine of the variant, before its parameters are turned. Failures are given for nodes of the first
@@ -75,7 +121,8 @@ HardwareOption hardware_of(const Scenario& scenario, std::span<const ChoiceValue
 std::variant<Hardware, Infeasible> hardware_at(const Scenario& scenario, std::span<const ChoiceValue> values)
 {
     const HardwareOption set = hardware_of(scenario, values);
-    auto hardware = turned(machine_at(scenario, values), set.parameters, set.values, set.added);
+    auto hardware =
+        turned(machine_at(scenario, values), scenario.power, set.parameters, set.values, set.added);
     const DollarsPerSecond limit = scenario.search.gpu_price_limit;
     if (const auto* built = std::get_if<Hardware>(&hardware); built != nullptr && limit.si > 0.0) {
         const DollarsPerSecond price = built->cluster.gpu_price;

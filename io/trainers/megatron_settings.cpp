@@ -34,7 +34,7 @@ constexpr auto rows = std::to_array<TrainerSetting>({
     {"use-distributed-optimizer", "sharding"},
     {"num-distributed-optimizer-instances", "shard_gpus", "1"},
     {"use-megatron-fsdp", "sharding"},
-    {"data-parallel-sharding-strategy", "sharding", "optim_grads_params", read,
+    {"data-parallel-sharding-strategy", "sharding", "no_shard", read,
      "no_shard optim optim_grads optim_grads_params"},
     {"use-torch-fsdp2", "sharding"},
     {"torch-fsdp2-no-reshard-after-forward", "sharding"},
@@ -169,7 +169,7 @@ constexpr auto rows = std::to_array<TrainerSetting>({
     {"moe-router-fusion", "fused router", "", no_key},
     {"cross-entropy-loss-fusion", "workload.loss"},
     {"cross-entropy-fusion-impl", "workload.loss"},
-    {"moe-grouped-gemm", "", "", by_default},
+    {"moe-grouped-gemm", "kernels of the experts"},
     {"moe-use-legacy-grouped-gemm", "", "", by_default},
     {"distribute-saved-activations", "saved activations shared among tensor-parallel GPUs", "", no_key},
     {"use-nccl-ub", "registered buffers of NCCL", "", no_key},
@@ -548,6 +548,7 @@ constexpr auto primus_prefixes = std::to_array<SettingPrefix>({{"modules.pre_tra
 
 }  // namespace
 
+// parse_args() in megatron/training/arguments.py, also in Megatron-DeepSpeed: allow_abbrev=False.
 const TrainerSettings& megatron_settings()
 {
     static constexpr TrainerSettings table{"Megatron-LM", rows, {}};
@@ -569,7 +570,11 @@ const TrainerSettings& slime_settings()
 
 const TrainerSettings& bridge_settings()
 {
-    static constexpr TrainerSettings table{"Megatron-Bridge", bridge_rows, bridge_dialect, bridge_prefixes};
+    static constexpr TrainerSettings table{.program = "Megatron-Bridge",
+                                           .rows = bridge_rows,
+                                           .dialect = bridge_dialect,
+                                           .prefixes = bridge_prefixes,
+                                           .abbreviations = true};  // scripts/training/run_recipe.py
     return table;
 }
 

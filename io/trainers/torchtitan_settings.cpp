@@ -176,7 +176,7 @@ constexpr auto maxtext_rows = std::to_array<TrainerSetting>({
     {"mtp_num_layers", "workload.predictions", "0"},
     {"global_parameter_scale", "workload.hidden", "1"},
     {"mu_dtype", "type of the first moments", "", no_key},
-    {"hardware", "", "", none},
+    {"hardware", "cluster.accelerator", "tpu", read, "tpu gpu gpu_multiprocess cpu"},
     {"base_config", "", "", none},
     {"run_name", "", "", none},
     {"base_output_directory", "", "", none},

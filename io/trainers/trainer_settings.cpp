@@ -1,5 +1,7 @@
 #include "io/trainers/trainer_settings.hpp"
 
+#include "io/toml/nearest.hpp"
+
 #include <algorithm>
 #include <string>
 #include <vector>
@@ -10,6 +12,13 @@ namespace {
 
 /// Command lines write "-" where files write "_".
 bool same_letter(char a, char b) { return a == b || (a == '-' && b == '_') || (a == '_' && b == '-'); }
+
+std::string with_dashes(std::string_view name)
+{
+    std::string text(name);
+    std::replace(text.begin(), text.end(), '_', '-');
+    return text;
+}
 
 bool begins(std::string_view text, std::string_view beginning)
 {
@@ -54,13 +63,14 @@ std::vector<std::string> spellings(const TrainerSettings& table, std::string_vie
     return all;
 }
 
+constexpr std::size_t shortest_beginning = 4;  // shorter ones are names of scripts' own options
+
 /// The only row that begins so; nullptr: none, or several.
 const TrainerSetting* abbreviated(const TrainerSettings& table, std::string_view name)
 {
-    constexpr std::size_t shortest = 4;
     const TrainerSetting* found = nullptr;
     for (const TrainerSetting& row : table.rows) {
-        if (name.size() >= shortest && !row.name.ends_with('*') && begins(row.name, name)) {
+        if (name.size() >= shortest_beginning && !row.name.ends_with('*') && begins(row.name, name)) {
             if (found != nullptr) {
                 return nullptr;
             }
@@ -72,7 +82,7 @@ const TrainerSetting* abbreviated(const TrainerSettings& table, std::string_view
 
 }  // namespace
 
-KnownSetting known_setting(const TrainerSettings& table, std::string_view name, bool abbreviations)
+KnownSetting known_setting(const TrainerSettings& table, std::string_view name, bool option)
 {
     const std::vector<std::string> all = spellings(table, name);
     for (const std::string& spelling : all) {
@@ -90,12 +100,30 @@ KnownSetting known_setting(const TrainerSettings& table, std::string_view name, 
             pattern = row;
         }
     }
-    // Names in sections are words or keys of files, which argparse does not read.
-    const bool option = name.find('.') == std::string_view::npos;
-    if (pattern == nullptr && abbreviations && option) {
+    const bool in_section = name.find('.') != std::string_view::npos;  // of another program: "accelerate."
+    if (pattern == nullptr && table.abbreviations && option && !in_section) {
         return {abbreviated(table, name), nullptr};
     }
     return {pattern, nullptr};
+}
+
+std::string_view likely_setting(const TrainerSettings& table, std::string_view name)
+{
+    std::string_view likely;
+    for (const std::string& spelling : spellings(table, name)) {
+        for (const TrainerSetting& row : table.rows) {
+            if (spelling.size() < shortest_beginning || row.name.ends_with('*')) {
+                continue;
+            }
+            if (one_slip(with_dashes(spelling), with_dashes(row.name))) {
+                return row.name;
+            }
+            if (likely.empty() && begins(row.name, spelling)) {
+                likely = row.name;
+            }
+        }
+    }
+    return likely;
 }
 
 std::string_view usual_value(const TrainerSettings& table, std::string_view row)

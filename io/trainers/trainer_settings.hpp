@@ -53,6 +53,8 @@ struct TrainerSettings {
     std::span<const TrainerSetting> rows;
     std::span<const SettingDialect> dialect = {};
     std::span<const SettingPrefix> prefixes = {};
+    // whether unique beginnings of its options count as the options, as in Python's argparse by default
+    bool abbreviations = false;
 };
 
 /// Rows of one program, and those that it shares with others.
@@ -72,9 +74,11 @@ struct KnownSetting {
     const SettingDialect* dialect = nullptr;
 };
 /// The row of a name in a job file: as the dialect has it, else as it is written or with another prefix,
-/// else by the longest pattern; "-" and "_" are the same. With `abbreviations`, a name that begins exactly
-/// one row means that row, as Python's argparse reads it.
-KnownSetting known_setting(const TrainerSettings& table, std::string_view name, bool abbreviations = false);
+/// else by the longest pattern; "-" and "_" are the same. An `option` of a command line that begins exactly
+/// one row means that row, if the program takes abbreviations.
+KnownSetting known_setting(const TrainerSettings& table, std::string_view name, bool option = false);
+/// The row that an unknown name may be a slip for: it begins so, or one edit away; empty: none.
+std::string_view likely_setting(const TrainerSettings& table, std::string_view name);
 /// The program's default of a row; empty: none.
 std::string_view usual_value(const TrainerSettings& table, std::string_view row);
 

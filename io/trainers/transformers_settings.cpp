@@ -444,27 +444,42 @@ constexpr auto verl_rows = std::to_array<TrainerSetting>({
 
 }  // namespace
 
+// HfArgumentParser in src/transformers/hf_argparser.py takes abbreviations, as argparse does; the options of
+// Axolotl are those of click, which does not.
 const TrainerSettings& transformers_settings()
 {
-    static constexpr TrainerSettings table{"Hugging Face Trainer", rows, trainer_dialect, prefixes};
+    static constexpr TrainerSettings table{.program = "Hugging Face Trainer",
+                                           .rows = rows,
+                                           .dialect = trainer_dialect,
+                                           .prefixes = prefixes,
+                                           .abbreviations = true};
     return table;
 }
 
 const TrainerSettings& trl_settings()
 {
-    static constexpr TrainerSettings table{"TRL", rows, trl_dialect, prefixes};
+    static constexpr TrainerSettings table{
+        .program = "TRL", .rows = rows, .dialect = trl_dialect, .prefixes = prefixes, .abbreviations = true};
     return table;
 }
 
 const TrainerSettings& llama_factory_settings()
 {
-    static constexpr TrainerSettings table{"LLaMA-Factory", factory_rows, factory_dialect, prefixes};
+    static constexpr TrainerSettings table{.program = "LLaMA-Factory",
+                                           .rows = factory_rows,
+                                           .dialect = factory_dialect,
+                                           .prefixes = prefixes,
+                                           .abbreviations = true};
     return table;
 }
 
 const TrainerSettings& swift_settings()
 {
-    static constexpr TrainerSettings table{"ms-swift", swift_rows, swift_dialect, prefixes};
+    static constexpr TrainerSettings table{.program = "ms-swift",
+                                           .rows = swift_rows,
+                                           .dialect = swift_dialect,
+                                           .prefixes = prefixes,
+                                           .abbreviations = true};
     return table;
 }
 

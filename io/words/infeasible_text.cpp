@@ -225,6 +225,12 @@ constexpr auto conflict_words = std::to_array<ConflictWords>({
     {Conflict::no_clock_left, "a board of {power_w:.4g} W has no power left for its clock", "raise power"},
     {Conflict::no_memory_left, "{reserved_gb:.4g} GB of {memory_gb:.4g} GB of memory are reserved",
      "raise memory"},
+    {Conflict::links_over_host,
+     "links draw {saved_w:.4g} W per GPU less than those of [cluster], but host, which includes these, is "
+     "{host_w:.4g} W",
+     "give host in [power] with the links of [cluster], or list faster links"},
+    {Conflict::no_power_left, "a waiting GPU would draw {power_w:.4g} W",
+     "check host in [power], and power and draw of the hardware"},
     {Conflict::price_over_limit, "a GPU costs {price_usd_h:.4g} USD/h, and the limit is {limit_usd_h:.4g}",
      "raise gpu_price_limit in [search], or list cheaper values"},
     {Conflict::deviation_over_limit,

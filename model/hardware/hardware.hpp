@@ -203,7 +203,7 @@ struct NetworkTier {
     // share of `efficiency` that all-to-alls reach; 0: all in nodes, CollectiveLibrary's between them
     double all_to_all = 0.0;
     TierKind kind = TierKind::by_position;  // by position: the first tier is the node
-    // of bandwidth per GPU and direction, drawn whether it is used or not; 0: as usual (hardware_power.hpp)
+    // of `bandwidth`, drawn whether it is used or not; 0: as usual (hardware_power.hpp)
     JoulesPerByte energy{};
 
     // For a tier that joins buildings, campuses or regions:
@@ -298,6 +298,7 @@ struct Cluster {
     std::vector<LearnedConstant> learned;                 // already applied to accelerator, tiers and stack
     double learned_time = 1.0;                            // factor of all times of a step, already applied
     Watts added_power{};  // per GPU at all times: of links and memory, beyond that of the board and the host
+    Watts added_link_power{};  // the share of links in it: negative if they draw less than those in the host
 
     static constexpr double drawn_node = 0.0;  // the factors of the node and its GPUs are drawn per fleet
 

@@ -1,5 +1,7 @@
 #include "model/hardware/hardware_power.hpp"
 
+#include "model/hardware/torus.hpp"
+
 #include <algorithm>
 #include <array>
 
@@ -22,13 +24,23 @@ constexpr double usual_share_of_bandwidth = 0.2;
 constexpr JoulesPerByte usual_memory_energy = 5_pJ_per_bit;
 
 /// A transmitter and a receiver at 112 Gbit/s take 5.5 pJ per bit (Wei et al., NVLink-C2C, ISSCC 2023,
-/// comparison); a GPU has one to its switch and one from it.
-constexpr JoulesPerByte usual_node_energy = 2.0 * 5.5_pJ_per_bit;
+/// comparison).
+constexpr JoulesPerByte lane_energy = 5.5_pJ_per_bit;
 
-/// Pluggable transceivers take 30 W at 1.6 Tbit/s, and a GPU has six of them on the way through a
-/// large network (NVIDIA, Hot Chips 2025, co-packaged optics). Excludes switches and adapters,
-/// which the host's power includes.
-constexpr JoulesPerByte usual_network_energy = 6.0 * 18.75_pJ_per_bit;
+/// Pluggable transceivers take 30 W at 1.6 Tbit/s (NVIDIA, Hot Chips 2025, co-packaged optics). Excludes
+/// switches and adapters, which the host's power includes.
+constexpr JoulesPerByte transceiver_energy = 18.75_pJ_per_bit;
+
+/// How many of them a GPU has for its bandwidth.
+struct LinkEnds {
+    double lanes = 0.0;         // of a tier of nodes
+    double transceivers = 0.0;  // of a tier of a network
+};
+/// A lane to its switch and one from it; six transceivers on the way through a large network (NVIDIA, Hot
+/// Chips 2025).
+constexpr LinkEnds through_switches{.lanes = 2.0, .transceivers = 6.0};
+/// A link to a neighbour has both once in each direction, and each GPU pays for what it sends.
+constexpr LinkEnds to_neighbours{.lanes = 1.0, .transceivers = 1.0};
 
 /// The least share of the power of work that products have, where memory would take it all.
 constexpr double least_share_of_products = 0.5;
@@ -91,14 +103,21 @@ JoulesPerByte link_energy(const Cluster& cluster, std::size_t tier)
     if (own.si > 0.0) {
         return own;
     }
-    return cluster.joins_nodes(tier) ? usual_network_energy : usual_node_energy;
+    const bool switched = cluster.tiers[tier].topology == Topology::switched;
+    const LinkEnds& ends = switched ? through_switches : to_neighbours;
+    return cluster.joins_nodes(tier) ? ends.transceivers * transceiver_energy : ends.lanes * lane_energy;
+}
+
+BytesPerSecond bandwidth_of_gpu(const NetworkTier& tier)
+{
+    return tier.topology == Topology::torus ? links_of_gpu(tier) * tier.bandwidth : tier.bandwidth;
 }
 
 Watts power_of_links(const Cluster& cluster)
 {
     Watts sum{};
     for (std::size_t tier = 0; tier < cluster.tiers.size(); ++tier) {
-        sum += cluster.tiers[tier].bandwidth * link_energy(cluster, tier);
+        sum += bandwidth_of_gpu(cluster.tiers[tier]) * link_energy(cluster, tier);
     }
     return sum;
 }

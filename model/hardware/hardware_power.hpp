@@ -22,8 +22,11 @@ Watts power_of_work(const Accelerator& accelerator);
 Accelerator with_board_for_rates(Accelerator accelerator, const Accelerator& before);
 
 /// Returns the energy per byte of bandwidth of a tier, in both directions
-/// together: its own, or what is usual.
+/// together: its own, or what is usual. In a torus it is that of a byte that a GPU sends on one of its links.
 JoulesPerByte link_energy(const Cluster& cluster, std::size_t tier);
+
+/// Returns the bandwidth of one GPU per direction: of all its links in a torus.
+BytesPerSecond bandwidth_of_gpu(const NetworkTier& tier);
 
 /// Returns what the links of one GPU draw.
 Watts power_of_links(const Cluster& cluster);

@@ -7,7 +7,7 @@ namespace prismopt {
 
 namespace {
 
-constexpr double both_ways = 2.0;  // a ring or line runs in both directions at once
+constexpr double links_of_ring = 2.0;  // of a member, one to each neighbour; both are in use at once
 
 BytesPerSecond link_rate(const NetworkTier& torus) { return torus.bandwidth * torus.efficiency; }
 
@@ -15,7 +15,7 @@ BytesPerSecond link_rate(const NetworkTier& torus) { return torus.bandwidth * to
 BytesPerSecond axis_rate(const AxisSpan& span, const NetworkTier& torus)
 {
     constexpr double of_line = 0.5;  // the link at its end carries everything
-    return link_rate(torus) * (both_ways * (span.ring ? 1.0 : of_line) / span.spacing);
+    return link_rate(torus) * (links_of_ring * (span.ring ? 1.0 : of_line) / span.spacing);
 }
 
 double hops_of(const AxisSpan& span)
@@ -31,6 +31,17 @@ int distance(int from, int to, int length, bool wrap)
 }
 
 }  // namespace
+
+double links_of_gpu(const NetworkTier& torus)
+{
+    double links = 0.0;
+    for (std::size_t axis = 0; axis < torus.shape.size(); ++axis) {
+        const double length = torus.shape[axis];
+        const bool ring = torus.wrap[axis] && length > 1.0;
+        links += links_of_ring * (ring ? 1.0 : (length - 1.0) / length);
+    }
+    return links;
+}
 
 std::vector<AxisSpan> axis_spans(const Group& group, const NetworkTier& torus)
 {

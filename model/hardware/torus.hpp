@@ -17,6 +17,10 @@ struct AxisSpan {
     bool ring = false;  // the span is closed to a ring
 };
 
+/// Returns the links of one accelerator: two along an axis that is closed to a ring; along one of n positions
+/// that is not, 2 (n-1)/n on average, as those at its ends have one.
+double links_of_gpu(const NetworkTier& torus);
+
 /// Returns the spans of a group, one per axis of the tier. A span that the group fills in part is rounded up.
 std::vector<AxisSpan> axis_spans(const Group& group, const NetworkTier& torus);
 

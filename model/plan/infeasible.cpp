@@ -112,6 +112,8 @@ constexpr auto reasons_of_conflicts = std::to_array<ReasonOfConflict>({
     {Conflict::no_price_left, Reason::hardware},
     {Conflict::no_clock_left, Reason::hardware},
     {Conflict::no_memory_left, Reason::hardware},
+    {Conflict::links_over_host, Reason::hardware},
+    {Conflict::no_power_left, Reason::hardware},
     {Conflict::price_over_limit, Reason::price_limit},
     {Conflict::deviation_over_limit, Reason::deviation},
 });

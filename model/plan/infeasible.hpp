@@ -206,6 +206,8 @@ enum class Conflict : std::uint8_t {
     no_price_left,
     no_clock_left,
     no_memory_left,
+    links_over_host,
+    no_power_left,
     price_over_limit,
     deviation_over_limit
 };
@@ -309,6 +311,8 @@ inline constexpr auto names_of<Conflict> = std::to_array<Named<Conflict>>(
      {Conflict::no_price_left, "no_price_left"},
      {Conflict::no_clock_left, "no_clock_left"},
      {Conflict::no_memory_left, "no_memory_left"},
+     {Conflict::links_over_host, "links_over_host"},
+     {Conflict::no_power_left, "no_power_left"},
      {Conflict::price_over_limit, "price_over_limit"},
      {Conflict::deviation_over_limit, "deviation_over_limit"}});
 
@@ -403,6 +407,8 @@ enum class FactKey : std::uint8_t {
     price_usd_h,
     limit_usd_h,
     power_w,
+    saved_w,
+    host_w,
     memory_bytes,
     reserved_bytes,
     deviation,
@@ -496,6 +502,8 @@ inline constexpr auto names_of<FactKey> =
                                    {FactKey::price_usd_h, "price_usd_h"},
                                    {FactKey::limit_usd_h, "limit_usd_h"},
                                    {FactKey::power_w, "power_w"},
+                                   {FactKey::saved_w, "saved_w"},
+                                   {FactKey::host_w, "host_w"},
                                    {FactKey::memory_bytes, "memory_bytes"},
                                    {FactKey::reserved_bytes, "reserved_bytes"},
                                    {FactKey::deviation, "deviation"},

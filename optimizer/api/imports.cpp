@@ -8,11 +8,13 @@
 #include "io/scenario/reading/read_scenario.hpp"
 #include "io/toml/toml.hpp"
 #include "io/trainers/trainer.hpp"
+#include "io/trainers/trainer_settings.hpp"
 #include "model/network/network.hpp"
 #include "model/plan/layout.hpp"
 #include "model/plan/phase.hpp"
 #include "model/plan/plan_axes.hpp"
 #include "optimizer/api/job_changes.hpp"
+#include "optimizer/improve/plans_space.hpp"
 #include "optimizer/space/design_text.hpp"
 #include "optimizer/study/measured_plans.hpp"
 #include "optimizer/study/study_model.hpp"
@@ -22,6 +24,9 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <array>
+#include <set>
+#include <string_view>
 
 namespace prismopt {
 
@@ -180,22 +185,115 @@ Scenario scenario_of(const std::string& text, const std::string& path,
     }
 }
 
-/// The trainer to whose exports a search can be limited: that of the job, if the export writes its plan; else
-/// empty, with the reasons in `why`.
-std::string limiting_trainer(const JobImport& of, std::vector<std::string>& why)
+/// Whether a rule of the trainer refuses whatever plan a job has, as that on its number type does: such rules
+/// have the first axis, and refuse the simplest plan.
+bool refuses_job(const std::string& trainer, int gpus, const Problem& problem)
 {
+    ParallelPlan simplest;
+    simplest.dp = gpus;
+    const std::vector<TrainerRule>& rules = trainer_rules(trainer);
+    return in_any_phase(simplest, problem.phases, [&](const ParallelPlan& plan, const Phase& phase) {
+        return std::any_of(rules.begin(), rules.end(), [&](const TrainerRule& rule) {
+            return rule.axis == "tp" && !rule.why({plan, phase, problem}).empty();
+        });
+    });
+}
+
+/// How a search is limited to the trainer of a job.
+struct SearchLimit {
+    std::string trainer;           // empty: none writes files like these, or none writes any plan of the job
+    std::set<std::string> too;     // "cuda_graphs=attn": of the job's plan, which no export writes
+    std::vector<std::string> why;  // not
+};
+SearchLimit search_limit(const JobImport& of)
+{
+    SearchLimit limit;
     const std::string& trainer = of.scenario.cluster.software.trainer;
     if (!is_written_back(of.job.format) || trainer.empty()) {
-        return "";
+        return limit;
     }
     const StudyModel model(of.scenario, tables_of(of.scenario, {of.job.plan}));
-    for (const Phase& phase : model.problem.phases) {
-        why = cannot_run(trainer, {plan_in_phase(of.job.plan, phase), phase, model.problem});
-        if (!why.empty()) {
-            return "";
+    const Problem& problem = model.problem;
+    std::set<std::string> why;
+    for (const Phase& phase : problem.phases) {
+        for (const TrainerRule& rule : trainer_rules(trainer)) {
+            const std::string reason = rule.why({plan_in_phase(of.job.plan, phase), phase, problem});
+            if (!reason.empty()) {
+                limit.too.insert(axis_text(rule.axis, of.job.plan));
+                why.insert(reason);
+            }
         }
     }
-    return trainer;
+    limit.why = {why.begin(), why.end()};
+    limit.trainer = !why.empty() && refuses_job(trainer, of.job.plan.gpus(), problem) ? "" : trainer;
+    return limit;
+}
+
+/// Values of an axis that the settings of a trainer without an export can give, where the axis has more.
+struct OfferedValues {
+    std::string_view format;
+    std::string_view axis;
+    std::string_view values;  // as [space] has them
+};
+constexpr auto offered_values = std::to_array<OfferedValues>({
+    // src/nanotron/helpers.py, init_optimizer_and_grad_accumulator(): any zero_stage above 0 shards states
+    {"nanotron", "sharding", R"(["none", "zero1"])"},
+    // src/nanotron/config/parallelism_config.py, recompute_layer
+    {"nanotron", "recompute", R"(["none", "full"])"},
+    // src/nanotron/config/utils_config.py, cast_str_to_pipeline_engine()
+    {"nanotron", "schedule", R"(["1f1b", "gpipe"])"},
+});
+
+/// Whether a setting of the trainer gives this axis, or one from which it follows.
+bool gives(const TrainerSettings& table, std::string_view axis)
+{
+    std::set<std::string_view> keys{axis};
+    if (axis == "etp") {
+        keys.insert("tp");
+    } else if (axis == "schedule") {
+        keys.insert("v");
+    }
+    return std::any_of(table.rows.begin(), table.rows.end(), [&keys](const TrainerSetting& row) {
+        return row.effect == SettingEffect::read && keys.contains(row.key);
+    });
+}
+
+/// The text of a scenario whose axes have only values that the trainer of the job has settings for: an axis
+/// that none of its settings gives stays as in the job. `limited`: gets the names of these axes.
+std::string with_offered_values(const JobImport& of, const std::string& path, std::set<std::string>& limited)
+{
+    std::string text = of.text;
+    const TrainerSettings* table = settings_of(of.job.format);
+    if (table == nullptr || is_written_back(of.job.format)) {
+        return text;
+    }
+    for_each_axis([&](const auto& axis) {
+        const auto offered =
+            std::find_if(offered_values.begin(), offered_values.end(), [&](const OfferedValues& values) {
+                return of.job.format.starts_with(values.format) && axis.name == values.axis;
+            });
+        const bool known = offered != offered_values.end();
+        if (!known && gives(*table, axis.name)) {
+            return;
+        }
+        limited.emplace(axis.name);
+        const std::string own = space_list(axis.name, {&of.job.plan, 1});
+        if (known || (of.scenario.space.*(axis.values)).size() > 1) {
+            text = with_value(text, path, fmt::format("space.{}", axis.name),
+                              known ? std::string(offered->values) : own);
+        }
+    });
+    return text;
+}
+
+/// Whatever the software of the scenario offers, these axes have the values of its space.
+void hold_levers(Scenario& scenario, const std::set<std::string>& limited)
+{
+    for_each_axis([&](const auto& axis) {
+        if (limited.contains(std::string(axis.name))) {
+            scenario.levers.*(axis.values) = scenario.space.*(axis.values);
+        }
+    });
 }
 
 }  // namespace
@@ -210,16 +308,28 @@ JobImport import_job(const ImportRequest& request, const std::vector<std::string
     of.text = job_scenario(of.job, request, catalog);
     const std::string path = request.name + ".toml";
     of.scenario = scenario_of(of.text, path, catalogs);
-    std::vector<std::string> why;
-    if (const std::string trainer = limiting_trainer(of, why); !trainer.empty()) {
-        of.text = job_scenario(of.job, request, catalog, trainer);
+    const SearchLimit limit = search_limit(of);
+    if (!limit.trainer.empty()) {
+        of.text = job_scenario(of.job, request, catalog, limit.trainer);
+        if (!limit.too.empty()) {
+            of.text = with_value(of.text, path, "search.runs_too", nlohmann::json(limit.too).dump());
+        }
         of.scenario = scenario_of(of.text, path, catalogs);
-    } else if (!why.empty()) {
-        of.job.report.assumed.push_back(
-            fmt::format("plans of any trainer are searched (no runnable_by), since the export cannot write "
-                        "the job's own: {}",
-                        fmt::join(why, "; ")));
     }
+    if (!limit.why.empty()) {
+        of.job.report.assumed.push_back(fmt::format(
+            "{}, since the export cannot write the job's own: {}",
+            limit.trainer.empty()
+                ? "plans of any trainer are searched (no runnable_by)"
+                : fmt::format("plans with {} are searched as well (runs_too)", fmt::join(limit.too, ", ")),
+            fmt::join(limit.why, "; ")));
+    }
+    std::set<std::string> limited;
+    if (const std::string text = with_offered_values(of, path, limited); text != of.text) {
+        of.text = text;
+        of.scenario = scenario_of(of.text, path, catalogs);
+    }
+    hold_levers(of.scenario, limited);
     of.design = design_text(of.job.plan, of.scenario.space);
     return of;
 }

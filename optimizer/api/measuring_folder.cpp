@@ -19,6 +19,17 @@ namespace {
 
 std::string folder_of(std::size_t plan) { return plan == 0 ? "today" : fmt::format("plan-{}", plan); }
 
+/// Where a file of a job stands in the folder of a plan: as beside the first file of the job, which names it
+/// so; by its name alone where it is elsewhere.
+std::string path_in_folder(const JobFile& file, const JobFile& first)
+{
+    const std::filesystem::path path(file.path);
+    const std::filesystem::path beside = path.lexically_normal().lexically_relative(
+        std::filesystem::path(first.path).lexically_normal().parent_path());
+    const bool is_below = !beside.empty() && *beside.begin() != ".." && *beside.begin() != ".";
+    return (is_below ? beside : path.filename()).string();
+}
+
 /// The number of a plan in results of the scenario.
 std::optional<std::uint64_t> number_of(const ParallelPlan& plan, const DesignMap& designs)
 {
@@ -60,7 +71,7 @@ std::vector<FolderFile> measuring_folder(const Improvement& improvement, const I
         const std::vector<JobFile>& own = i == 0 ? request.files : changes[i - 1].files;
         std::vector<std::string> names;
         for (const JobFile& file : own) {
-            names.push_back(folder_of(i) + "/" + std::filesystem::path(file.path).filename().string());
+            names.push_back(folder_of(i) + "/" + path_in_folder(file, own.front()));
             files.push_back({names.back(), file.text});
         }
         const auto number = number_of(plan.plan, designs);

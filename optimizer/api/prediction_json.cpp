@@ -88,6 +88,18 @@ Json stage_json(const StageUse& stage)
     return json;
 }
 
+/// Names of the estimates that the draws do not bound from both sides, so that their values say little.
+Json unbounded_names(const Json& estimates)
+{
+    Json names = Json::array();
+    for (const auto& [name, estimate] : estimates.items()) {
+        if (!estimate["value"].is_null() && (estimate["low"].is_null() || estimate["high"].is_null())) {
+            names.push_back(name);
+        }
+    }
+    return names;
+}
+
 Json changes_json(const std::vector<SingleChange>& changes)
 {
     Json list = Json::array();
@@ -172,6 +184,7 @@ std::string prediction_json(const PlanPrediction& of)
                      {"columns", columns_json(&Outputs::predict)},
                      {"probabilities", reported_probabilities}});
     json.update(results_json(results_of(of), p.run.deadline, &Outputs::predict));
+    json["too_few_draws_for"] = unbounded_names(json["estimates"]);
     json.update(Json{{"run", run_json(p.run)},
                      {"peak_memory_bytes", p.memory.total().si},
                      {"peak_memory_interval_bytes", {of.memory_interval.low, of.memory_interval.high}},

@@ -28,25 +28,37 @@ namespace {
 constexpr double gpu_hour = (1_h).si;
 constexpr double gb = (1_GB).si;
 
+/// Whether the draws bound a figure from both sides; where they do not, its value is that of the draws that
+/// happened to be made: the quantiles of 64 fleets may all equal the mean.
+bool is_supported(const Estimate& e) { return std::isfinite(e.low) && std::isfinite(e.high); }
+
 std::string limits(const Estimate& e, double unit)
 {
-    if (!std::isfinite(e.low) || !std::isfinite(e.high)) {
+    if (!is_supported(e)) {
         return "no 95 % confidence interval: too few draws";
     }
     return fmt::format("{:.4g} to {:.4g} (95 % confidence interval, assuming the model is exact)",
                        e.low / unit, e.high / unit);
 }
 
+/// "0.01766"; "-" where there are too few draws.
+std::string quantile_text(const Estimate& e, double unit)
+{
+    return is_supported(e) ? fmt::format("{:.4g}", e.value / unit) : "-";
+}
+
 std::string distribution_text(std::string_view title, const TimeDistribution& d, const ModelInterval& model)
 {
     std::string printed;
     const auto [unit_name, unit] = reading_unit("s", d.p99.value);
-    printed +=
-        fmt::format("{} ({})\n  mean {:.4g}   p50 {:.4g}   p95 {:.4g}   p99 {:.4g}\n", title, unit_name,
-                    d.mean.value / unit, d.p50.value / unit, d.p95.value / unit, d.p99.value / unit);
-    printed += fmt::format("  p99 sampling error: {}\n  p99 model error: {:.4g} to {:.4g} ({})\n",
-                           limits(d.p99, unit), d.p99.value * model.low / unit,
-                           d.p99.value * model.high / unit, model_error_source(model.fitted));
+    printed += fmt::format("{} ({})\n  mean {:.4g}   p50 {}   p95 {}   p99 {}\n", title, unit_name,
+                           d.mean.value / unit, quantile_text(d.p50, unit), quantile_text(d.p95, unit),
+                           quantile_text(d.p99, unit));
+    const bool has_p99 = is_supported(d.p99);
+    const double of_model = has_p99 ? d.p99.value : d.mean.value;
+    printed += fmt::format("  p99 sampling error: {}\n  {} model error: {:.4g} to {:.4g} ({})\n",
+                           limits(d.p99, unit), has_p99 ? "p99" : "mean", of_model * model.low / unit,
+                           of_model * model.high / unit, model_error_source(model.fitted));
     if (const std::string others = other_software_text(model.software_low, model.software_high);
         !others.empty()) {
         printed += fmt::format("  {}\n", others);
@@ -116,10 +128,9 @@ std::string run_text(const PlanPrediction& of, const PlanResults& results)
     printed += fmt::format("energy {:.4g} MWh, {:.4g} t of CO2{}\n", run.energy_j.value / megawatt_hour,
                            run.carbon_kg.value / 1e3, placeholder_words(of.power_origin, "power"));
     constexpr double megawatt = 1e6;
-    printed +=
-        fmt::format("power of the building {:.4g} MW {}, {:.4g} MW on average; whole cluster {:.4g} MW\n",
-                    run.power_w / megawatt, run_words(of.task).working, run.mean_power_w / megawatt,
-                    run.cluster_power_w / megawatt);
+    printed += fmt::format(
+        "power of the building {:.4g} MW to provision, {:.4g} MW on average; whole cluster {:.4g} MW\n",
+        run.power_w / megawatt, run.mean_power_w / megawatt, run.cluster_power_w / megawatt);
     if (!of.energy_note.empty()) {
         printed += fmt::format("  {}\n", of.energy_note);
     }
@@ -135,11 +146,12 @@ std::string phases_text(const std::vector<PhasePrediction>& phases, const SpaceS
         printed += fmt::format("phase {}: {} tokens per sequence, {} dp={}\n", i + 1, p.sequence,
                                design_text(p.plan, space), p.plan.dp);
         printed += fmt::format(
-            "  {:.0f} steps, mean {:.4g} {}, p50 {:.4g}, p95 {:.4g}, p99 {:.4g}; {} without failures and "
+            "  {:.0f} steps, mean {:.4g} {}, p50 {}, p95 {}, p99 {}; {} without failures and "
             "checkpoints; "
             "{:.0f} TFLOP/s per GPU; {:.1f} GB\n",
-            p.steps, p.step.mean.value / size, unit, p.step.p50.value / size, p.step.p95.value / size,
-            p.step.p99.value / size, time_text(p.productive_s), p.tflops_per_gpu, p.memory.total().si / gb);
+            p.steps, p.step.mean.value / size, unit, quantile_text(p.step.p50, size),
+            quantile_text(p.step.p95, size), quantile_text(p.step.p99, size), time_text(p.productive_s),
+            p.tflops_per_gpu, p.memory.total().si / gb);
     }
     return printed;
 }
@@ -349,6 +361,20 @@ std::string memory_text(const PlanPrediction& of, const PlanResults& results)
     return printed;
 }
 
+/// At p99, if the draws support it.
+std::string cost_text(const PlanPrediction& of, const PlanResults& results)
+{
+    const bool powered = of.prediction.run.electricity_usd.value > 0.0;
+    const bool has_p99 = is_supported(of.prediction.cost_usd);
+    const std::string electricity =
+        powered ? fmt::format(" (electricity {})", estimate_text(results, "electricity")) : "";
+    const std::string at_p99 =
+        has_p99 ? fmt::format("{} at p99{}, ", estimate_text(results, "cost"), electricity) : "";
+    return fmt::format("cost {}{} expected, at {}; {} step draws{}\n", at_p99,
+                       estimate_text(results, "expected_cost"), of.price, of.prediction.draws,
+                       has_p99 ? "" : ", too few for the cost at p99");
+}
+
 }  // namespace
 
 std::string prediction_text(const PlanPrediction& of, StageTable table)
@@ -365,12 +391,7 @@ std::string prediction_text(const PlanPrediction& of, StageTable table)
     if (table == StageTable::on) {
         printed += stages_text(of.stages, of.layout);
     }
-    const bool powered = of.prediction.run.electricity_usd.value > 0.0;
-    printed +=
-        fmt::format("cost {} at p99{}, {} expected, at {}; {} step draws\n", estimate_text(results, "cost"),
-                    powered ? fmt::format(" (electricity {})", estimate_text(results, "electricity")) : "",
-                    estimate_text(results, "expected_cost"), of.price, of.prediction.draws);
-    return printed;
+    return printed + cost_text(of, results);
 }
 
 }  // namespace prismopt

@@ -100,6 +100,18 @@ void refuse_implausible(const PlanPosterior& plans)
                 "of the plan, and that no other program used the GPUs, or add --accept if it is right",
                 plan.measured.index, percent_text(plan.memory_share, 0), plan.memory_surprise, implausible));
         }
+        if (plan.measured.memory_bytes > 0.0 && std::abs(plan.memory_surprise) > implausible) {
+            throw InputError(
+                fmt::format("point {}: the measured peak is {:.2f} times the predicted one ({:+.1f} sigma; "
+                            "the interval of "
+                            "the memory model allows {:.0f}), and would change the predicted memory of all "
+                            "plans; check the "
+                            "number of the plan, and that the peak is the largest of any GPU and counts what "
+                            "[memory] counts "
+                            "as use, or add --accept if it is right",
+                            plan.measured.index, plan.measured_memory_share / plan.memory_share,
+                            plan.memory_surprise, implausible));
+        }
         if (!plan.contradictory && !plan.own_plan_only && std::abs(plan.prior_surprise) > implausible) {
             throw InputError(fmt::format(
                 "point {}: the measured step of {:.4g} s is {:.2f} times the predicted {:.4g} s "

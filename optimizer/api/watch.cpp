@@ -252,6 +252,8 @@ public:
             job.failures = reader_.restarts();
         }
         job.peak_memory = reader_.peak_memory();
+        job.total_steps = reader_.total_steps();
+        job.planned_steps = plan_.steps() / batch_ratio_;
         job.out_of_memory = reader_.out_of_memory();
         job.needed = detector_.needed();
         job.collected = detector_.baseline() ? detector_.needed() : detector_.collected();

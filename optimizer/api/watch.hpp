@@ -37,6 +37,8 @@ struct WatchedJob {
     double batch = 0.0;            // sequences of the last step; 0: not in the log
     int planned_batch = 0;         // of the plan there
     std::int64_t batch_since = 0;  // first step with this batch, relative to the plan's
+    double total_steps = 0.0;      // of the training by the log; 0: not in the log
+    double planned_steps = 0.0;    // of the plan, with the batch of the log
     int needed = 0;                // observations of the baseline
     int collected = 0;
     std::optional<Baseline> baseline;

@@ -119,7 +119,9 @@ int improve_command(const std::vector<std::string>& words, const Call& call)
     }
     const Improvement found = improve(today.chosen, request);
     std::vector<JobChange> changes;
-    const ImportRequest files = today.job ? job_request(*values) : ImportRequest{};
+    const ImportRequest files = today.job
+                                    ? with_found_files(job_request(*values), *today.job, catalogs_of(*values))
+                                    : ImportRequest{};
     for (const ImprovedPlan& plan : today.job ? found.plans : std::vector<ImprovedPlan>{}) {
         changes.push_back(changed_job(files, *today.job, today.chosen, plan.plan, catalogs_of(*values)));
     }

@@ -1,6 +1,8 @@
 #include "io/base/control_characters.hpp"
 #include "io/base/input_error.hpp"
 #include "io/results/hdf5_file.hpp"
+#include "io/scenario/constants/learned.hpp"
+#include "io/scenario/files/captured_network.hpp"
 #include "io/scenario/files/own_catalog.hpp"
 #include "io/scenario/reading/read_scenario.hpp"
 #include "io/scenario/sections/catalog.hpp"
@@ -14,6 +16,7 @@
 #include "io/authoring/catalog_list.hpp"
 #include "io/authoring/scenario_reference.hpp"
 #include "io/authoring/scenario_schema.hpp"
+#include "io/authoring/starter_machine.hpp"
 #include "io/authoring/starter_scenario.hpp"
 #include "io/base/csv.hpp"
 #include "io/base/shell_word.hpp"
@@ -123,17 +126,46 @@ std::vector<std::string> question_of(const po::variables_map& values)
     return lines;
 }
 
-/// Rejects options that contradict each other. Its messages do not point into the
-/// file, which is not written yet.
-Scenario check_starter(const std::string& text, const std::string& name)
+/// A text that is not in a file yet. `path`: whose folder has the files that it names.
+Scenario read_written(const std::string& text, const std::string& path,
+                      const std::vector<std::string>& catalogs)
+{
+    const std::string alone = with_captured_network(with_learned_file(text, path), path);
+    return parse_scenario(with_catalog_files(alone, path, catalogs).text, path);
+}
+
+/// What is wrong with a text; empty if it is a valid scenario. Without a place in the file, which is not
+/// written yet.
+std::string fault_of(const std::string& text, const std::string& path,
+                     const std::vector<std::string>& catalogs)
 {
     try {
-        return parse_scenario(with_catalog_files(text, name, {}).text, name);
+        read_written(text, path, catalogs);
+        return "";
     } catch (const InputError& error) {
         const std::string message = error.what();
         const std::size_t place = message.find(": ");
-        throw InputError("these options do not give a valid scenario: " +
-                         (place == std::string::npos ? message : message.substr(place + 2)));
+        return place == std::string::npos ? message : message.substr(place + 2);
+    }
+}
+
+/// Rejects options that contradict each other.
+Scenario check_starter(const std::string& text, const std::string& name)
+{
+    if (const std::string fault = fault_of(text, name, {}); !fault.empty()) {
+        throw InputError("these options do not give a valid scenario: " + fault);
+    }
+    return read_written(text, name, {});
+}
+
+/// Warns of values with which a scenario is no longer valid: others may have to change with them, as the
+/// choices of gpus with the cluster. `path`: of the scenario.
+void warn_of_faults(const std::string& before, const std::string& after, const std::string& path,
+                    const std::vector<std::string>& catalogs)
+{
+    const std::string fault = fault_of(after, path, catalogs);
+    if (!fault.empty() && fault_of(before, path, catalogs).empty()) {
+        log_warning("with these values of --set, the scenario is not valid: " + fault);
     }
 }
 
@@ -153,7 +185,8 @@ std::string changed_text(const po::variables_map& values)
         throw InputError(fmt::format("--from {} is not a file; give a scenario or the results of a search",
                                      escape_controls(from)));
     }
-    std::string text = is_hdf5(from) ? open_results(from).study.scenario_text : read_text(from);
+    const std::string before = is_hdf5(from) ? open_results(from).study.scenario_text : read_text(from);
+    std::string text = before;
     for (const std::string& change : values.count("set") > 0 ? values["set"].as<std::vector<std::string>>()
                                                              : std::vector<std::string>{}) {
         const std::size_t equals = change.find('=');
@@ -163,6 +196,7 @@ std::string changed_text(const po::variables_map& values)
         }
         text = with_value(text, from, change.substr(0, equals), change.substr(equals + 1));
     }
+    warn_of_faults(before, text, from, catalogs_of(values));
     return text;
 }
 
@@ -227,14 +261,14 @@ po::options_description init_options()
         "has)")("sequence-length", po::value<int>()->value_name("N"),
                 "tokens per sequence (default: the usual length of the network, 4096 for most)")(
         "global-batch", po::value<int>()->value_name("N"),
-        "sequences per optimizer step (default: the batch of the published training, if the catalog has it; "
-        "otherwise about four "
-        "million tokens, rounded so that the sequences divide evenly among the GPUs; more if the number of "
-        "GPUs has a large odd "
-        "factor)")("tokens", po::value<std::string>()->value_name("N"),
-                   "number of training tokens, for example 15T, 300B or 15.6e12 (default: 20 per parameter; "
-                   "100,000 steps of a "
-                   "network without a vocabulary)")(
+        "sequences per optimizer step (default: nearly the batch of the published training, if the catalog "
+        "has it; otherwise about four million tokens, as a power of two of sequences times the odd factor of "
+        "the number of GPUs; with a question, 4.2 to 8.4 million tokens, which three quarters of the GPUs "
+        "can share as well)")(
+        "tokens", po::value<std::string>()->value_name("N"),
+        "number of training tokens, for example 15T, 300B or 15.6e12 (default: 20 per parameter; "
+        "100,000 steps of a "
+        "network without a vocabulary)")(
         "deadline", po::value<std::string>()->value_name("TIME"),
         "ask for the cheapest plan that is done within this time: \"90 day\"")(
         "done-by", po::value<std::string>()->value_name("DAY"),
@@ -329,6 +363,9 @@ void write_starter(const StarterChoice& choice, const Catalog& catalog, const st
     const Scenario scenario = check_starter(text, out.empty() ? choice.name + ".toml" : out);
     if (const std::string refusal = ranked_placeholder(scenario); !refusal.empty()) {
         log_warning(refusal);
+    }
+    if (const std::string other_price = other_price_text(choice, catalog); !other_price.empty()) {
+        log_warning(other_price);
     }
     write_new(out, text);
     const bool assumes = choice.software.empty() && choice.trainer.empty();

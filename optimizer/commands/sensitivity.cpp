@@ -79,7 +79,7 @@ int sensitivity_command(const std::vector<std::string>& words, const Call& call)
     options.add_options()("draws", po::value<int>()->value_name("N")->default_value(4096),
                           "number of step draws")(
         "faster", po::value<double>()->value_name("PERCENT")->default_value(10.0),
-        "percentage by which kernels and hardware are made faster, and latencies shorter")(
+        "percentage by which kernels and hardware are made faster; latencies are divided by 1 + PERCENT/100")(
         "pairs", po::value<int>()->value_name("K")->default_value(3),
         "also change pairs: among the K strongest noise sources, and among the K strongest kernels and "
         "hardware parameters; 0: "

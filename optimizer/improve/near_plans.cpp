@@ -6,6 +6,7 @@
 #include "model/plan_rules.hpp"
 #include "model/predictor.hpp"
 #include "optimizer/improve/axis_changes.hpp"
+#include "optimizer/space/design_text.hpp"
 #include "optimizer/study/study_model.hpp"
 
 #include <algorithm>
@@ -32,26 +33,42 @@ struct Candidate {
 
 bool by_value(const NearPlan& a, const NearPlan& b) { return a.value < b.value; }
 
-/// The rules of a trainer that the plan keeps: one that its own run breaks
-/// carries no information about others.
-std::vector<TrainerRule> kept_rules(const std::string& trainer, const ParallelPlan& plan,
-                                    const Problem& problem)
-{
-    std::vector<TrainerRule> kept = trainer_rules(trainer);
-    std::erase_if(kept, [&](const TrainerRule& rule) {
-        return !in_every_phase(plan, problem.phases, [&](const ParallelPlan& here, const Phase& phase) {
-            return rule.why({here, phase, problem}).empty();
-        });
-    });
-    return kept;
-}
+/// A rule of a trainer, as far as it holds for plans near one that runs.
+struct NearRule {
+    TrainerRule rule;
+    std::string own;  // "recompute=full", which it refuses, although it runs; empty: it refuses nothing of it
+};
 
-bool keeps(const std::vector<TrainerRule>& rules, const ParallelPlan& plan, const Problem& problem)
+bool holds(const TrainerRule& rule, const ParallelPlan& plan, const Problem& problem)
 {
     return in_every_phase(plan, problem.phases, [&](const ParallelPlan& here, const Phase& phase) {
-        return std::all_of(rules.begin(), rules.end(), [&](const TrainerRule& rule) {
-            return rule.why({here, phase, problem}).empty();
-        });
+        return rule.why({here, phase, problem}).empty();
+    });
+}
+
+/// The rules of a trainer for plans near this one. A rule that its own run breaks lets its value of that axis
+/// pass: the trainer runs that, whatever an export can write. Rules on the job, which the simplest plan
+/// breaks as well, carry no information.
+std::vector<NearRule> near_rules(const std::string& trainer, const ParallelPlan& plan, const Problem& problem)
+{
+    ParallelPlan simplest;
+    simplest.dp = plan.gpus();
+    std::vector<NearRule> rules;
+    for (const TrainerRule& rule : trainer_rules(trainer)) {
+        const bool is_on_job = rule.axis == "tp" && !holds(rule, simplest, problem);
+        if (!is_on_job) {
+            const bool kept = holds(rule, plan, problem);
+            rules.push_back({rule, kept ? "" : axis_text(rule.axis, plan)});
+        }
+    }
+    return rules;
+}
+
+bool keeps(const std::vector<NearRule>& rules, const ParallelPlan& plan, const Problem& problem)
+{
+    return std::all_of(rules.begin(), rules.end(), [&](const NearRule& near) {
+        const bool as_today = !near.own.empty() && axis_text(near.rule.axis, plan) == near.own;
+        return as_today || holds(near.rule, plan, problem);
     });
 }
 
@@ -83,7 +100,7 @@ public:
     Surroundings(const ParallelPlan& plan, const Scenario& scenario, const Problem& problem,
                  const NearPlansRequest& request)
         : plan_(plan), scenario_(scenario), request_(request),
-          rules_(kept_rules(trainer_of(scenario), plan, problem)), limited_(problem)
+          rules_(near_rules(trainer_of(scenario), plan, problem)), limited_(problem)
     {
         const SpaceSettings to_try = values_to_try(scenario, problem, trainer_of(scenario));
         values_ = other_values(plan, to_try);
@@ -134,7 +151,7 @@ private:
     const ParallelPlan& plan_;
     const Scenario& scenario_;
     const NearPlansRequest& request_;
-    std::vector<TrainerRule> rules_;
+    std::vector<NearRule> rules_;
     std::vector<AxisValue> values_;
     Problem limited_;  // to the probability of fitting that is asked for
     std::vector<Candidate> singles_;

@@ -2,8 +2,10 @@
 
 #include "io/base/input_error.hpp"
 #include "io/scenario/reading/read_scenario.hpp"
+#include "io/trainers/trainer.hpp"
+#include "model/plan/phase.hpp"
 #include "model/plan/plan_axes.hpp"
-#include "optimizer/space/design_text.hpp"
+#include "optimizer/space/design_map.hpp"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -11,6 +13,8 @@
 #include <algorithm>
 #include <set>
 #include <sstream>
+#include <string_view>
+#include <vector>
 
 namespace prismopt {
 
@@ -35,6 +39,19 @@ nlohmann::json value_json(const ModuleSet& value)
     return list;
 }
 
+/// The values of an axis that the plans have, in their order.
+template <class T>
+std::vector<T> values_of(const PlanAxis<T>& axis, std::span<const ParallelPlan> plans)
+{
+    std::vector<T> values;
+    for (const ParallelPlan& plan : plans) {
+        if (std::find(values.begin(), values.end(), plan.*(axis.choice)) == values.end()) {
+            values.push_back(plan.*(axis.choice));
+        }
+    }
+    return values;
+}
+
 /// [space] with the values of the plans on each axis where they differ from the default.
 std::string space_text(std::span<const ParallelPlan> plans)
 {
@@ -44,25 +61,34 @@ std::string space_text(std::span<const ParallelPlan> plans)
     }
     std::string text = fmt::format("[space]   # of the plans that improve proposes\ngpus = {}\n",
                                    nlohmann::json(gpus).dump());
-    const ParallelPlan usual;
     const SpaceSettings defaults;
     for_each_axis([&](const auto& axis) {
-        auto values = std::vector{plans.front().*(axis.choice)};
-        for (const ParallelPlan& plan : plans) {
-            if (std::find(values.begin(), values.end(), plan.*(axis.choice)) == values.end()) {
-                values.push_back(plan.*(axis.choice));
-            }
-        }
-        if (values != defaults.*(axis.values) || axis.name == "tp_overlap" || axis.name == "ulysses" ||
-            axis.name == "dp_overlap") {
-            nlohmann::json list = nlohmann::json::array();
-            for (const auto& value : values) {
-                list.push_back(value_json(value));
-            }
-            text += fmt::format("{} = {}\n", axis.name, list.dump());
+        if (values_of(axis, plans) != defaults.*(axis.values) || axis.name == "tp_overlap" ||
+            axis.name == "ulysses" || axis.name == "dp_overlap") {
+            text += fmt::format("{} = {}\n", axis.name, space_list(axis.name, plans));
         }
     });
     return text;
+}
+
+/// Whether the trainer that the search is limited to runs all of these plans.
+bool runs_all(const Scenario& scenario, std::span<const ParallelPlan> plans)
+{
+    const std::vector<TrainerRule>& rules = trainer_rules(scenario.search.runnable_by);
+    return std::all_of(plans.begin(), plans.end(), [&](const ParallelPlan& plan) {
+        return in_every_phase(plan, scenario.phases, [&](const ParallelPlan& here, const Phase& phase) {
+            return std::all_of(rules.begin(), rules.end(), [&](const TrainerRule& rule) {
+                return allows(rule, {here, phase, scenario}, scenario.search);
+            });
+        });
+    });
+}
+
+bool is_key(const std::string& line, std::string_view key)
+{
+    const std::size_t begin = std::min(line.find_first_not_of(" \t"), line.size());
+    const std::size_t end = line.find_first_of(" \t=", begin);
+    return line.substr(begin, end - begin) == key;
 }
 
 /// The header of a table in a line of TOML, without blanks: "[space]"; empty: none.
@@ -78,6 +104,19 @@ std::string header_in(const std::string& line)
 
 }  // namespace
 
+std::string space_list(std::string_view name, std::span<const ParallelPlan> plans)
+{
+    nlohmann::json list = nlohmann::json::array();
+    for_each_axis([&](const auto& axis) {
+        if (axis.name == name) {
+            for (const auto& value : values_of(axis, plans)) {
+                list.push_back(value_json(value));
+            }
+        }
+    });
+    return list.dump();
+}
+
 Scenario with_space_of(const Scenario& scenario, std::span<const ParallelPlan> plans)
 {
     if (!scenario.choices.empty()) {
@@ -88,19 +127,23 @@ Scenario with_space_of(const Scenario& scenario, std::span<const ParallelPlan> p
     }
     std::istringstream lines(scenario.text);
     std::string text;
+    const bool limited = runs_all(scenario, plans);
     bool inside = false;
+    bool searching = false;
     bool nested = false;  // within a list of several lines
     for (std::string line; std::getline(lines, line);) {
         const std::string header = nested ? "" : header_in(line);
         if (!header.empty()) {
             inside = header == "[space]";
+            searching = header == "[search]";
         }
         const std::string plain = line.substr(0, line.find('#'));
         const auto count = [&plain](char c) { return std::count(plain.begin(), plain.end(), c); };
         if (inside && header.empty()) {
             nested = nested ? count(']') <= count('[') : count('[') > count(']');
         }
-        text += inside ? "" : line + "\n";
+        const bool refuses = searching && !limited && is_key(line, "runnable_by");
+        text += inside || refuses ? "" : line + "\n";
     }
     text += "\n" + space_text(plans);
     Scenario narrowed = parse_scenario(text, scenario.path);

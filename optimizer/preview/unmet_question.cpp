@@ -9,8 +9,10 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
+#include <string_view>
 
 namespace prismopt {
 
@@ -68,12 +70,29 @@ double least_bound(const StudyModel& study, const StudyModel::Limit& limit, cons
     return least;
 }
 
+/// The keys of [question] that limit an objective, as limits_of() reads them.
+std::string_view limiting_keys(std::string_view objective)
+{
+    struct Row {
+        std::string_view objective;
+        std::string_view keys;
+    };
+    constexpr std::array<Row, 5> rows{{{"promised_time", "deadline or done_by"},
+                                       {"cost", "budget"},
+                                       {"power", "power_limit"},
+                                       {"cluster_power", "power_limit"},
+                                       {"held_gpus", "gpus_at_most"}}};
+    const auto row = std::find_if(rows.begin(), rows.end(),
+                                  [objective](const Row& one) { return one.objective == objective; });
+    return row == rows.end() ? objective : row->keys;
+}
+
 std::string limit_text(const UnmetLimit& limit)
 {
     const Objective& objective = *find_objective(limit.objective);
     const auto amount = [&objective](double value) { return reading_quantity(value, objective.units, 4); };
-    return fmt::format("{} ({}) is at least {}, the limit {}", objective.name, objective.long_name,
-                       amount(limit.least), amount(limit.most));
+    return fmt::format("{} is at least {}, and {} allows {}", objective.long_name, amount(limit.least),
+                       limiting_keys(objective.name), amount(limit.most));
 }
 
 }  // namespace

@@ -201,10 +201,10 @@ std::vector<Constraint> trainer_constraints(const Scenario& scenario)
         constraints.push_back(
             {fmt::format("{} cannot run it: {}", scenario.search.runnable_by, rule.reason),
              static_cast<std::size_t>(axis - all.begin()) + 1,
-             [s, rule, job = Job(scenario)](std::span<const int> point) {
+             [s, rule, job = Job(scenario), search = scenario.search](std::span<const int> point) {
                  return in_every_phase(partial_plan(s, point), job.phases,
                                        [&](const ParallelPlan& plan, const Phase& phase) {
-                                           return plan.dp == 0 || rule.why({plan, phase, job}).empty();
+                                           return plan.dp == 0 || allows(rule, {plan, phase, job}, search);
                                        });
              }});
     }
@@ -465,6 +465,13 @@ DesignMap::DesignMap(const Scenario& scenario)
     : settings_(scenario.space), has_variants_(!scenario.choices.empty()),
       space_(has_variants_ ? space_of_variants(scenario) : Space(axes(scenario.space), constraints(scenario)))
 {
+}
+
+bool allows(const TrainerRule& rule, const PlannedPhase& plan, const SearchSettings& search)
+{
+    const std::vector<std::string>& too = search.runs_too;
+    const bool listed = std::find(too.begin(), too.end(), axis_text(rule.axis, plan.plan)) != too.end();
+    return listed || rule.why(plan).empty();
 }
 
 std::vector<int> layer_groups(const Scenario& scenario)

@@ -3,6 +3,7 @@
 /// The design space of a scenario, and the mapping from points to plans.
 
 #include "io/scenario/scenario.hpp"
+#include "io/trainers/trainer.hpp"
 #include "search/space.hpp"
 
 #include <span>
@@ -37,6 +38,10 @@ private:
     bool has_variants_ = false;  // the first axis is the variant
     Space space_;
 };
+
+/// Whether the search may have a plan as far as a rule of the trainer goes that it is limited to: the rule
+/// allows the plan, or the search lists its value of the axis of that rule (SearchSettings::runs_too).
+bool allows(const TrainerRule& rule, const PlannedPhase& plan, const SearchSettings& search);
 
 /// Sizes of the groups that synchronise in each layer (tensor times context parallel), in any phase of the
 /// plans that the rules on tp and cp allow.

@@ -304,7 +304,10 @@ const tests = {
         const page = await open(browser, urls.all);
         const objectives = await page.evaluate(() => JSON.parse(document.getElementById("data").textContent).studies[0].objectives.map((one) => one.name));
         assert.ok(objectives.length >= 18, objectives.join(" "));
-        const heads = (await page.locator("#points-table thead th").allTextContents()).map((head) => head.replace(/ [▲▼]$/, "").replace(/ \(.*\)$/, ""));
+        const titles = (await page.locator("#points-table thead th").allTextContents()).map((head) => head.replace(/ [▲▼]$/, ""));
+        const exact = titles.filter((title) => / \(.*, model exact\)$/.test(title)).map((title) => title.split(" (")[0]);
+        assert.deepEqual(exact, ["training p50", "p90", "p99"]);
+        const heads = titles.map((title) => title.replace(/ \(.*\)$/, ""));
         const usual = { gpus: "GPUs", training_time_p50: "training p50", training_time_p99: "p99", step_time_p50: "step p50", step_time_p95: "p95", step_time_p99: "p99", miss_probability: "misses deadline" };
         for (const name of objectives) assert.ok(heads.includes(usual[name] ?? name.replaceAll("_", " ")), `${name} is not among ${heads.join("; ")}`);
         await close(page);

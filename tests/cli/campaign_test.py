@@ -141,6 +141,17 @@ class Campaign(CliTest):
         self.assertIn("has no value", self.refusal("init", "--from", support.SMALL, "--set", "cluster.gpus"))
         self.assertIn("name it with --from", self.refusal("init", "--set", "cluster.gpus=32"))
 
+    def test_init_warns_of_values_that_make_a_scenario_invalid(self):
+        def said(scenario, change):
+            return self.run_program("init", "--from", scenario, "--set", change).stderr
+
+        for change in ("power.pue=0.9", 'power.electricity_price="0.08 USD/h"', "cluster.gpus=32"):
+            self.assertIn("with these values of --set, the scenario is not valid: ", said(support.SMALL, change))
+        self.assertNotIn("not valid", said(support.SMALL, "cluster.gpus=128"))
+        steps = self.folder / "steps.toml"  # of measured steps, which is no study before either
+        steps.write_text(re.sub(r"(?m)^minimise = .*$", "", pathlib.Path(support.SMALL).read_text()))
+        self.assertNotIn("not valid", said(steps, "cluster.gpus=32"))
+
     def test_init_changes_the_scenario_of_results(self):
         results = self.folder / "small.h5"
         self.output("search", support.SMALL, "--out", results)

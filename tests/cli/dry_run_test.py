@@ -35,7 +35,7 @@ class DryRun(CliTest):
         text = self.output("search", self.write(small + '\n[question]\ndeadline = "1000 day"\n'), "--dry-run")
         self.assertIn(counted + "244 feasible plans may meet [question], by their lower bounds\n", text)
         text = self.output("search", self.write(small + '\n[question]\ndeadline = "1 min"\n'), "--dry-run")
-        self.assertRegex(text, r"^small: no feasible plan can meet \[question\]: promised_time .* is at least .*, the limit 60 s; .*\nsmall: all plans checked\n")
+        self.assertRegex(text, r"^small: no feasible plan can meet \[question\]: training time .* is at least .*, and deadline or done_by allows 60 s; .*\nsmall: all plans checked\n")
         self.assertIn(counted, text)
         self.assertRegex(text, r"expected: [\d.e-]+ core-hours to [\d.e-]+ core-hours")
 

@@ -287,8 +287,8 @@ class Questions(Imports):
         self.job()
         self.assertEqual(limit(), "megatron")
         self.job("--cuda-graph-impl local --transformer-impl transformer_engine")
-        self.assertIsNone(limit())
-        self.assertIn("no runnable_by", " ".join(self.imported("job.sh")["assumed"]))
+        self.assertEqual(limit(), "megatron")
+        self.assertIn("plans with cuda_graphs=mlp+attn are searched as well (runs_too)", " ".join(self.imported("job.sh")["assumed"]))
 
     def test_sockets_of_a_node_share_an_ethernet_port(self):
         self.job(before="export NCCL_IB_DISABLE=1\n")
@@ -312,8 +312,10 @@ class Questions(Imports):
                 self.write(text.replace("#!/bin/bash\n", "#!/bin/bash\n" + directives), "job.sh")
                 self.assertEqual(self.imported("job.sh")["accelerator"], accelerator)
 
-    def test_prefixes_of_names_count(self):
-        self.assertEqual(self.imported(self.job("--pipeline-model-parallel-s 4"))["plan"]["pp"], 4)
+    def test_abbreviations_are_unknown_to_megatron(self):
+        got = self.imported(self.job("--pipeline-model-parallel-s 4"))
+        self.assertEqual(got["plan"]["pp"], 1)
+        self.assertEqual([value["name"] for value in got["unknown"]], ["pipeline-model-parallel-s"])
 
     def test_values_that_are_not_run_are_asked_for(self):
         self.job("--pipeline-model-parallel-size $PP", "PP=$(choose_stages)\n")

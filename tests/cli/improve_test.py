@@ -84,12 +84,23 @@ class Improvements(CliTest):
         for name in ("granularity full", "method uniform", "num-layers 1"):
             self.assertIn(f"-    --recompute-{name}\n", plan["diff"])
 
-    def test_a_file_that_was_found_is_named(self):
-        self.write(TORCHTITAN, "llama.toml")
-        self.write("torchrun --nproc_per_node 8 -m torchtitan.train --job.config_file llama.toml\n", "job.sh")
-        text = self.output("improve", "job.sh", "--accelerator", "h100-sxm", "--most", 1)
-        self.assertIn("improve with llama.toml as one more FILE", text)
-        self.assertTrue(self.improved("job.sh", "llama.toml", "--most", 1)["plans"][0]["diff"])
+    def test_a_file_that_was_found_counts_as_given(self):
+        (self.folder / "conf").mkdir()
+        self.write(TORCHTITAN, "conf/llama.toml")
+        self.write("export NGPU=8\n", "env.sh")
+        self.write("source env.sh\ntorchrun --nproc_per_node 8 -m torchtitan.train --job.config_file conf/llama.toml\n", "job.sh")
+        self.assertIn("+++ conf/llama.toml\n", self.improved("job.sh", "--most", 1)["plans"][0]["diff"])
+        self.output("improve", "job.sh", "--accelerator", "h100-sxm", "--most", 1, "--run", "plans")
+        for plan in ("today", "plan-1"):
+            for name in ("job.sh", "env.sh", "conf/llama.toml"):
+                self.assertTrue((self.folder / "plans" / plan / name).exists(), name)
+
+    def test_a_file_that_the_script_writes_is_not_one(self):
+        self.write(TORCHTITAN.replace('"8B"', '"70B"'), "llama.toml")
+        self.write(f"cat > llama.toml <<EOF\n{TORCHTITAN}EOF\n"
+                   "torchrun --nproc_per_node 8 -m torchtitan.train --job.config_file llama.toml\n", "job.sh")
+        for plan in self.improved("job.sh", "--most", 1)["plans"]:
+            self.assertNotIn("+++ llama.toml\n", plan["diff"])
 
     def test_fewer_changes_come_first_and_gain_less(self):
         self.job()

@@ -104,7 +104,17 @@ class Predict(CliTest):
         p = self.predict(DESIGN, "--draws", 128)
         self.assertIsNone(p["estimates"]["training_time_p99"]["high"])  # of 64 fleets
         self.assertGreater(result_of(p, "training_time_p99"), 0)
-        self.assertIn("no 95 % confidence interval: too few draws", self.output("predict", support.SMALL, "--design", DESIGN, "--draws", 128))
+        for name in ("step_time_p99", "training_time_p95", "training_time_p99", "cost"):
+            self.assertIn(name, p["too_few_draws_for"])
+        self.assertNotIn("training_time_p50", p["too_few_draws_for"])
+        text = self.output("predict", support.SMALL, "--design", DESIGN, "--draws", 128)
+        self.assertIn("no 95 % confidence interval: too few draws", text)
+        self.assertRegex(text, r"training time .*\n  mean \S+   p50 [\d.]+   p95 -   p99 -\n")
+        self.assertRegex(text, r"(?m)^cost [\d.]+ USD expected, .*; 128 step draws, too few for the cost at p99$")
+
+    def test_usual_draws_support_every_quantile(self):
+        self.assertEqual(self.predict(DESIGN)["too_few_draws_for"], [])
+        self.assertNotRegex(self.output("predict", support.SMALL, "--design", DESIGN), r"p99 -|too few")
 
     def test_the_seed_decides(self):
         first = self.predict(DESIGN, "--seed", 5)

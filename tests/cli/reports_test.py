@@ -43,8 +43,8 @@ class Reports(CliTest):
         self.assertTrue(all(limit["least"] > limit["most"] for limit in unmet), unmet)
         text = self.output("validate", toml)
         self.assertIn(f"{counts['combinations']} combinations of values: {counts['feasible']} feasible plans (", text)
-        self.assertRegex(text, r"\nno feasible plan can meet \[question\]: promised_time \(.*\) is at least .*, the limit 60 s; cost \(.*\) is at least .*, "
-                               r"the limit 1 USD; a search goes on without its limits, for what comes nearest\n$")
+        self.assertRegex(text, r"\nno feasible plan can meet \[question\]: training time .* is at least .*, and deadline or done_by allows 60 s; cost .* is at least .*, "
+                               r"and budget allows 1 USD; a search goes on without its limits, for what comes nearest\n$")
         met = self.write(toml.read_text().replace('"1 min"', '"1000 day"').replace('"1 USD"', '"1 M USD"'))
         self.assertEqual(json.loads(self.output("validate", met, "--json")), without)
 
@@ -53,7 +53,7 @@ class Reports(CliTest):
         for deadline, warns in (("100 day", True), ("1000 day", False)):
             finished = self.run_program("init", *options, "--deadline", deadline)
             self.assertEqual(finished.returncode, support.DONE, finished.stderr)
-            self.assertEqual("no feasible plan can meet [question]: promised_time" in finished.stderr, warns, finished.stderr)
+            self.assertEqual("no feasible plan can meet [question]: training time" in finished.stderr, warns, finished.stderr)
             self.assertNotIn("[space]", finished.stderr)
 
     def test_validate_estimates_a_large_space(self):

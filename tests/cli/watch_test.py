@@ -146,6 +146,16 @@ class Watch(CliTest):
         reported = self.watched(megatron(steps), "--failures", "3")
         self.assertGreater(reported["completion"]["failure_rate_factor"], found["completion"]["failure_rate_factor"])
 
+    def test_other_numbers_of_steps_are_named(self):
+        log = megatron(times(300, self.level))
+        total = self.watched(log)["total_steps"]
+        self.assertEqual(total["log"], 152588)
+        self.assertAlmostEqual(total["plan"] / 152588, 1, delta=0.001)
+        self.assertNotRegex(self.output("watch", "study.h5", "job.log"), r"(?m)^steps:")
+        self.write(log.replace("/ 152588", "/  50000"), "job.log")
+        self.assertRegex(self.output("watch", "study.h5", "job.log"), r"(?m)^steps: 50000 in all by the log, 15258\d by the plan")
+        self.assertIsNone(self.watched(plain(times(300, self.level)))["total_steps"])
+
     def test_out_of_memory_is_named(self):
         error = "[rank3]: torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 3 has a total capacity of 79.10 GiB\n"
         self.write("building the model\n" + error, "job.log")

@@ -40,7 +40,8 @@ HardwareParameter parameter(HardwareTarget target, std::size_t tier = 0)
 
 Hardware turned_one(const Problem& problem, const HardwareParameter& of, double value)
 {
-    return std::get<Hardware>(turned(hardware_of(problem), std::span(&of, 1), std::span(&value, 1)));
+    return std::get<Hardware>(
+        turned(hardware_of(problem), problem.power, std::span(&of, 1), std::span(&value, 1)));
 }
 
 Prediction predicted_by(const Problem& problem, const ParallelPlan& plan)
@@ -158,11 +159,12 @@ TEST(HardwareParameter, AreTurnedInAnyOrder)
                                              {.target = HardwareTarget::compute, .precision = Precision::fp8},
                                              parameter(HardwareTarget::compute)};
     const std::vector<double> values{300.0, 1e15, 400e12};
-    const Accelerator one = std::get<Hardware>(turned(hardware_of(problem), all, values)).cluster.accelerator;
+    const Accelerator one =
+        std::get<Hardware>(turned(hardware_of(problem), problem.power, all, values)).cluster.accelerator;
     const std::vector<HardwareParameter> reversed{all.rbegin(), all.rend()};
     const std::vector<double> reversed_values{values.rbegin(), values.rend()};
-    EXPECT_EQ(
-        one, std::get<Hardware>(turned(hardware_of(problem), reversed, reversed_values)).cluster.accelerator);
+    EXPECT_EQ(one, std::get<Hardware>(turned(hardware_of(problem), problem.power, reversed, reversed_values))
+                       .cluster.accelerator);
     EXPECT_EQ(one.power.si, 300.0);
     EXPECT_LT(one.peak_bf16.si, 400e12);
     EXPECT_NEAR(one.peak_fp8 / one.peak_bf16, 2.5, 1e-12);
@@ -198,7 +200,8 @@ TEST(HardwareParameter, BaseValuesLeaveTheSpeedWithAnyEnergy)
     const std::vector<HardwareParameter> both{compute, parameter(HardwareTarget::power)};
     const auto with = [&](double peak, double watts) {
         const std::vector<double> values{peak, watts};
-        return std::get<Hardware>(turned(hardware_of(problem), both, values)).cluster.accelerator;
+        return std::get<Hardware>(turned(hardware_of(problem), problem.power, both, values))
+            .cluster.accelerator;
     };
     const Accelerator same = with(base.peak_bf16.si, base.power.si);
     EXPECT_EQ(same.peak_bf16, base.peak_bf16);
@@ -226,6 +229,64 @@ TEST(HardwareParameter, LinksDrawPowerByTheirBandwidth)
                      1.2 * (0.2 * 400.0 + 100.0 + 6.0));
 }
 
+/// Why this value is refused; nothing if it can be built.
+std::optional<Conflict> conflict_of(const Problem& problem, const HardwareParameter& of, double value,
+                                    const AddedPerGpu& added = {})
+{
+    const auto hardware =
+        turned(hardware_of(problem), problem.power, std::span(&of, 1), std::span(&value, 1), added);
+    const auto* why = std::get_if<Infeasible>(&hardware);
+    return why == nullptr ? std::nullopt : std::optional(why->conflict);
+}
+
+/// A host of 100 W does not include links of 180 W.
+TEST(HardwareParameter, LinksSaveNoMoreThanTheHostHas)
+{
+    Problem problem = problem_of_work();
+    const HardwareParameter pods = parameter(HardwareTarget::bandwidth, 1);
+    EXPECT_EQ(conflict_of(problem, pods, 1e9), std::nullopt);
+    problem.cluster.tiers[1].bandwidth = BytesPerSecond{200e9};
+    EXPECT_EQ(conflict_of(problem, pods, 200e9), std::nullopt);
+    EXPECT_EQ(conflict_of(problem, pods, 100e9), std::nullopt);
+    EXPECT_EQ(conflict_of(problem, pods, 50e9), Conflict::links_over_host);
+    // The same from hardware in between, which leaves 10 W of the host.
+    Problem between = problem;
+    between.cluster = turned_one(problem, pods, 100e9).cluster;
+    EXPECT_NEAR(between.cluster.added_link_power.si, -90.0, 1e-9);
+    EXPECT_EQ(conflict_of(between, pods, 200e9), std::nullopt);
+    EXPECT_EQ(conflict_of(between, pods, 85e9), Conflict::links_over_host);
+    problem.power.host = Watts{400.0};
+    EXPECT_EQ(conflict_of(problem, pods, 1e9), std::nullopt);
+}
+
+/// A board waits at 80 W beside a host of 100 W.
+TEST(HardwareParameter, LeavesAWaitingGpuPower)
+{
+    const Problem problem = problem_of_work();
+    const HardwareParameter memory = parameter(HardwareTarget::memory);
+    EXPECT_EQ(conflict_of(problem, memory, 80e9, {.power = Watts{-170.0}}), std::nullopt);
+    EXPECT_EQ(conflict_of(problem, memory, 80e9, {.power = Watts{-190.0}}), Conflict::no_power_left);
+    HardwareParameter drawing = memory;
+    drawing.power_per_unit = 10.0 / 1e9;
+    EXPECT_EQ(conflict_of(problem, drawing, 70e9), std::nullopt);
+    EXPECT_EQ(conflict_of(problem, drawing, 60e9), Conflict::no_power_left);
+}
+
+/// More failures than can be counted are no error.
+TEST(HardwareParameter, OfRunsThatNeverFinishAreInfeasible)
+{
+    const Problem problem = problem_of_work();
+    for (const auto& [target, value] :
+         {std::pair{HardwareTarget::latency, 1e9}, std::pair{HardwareTarget::latency, 1e15},
+          std::pair{HardwareTarget::bandwidth, 1.0}, std::pair{HardwareTarget::memory_bandwidth, 1.0}}) {
+        Problem slow = problem;
+        slow.cluster = turned_one(problem, parameter(target), value).cluster;
+        const auto bound = Predictor(slow).bound(plan_of(2, 2, 2));
+        ASSERT_TRUE(std::holds_alternative<Infeasible>(bound)) << name(target) << ' ' << value;
+        EXPECT_EQ(std::get<Infeasible>(bound).reason(), Reason::never_ends);
+    }
+}
+
 /// Half the failures, of nodes twice as large.
 TEST(HardwareParameter, FailureRatesAreThoseOfTheClustersNodes)
 {
@@ -240,7 +301,8 @@ TEST(HardwareParameter, FailureRatesAreThoseOfTheClustersNodes)
     EXPECT_DOUBLE_EQ(value_of(rate, hardware_of(problem)), before);
     const std::vector<HardwareParameter> both{rate, parameter(HardwareTarget::group)};
     const std::vector<double> values{0.5 * before, 16.0};
-    const Reliability changed = std::get<Hardware>(turned(hardware_of(problem), both, values)).reliability;
+    const Reliability changed =
+        std::get<Hardware>(turned(hardware_of(problem), problem.power, both, values)).reliability;
     EXPECT_DOUBLE_EQ(changed.node_failure_rate.si, problem.reliability.node_failure_rate.si);
     EXPECT_DOUBLE_EQ(changed.causes[0].rate.si, 1e-8);
     EXPECT_DOUBLE_EQ(changed.causes[1].rate.si, 1e-9);

@@ -14,8 +14,9 @@ namespace {
 enum class Style {
     option,
     assignment,
-    entry
-};  // "--name value"; "name=value" among words; "name: value" or "name = value" in a line
+    entry,
+    member
+};  // "--name value"; "name=value" among words; "name: value" or "name = value" in a line; of JSON
 
 /// Where a setting stands.
 struct FoundSetting {
@@ -97,12 +98,13 @@ void find_value(const std::string& text, std::size_t words, FoundSetting& found)
     }
 }
 
+constexpr std::size_t farthest_word = 8000;  // characters of an array
+
 /// "--name value" or "name=value" from a line on; an array or a quoted text has the line of its beginning.
 std::optional<FoundSetting> find_word(const std::string& text, std::size_t from, const ImportedValue& value)
 {
-    constexpr std::size_t farthest = 8000;  // characters of an array
     const std::string name = plain(value.name);
-    for (std::size_t at = from; at < std::min(text.size(), from + farthest); ++at) {
+    for (std::size_t at = from; at < std::min(text.size(), from + farthest_word); ++at) {
         if (!in_name(text[at]) || (at > 0 && in_name(text[at - 1]))) {
             continue;
         }
@@ -154,7 +156,67 @@ std::optional<FoundSetting> find_entry(const std::string& text, std::size_t from
     return found.end > found.value_begin ? std::optional(found) : std::nullopt;
 }
 
-std::optional<FoundSetting> find_setting(const std::vector<JobFile>& files, const ImportedValue& value)
+/// "\"name\": value" of JSON within a line: behind the name of the object that has it, if that is there, too.
+std::optional<FoundSetting> find_member(const std::string& text, std::size_t from, const ImportedValue& value)
+{
+    const std::size_t line_end = std::min(text.find('\n', from), text.size());
+    const std::size_t dot = value.name.find_last_of('.');
+    const auto quoted = [](const std::string& name) { return '"' + name + '"'; };
+    std::size_t at = from;
+    if (dot != std::string::npos && dot > 0) {
+        const std::size_t before = value.name.find_last_of('.', dot - 1);
+        const std::size_t begin = before == std::string::npos ? 0 : before + 1;
+        const std::size_t object = text.find(quoted(value.name.substr(begin, dot - begin)), from);
+        at = object < line_end ? object + 1 : from;
+    }
+    const std::string name = quoted(value.name.substr(dot == std::string::npos ? 0 : dot + 1));
+    at = text.find(name, at);
+    if (at >= line_end) {
+        return std::nullopt;
+    }
+    FoundSetting found{0, Style::member, at, at + name.size(), 0, 0};
+    found.value_begin = text.find_first_not_of(" \t:", found.name_end);
+    if (found.value_begin >= line_end) {
+        return std::nullopt;
+    }
+    const bool in_quotes = text[found.value_begin] == '"';
+    found.value_begin += in_quotes ? 1 : 0;
+    found.end = std::min(text.find_first_of(in_quotes ? "\"" : ",} \t\r", found.value_begin), line_end);
+    const bool is_value = text.compare(found.value_begin, found.end - found.value_begin, value.value) == 0;
+    return is_value ? std::optional(found) : std::nullopt;
+}
+
+/// The only option of this name in the files: a command in a quoted text, as of bash -c, has the line of its
+/// program, wherever the array with the option stands.
+std::optional<FoundSetting> find_only(const std::vector<JobFile>& files, const ImportedValue& value)
+{
+    std::optional<FoundSetting> only;
+    for (std::size_t i = 0; i < files.size(); ++i) {
+        const std::string& text = files[i].text;
+        for (std::size_t at = 0; at < text.size();) {
+            const auto found = find_word(text, at, value);
+            if (!found) {
+                at += farthest_word;
+                continue;
+            }
+            at = found->name_end;
+            const std::size_t line = found->begin == 0 ? 0 : text.rfind('\n', found->begin - 1) + 1;
+            const bool comment = text.substr(line, found->begin - line).find('#') != std::string::npos;
+            if (found->style != Style::option || comment) {
+                continue;
+            }
+            if (only) {
+                return std::nullopt;
+            }
+            only = found;
+            only->file = i;
+        }
+    }
+    return only;
+}
+
+/// A setting at the place that the import reports.
+std::optional<FoundSetting> find_at_place(const std::vector<JobFile>& files, const ImportedValue& value)
 {
     const auto file = std::find_if(files.begin(), files.end(),
                                    [&value](const JobFile& each) { return each.path == value.place.file; });
@@ -169,8 +231,20 @@ std::optional<FoundSetting> find_setting(const std::vector<JobFile>& files, cons
     if (!found) {
         found = find_word(file->text, from, value);
     }
+    if (!found) {
+        found = find_member(file->text, from, value);
+    }
     if (found) {
         found->file = static_cast<std::size_t>(file - files.begin());
+    }
+    return found;
+}
+
+std::optional<FoundSetting> find_setting(const std::vector<JobFile>& files, const ImportedValue& value)
+{
+    auto found = find_at_place(files, value);
+    if (!found && value.place.line > 0) {
+        found = find_only(files, value);
     }
     return found;
 }
@@ -264,7 +338,8 @@ std::string written(const WantedSetting& setting, Style style, char separator)
     switch (style) {
         case Style::option: return "--" + setting.name + (setting.value.empty() ? "" : " " + setting.value);
         case Style::assignment: return setting.name + "=" + setting.value;
-        case Style::entry: break;
+        case Style::entry:
+        case Style::member: break;
     }
     const std::string name = setting.name.substr(setting.name.find_last_of('.') + 1);
     return name + (separator == ':' ? ": " : " = ") + setting.value;
@@ -408,7 +483,7 @@ bool replace_others(const JobChanges& of, JobEdits& done)
             continue;
         }
         const auto found = find_setting(of.files, value);
-        if (!found) {
+        if (!found || found->style == Style::member) {  // whose comma would stay
             return false;
         }
         const bool entry = found->style == Style::entry;
@@ -434,7 +509,8 @@ std::optional<FoundSetting> anchor_of(const JobChanges& of, const WantedSetting&
 {
     for (auto value = of.read.rbegin(); value != of.read.rend(); ++value) {
         const auto found = find_setting(of.files, *value);
-        const bool stays = found && std::none_of(edits.begin(), edits.end(), [&found](const Edit& edit) {
+        const bool is_anchor = found && found->style != Style::member;
+        const bool stays = is_anchor && std::none_of(edits.begin(), edits.end(), [&found](const Edit& edit) {
                                return edit.removes && edit.file == found->file && edit.begin == found->begin;
                            });
         if (stays && (found->style != Style::entry || section_of(value->name) == section_of(wanted.name))) {

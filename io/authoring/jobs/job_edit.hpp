@@ -24,8 +24,9 @@ struct WantedSetting {
 /// Returns the files in which the settings that give one of `keys` are the wanted ones: a value is
 /// changed where it stands, or where the script assigns the variable that it comes from, if nothing else uses
 /// that; a setting that no wanted one replaces is removed, and one that is not there stands behind the last
-/// of its kind. Nothing: a setting is not found where the report has it, or has no place in these files. What
-/// is returned is a proposal: import it to see whether it means what was wanted.
+/// of its kind. A member of JSON is only changed. Nothing: a setting is not found where the report has it,
+/// and is not the only option of its name, or has no place in these files. What is returned is a proposal:
+/// import it to see whether it means what was wanted.
 std::optional<std::vector<JobFile>> with_settings(const std::vector<JobFile>& files,
                                                   const std::vector<ImportedValue>& read,
                                                   const std::vector<WantedSetting>& wanted,

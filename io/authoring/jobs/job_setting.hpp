@@ -15,6 +15,7 @@ struct JobSetting {
     std::vector<std::string> values = {};   // of a list all; none: a flag, or an empty list
     std::vector<std::string> missing = {};  // what a script does not give: variables, substitutions
     InputPlace place = {};
+    bool option = false;  // of a command line, with dashes
 
     std::string text() const;  // the values, separated by blanks
 };

@@ -92,11 +92,10 @@ bool says_true(std::string_view text)
     return std::find(yes.begin(), yes.end(), text) != yes.end();
 }
 
-JobSettings::JobSettings(const TrainerSettings& table, const JobSettingList& given, bool abbreviations)
-    : table_(table)
+JobSettings::JobSettings(const TrainerSettings& table, const JobSettingList& given) : table_(table)
 {
     for (const JobSetting& setting : given) {
-        Entry entry{known_setting(table, setting.name, abbreviations), setting};
+        Entry entry{known_setting(table, setting.name, setting.option), setting};
         if (entry.known.dialect != nullptr && entry.known.dialect->inverse &&
             entry.setting.values.size() == 1) {
             std::string& value = entry.setting.values.front();
@@ -329,10 +328,23 @@ int JobSettings::count(std::string_view row, int usual, const std::string& why)
 int JobSettings::required(std::string_view row)
 {
     if (!given(row) && usual_value(table_, row).empty()) {
+        refuse_slip_for(row);
         throw InputError(fmt::format(
             "{} is not given in the files; add --set {}=NUMBER, or one more FILE that states it", row, row));
     }
     return count(row);
+}
+
+void JobSettings::refuse_slip_for(std::string_view row) const
+{
+    for (const Entry& entry : entries_) {
+        if (entry.known.row == nullptr && likely_setting(table_, entry.setting.name) == row) {
+            throw InputError(entry.setting.place,
+                             fmt::format("{} is no setting of {}", printable(entry.setting.name),
+                                         table_.program),
+                             fmt::format("write {}, which is not given in the files", row));
+        }
+    }
 }
 
 void JobSettings::fail(std::string_view row, const std::string& reason, const std::string& remedy) const
@@ -376,7 +388,9 @@ ImportReport JobSettings::report() const
             row != nullptr && (row->effect == SettingEffect::no_key ||
                                (row->effect == SettingEffect::by_default && !is_usual(*row, entry.setting)));
         if (row == nullptr) {
-            all.unknown.push_back(value);
+            const std::string_view likely = likely_setting(table_, value.name);
+            const std::string guess = likely.empty() ? "" : fmt::format("perhaps {}", likely);
+            all.unknown.push_back({value.name, value.value, guess, value.place});
         } else if (changes) {
             all.no_key.push_back(value);
         } else if (row->effect == SettingEffect::by_default && !row->usual.empty()) {

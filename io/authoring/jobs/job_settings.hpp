@@ -17,7 +17,7 @@ namespace prismopt {
 struct ImportedValue {
     std::string name;  // as the file spells it
     std::string value;
-    std::string key;   // of the scenario, or axis of the plan
+    std::string key;   // of the scenario, or axis of the plan; of an unknown setting: what it may mean
     InputPlace place;  // of a default: none
 };
 
@@ -35,10 +35,9 @@ struct ImportReport {
 
 class JobSettings {
 public:
-    /// Of a setting that is given several times, the last counts. `abbreviations`: unique beginnings of
-    /// names count as the names. Throws InputError where what a setting needs has no value, or one
-    /// that the trainer does not take.
-    JobSettings(const TrainerSettings& table, const JobSettingList& given, bool abbreviations = false);
+    /// Of a setting that is given several times, the last counts. Throws InputError where what a setting
+    /// needs has no value, or one that the trainer does not take.
+    JobSettings(const TrainerSettings& table, const JobSettingList& given);
 
     /// Whether the files state it, and not as null.
     bool given(std::string_view row) const;
@@ -76,6 +75,8 @@ private:
     };
     void refuse_missing() const;
     void refuse_other_values() const;
+    /// Throws InputError if a name that the table does not have is likely a slip for the row.
+    void refuse_slip_for(std::string_view row) const;
     Entry* find(std::string_view row);
     const Entry* find(std::string_view row) const;
     /// The value of the row, recorded as read or as default; nullopt: neither.

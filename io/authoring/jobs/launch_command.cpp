@@ -109,7 +109,7 @@ void add_settings(const std::vector<ShellWord>& words, std::size_t first, std::s
         const InputPlace& own = word.place.line > 0 ? word.place : place;
         if (begins_option(word.text)) {
             const std::size_t equals = word.text.find('=');
-            JobSetting setting{without_dashes(word.text.substr(0, equals)), {}, word.missing, own};
+            JobSetting setting{without_dashes(word.text.substr(0, equals)), {}, word.missing, own, true};
             if (equals != std::string::npos) {
                 setting.values.push_back(word.text.substr(equals + 1));
             }
@@ -164,6 +164,68 @@ std::vector<ShellWord> quoted_words(std::string_view line, const InputPlace& pla
     return words;
 }
 
+/// Names as launchers have them, with "_".
+JobSettingList launcher_options(const std::vector<ShellWord>& words, const InputPlace& place)
+{
+    JobSettingList options;
+    LaunchCommand others;  // files and loose words are no options
+    add_settings(words, 0, words.size(), place, options, others);
+    for (JobSetting& option : options) {
+        std::replace(option.name.begin(), option.name.end(), '-', '_');
+    }
+    return options;
+}
+
+/// The words with "-N", "4" for "-N4", as the commands of Slurm read it (getopt).
+std::vector<ShellWord> with_separate_values(const std::vector<ShellWord>& words)
+{
+    std::vector<ShellWord> separate;
+    for (const ShellWord& word : words) {
+        const bool glued =
+            begins_option(word.text) && word.text[1] != '-' && word.text.size() > 2 && word.text[2] != '=';
+        separate.push_back(word);
+        if (glued) {
+            separate.back().text = word.text.substr(0, 2);
+            separate.back().missing.clear();
+            separate.push_back(word);
+            separate.back().text = word.text.substr(2);
+        }
+    }
+    return separate;
+}
+
+/// The line up to a "#" that is not in quotes.
+std::string_view without_comment(std::string_view line)
+{
+    char quote = '\0';
+    for (std::size_t i = 0; i < line.size(); ++i) {
+        const char c = line[i];
+        if (quote == '\0' && c == '#') {
+            return line.substr(0, i);
+        }
+        if (quote == '\0' && (c == '"' || c == '\'')) {
+            quote = c;
+        } else if (c == quote) {
+            quote = '\0';
+        }
+    }
+    return line;
+}
+
+/// The options of "#SBATCH" lines, each of which may have several.
+JobSettingList slurm_options(const std::vector<std::string>& directives)
+{
+    JobSettingList options;
+    for (const std::string& line : directives) {
+        const InputPlace place{fmt::format("#SBATCH {}", line), 0};
+        const auto words = with_separate_values(quoted_words(without_comment(line), place));
+        for (JobSetting& option : launcher_options(words, place)) {
+            options.push_back(std::move(option));
+        }
+    }
+    return options;
+}
+
 LaunchCommand launch_of(const ShellCommand& shell, const Found& found)
 {
     LaunchCommand command;
@@ -175,7 +237,6 @@ LaunchCommand launch_of(const ShellCommand& shell, const Found& found)
         }
     }
     const std::size_t arguments = found.first_argument;
-    LaunchCommand before;  // its files and loose words are no arguments
     for (std::size_t i = 0; i < arguments; ++i) {
         const std::string name = file_name(shell.words[i].text);
         if (std::find(launchers.begin(), launchers.end(), name) != launchers.end()) {
@@ -184,11 +245,13 @@ LaunchCommand launch_of(const ShellCommand& shell, const Found& found)
             command.launcher = "torchrun";
         }
     }
-    add_settings(shell.words, 0, arguments == 0 ? 0 : arguments - 1, shell.place, command.launcher_settings,
-                 before);
-    for (JobSetting& setting : command.launcher_settings) {
-        std::replace(setting.name.begin(), setting.name.end(), '-', '_');
+    std::vector<ShellWord> words(shell.words.begin(),
+                                 shell.words.begin() +
+                                     static_cast<std::ptrdiff_t>(std::max<std::size_t>(1, arguments) - 1));
+    if (command.launcher == "srun") {
+        words = with_separate_values(words);
     }
+    command.launcher_settings = launcher_options(words, shell.place);
     add_settings(shell.words, arguments, shell.words.size(), shell.place, command.settings, command);
     return command;
 }
@@ -202,25 +265,14 @@ std::optional<int> leading_count(std::string text)
                                                                                   : std::nullopt;
 }
 
-/// "--nodes=2", "-N 2": the value of an option of Slurm.
-std::string slurm_value(const std::vector<std::string>& directives,
-                        std::initializer_list<std::string_view> names)
+/// The value of an option of Slurm, of the last with one of these names; empty: none.
+std::string slurm_value(const JobSettingList& options, std::initializer_list<std::string_view> names)
 {
     std::string value;
-    for (const std::string& directive : directives) {
-        for (const std::string_view name : names) {
-            std::string_view text = directive;
-            text.remove_prefix(std::min(text.find_first_not_of(" \t"), text.size()));
-            if (!text.starts_with(name)) {
-                continue;
-            }
-            text.remove_prefix(name.size());
-            const bool ends =
-                text.starts_with('=') || text.starts_with(' ') || (name.size() == 2 && !text.empty());
-            if (ends) {
-                text.remove_prefix(std::min(text.find_first_not_of("= \t"), text.size()));
-                value = text.substr(0, text.find_first_of(" \t#"));
-            }
+    for (const JobSetting& option : options) {
+        const bool named = std::find(names.begin(), names.end(), option.name) != names.end();
+        if (named && !option.values.empty()) {
+            value = option.values.front();
         }
     }
     return value;
@@ -229,10 +281,12 @@ std::string slurm_value(const std::vector<std::string>& directives,
 /// GPUs and their type in "gpu:h100:8", "gpu:8", "h100:8", "8".
 std::pair<int, std::string> gpus_of(std::string text)
 {
-    text = text.substr(0, text.find(','));
-    if (text.starts_with("gpu")) {
-        text = text.substr(std::min<std::size_t>(4, text.size()));
+    const std::size_t gpus = text.starts_with("gpu") ? 0 : text.find(",gpu");  // "nvme:1,gpu:8"
+    if (gpus != std::string::npos) {
+        const std::size_t count = text.find(':', gpus);
+        text = count == std::string::npos ? "1" : text.substr(count + 1);
     }
+    text = text.substr(0, text.find(','));
     const std::size_t colon = text.rfind(':');
     if (colon == std::string::npos) {
         const auto number = leading_count(text);
@@ -266,16 +320,18 @@ struct SlurmMachine {
     std::string type;
     int tasks = 0;
     int node_tasks = 0;
+    bool states_nodes = false;  // else the nodes are Slurm's default
 };
 
-SlurmMachine slurm_machine(const std::vector<std::string>& directives)
+SlurmMachine slurm_machine(const JobSettingList& options)
 {
     SlurmMachine m;
-    m.nodes = leading_count(slurm_value(directives, {"--nodes", "-N"})).value_or(0);
-    m.tasks = leading_count(slurm_value(directives, {"--ntasks", "-n"})).value_or(0);
-    m.node_tasks = leading_count(slurm_value(directives, {"--ntasks-per-node"})).value_or(0);
+    m.nodes = leading_count(slurm_value(options, {"nodes", "N"})).value_or(0);
+    m.states_nodes = m.nodes > 0;
+    m.tasks = leading_count(slurm_value(options, {"ntasks", "n"})).value_or(0);
+    m.node_tasks = leading_count(slurm_value(options, {"ntasks_per_node"})).value_or(0);
     for (const std::string& text :
-         {slurm_value(directives, {"--gres"}), slurm_value(directives, {"--gpus-per-node"})}) {
+         {slurm_value(options, {"gres"}), slurm_value(options, {"gpus_per_node"})}) {
         if (!text.empty()) {
             const auto [count, type] = gpus_of(text);
             if (count > 0) {
@@ -286,22 +342,42 @@ SlurmMachine slurm_machine(const std::vector<std::string>& directives)
             }
         }
     }
-    const auto [all, type] = gpus_of(slurm_value(directives, {"--gpus", "-G"}));
+    const auto [all, type] = gpus_of(slurm_value(options, {"gpus", "G"}));
     m.gpus = all;
     if (!type.empty()) {
         m.type = type;
     }
-    const auto [of_task, task_type] = gpus_of(slurm_value(directives, {"--gpus-per-task"}));
+    const auto [of_task, task_type] = gpus_of(slurm_value(options, {"gpus_per_task"}));
     if (!task_type.empty()) {
         m.type = task_type;
     }
     if (m.node_gpus == 0 && of_task > 0) {
         m.node_gpus = of_task * m.node_tasks;
     }
-    if (m.nodes == 0 && !directives.empty() && (m.node_gpus > 0 || m.node_tasks > 0)) {
+    if (m.nodes == 0 && (m.node_gpus > 0 || m.node_tasks > 0)) {
         m.nodes = 1;
     }
     return m;
+}
+
+/// How the count of the launcher, which is read, differs from that of Slurm; empty: it does not.
+std::string difference_from_slurm(const JobMachine& machine, const SlurmMachine& slurm)
+{
+    const int allocated = slurm.nodes * slurm.node_gpus;
+    if (machine.gpus > 0 && allocated > machine.gpus) {
+        return fmt::format("the launcher uses {} of the {} GPUs that Slurm allocates", machine.gpus,
+                           allocated);
+    }
+    if (!slurm.states_nodes || machine.gpus == 0) {
+        return "";
+    }
+    if (allocated > 0 && allocated < machine.gpus) {
+        return fmt::format("{} GPUs as the launcher has them; Slurm allocates {}", machine.gpus, allocated);
+    }
+    return machine.nodes > 0 && machine.nodes != slurm.nodes
+               ? fmt::format("{} nodes as the launcher has them; Slurm allocates {}", machine.nodes,
+                             slurm.nodes)
+               : "";
 }
 
 class LauncherValues {
@@ -389,7 +465,7 @@ std::vector<LaunchCommand> launch_commands(const ShellScript& script, const std:
 
 std::map<std::string, std::string> slurm_environment(const std::vector<std::string>& directives)
 {
-    const SlurmMachine m = slurm_machine(directives);
+    const SlurmMachine m = slurm_machine(slurm_options(directives));
     std::map<std::string, std::string> variables;
     for (const char* any : {"SLURM_JOB_ID", "SLURM_JOBID", "SLURM_PROCID", "SLURM_LOCALID", "SLURM_NODEID"}) {
         variables[any] = "0";  // of one process of one job
@@ -414,7 +490,8 @@ JobMachine job_machine(const LaunchCommand& command, const std::vector<std::stri
 {
     JobMachine machine;
     LauncherValues launcher(command, machine);
-    const SlurmMachine slurm = slurm_machine(directives);
+    const JobSettingList options = slurm_options(directives);
+    const SlurmMachine slurm = slurm_machine(options);
     int nodes = 0;
     int node_gpus = 0;
     if (command.launcher == "torchrun") {
@@ -470,16 +547,14 @@ JobMachine job_machine(const LaunchCommand& command, const std::vector<std::stri
     }
     machine.nodes = nodes;
     machine.node_gpus = node_gpus;
-    const int allocated = slurm.nodes * slurm.node_gpus;
-    if (allocated > machine.gpus && machine.gpus > 0) {
-        machine.notes.push_back(
-            fmt::format("the launcher uses {} of the {} GPUs that Slurm allocates", machine.gpus, allocated));
+    if (std::string note = difference_from_slurm(machine, slurm); !note.empty()) {
+        machine.notes.push_back(std::move(note));
     }
     machine.accelerators = {{slurm.type, "the type of GPUs that Slurm allocates"}};
-    for (std::string& feature : features_of(slurm_value(directives, {"--constraint", "-C"}))) {
+    for (std::string& feature : features_of(slurm_value(options, {"constraint", "C"}))) {
         machine.accelerators.push_back({std::move(feature), "the constraint of Slurm"});
     }
-    machine.accelerators.push_back({slurm_value(directives, {"--partition", "-p"}), "the partition"});
+    machine.accelerators.push_back({slurm_value(options, {"partition", "p"}), "the partition"});
     std::erase_if(machine.accelerators, [](const JobMachine::Hint& hint) { return hint.word.empty(); });
     return machine;
 }

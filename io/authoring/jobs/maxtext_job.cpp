@@ -65,7 +65,6 @@ void describe_maxtext_network(JobSettings& s, Workload& w)
         const int head = s.count("head_dim");
         block.head = head * heads == w.hidden ? 0 : head;
         block.query_key_norm = s.flag("use_qk_norm") ? QueryKeyNorm::head : QueryKeyNorm::none;
-        block.kernel = s.text("attention") == "dot_product" ? AttentionKernel::plain : AttentionKernel::flash;
         mixer = block;
     }
     const int inner = s.count("base_mlp_dim");
@@ -150,6 +149,37 @@ void read_remat(JobSettings& s, ParallelPlan& plan)
     plan.offload = offload_of_policy(s, policy);
 }
 
+/// The GPUs of Slurm and of launchers, or the chips of slices of TPUs.
+void read_maxtext_machine(const JobSources& sources, JobSettings& s, ImportedJob& job)
+{
+    JobMachine machine = sources.command ? job_machine(*sources.command, sources.directives) : JobMachine{};
+    const std::string hardware = s.text("hardware");
+    const bool one_process_a_node = hardware == "gpu";
+    if (one_process_a_node && machine.nodes > 0 && machine.node_gpus > 0) {
+        machine.gpus = machine.nodes * machine.node_gpus;
+    }
+    if (hardware == "cpu") {
+        s.no_key("hardware", "training on CPUs; the plan has accelerators");
+    }
+    const std::string topology = s.text("compile_topology");
+    const int slices = std::max(
+        1, std::max(s.count("num_slices"),
+                    s.given("compile_topology_num_slices") ? s.count("compile_topology_num_slices") : 1));
+    if (!topology.empty()) {
+        machine = {};
+        machine.gpus = slice_devices(topology) * slices;
+        machine.accelerators.push_back({chip_of(topology), "compile_topology"});
+    }
+    const bool gpus = hardware.starts_with("gpu") || (topology.empty() && machine.gpus > 0);
+    if (!gpus) {
+        job.accelerator = "tpu-v5p";  // unless a file names another
+    }
+    read_machine(sources, machine, job, s);
+    if (!gpus) {
+        job.node_gpus = sources.request.node_gpus;
+    }
+}
+
 }  // namespace
 
 ImportedJob maxtext_job(const JobSources& sources, const JobSettingList& settings)
@@ -158,19 +188,7 @@ ImportedJob maxtext_job(const JobSources& sources, const JobSettingList& setting
     ImportedJob job;
     job.format = "MaxText";
     job.software = "maxtext";
-    JobMachine machine;
-    const std::string topology = s.text("compile_topology");
-    const int slices = std::max(
-        1, std::max(s.count("num_slices"),
-                    s.given("compile_topology_num_slices") ? s.count("compile_topology_num_slices") : 1));
-    machine.gpus = slice_devices(topology) * slices;
-    if (topology.empty()) {
-        job.accelerator = "tpu-v5p";
-    } else {
-        machine.accelerators.push_back({chip_of(topology), "compile_topology"});
-    }
-    read_machine(sources, machine, job, s);
-    job.node_gpus = sources.request.node_gpus;
+    read_maxtext_machine(sources, s, job);
     Workload& w = job.network.workload;
     const std::string model = s.text("model_name");
     if (model != "default" || !sources.request.workload.empty()) {
@@ -180,6 +198,10 @@ ImportedJob maxtext_job(const JobSources& sources, const JobSettingList& setting
         w.name = sources.request.name;
         job.network.architecture = "MaxText";
         job.network.origin = "settings";
+    }
+    // layers/attention_op.py: only dot_product stores the scores; flash, cudnn_flash_te and others do not
+    if (s.text("attention") == "dot_product") {
+        w.set_attention_kernel(AttentionKernel::plain);
     }
     read_meshes(s, job);
     read_remat(s, job.plan);
@@ -257,6 +279,19 @@ void describe_nanotron_network(JobSettings& s, Workload& w)
         });
 }
 
+/// init_optimizer_and_grad_accumulator() in src/nanotron/helpers.py shards optimizer states for every stage
+/// above 0, and nothing else.
+Sharding nanotron_sharding(JobSettings& s)
+{
+    const int stage = s.required("optimizer.zero_stage");
+    if (stage != 0 && stage != 1) {
+        s.fail("optimizer.zero_stage",
+               "is no stage of nanotron, which has 0 and 1: it shards optimizer states at most",
+               "write 0 or 1");
+    }
+    return sharding_of_stage(stage);
+}
+
 }  // namespace
 
 ImportedJob nanotron_job(const JobSources& sources, const JobSettingList& settings)
@@ -290,7 +325,7 @@ ImportedJob nanotron_job(const JobSources& sources, const JobSettingList& settin
     plan.tp_overlap = overlaps ? TensorParallelOverlap::on : TensorParallelOverlap::off;
     const bool passes = s.text("parallelism.pp_engine") == "1f1b";
     plan.schedule = plan.pp == 1 || passes ? Schedule::one_f_one_b : Schedule::gpipe;
-    plan.sharding = s.required("optimizer.zero_stage") >= 1 ? Sharding::zero1 : Sharding::none;
+    plan.sharding = nanotron_sharding(s);
     plan.dp_overlap = DataParallelOverlap::on;
     s.assume("gradients are reduced beside the backward pass (dp_overlap on)");
     plan.recompute = s.flag("parallelism.recompute_layer") ? Recompute::full : Recompute::none;

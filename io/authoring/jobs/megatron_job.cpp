@@ -279,8 +279,33 @@ Offload offload_of(JobSettings& s)
     return layers || fine ? Offload::activations : Offload::none;
 }
 
+/// validate_args() in megatron/training/arguments.py: "--overlap-param-gather only supported with distributed
+/// optimizer or megatron fsdp", or with --optimizer dist_muon; "Must use --overlap-param-gather with
+/// --overlap-grad-reduce". Bridge and NeMo 1 have other checks.
+void refuse_lone_overlap_of_parameters(JobSettings& s)
+{
+    const bool validates = is(s, "Megatron-LM") || is(s, "slime") || is(s, "Primus");
+    if (!validates || !s.flag("overlap-param-gather")) {
+        return;
+    }
+    const bool gathers = s.flag("use-distributed-optimizer") || s.flag("use-megatron-fsdp") ||
+                         s.stated("optimizer") == "dist_muon";
+    if (!gathers) {
+        s.fail("overlap-param-gather",
+               fmt::format("is refused by {} without use-distributed-optimizer or use-megatron-fsdp",
+                           s.table().program),
+               "add use-distributed-optimizer, or remove it");
+    }
+    if (!s.flag("overlap-grad-reduce")) {
+        s.fail("overlap-param-gather",
+               fmt::format("is refused by {} without overlap-grad-reduce", s.table().program),
+               "add overlap-grad-reduce, or remove it");
+    }
+}
+
 void read_data_parallelism(JobSettings& s, ParallelPlan& plan)
 {
+    refuse_lone_overlap_of_parameters(s);
     const bool gradients = s.flag("overlap-grad-reduce");
     const bool parameters = s.flag("overlap-param-gather");
     bool states = s.flag("use-distributed-optimizer");
@@ -289,7 +314,13 @@ void read_data_parallelism(JobSettings& s, ParallelPlan& plan)
     }
     plan.sharding = states ? Sharding::zero1 : Sharding::none;
     if (s.flag("use-megatron-fsdp")) {
-        plan.sharding = sharding_of_fsdp(s.text("data-parallel-sharding-strategy"));
+        // It has no other use of --use-distributed-optimizer: the strategy alone decides
+        // (megatron/core/distributed/fsdp/src/megatron_fsdp/param_and_grad_buffer.py).
+        const char* row = "data-parallel-sharding-strategy";
+        plan.sharding = sharding_of_fsdp(s.text(row));
+        if (plan.sharding == Sharding::none && !s.given(row)) {
+            s.assume(fmt::format("use-megatron-fsdp shards nothing: {} is no_shard by default", row));
+        }
     } else if (s.flag("use-torch-fsdp2")) {
         plan.sharding = s.flag("torch-fsdp2-no-reshard-after-forward") ? Sharding::zero2 : Sharding::zero3;
     }
@@ -373,6 +404,23 @@ void read_experts(JobSettings& s, ParallelPlan& plan)
     if (!plan.exchanges_tokens()) {
         plan.dispatch = Dispatch::of_stack;
         plan.expert_overlap = ExpertOverlap::off;
+    }
+}
+
+/// Without --moe-grouped-gemm, Megatron-Core loops over the experts of a GPU (SequentialMLP in
+/// megatron/core/transformer/moe/experts.py), as Megatron-DeepSpeed always does (deepspeed/moe/experts.py).
+/// Recipes and models in other files, which name no experts here, may set it.
+void note_separate_experts(JobSettings& s, const Workload& w, const ParallelPlan& plan)
+{
+    const auto* experts = w.find<ExpertsBlock>();
+    const bool several = experts != nullptr && experts->count > plan.ep;
+    const bool has_flag = !is(s, "Megatron-DeepSpeed");
+    const char* row = has_flag ? "moe-grouped-gemm" : "num-experts";
+    const bool grouped = s.flag("moe-grouped-gemm");
+    if (several && !grouped && (s.given("num-experts") || s.given(row))) {
+        s.no_key(row, fmt::format("{}the experts of a GPU run one after the other; the model has one grouped "
+                                  "product for all of them",
+                                  has_flag ? "off: " : ""));
     }
 }
 
@@ -499,7 +547,7 @@ std::string software_for(JobSettings& s)
 ImportedJob megatron_job(const JobSources& sources, const TrainerSettings& table,
                          const JobSettingList& settings)
 {
-    JobSettings s(table, settings, true);
+    JobSettings s(table, settings);
     ImportedJob job;
     job.format = std::string(table.program);
     read_megatron_precision(s, job.network.workload);
@@ -542,6 +590,7 @@ ImportedJob megatron_job(const JobSources& sources, const TrainerSettings& table
     read_recompute(s, job);
     if (w.is_moe()) {
         read_experts(s, job.plan);
+        note_separate_experts(s, w, job.plan);
     }
     read_graphs(s, w, job.plan);
     if (s.flag("cross-entropy-loss-fusion")) {

@@ -47,7 +47,7 @@ function costFact(point) {
 function energyFact(point) {
     const { energy, carbon } = point.estimates;
     const { mean_power: mean, cluster_power: cluster } = point.numbers;
-    return energy[0] === null ? null : fact(trains ? "Power in training" : "Power in forward passes", quantityText(point.power_w, "W"),
+    return energy[0] === null ? null : fact("Power to provision", quantityText(point.power_w, "W"),
         cluster === null ? null : `of the building for the job; ${quantityText(mean, "W")} on average; whole cluster: ${quantityText(cluster, "W")}`, `energy: ${quantityText(energy[0], "J")}, ${quantityText(carbon[0], "kg")} of CO₂`,
         point.study.placeholder_power ? "at a placeholder power: give your own" : null);
 }

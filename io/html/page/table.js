@@ -16,11 +16,11 @@ function tableColumns() {
     const timed = (name, title, more) => {
         const metric = estimate(name);
         const unit = unitFor("s", largestOf(points.map((point) => point.estimates[name][0])));
-        return { title: `${title} (${unit.name})`, key: (point) => point.estimates[name][0], metric, unit, ...more };
+        return { title: `${title} (${unit.name}${name.startsWith("training") ? ", model exact" : ""})`, key: (point) => point.estimates[name][0], metric, unit, ...more };
     };
     const ninetieth = () => {
         const unit = unitFor("s", largestOf(points.map((point) => point.completion[1].seconds)));
-        return { title: `p90 (${unit.name})`, key: (point) => point.completion[1].seconds, text: (point) => digits(point.completion[1].seconds === null ? null : point.completion[1].seconds / unit.size) };
+        return { title: `p90 (${unit.name}, model exact)`, key: (point) => point.completion[1].seconds, text: (point) => digits(point.completion[1].seconds === null ? null : point.completion[1].seconds / unit.size) };
     };
     /// By when a run is done with 90 %, model error included; below it, assuming the model is exact.
     const doneBy = () => ({ title: "done by (90 %, model error included)", key: (point) => point.completion[1].with_error.seconds ?? point.completion[1].seconds,
@@ -149,7 +149,7 @@ function mayNotFitTable(study) {
     const cells = [
         ["point", (point) => point.id], ["GPUs", (point) => grouped(point.gpus)], ["plan", (point) => point.design + (point.variant ? `; variant: ${point.variant}` : ""), true],
         ["", (point) => `${point.objectives[0][0] < best ? `${percent(1 - point.objectives[0][0] / best)} less ${first.name.replaceAll("_", " ")}, ` : ""}may not fit (${percentFigure(point.numbers.fit_probability, 0)} %)`, true],
-        [`${runTime} p99 (${time.name})`, (point) => digits(point.estimates.training_time_p99[0] / time.size)],
+        [`${runTime} p99 (${time.name}, model exact)`, (point) => digits(point.estimates.training_time_p99[0] / time.size)],
         [`cost (${money.name})`, (point) => digits(point.estimates.cost[0] / money.size)],
         [`step p50 (${step.name})`, (point) => digits(point.estimates.step_time_p50[0] / step.size)],
         ["memory free (%)", (point) => percentFigure(point.numbers.memory_headroom, 1)]];
@@ -175,7 +175,7 @@ function startTable() {
     document.getElementById("within-of").textContent = studies[0].objectives[0].long_name;
     document.getElementById("within").addEventListener("input", showCheapest);
     showCheapest();
-    const notes = [populationText(), phasesText(), "Knee: the plan closest to the ideal point, with each objective scaled from the front's best value to its worst."];
+    const notes = [populationText(), phasesText(), "Model exact: without the model error. So are step times, and the cost, which is that of the p99 time.", "Knee: the plan closest to the ideal point, with each objective scaled from the front's best value to its worst."];
     if (points.some((point) => point.dominated)) {
         notes.push("Grey: dominated by another plan; kept because the first estimates selected it, or as the best plan of its cluster.");
     }

@@ -12,19 +12,14 @@ struct RunWords {
     std::string_view time;       // "training time"
     std::string_view verb;       // "Trains"
     std::string_view effective;  // share of productive time
-    std::string_view working;    // while it makes progress: "power in training"
 };
 
 constexpr RunWords run_words(WorkloadTask task)
 {
-    return trains(task) ? RunWords{.time = "training time",
-                                   .verb = "Trains",
-                                   .effective = "effective training time",
-                                   .working = "in training"}
-                        : RunWords{.time = "run time",
-                                   .verb = "Runs forward passes of",
-                                   .effective = "productive time",
-                                   .working = "in forward passes"};
+    return trains(task)
+               ? RunWords{.time = "training time", .verb = "Trains", .effective = "effective training time"}
+               : RunWords{
+                     .time = "run time", .verb = "Runs forward passes of", .effective = "productive time"};
 }
 
 }  // namespace prismopt

@@ -401,7 +401,7 @@ const Fields<Accelerator>& accelerator_fields()
             .quantity("host_link", &Accelerator::host_link, "64 GB/s",
                       "bandwidth of the link to the host, per GPU and direction, for offload")
             .quantity("host_memory_bandwidth", &Accelerator::host_memory_bandwidth, "64 GB/s",
-                      "host memory bandwidth per GPU, for offload")
+                      "peak host memory bandwidth per GPU, for offload; updates reach half")
             .quantity("nvme_bandwidth", &Accelerator::nvme_bandwidth, "3 GB/s",
                       "what the drives of its node read or write, per GPU, for offload = nvme")
             .quantity("power", &Accelerator::power, "700 W", "power limit of the board")
@@ -448,7 +448,8 @@ const Fields<NetworkTier>& link_fields()
             .quantity("energy", &NetworkTier::energy, "11 pJ/bit",
                       "energy per bit that could be sent, drawn at all times: both directions and all hops "
                       "of the tier; default: 11 "
-                      "pJ/bit in nodes, 112.5 pJ/bit between them. Of interest where a study changes links")
+                      "pJ/bit in nodes (5.5 in a full_mesh or torus), 112.5 pJ/bit between them. Of interest "
+                      "where a study changes links")
             .choice("kind", &NetworkTier::kind, "network",
                     "whether the tier joins GPUs of a node or nodes; by-position: the first tier joins GPUs "
                     "of a node")

@@ -60,10 +60,14 @@ void read_tier(Table& table, const Cluster& cluster, HardwareParameter& paramete
         value.fail({"always spans the whole cluster", "the last tier has no group size to vary",
                     "name an inner tier"});
     }
-    if (parameter.target == HardwareTarget::group &&
-        cluster.tiers[parameter.tier].topology == Topology::torus) {
+    const bool torus = cluster.tiers[parameter.tier].topology == Topology::torus;
+    if (torus && parameter.target == HardwareTarget::group) {
         value.fail({"is a torus", "its group is the product of its shape",
                     "vary another parameter, or compare two scenarios"});
+    }
+    if (torus && parameter.target == HardwareTarget::oversubscription) {
+        value.fail({"is a torus", "its links have no switches that could be oversubscribed",
+                    "vary its bandwidth, which is that of one link"});
     }
     if (parameter.target == HardwareTarget::aggregate && !cluster.tiers[parameter.tier].circuit()) {
         value.fail({"has no shared circuit", "this tier has no `aggregate`",

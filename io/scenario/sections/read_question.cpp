@@ -29,7 +29,7 @@ const Fields<Question>& question_fields()
             .flag("model_error", &Question::model_error,
                   "whether that probability includes the error of the model")
             .quantity("power_limit", &Question::power_limit, "20 MW",
-                      "power of the building that the answer may draw, while all GPUs of the job train")
+                      "power of the building to provision for the answer, whose GPUs all train")
             .choice("power_limit_of", &Question::power_limit_of, "cluster",
                     "whose power that is: of the job with its spares, or of the whole cluster, whose other "
                     "GPUs wait")

@@ -2,6 +2,7 @@
 
 #include "io/trainers/trainer.hpp"
 #include "model/objective.hpp"
+#include "model/plan/plan_axes.hpp"
 #include "search/strategies/strategy_choice.hpp"
 
 #include <fmt/format.h>
@@ -26,6 +27,7 @@ constexpr Range confidence_range{"confidence level of the study, simultaneous fo
                                  "0.95", Range::Ends::open_high};
 constexpr Range replicas_range{
     "data-parallel replicas simulated operation by operation; the others are approximated", 2, 100'000, "4"};
+constexpr std::string_view runs_too_example = R"(["recomputed_layers=40"])";
 constexpr std::string_view rung_example = "{ fleets = 2048, steps = 2 }";
 
 int whole_blocks(const Value& value, const Range& range)
@@ -105,6 +107,20 @@ std::string read_objective(const Value& element)
     }
     return element.choice(objective_names(), "objectives that can be minimised",
                           "training_time_pNN or step_time_pNN with NN from 1 to 99.");
+}
+
+/// "recomputed_layers=40": an axis of the space and a value.
+std::string read_axis_value(const Value& element)
+{
+    const std::string text = element.text("recomputed_layers=40");
+    const std::size_t equals = text.find('=');
+    bool known = false;
+    for_each_axis([&](const auto& axis) { known = known || axis.name == text.substr(0, equals); });
+    if (!known || equals == std::string::npos || equals + 1 == text.size()) {
+        element.fail({"is no value of an axis", "it begins with the name of an axis of [space]",
+                      fmt::format("write for example {}", runs_too_example)});
+    }
+    return text;
 }
 
 }  // namespace
@@ -203,6 +219,17 @@ const Fields<SearchSettings>& search_fields()
                         search.runnable_by =
                             value.choice(trainer_names(), "trainers that plans can be exported for");
                     })
+            .custom(
+                {"runs_too",
+                 "values of axes, as --design has them, that pass `runnable_by`: the framework runs them, "
+                 "although no export writes them",
+                 std::string(runs_too_example),
+                 {{.kind = ValueShape::Kind::text, .list = true}}},
+                [](const Value& value, SearchSettings& search, Keys) {
+                    for (const Value& element : value.list(runs_too_example)) {
+                        search.runs_too.push_back(read_axis_value(element));
+                    }
+                })
             .integer("tune_points", &SearchSettings::tune_points, tune_points_range)
             .integer("tune_evaluations", &SearchSettings::tune_evaluations, tune_evaluations_range)
             .integer("tune_fleets", &SearchSettings::tune_fleets, tune_fleets_range)

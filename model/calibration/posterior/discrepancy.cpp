@@ -73,8 +73,10 @@ PlanTraits traits_of(const ParallelPlan& plan)
     const Schedule schedule = plan.pp == 1
                                   ? Schedule::one_f_one_b
                                   : plan.schedule;  // with one stage, schedules do not differ in time
-    traits.kinds = {static_cast<int>(schedule), static_cast<int>(plan.recompute),
-                    static_cast<int>(plan.sharding)};
+    // Where states are: sharded over GPUs, and in the memory of hosts.
+    const int states = static_cast<int>(plan.sharding) +
+                       static_cast<int>(names_of<Sharding>.size()) * static_cast<int>(plan.offload);
+    traits.kinds = {static_cast<int>(schedule), static_cast<int>(plan.recompute), states};
     return traits;
 }
 

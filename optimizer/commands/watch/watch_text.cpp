@@ -175,6 +175,11 @@ std::string watch_text(const WatchedJob& job)
             fmt::format("batch: {:.0f} sequences per step as in the plan since step {}, another one before\n",
                         job.batch, job.batch_since);
     }
+    if (job.total_steps > 0.0 && std::abs(job.total_steps / job.planned_steps - 1.0) > 0.01) {
+        text +=
+            fmt::format("steps: {:.0f} in all by the log, {:.0f} by the plan; the forecast is for the plan\n",
+                        job.total_steps, job.planned_steps);
+    }
     if (!job.baseline) {
         text += fmt::format("baseline: {} of {} observations; {}\n", job.collected, job.needed,
                             job.level_s > 0.0 ? fmt::format("median {:.4g} s per step so far", job.level_s)
@@ -231,6 +236,9 @@ nlohmann::json watch_json(const WatchedJob& job)
                         {"completion", nullptr},
                         {"exit_code", watch_exit_code(job)}};
     json["peak_memory_bytes"] = job.peak_memory > 0.0 ? nlohmann::json(job.peak_memory) : nlohmann::json();
+    json["total_steps"] = job.total_steps > 0.0
+                              ? nlohmann::json{{"log", job.total_steps}, {"plan", job.planned_steps}}
+                              : nlohmann::json();
     json["out_of_memory"] = job.out_of_memory ? to_json(*job.out_of_memory) : nlohmann::json();
     json["stopped_by"] = job.stopped.empty() ? nlohmann::json() : nlohmann::json(job.stopped);
     json["step_s"] = job.level_s > 0.0 ? nlohmann::json(job.level_s) : nlohmann::json();

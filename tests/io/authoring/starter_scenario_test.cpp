@@ -19,6 +19,7 @@
 namespace prismopt {
 namespace {
 
+using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
@@ -92,6 +93,36 @@ TEST(StarterScenario, SaysTheTokensPerStep)
                 HasSubstr("global_batch = 1024   # sequences per optimizer step: 4.19 million tokens\n"));
     EXPECT_THAT(starter_scenario(choice("gpt3-175b", "h100-sxm", 100000)),
                 HasSubstr("global_batch = 3125   # sequences per optimizer step: 12.8 million tokens\n"));
+}
+
+/// It is what was learned with, whatever the number of GPUs and the question.
+TEST(StarterScenario, KeepsTheBatchOfThePublishedTraining)
+{
+    const auto batch_of = [](const StarterChoice& made) {
+        return parse_scenario(starter_scenario(made), "x.toml").phases.front().global_batch;
+    };
+    for (const int gpus : {64, 1024, 2048, 3072}) {
+        StarterChoice made = choice("deepseek-v3", "h800-sxm", gpus);
+        EXPECT_EQ(batch_of(made), 15360) << gpus;
+        made.question = {"minimise = \"cost\"", "deadline = \"90 day\""};
+        EXPECT_EQ(batch_of(made), 15360) << gpus;
+    }
+    EXPECT_THAT(starter_scenario(choice("deepseek-v3", "h800-sxm", 2048)),
+                HasSubstr(
+                    "sequences per optimizer step: 62.9 million tokens; the published training had up to "
+                    "62.9 million tokens (DeepSeek-AI, arXiv 2412.19437, sections 1 and 4.2)\n"));
+    EXPECT_EQ(batch_of(choice("kimi-k2", "h100-sxm", 1024)), 16384);
+    EXPECT_EQ(batch_of(choice("llama3-405b", "h100-sxm", 16384)), 4096);
+    StarterChoice longer = choice("llama3-405b", "h100-sxm", 1024);
+    longer.sequence = 8192;
+    EXPECT_EQ(batch_of(longer), 2048);
+    for (const int gpus : {24, 1152, 3072}) {
+        const int batch = batch_of(choice("llama3-405b", "h100-sxm", gpus));
+        EXPECT_EQ(batch % odd_factor(gpus), 0) << gpus;
+        EXPECT_NEAR(batch / 4101.6, 1.0, 0.05) << gpus;
+    }
+    EXPECT_FALSE(published_batch("llama3-8b", 4096).has_value());
+    EXPECT_EQ(published_batch("dit-xl-2", 256)->samples, 256.0);
 }
 
 /// Batches of samples or images, on axes that such networks have.
@@ -192,6 +223,20 @@ TEST(StarterScenario, IsWrittenForEveryInstance)
     EXPECT_THAT(text, HasSubstr("\ngroup = 8   # GPUs per node\n"));
     EXPECT_THAT(text, HasSubstr("\nlink = \"efa-3200g\"\n# oversubscription"));
     EXPECT_THROW(starter_scenario(on_instance("p5en", 16)), InputError);
+}
+
+TEST(StarterScenario, SaysThatAPriceIsOfAnotherOffer)
+{
+    StarterChoice azure = on_instance("nd96isr_h200_v5", 16);
+    EXPECT_THAT(starter_scenario(azure),
+                HasSubstr("# gpu_price = \"7.91 USD/h\"          # default, which is not the price of "
+                          "ND96isr_H200_v5: AWS p5en.48xlarge, "));
+    EXPECT_THAT(other_price_text(azure, Catalog::built_in()),
+                AllOf(HasSubstr("no list price of ND96isr_H200_v5"), HasSubstr("AWS p5en.48xlarge")));
+    azure.price = "5 USD/h";
+    EXPECT_EQ(other_price_text(azure, Catalog::built_in()), "");
+    EXPECT_EQ(other_price_text(on_instance("p5en.48xlarge", 16), Catalog::built_in()), "");
+    EXPECT_EQ(other_price_text(choice("llama3-8b", "h200-sxm", 16), Catalog::built_in()), "");
 }
 
 /// Ports that the GPUs of a node share, nodes of a GPU each, and bridges that some have.

@@ -42,6 +42,19 @@ TEST(DeadlineRisk, SaysWhatTheTableDoesNotHave)
                                                      100.0 * risk->mean));
 }
 
+/// Errors beyond the 95 % limits count in the mean, which is stated however small the risk is at the limits.
+TEST(DeadlineRisk, StatesTheMeanBeyondTheLimits)
+{
+    ModelError rare{0.9, 1.1, std::vector<double>(reported_probabilities.size(), 1.0)};
+    rare.quantiles.back() = 100.0;
+    const auto risk = deadline_risk(uniform(), Seconds{200.0}, rare);
+    ASSERT_TRUE(risk);
+    ASSERT_GT(risk->mean, 2.0 * risk->high);
+    EXPECT_EQ(deadline_risk_text(*risk),
+              fmt::format("including the model error, {} (less than 0.1 % at the limits of its interval)",
+                          risk_with_error_text(*risk)));
+}
+
 TEST(DeadlineRisk, NeedsADeadlineAnIntervalAndATable)
 {
     constexpr double none = std::numeric_limits<double>::quiet_NaN();

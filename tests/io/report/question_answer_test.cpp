@@ -1,6 +1,7 @@
 #include "io/report/question_answer.hpp"
 #include "io/report/alternatives.hpp"
 
+#include "io/base/percent.hpp"
 #include "io/report/deadline_risk.hpp"
 
 #include <gmock/gmock.h>
@@ -74,7 +75,7 @@ TEST_F(Asked, ProbabilityIncludesTheErrorOfTheModel)
     EXPECT_NEAR(with.best->in_time_s / day, 88.0 * std::exp(1.281552 * deviation), 0.3);
     EXPECT_EQ(with.best->power_w, 2048e3);
 
-    // A dearer plan on fewer GPUs is named only if no cheaper one is too late.
+    // Of plans that cost less or have fewer GPUs, the most probable.
     results_.front[3].prediction.cost_usd = Estimate::exact(2e7);
     EXPECT_EQ(answer().not_enough->plan->index, 3U);
     const FrontPoint cheaper = results_.front[2];
@@ -91,6 +92,31 @@ TEST_F(Asked, ProbabilityIncludesTheErrorOfTheModel)
     const QuestionAnswer without = answer();
     EXPECT_EQ(without.best->plan->index, 3U);
     EXPECT_EQ(without.not_enough->plan->index, 4U);
+}
+
+/// Of plans on equally many GPUs that are all in time, the cheapest is the answer, not the surest.
+TEST_F(Asked, CostDecidesBetweenEqualNumbersOfGpus)
+{
+    question_.minimise = QuestionAim::gpus;
+    results_.front = {plan(1, 512, 60.0, 7e6), plan(2, 512, 70.0, 6e6), plan(3, 512, 65.0, 8e6)};
+    EXPECT_EQ(answer().best->plan->index, 2U);
+}
+
+/// What is not probable enough does not look as if it were.
+TEST_F(Asked, DigitsShowThatAPlanIsNotEnough)
+{
+    question_.probability = 0.99;
+    results_.front = {plan(1, 1024, 50.0, 9e6), plan(2, 512, 81.0, 6e6)};
+    notes_.question = question_;
+    const QuestionAnswer found = answer();
+    ASSERT_TRUE(found.not_enough);
+    ASSERT_EQ(percent_text(found.not_enough->probability, 0), "99 %");
+    ASSERT_LT(found.not_enough->probability, 0.99);
+    for (const QuestionLine& line : question_lines(results_, notes_)) {
+        if (line.title == "not enough") {
+            EXPECT_THAT(line.text, HasSubstr("98."));
+        }
+    }
 }
 
 /// Of several machines, each other one is named with what it comes to: its cheapest

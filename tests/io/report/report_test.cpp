@@ -55,7 +55,7 @@ Best training time p99: point 30 on 16384 GPUs
   training time   p50 55.3 days, p90 58.9 days, p99 61.9 days, with the model error
                   p50 55.2 days, p90 57.5 days, p99 58.4 days, assuming the model is exact
   cost            123.4 M USD (electricity 4.1 M USD); energy 2.50 GWh
-  power           20.4 MW in training, 19.9 MW on average; whole cluster 21.5 MW
+  power           20.4 MW to provision, 19.9 MW on average; whole cluster 21.5 MW
   sampling error  p99 57.4 to 59.4 days (95 % confidence interval, assuming the model is exact)
   model error     p99 53.7 to 63.1 days, cost 114 to 133 M USD (95 % prediction interval from the fit to measured runs)
 
@@ -199,6 +199,15 @@ TEST(TextReport, CountsEachCombinationOnce)
                                 "undefined (54.3 %); infeasible:\n"));
     EXPECT_THAT(text, HasSubstr("schedule not defined in phase 2"));
     EXPECT_THAT(text, testing::Not(HasSubstr("same plan under another name")));
+}
+
+/// Of three combinations as written, one of them excluded; nlopt tuned a third level.
+TEST(TextReport, CountsTunedVariantsBesideThoseAsWritten)
+{
+    const VariantCounts counts{.combinations = 3, .excluded = {{.why = {}, .first = "", .count = 1}}};
+    EXPECT_THAT(variants_text(counts, 3), HasSubstr("choices before tuning, which added 1, of which 1 are"));
+    EXPECT_EQ(variants_text(counts, 2), variants_text(counts));
+    EXPECT_EQ(variants_text({.combinations = 3}, 4), "");
 }
 
 /// 29 of the 40 tuples are rejected, 3 feasible: one pruned, one evaluated, one still drawn.

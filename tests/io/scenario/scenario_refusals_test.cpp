@@ -106,6 +106,12 @@ TEST(ScenarioRefuses, QuantitiesWithoutOrWithWrongUnits)
               "example \"3.79e-3 /day\"");
 }
 
+TEST(ScenarioRefuses, ABoardOfMorePowerThanACountryHas)
+{
+    EXPECT_THAT(refusal("gpus = 64\n", "gpus = 64\naccelerator_override = { power = \"1e12 W\" }\n"),
+                HasSubstr("power = \"1e12 W\" is not plausible"));
+}
+
 TEST(ScenarioRefuses, NumbersAreShownAsTheyAreWritten)
 {
     EXPECT_THAT(refusal("tokens = 3e11", "tokens = 1e300"), StartsWith("tokens = 1e300 is not in "));

@@ -80,6 +80,21 @@ TEST(Topology, IsRefusedWhereItCannotBe)
     }
 }
 
+TEST(Topology, OfATorusHasNeitherGroupNorOversubscriptionToVary)
+{
+    const auto varied = [](const std::string& keys) {
+        try {
+            parse_scenario(with_node(grid + link) + "\n[[knob]]\ntier = \"pod\"\n" + keys + "\n", "x.toml");
+        } catch (const InputError& error) {
+            return std::string(error.what());
+        }
+        return std::string();
+    };
+    EXPECT_EQ(varied("of = \"bandwidth\"\nvalues = [\"90 GB/s\", \"180 GB/s\"]"), "");
+    EXPECT_THAT(varied("of = \"oversubscription\"\nvalues = [1, 4]"), HasSubstr("is a torus"));
+    EXPECT_THAT(varied("of = \"group\"\nvalues = [8, 16]"), HasSubstr("is a torus"));
+}
+
 /// The TOML blocks of the guide, in order.
 std::vector<std::string> examples_of_the_guide()
 {

@@ -48,6 +48,28 @@ TEST(Variants, TextsHoldTheirValues)
     EXPECT_EQ(variant_text(choices, *read), text);
 }
 
+/// In any unit; values of the choice are exactly those of the scenario.
+TEST(Variants, AreFoundFromAnySpellingOfTheirValues)
+{
+    const std::vector<StudyChoice> choices{
+        {.name = "memory",
+         .values = {HardwareLevel{80e9}, HardwareLevel{40000.0 * 1048576.0}},
+         .hardware = HardwareParameter{.target = HardwareTarget::memory}},
+        {.name = "failure_rate",
+         .values = {HardwareLevel{6.5e-3 / 86400.0}},
+         .hardware = HardwareParameter{.target = HardwareTarget::failure_rate}}};
+    const ChosenValues exact{choices[0].values[1], choices[1].values[0]};
+    for (const char* text :
+         {"memory=40000MiB failure_rate=6.5e-3/day", "memory=41.943GB failure_rate=0.0065/day"}) {
+        EXPECT_EQ(variant_values(choices, text), exact) << text;
+    }
+    EXPECT_EQ(variant_text(choices, exact), "memory=41.943GB failure_rate=0.0065/day");
+    const auto tuned = variant_values(choices, "memory=60GB failure_rate=0.0065/day");
+    ASSERT_TRUE(tuned.has_value());
+    EXPECT_DOUBLE_EQ(std::get<HardwareLevel>(tuned->front()).si, 60e9);
+    EXPECT_FALSE(variant_values(choices, "memory=60 failure_rate=0.0065/day").has_value());
+}
+
 TEST(Variants, TextsOfOtherChoicesHaveNone)
 {
     const std::vector<StudyChoice> choices{{.name = "node.bandwidth", .hardware = HardwareParameter{}}};
@@ -161,6 +183,15 @@ TEST(Variants, CountWhatIsExcludedByConflict)
         "of = \"memory\"\nvalues = [\"40 GB\", \"80 GB\"]\nprice = { per = \"1 GB\", cost = \"0.10 USD/h\" }";
     EXPECT_THAT(excluded_of(parse_scenario(with_parameters("", {rebate}), "good.toml")),
                 ElementsAre("1 no_price_left: memory=40GB"));
+    const std::string option = "\n[[bundle.option]]\nname = ";
+    const std::string links = "of = \"bandwidth\"\ntier = \"cluster\"\nvalues = [\"25 GB/s\", \"1600 GB/s\"]";
+    std::string fast = with_parameters("", {links});
+    fast.insert(fast.rfind("link = \"ib-hdr\""), "bandwidth = \"1600 GB/s\"\n");
+    EXPECT_THAT(excluded_of(parse_scenario(fast, "good.toml")),
+                ElementsAre("1 links_over_host: cluster.bandwidth=25GB/s"));
+    const std::string bundle = std::string(good) + "\n[[bundle]]\nname = \"optics\"" + option + "\"a\"" +
+                               option + "\"b\"\npower = \"-5000 W\"\n";
+    EXPECT_THAT(excluded_of(parse_scenario(bundle, "good.toml")), ElementsAre("1 no_power_left: optics=b"));
     EXPECT_THAT(refusal_of([&] {
                     parse_scenario(with_parameters("", {"of = \"memory\"\nvalues = [\"1 MB\", \"2 MB\"]"}),
                                    "good.toml");

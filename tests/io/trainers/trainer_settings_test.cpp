@@ -42,11 +42,30 @@ TEST(TrainerSettings, FindNamesInAnySpelling)
     EXPECT_EQ(known_setting(megatron_settings(), "tensor_model_parallel_size").row->key, "tp");
     EXPECT_EQ(known_setting(bridge_settings(), "model.tensor_model_parallel_size").row->key, "tp");
     EXPECT_EQ(known_setting(megatron_settings(), "lr-warmup-samples").row->effect, SettingEffect::none);
-    EXPECT_EQ(known_setting(megatron_settings(), "tensor-model-parallel").row, nullptr);
-    EXPECT_EQ(known_setting(megatron_settings(), "tensor-model-parallel", true).row->key, "tp");
-    EXPECT_EQ(known_setting(megatron_settings(), "num-layers-per", true).row->key, "v");
+}
+
+/// Options of programs whose parser takes abbreviations, and no other names.
+TEST(TrainerSettings, FindAbbreviatedOptionsWhereTheProgramDoes)
+{
+    EXPECT_EQ(known_setting(megatron_settings(), "tensor-model-parallel", true).row, nullptr);
+    EXPECT_EQ(known_setting(megatron_deepspeed_settings(), "micro-batch", true).row, nullptr);
+    EXPECT_EQ(known_setting(axolotl_settings(), "gradient_accumulation", true).row, nullptr);
+    EXPECT_EQ(known_setting(bridge_settings(), "tensor-model-parallel", true).row->key, "tp");
+    EXPECT_EQ(known_setting(bridge_settings(), "tensor-model-parallel").row, nullptr);  // of a file
     // It may be -size or -layout.
-    EXPECT_EQ(known_setting(megatron_settings(), "pipeline-model-parallel", true).row, nullptr);
+    EXPECT_EQ(known_setting(bridge_settings(), "pipeline-model-parallel", true).row, nullptr);
+    EXPECT_EQ(known_setting(transformers_settings(), "gradient_accumulation", true).row->key,
+              "phase.global_batch");
+    EXPECT_EQ(known_setting(transformers_settings(), "accelerate.num_proc", true).row, nullptr);
+}
+
+TEST(TrainerSettings, GuessMisspeltNames)
+{
+    EXPECT_EQ(likely_setting(megatron_settings(), "micro-batch"), "micro-batch-size");
+    EXPECT_EQ(likely_setting(megatron_settings(), "sequence_paralel"), "sequence-parallel");
+    EXPECT_EQ(likely_setting(bridge_settings(), "model.recompute_metod"), "recompute-method");
+    EXPECT_EQ(likely_setting(megatron_settings(), "own-option"), "");
+    EXPECT_EQ(likely_setting(megatron_settings(), "tp"), "");
 }
 
 TEST(TrainerSettings, FindNamesWithOtherPrefixes)
@@ -83,6 +102,7 @@ TEST(TrainerSettings, HaveTheDefaultsOfTheirProgram)
 {
     EXPECT_EQ(usual_value(megatron_settings(), "hidden-dropout"), "0.1");
     EXPECT_EQ(usual_value(megatron_settings(), "swiglu"), "");
+    EXPECT_EQ(usual_value(megatron_settings(), "data-parallel-sharding-strategy"), "no_shard");
     EXPECT_EQ(usual_value(primus_settings(), "swiglu"), "true");
     EXPECT_EQ(usual_value(trl_settings(), "max_length"), "1024");
     EXPECT_EQ(usual_value(axolotl_settings(), "max_length"), "512");

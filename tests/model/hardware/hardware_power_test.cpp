@@ -74,5 +74,26 @@ TEST(HardwarePower, OfLinksFollowsTheirBandwidth)
     EXPECT_NEAR(power_of_links(cluster).si, 300e9 * 88e-12 + 25e9 * (40e-12 + 900e-12), 1e-9);
 }
 
+/// Nodes of 2 x 4 GPUs without switches: two links along the ring, and one along an axis of two positions.
+TEST(HardwarePower, OfATorusIsThatOfAllLinksOfAGpu)
+{
+    Cluster cluster = example_cluster(64);
+    cluster.tiers.erase(cluster.tiers.begin() + 1);
+    NetworkTier& pod = cluster.tiers.front();
+    const double network_w = 25e9 * 900e-12;
+    pod.topology = Topology::full_mesh;
+    EXPECT_NEAR(power_of_links(cluster).si - network_w, 300e9 * 44e-12, 1e-9);
+    pod.topology = Topology::torus;
+    pod.bandwidth = BytesPerSecond{90e9};
+    pod.shape = {4, 2};
+    pod.wrap = {true, false};
+    EXPECT_NEAR(power_of_links(cluster).si - network_w, 3.0 * 90e9 * 44e-12, 1e-9);
+    pod.energy = 10_pJ_per_bit;
+    EXPECT_NEAR(power_of_links(cluster).si - network_w, 3.0 * 90e9 * 80e-12, 1e-9);
+    pod.kind = TierKind::network;
+    pod.energy = {};
+    EXPECT_NEAR(power_of_links(cluster).si - network_w, 3.0 * 90e9 * 150e-12, 1e-9);
+}
+
 }  // namespace
 }  // namespace prismopt

@@ -42,6 +42,13 @@ double seconds_of_torus(Collective kind, double bytes, const Spacing& group, con
 
 double others(double members) { return (members - 1.0) / members; }
 
+TEST(Torus, HasTwoLinksPerRingAndFewerPerLine)
+{
+    EXPECT_DOUBLE_EQ(links_of_gpu(torus({8, 8, 8}, {true, true, true})), 6.0);
+    EXPECT_DOUBLE_EQ(links_of_gpu(torus({16, 4}, {true, false})), 2.0 + 2.0 * 3.0 / 4.0);
+    EXPECT_DOUBLE_EQ(links_of_gpu(torus({4, 1, 1}, {true, true, false})), 2.0);
+}
+
 /// V / (k W), 2 V / (k W) and V / (4 W): the last of V bytes over all members.
 TEST(Torus, HasTheClosedFormsOfRings)
 {

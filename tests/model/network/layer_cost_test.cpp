@@ -441,7 +441,7 @@ TEST(Offload, UpdatesOnTheHost)
     Accelerator gpu = products_only().accelerator;
     gpu.host_link = BytesPerSecond{4e9};
     gpu.host_memory_bandwidth = BytesPerSecond{38e9};
-    EXPECT_NEAR(update_time(1e9, 0.0, {}, Offload::optimizer, gpu).si, 1.0 + 1.0, 1e-12);
+    EXPECT_NEAR(update_time(1e9, 0.0, {}, Offload::optimizer, gpu).si, 1.0 + 2.0, 1e-12);  // half the peak
     EXPECT_LT(update_time(1e9, 0.0, {}, Offload::none, gpu).si, 1e-6);
 }
 

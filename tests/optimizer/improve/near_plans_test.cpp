@@ -192,5 +192,31 @@ TEST(NearPlans, KeepTheGpus)
     }
 }
 
+/// Numbers of recomputed layers of the plans near one that recomputes two.
+std::set<int> recomputed_layers_near(const Scenario& scenario)
+{
+    std::set<int> layers;
+    const NearPlans found =
+        near(scenario, "gpus=16 tp=2 pp=1 microbatch=1 recompute=full recomputed_layers=2 sharding=zero2",
+             {.most_changes = 2, .most = 20});
+    for (const NearPlan& plan : found.plans) {
+        layers.insert(plan.plan.recomputed_layers);
+    }
+    return layers;
+}
+
+/// torchtitan runs the plan, although no export writes two recomputed layers; another number is not proposed.
+TEST(NearPlans, HaveNoOtherValueThatTheTrainerRefuses)
+{
+    Scenario scenario = closed_scenario(
+        "gpus = [16]\ntp = [1, 2]\npp = [1]\nmicrobatch = [1, 2]\nrecompute = [\"full\"]\n"
+        "recomputed_layers = [0, 1, 2, 3]\nsharding = [\"zero2\"]\n");
+    EXPECT_TRUE(recomputed_layers_near(scenario).contains(1));
+    scenario.search.runnable_by = "torchtitan";
+    const std::set<int> layers = recomputed_layers_near(scenario);
+    EXPECT_FALSE(layers.contains(1));
+    EXPECT_FALSE(layers.contains(3));
+}
+
 }  // namespace
 }  // namespace prismopt

@@ -44,5 +44,28 @@ TEST(PlansSpace, HasThePlansAndWhatLiesBetweenThem)
     EXPECT_EQ(narrowed.cluster.accelerator.name, scenario.cluster.accelerator.name);
 }
 
+TEST(PlansSpace, HasPlansThatTheTrainerRefuses)
+{
+    const Scenario scenario =
+        tiny_scenario("gpus = [8]\ntp = [1, 2]\nsharding = [\"zero2\"]\n", "runnable_by = \"torchtitan\"\n");
+    const ParallelPlan whole =
+        parse_design("gpus=8 tp=1 pp=1 microbatch=1 recompute=full sharding=zero2", scenario);
+    ParallelPlan half = whole;
+    half.recomputed_layers = 2;
+    EXPECT_EQ(with_space_of(scenario, std::array{whole}).search.runnable_by, "torchtitan");
+    EXPECT_EQ(with_space_of(scenario, std::array{whole, half}).search.runnable_by, "");
+}
+
+TEST(PlansSpace, ListsTheValuesOfAnAxis)
+{
+    ParallelPlan one;
+    ParallelPlan other;
+    other.sharding = Sharding::none;
+    other.recompute_modules = ModuleSet{Module::layernorm};
+    const std::array plans{one, other, one};
+    EXPECT_EQ(space_list("sharding", plans), R"(["zero1","none"])");
+    EXPECT_EQ(space_list("recompute_modules", plans), R"([[],["layernorm"]])");
+}
+
 }  // namespace
 }  // namespace prismopt

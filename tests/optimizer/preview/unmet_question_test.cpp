@@ -21,6 +21,7 @@ constexpr double infinity = std::numeric_limits<double>::infinity();
 
 using testing::AllOf;
 using testing::HasSubstr;
+using testing::Not;
 
 const std::string some_plans = "gpus = [1, 2, 4, 8]\ntp = [1, 2]\npp = [1, 2, 4]\nmicrobatch = [1, 2]\n";
 
@@ -66,7 +67,9 @@ TEST(UnmetQuestion, HasTheLeastBoundsOfWhatNoPlanKeeps)
     EXPECT_EQ(unmet->limits[0].most, 60.0);
     EXPECT_EQ(unmet->limits[1].objective, "cost");
     EXPECT_THAT(unmet_question_text(*unmet),
-                AllOf(HasSubstr("no feasible plan can meet [question]"), HasSubstr("the limit 60 s")));
+                AllOf(HasSubstr("no feasible plan can meet [question]"),
+                      HasSubstr(", and deadline or done_by allows 60 s"), HasSubstr(", and budget allows "),
+                      Not(HasSubstr("promised_time"))));
 }
 
 TEST(UnmetQuestion, IsAbsentIfAPlanMayAnswer)

@@ -108,6 +108,24 @@ TEST(RunnableBy, LeavesWhatExportsAccept)
     }
 }
 
+/// Only what the rules on that axis exclude, and only with that value.
+TEST(RunnableBy, LeavesListedValues)
+{
+    Scenario scenario = many_plans(false);
+    scenario.search.runnable_by = "torchtitan";
+    std::set<std::uint64_t> without;
+    rejected(scenario, without);
+    scenario.search.runs_too = {"sharding=zero1"};
+    std::set<std::uint64_t> with;
+    rejected(scenario, with);
+    const DesignMap designs(scenario);
+    EXPECT_GT(with.size(), without.size());
+    for (const std::uint64_t index : with) {
+        const ParallelPlan plan = designs.plan(designs.space().point(index));
+        EXPECT_TRUE(without.contains(index) || plan.sharding == Sharding::zero1);
+    }
+}
+
 TEST(RunnableBy, RulesNameAxesOfTheSpace)
 {
     std::set<std::string> axes;

@@ -265,6 +265,145 @@ TEST(ImportedJob, RefusesWhatMegatronRefuses)
     EXPECT_THAT(refusal(trainer("--fp16").text), HasSubstr("fp16"));
 }
 
+/// The validate_args() of Megatron-LM.
+TEST(ImportedJob, RefusesTheOverlapOfParametersThatAreNotGathered)
+{
+    const std::string network = "--num-layers 4 --hidden-size 512 --bf16 --overlap-param-gather ";
+    EXPECT_THAT(refusal(megatron(network + "--overlap-grad-reduce")),
+                HasSubstr("without use-distributed-optimizer"));
+    EXPECT_THAT(refusal(megatron(network + "--use-distributed-optimizer")),
+                HasSubstr("without overlap-grad-reduce"));
+    EXPECT_EQ(refusal(megatron(network + "--overlap-grad-reduce --use-distributed-optimizer")), "");
+    EXPECT_EQ(refusal(megatron(network + "--overlap-grad-reduce --use-megatron-fsdp")), "");
+    EXPECT_EQ(refusal(megatron(network + "--overlap-grad-reduce --optimizer dist_muon")), "");
+}
+
+TEST(ImportedJob, ReadsTheStrategyOfMegatronFsdp)
+{
+    const auto job = [](const std::string& options) {
+        return imported({{"job/run.sh", megatron("--num-layers 4 --hidden-size 512 --bf16 "
+                                                 "--use-distributed-optimizer --use-megatron-fsdp " +
+                                                 options)}});
+    };
+    const std::string strategy = "--data-parallel-sharding-strategy ";
+    const ImportedJob usual = job("");
+    EXPECT_EQ(usual.plan.sharding, Sharding::none);
+    EXPECT_THAT(names_of_values(usual.report.defaults), Contains("data-parallel-sharding-strategy"));
+    EXPECT_THAT(usual.report.assumed, Contains(HasSubstr("use-megatron-fsdp shards nothing")));
+    EXPECT_EQ(job(strategy + "optim").plan.sharding, Sharding::zero1);
+    EXPECT_EQ(job(strategy + "optim_grads").plan.sharding, Sharding::zero2);
+    EXPECT_EQ(job(strategy + "optim_grads_params").plan.sharding, Sharding::zero3);
+}
+
+TEST(ImportedJob, ReportsExpertsThatRunOneAfterTheOther)
+{
+    const auto notes = [](const std::string& options) {
+        return names_of_values(
+            imported({{"job/run.sh", megatron("--num-layers 4 --hidden-size 512 --bf16 --num-experts 8 "
+                                              "--moe-token-dispatcher-type alltoall " +
+                                              options)}})
+                .report.no_key);
+    };
+    EXPECT_THAT(notes(""), Contains("moe-grouped-gemm"));
+    EXPECT_THAT(notes("--moe-grouped-gemm"), IsEmpty());
+    EXPECT_THAT(notes("--expert-model-parallel-size 4"), Contains("moe-grouped-gemm"));
+    EXPECT_THAT(notes("--expert-model-parallel-size 8"), IsEmpty());  // one expert on each GPU
+}
+
+/// Its parser has allow_abbrev=False.
+TEST(ImportedJob, ReportsAbbreviatedOptionsOfMegatronAsUnknown)
+{
+    const ImportedJob job = imported(
+        {{"job/run.sh", megatron("--num-layers 4 --hidden-size 512 --bf16 --recompute-activation")}});
+    EXPECT_EQ(job.plan.recompute, Recompute::none);
+    ASSERT_THAT(names_of_values(job.report.unknown), ElementsAre("recompute-activation"));
+    EXPECT_THAT(job.report.unknown.front().key, HasSubstr("recompute-activations"));
+    EXPECT_THAT(refusal("torchrun pretrain_gpt.py --num-layers 4 --hidden-size 512 --num-attention-heads 8 "
+                        "--vocab-size 1000 --max-position-embeddings 512 --micro-batch 1 --seq-length 512\n"),
+                HasSubstr("write micro-batch-size"));
+    EXPECT_EQ(imported({trainer("--gradient_accumulation 2")}).global_batch, 4 * 8 * 2);
+}
+
+/// The machine of a job, as its script states it.
+ImportedJob on_own_machine(const std::string& script)
+{
+    ImportRequest request;
+    request.files = {{"job/run.sh", script}};
+    return imported_job(request);
+}
+
+TEST(ImportedJob, ReadsAllOptionsOfALineOfSlurm)
+{
+    const std::string command =
+        "srun torchrun --nnodes $SLURM_NNODES --nproc-per-node $SLURM_GPUS_ON_NODE pretrain_gpt.py "
+        "--num-layers 4 --hidden-size 512 --num-attention-heads 8 --seq-length 512 --vocab-size 1000 "
+        "--max-position-embeddings 512 --micro-batch-size 1 --global-batch-size 64 --train-iters 10 --bf16\n";
+    for (const char* directives :
+         {"#SBATCH -N 4 --gres=gpu:a100:8", "#SBATCH -N4 --gres=nvme:1,gpu:a100:8",
+          "#SBATCH --gres gpu:a100:8 --nodes 4  # not --nodes 2",
+          "#SBATCH -J 'a # b' -N4 -G 'a100:32'\n"
+          "#SBATCH --gpus-per-node=a100:8",
+          "#SBATCH --exclusive --nodes=4 -C \"a100&ib\" --gpus-per-node=8 --time=1:00:00"}) {
+        const ImportedJob job = on_own_machine(std::string("#!/bin/bash\n") + directives + "\n" + command);
+        EXPECT_EQ(job.gpus, 32) << directives;
+        EXPECT_EQ(job.node_gpus, 8) << directives;
+        EXPECT_THAT(job.accelerator, HasSubstr("a100")) << directives;
+    }
+}
+
+TEST(ImportedJob, NotesALauncherThatDiffersFromSlurm)
+{
+    const auto assumed = [](const std::string& directives, const std::string& nodes) {
+        return on_own_machine("#!/bin/bash\n" + directives + "\ntorchrun --nnodes " + nodes + " " +
+                              megatron("--num-layers 4 --hidden-size 512 --bf16 --global-batch-size 64")
+                                  .substr(std::string("torchrun ").size()))
+            .report.assumed;
+    };
+    EXPECT_THAT(assumed("#SBATCH -N 4", "2"), Contains(HasSubstr("Slurm allocates 4")));
+    EXPECT_THAT(assumed("#SBATCH -N 4 --gpus-per-node=8", "2"), Contains(HasSubstr("16 of the 32 GPUs")));
+    EXPECT_THAT(assumed("#SBATCH -N 1 --gpus-per-node=8", "2"), Contains(HasSubstr("Slurm allocates 8")));
+    for (const char* equal :
+         {"#SBATCH -N 2", "#SBATCH -N 2 --gpus-per-node=8", "#SBATCH --gpus-per-node=8"}) {
+        EXPECT_THAT(assumed(equal, "2"), Not(Contains(HasSubstr("Slurm allocates")))) << equal;
+    }
+}
+
+TEST(ImportedJob, ReadsTheGpusOfMaxText)
+{
+    const auto job = [](const std::string& directives, const std::string& words) {
+        return on_own_machine("#!/bin/bash\n" + directives +
+                              "\nsrun -N4 python3 -m MaxText.train base.yml per_device_batch_size=2 "
+                              "model_name=llama3-70b steps=20 " +
+                              words + "\n");
+    };
+    const ImportedJob many = job("#SBATCH --nodes=4 --gpus-per-node=8 --constraint=h100",
+                                 "hardware=gpu_multiprocess attention=cudnn_flash_te");
+    EXPECT_EQ(many.gpus, 32);
+    EXPECT_EQ(many.node_gpus, 8);
+    EXPECT_EQ(many.accelerator, "h100-sxm");
+    EXPECT_THAT(names_of_values(many.report.read), Contains("hardware"));
+    EXPECT_THAT(names_of_values(many.report.read), Contains("attention"));
+    EXPECT_EQ(job("#SBATCH -n 4 --gpus-per-node=8", "hardware=gpu").gpus, 32);  // a process for each node
+    EXPECT_FALSE(job("#SBATCH --gpus-per-node=8", "hardware=gpu attention=dot_product")
+                     .network.workload.fuses_attention());
+    EXPECT_EQ(job("", "compile_topology=v5p-256").accelerator, "tpu-v5p");
+}
+
+TEST(ImportedJob, RefusesStagesThatNanotronDoesNotHave)
+{
+    const auto job = [](const std::string& stage) {
+        return JobFile{"job/own.yaml",
+                       "parallelism: {dp: 8, pp: 1, tp: 1}\n"
+                       "tokens: {sequence_length: 512, micro_batch_size: 2}\n"
+                       "model: {model_config: {hidden_size: 512, num_attention_heads: 8}}\n"
+                       "optimizer: {zero_stage: " +
+                           stage + "}\n"};
+    };
+    EXPECT_EQ(imported({job("0")}).plan.sharding, Sharding::none);
+    EXPECT_EQ(imported({job("1")}).plan.sharding, Sharding::zero1);
+    EXPECT_THROW(imported({job("3")}), InputError);
+}
+
 TEST(ImportedJob, SaysWhichOfTwoJobsIsRead)
 {
     const JobFile large{"job/a.sh", "#!/bin/bash\n#SBATCH --nodes=2 --gpus-per-node=8\n" +

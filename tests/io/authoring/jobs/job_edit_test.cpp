@@ -78,6 +78,37 @@ TEST(JobEdit, AddsASettingBehindTheLastOne)
               "A=\"--tp-size 4\"\n");
 }
 
+TEST(JobEdit, FindsTheOnlyOptionOfACommandInAQuotedText)
+{
+    const std::vector<WantedSetting> wanted{{"tp-size", "8", "tp"}};
+    const std::string array = "TP=4\nA=(\n  --tp-size $TP --lr 1\n)\n";
+    const std::string command = "srun bash -c \"x.py ${A[*]}\"\n";
+    EXPECT_EQ(edited(array + command, {read_at(5, "tp-size", "4", "tp")}, wanted, {"tp"}),
+              "TP=8\nA=(\n  --tp-size $TP --lr 1\n)\n" + command);
+    const std::string twice = "B=(--tp-size 2)\n" + array + command;
+    EXPECT_EQ(edited(twice, {read_at(6, "tp-size", "4", "tp")}, wanted, {"tp"}), "none");
+    const std::string comment = "# --tp-size 2\nA=(--tp-size 4)\n" + command;
+    EXPECT_EQ(edited(comment, {read_at(3, "tp-size", "4", "tp")}, wanted, {"tp"}),
+              "# --tp-size 2\nA=(--tp-size 8)\n" + command);
+}
+
+TEST(JobEdit, ChangesAMemberOfJson)
+{
+    const std::vector<WantedSetting> wanted{{"json.zero.stage", "3", "sharding"}};
+    EXPECT_EQ(edited("{\n  \"stage\": 2,\n  \"x\": 1\n}\n", {read_at(2, "json.zero.stage", "2", "sharding")},
+                     wanted, {"sharding"}),
+              "{\n  \"stage\": 3,\n  \"x\": 1\n}\n");
+    EXPECT_EQ(edited("{\"a\":{\"stage\":1},\"zero\":{\"stage\":2}}",
+                     {read_at(1, "json.zero.stage", "2", "sharding")}, wanted, {"sharding"}),
+              "{\"a\":{\"stage\":1},\"zero\":{\"stage\":3}}");
+    EXPECT_EQ(edited("{\"device\": \"cpu\"}", {read_at(1, "json.device", "cpu", "offload")},
+                     {{"json.device", "none", "offload"}}, {"offload"}),
+              "{\"device\": \"none\"}");
+    // nothing else can be written there
+    EXPECT_EQ(edited("{\"stage\": 2}", {read_at(1, "json.stage", "2", "sharding")}, {}, {"sharding"}),
+              "none");
+}
+
 TEST(JobEdit, FindsNothingElsewhere)
 {
     EXPECT_EQ(edited("x.py --other 4\n", {read_at(1, "tp-size", "4", "tp")}, {{"tp-size", "8", "tp"}},

@@ -53,6 +53,19 @@ TEST(Discrepancy, FallsWithTheDistanceOfPlans)
     EXPECT_DOUBLE_EQ(covariance(discrepancy, first, traits_of(plan)), 0.01 * std::exp(-(3.0 + 1.0) / 3.0));
 }
 
+TEST(Discrepancy, OffloadIsAnotherPlaceOfTheStates)
+{
+    const Discrepancy discrepancy = usual();
+    ParallelPlan plan;
+    plan.sharding = Sharding::zero3;
+    const PlanTraits on_gpus = traits_of(plan);
+    plan.offload = Offload::optimizer;
+    const PlanTraits on_hosts = traits_of(plan);
+    EXPECT_DOUBLE_EQ(covariance(discrepancy, on_gpus, on_hosts), 0.01 * std::exp(-1.0 / 3.0));
+    plan.sharding = Sharding::none;
+    EXPECT_DOUBLE_EQ(covariance(discrepancy, traits_of(plan), on_hosts), 0.01 * std::exp(-1.0 / 3.0));
+}
+
 TEST(Discrepancy, ScheduleMattersOnlyToPipelines)
 {
     ParallelPlan gpipe;
