@@ -74,7 +74,7 @@ class Compare(CliTest):
 
     def test_another_question_is_warned_of(self):
         self.searched(support.SMALL, "a.h5")
-        question = '\n[question]\nminimise = "cost"\ndeadline = "1000 d"\n'
+        question = '\n[question]\nminimise = "cost"\ndeadline = "1000 day"\n'
         self.output("search", self.write(pathlib.Path(support.SMALL).read_text() + question), "--out", "b.h5")
         warning = "Warning: these searches do not have the same [question]."
         self.assertIn(warning, self.output("compare", "a.h5", "b.h5", "--common"))

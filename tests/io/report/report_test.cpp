@@ -204,7 +204,8 @@ TEST(TextReport, CountsEachCombinationOnce)
 /// Of three combinations as written, one of them excluded; nlopt tuned a third level.
 TEST(TextReport, CountsTunedVariantsBesideThoseAsWritten)
 {
-    const VariantCounts counts{.combinations = 3, .excluded = {{.why = {}, .first = "", .count = 1}}};
+    const Infeasible why{Conflict::no_power_left, {{FactKey::power_w, -5.0}}};
+    const VariantCounts counts{.combinations = 3, .excluded = {{.why = why, .first = "", .count = 1}}};
     EXPECT_THAT(variants_text(counts, 3), HasSubstr("choices before tuning, which added 1, of which 1 are"));
     EXPECT_EQ(variants_text(counts, 2), variants_text(counts));
     EXPECT_EQ(variants_text({.combinations = 3}, 4), "");
