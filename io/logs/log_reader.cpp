@@ -474,7 +474,9 @@ void LogReader::read_stated(const std::string& text)
         }
     }
     if (!format_->total.key.empty()) {
-        total_steps_ = first_number(text, format_->total, 0, at, format_->suffixed).value_or(total_steps_);
+        if (const auto last = first_number(text, format_->total, 0, at, format_->suffixed)) {
+            total_steps_ = *last + format_->counted_from;
+        }
     }
     if (format_->step_above) {
         if (const auto step = first_number(text, format_->step, 0, at)) {

@@ -1,5 +1,7 @@
 #include "io/logs/out_of_memory.hpp"
 
+#include "io/base/shell_word.hpp"
+
 #include <fmt/format.h>
 #include <algorithm>
 #include <array>
@@ -50,13 +52,13 @@ std::string out_of_memory_text(const OutOfMemory& error, const std::string& resu
     switch (error.of) {
         case MemoryOf::gpu:
             return said + fmt::format("prismopt explain {} --point {} lists changes that make the plan fit",
-                                      results, point);
+                                      shell_word(results), point);
         case MemoryOf::host:
             return said + fmt::format(
                               "that is the memory of a node: ask Slurm for more (--mem), or use fewer "
                               "workers; prismopt "
                               "predict {} --point {} prints what offload takes of it",
-                              results, point);
+                              shell_word(results), point);
     }
     return said;
 }

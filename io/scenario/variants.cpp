@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <limits>
 #include <sstream>
 #include <utility>
 
@@ -67,7 +68,12 @@ std::optional<ChoiceValue> level_in(const StudyChoice& choice, std::string_view 
         std::find_if(choice.values.begin(), choice.values.end(), [&](const ChoiceValue& value) {
             return value_text(choice, value) == value_text(choice, level);
         });
-    return listed == choice.values.end() ? level : *listed;
+    if (listed != choice.values.end()) {
+        return *listed;
+    }
+    const bool counts = choice.hardware->target == HardwareTarget::group;
+    const bool whole = *si == std::floor(*si) && *si <= std::numeric_limits<int>::max();
+    return *si > 0.0 && (whole || !counts) ? std::optional<ChoiceValue>(level) : std::nullopt;
 }
 
 /// The value of a word such as value_text() writes; nothing if it is none of the choice.

@@ -399,6 +399,9 @@ constexpr auto deepspeed_rows = joined(joined(deepspeed_only, deepspeed_json_row
 constexpr auto deepspeed_prefixes = std::to_array<SettingPrefix>({deepspeed_json_prefix});
 constexpr auto slime_rows = joined(slime_only, rows);
 
+// slime/backends/megatron_utils/arguments.py, _set_default_megatron_args, at commit 22cdc6e1: always.
+constexpr auto slime_dialect = std::to_array<SettingDialect>({{"use-distributed-optimizer", "", "true"}});
+
 // src/megatron/bridge/training/config.py, models/gpt_provider.py and recipes/common.py of
 // NVIDIA-NeMo/Megatron-Bridge at commit 067f987d.
 constexpr auto bridge_dialect = std::to_array<SettingDialect>({
@@ -564,7 +567,7 @@ const TrainerSettings& megatron_deepspeed_settings()
 
 const TrainerSettings& slime_settings()
 {
-    static constexpr TrainerSettings table{"slime", slime_rows, {}};
+    static constexpr TrainerSettings table{"slime", slime_rows, slime_dialect};
     return table;
 }
 

@@ -15,6 +15,7 @@
 #include "optimizer/improve/axis_changes.hpp"
 #include "optimizer/study/study_model.hpp"
 
+#include <unistd.h>
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -539,6 +540,25 @@ std::vector<WantedSetting> own_settings(const JobImport& job, const OwnChange& c
     return wanted;
 }
 
+/// Whether a number of DeepSpeed's file is to change that an argument of the trainer states, too: both must
+/// agree (transformers/integrations/deepspeed.py, trainer_config_finalize), and the import reads one of them.
+bool changes_one_of_two(const JobImport& job, const std::vector<WantedSetting>& wanted)
+{
+    const std::vector<ImportedValue>& read = job.job.report.read;
+    const bool changes = std::any_of(wanted.begin(), wanted.end(), [&read](const WantedSetting& setting) {
+        const auto own = std::find_if(read.begin(), read.end(), [&setting](const ImportedValue& value) {
+            return value.name == setting.name;
+        });
+        return setting.name.starts_with("deepspeed_json.") && is_count(setting.value) && own != read.end() &&
+               own->value != setting.value;
+    });
+    const std::vector<ImportedValue>& unused = job.job.report.unused;
+    return changes && std::any_of(unused.begin(), unused.end(), [](const ImportedValue& value) {
+               return value.name.find("batch_size") != std::string::npos ||
+                      value.name.find("accumulation") != std::string::npos;
+           });
+}
+
 /// What to change by hand in files that no export writes: settings as far as they are known, else the axis.
 std::vector<std::string> own_texts(const JobImport& job, const OwnChange& change,
                                    const std::vector<WantedSetting>& wanted,
@@ -618,7 +638,7 @@ JobChange changed_job(const ImportRequest& request, const JobImport& job, const 
     std::set<std::string> own_keys = keys.front();
     own_keys.insert({"phase.global_batch", "dp"});
     const std::vector<WantedSetting> own_wanted = own_settings(job, own, own_keys);
-    if (apply_settings(own_wanted, own_keys)) {
+    if (!changes_one_of_two(job, own_wanted) && apply_settings(own_wanted, own_keys)) {
         return change;
     }
     std::set<std::string> listed = keys[1];
@@ -635,10 +655,25 @@ JobChange changed_job(const ImportRequest& request, const JobImport& job, const 
 ImportRequest with_found_files(const ImportRequest& request, const JobImport& job,
                                const std::vector<std::string>& catalogs)
 {
+    constexpr std::uintmax_t most_bytes = 1U << 20U;
+    if (request.files.empty()) {
+        return request;
+    }
     ImportRequest all = request;
-    const auto add = [&all](const std::filesystem::path& path) {
+    const auto normal = [](const std::string& path) {
+        return std::filesystem::path(path).lexically_normal();
+    };
+    const std::filesystem::path folder = normal(request.files.front().path).parent_path();
+    const auto add = [&](const std::filesystem::path& path) {
+        const bool known = std::any_of(all.files.begin(), all.files.end(), [&](const JobFile& file) {
+            return normal(file.path) == path.lexically_normal();
+        });
+        const std::filesystem::path below = path.lexically_normal().lexically_relative(folder);
+        const bool beside = folder.empty() ? path.is_relative() && *path.lexically_normal().begin() != ".."
+                                           : !below.empty() && *below.begin() != "..";
         std::error_code none;
-        if (!is_given(all, path.string()) && std::filesystem::is_regular_file(path, none)) {
+        const std::uintmax_t bytes = std::filesystem::file_size(path, none);
+        if (!known && beside && !none && bytes <= most_bytes && ::access(path.c_str(), R_OK) == 0) {
             all.files.push_back({path.string(), read_text(path.string())});
         }
     };

@@ -470,8 +470,10 @@ DesignMap::DesignMap(const Scenario& scenario)
 bool allows(const TrainerRule& rule, const PlannedPhase& plan, const SearchSettings& search)
 {
     const std::vector<std::string>& too = search.runs_too;
-    const bool listed = std::find(too.begin(), too.end(), axis_text(rule.axis, plan.plan)) != too.end();
-    return listed || rule.why(plan).empty();
+    if (rule.why(plan).empty()) {
+        return true;
+    }
+    return !too.empty() && std::find(too.begin(), too.end(), axis_text(rule.axis, plan.plan)) != too.end();
 }
 
 std::vector<int> layer_groups(const Scenario& scenario)

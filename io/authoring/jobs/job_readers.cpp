@@ -282,6 +282,8 @@ void read_model(const JobSources& sources, const std::string& named, ImportedJob
             return;
         }
     }
+    settings.refuse_slip_for("num-layers");
+    settings.refuse_slip_for("hidden-size");
     const std::vector<std::string> near = nearest_names(name, sources.catalog.names(workloads_kind));
     throw InputError(
         fmt::format("the network {} is not described in the files; add its config.json (--model-config "

@@ -65,6 +65,8 @@ public:
     void no_key(std::string_view row, const std::string& what);
     ImportReport report() const;
     const TrainerSettings& table() const { return table_; }
+    /// Throws InputError if a name that the table does not have is likely a slip for the row.
+    void refuse_slip_for(std::string_view row) const;
 
 private:
     struct Entry {
@@ -75,8 +77,6 @@ private:
     };
     void refuse_missing() const;
     void refuse_other_values() const;
-    /// Throws InputError if a name that the table does not have is likely a slip for the row.
-    void refuse_slip_for(std::string_view row) const;
     Entry* find(std::string_view row);
     const Entry* find(std::string_view row) const;
     /// The value of the row, recorded as read or as default; nullopt: neither.

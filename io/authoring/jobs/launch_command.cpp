@@ -9,6 +9,7 @@
 #include <cctype>
 #include <charconv>
 #include <optional>
+#include <sstream>
 #include <string_view>
 
 namespace prismopt {
@@ -261,8 +262,9 @@ std::optional<int> leading_count(std::string text)
     text = text.substr(0, text.find_first_of(":-"));  // min-max, N:M
     int number = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-    return error == std::errc{} && end == text.data() + text.size() && number > 0 ? std::optional(number)
-                                                                                  : std::nullopt;
+    constexpr int most = 1'000'000;
+    const bool whole = error == std::errc{} && end == text.data() + text.size();
+    return whole && number > 0 && number <= most ? std::optional(number) : std::nullopt;
 }
 
 /// The value of an option of Slurm, of the last with one of these names; empty: none.
@@ -281,10 +283,11 @@ std::string slurm_value(const JobSettingList& options, std::initializer_list<std
 /// GPUs and their type in "gpu:h100:8", "gpu:8", "h100:8", "8".
 std::pair<int, std::string> gpus_of(std::string text)
 {
-    const std::size_t gpus = text.starts_with("gpu") ? 0 : text.find(",gpu");  // "nvme:1,gpu:8"
-    if (gpus != std::string::npos) {
-        const std::size_t count = text.find(':', gpus);
-        text = count == std::string::npos ? "1" : text.substr(count + 1);
+    std::istringstream resources(text);  // "nvme:1,gpu:8"
+    for (std::string resource; std::getline(resources, resource, ',');) {
+        if (resource == "gpu" || resource.starts_with("gpu:")) {
+            text = resource == "gpu" ? "1" : resource.substr(4);
+        }
     }
     text = text.substr(0, text.find(','));
     const std::size_t colon = text.rfind(':');

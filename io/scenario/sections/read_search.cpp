@@ -233,7 +233,11 @@ const Fields<SearchSettings>& search_fields()
             .integer("tune_points", &SearchSettings::tune_points, tune_points_range)
             .integer("tune_evaluations", &SearchSettings::tune_evaluations, tune_evaluations_range)
             .integer("tune_fleets", &SearchSettings::tune_fleets, tune_fleets_range)
-            .check([](Table& table, const SearchSettings&) {
+            .check([](Table& table, const SearchSettings& search) {
+                if (const auto value = table.find("runs_too"); value && search.runnable_by.empty()) {
+                    value->fail({"has no effect", "there is no runnable_by, which it widens",
+                                 "add runnable_by, or remove it"});
+                }
                 if (const auto value = table.find("tune_fleets")) {
                     whole_blocks(*value, tune_fleets_range);
                 }

@@ -554,5 +554,17 @@ TEST(LogReader, FindsNothingInOtherText)
     EXPECT_EQ(reader.lines(), 3);
 }
 
+/// NeMo counts from 0, so that its last step has the number that it prints.
+TEST(LogReader, KnowsTheStepsOfTheWholeTraining)
+{
+    LogReader nemo(plan_of_log("nemo"));
+    steps_of("Training epoch 0, iteration 30/49 | lr: 1e-5 | train_step_timing in s: 1.5\n", nemo);
+    EXPECT_EQ(nemo.total_steps(), 50.0);
+    LogReader megatron(plan_of_log("megatron"));
+    steps_of(" iteration       10/    5000 | elapsed time per iteration (ms): 9812.4 | lm loss: 9.1E+00 |\n",
+             megatron);
+    EXPECT_EQ(megatron.total_steps(), 5000.0);
+}
+
 }  // namespace
 }  // namespace prismopt

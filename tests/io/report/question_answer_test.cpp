@@ -112,11 +112,11 @@ TEST_F(Asked, DigitsShowThatAPlanIsNotEnough)
     ASSERT_TRUE(found.not_enough);
     ASSERT_EQ(percent_text(found.not_enough->probability, 0), "99 %");
     ASSERT_LT(found.not_enough->probability, 0.99);
-    for (const QuestionLine& line : question_lines(results_, notes_)) {
-        if (line.title == "not enough") {
-            EXPECT_THAT(line.text, HasSubstr("98."));
-        }
-    }
+    const std::vector<QuestionLine> lines = question_lines(results_, notes_);
+    const auto line = std::find_if(lines.begin(), lines.end(),
+                                   [](const QuestionLine& one) { return one.title == "not enough"; });
+    ASSERT_NE(line, lines.end());
+    EXPECT_THAT(line->text, HasSubstr("98."));
 }
 
 /// Of several machines, each other one is named with what it comes to: its cheapest

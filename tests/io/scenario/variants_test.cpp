@@ -68,6 +68,17 @@ TEST(Variants, AreFoundFromAnySpellingOfTheirValues)
     ASSERT_TRUE(tuned.has_value());
     EXPECT_DOUBLE_EQ(std::get<HardwareLevel>(tuned->front()).si, 60e9);
     EXPECT_FALSE(variant_values(choices, "memory=60 failure_rate=0.0065/day").has_value());
+    EXPECT_FALSE(variant_values(choices, "memory=-60GB failure_rate=0.0065/day").has_value());
+}
+
+TEST(Variants, GroupsAreWholeNumbersOfGpus)
+{
+    const std::vector<StudyChoice> choices{
+        {.name = "domain.group", .hardware = HardwareParameter{.target = HardwareTarget::group}}};
+    EXPECT_TRUE(variant_values(choices, "domain.group=16").has_value());
+    for (const char* text : {"0", "-8", "8.5", "1e12"}) {
+        EXPECT_FALSE(variant_values(choices, fmt::format("domain.group={}", text)).has_value()) << text;
+    }
 }
 
 TEST(Variants, TextsOfOtherChoicesHaveNone)

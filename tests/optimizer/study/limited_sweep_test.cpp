@@ -280,7 +280,7 @@ Scenario scenario_of_little_memory()
 {
     Scenario scenario = scenario_of(1, {"training_time_p99", "cost", "gpus"});
     scenario.cluster.accelerator.memory.si = 3.7e9;
-    // The plans that fit update on hosts, which the bounds of sub-spaces leave out: slow ones exclude none.
+    // The plans that fit update on hosts, which the bounds of sub-spaces omit: slow ones exclude none.
     scenario.cluster.accelerator.host_memory_bandwidth =
         2.0 * scenario.cluster.accelerator.host_memory_bandwidth;
     return scenario;

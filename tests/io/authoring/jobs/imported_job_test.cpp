@@ -79,6 +79,18 @@ TEST(ImportedJob, NamesConfigurationsThatDiffer)
     EXPECT_THAT(imported({one}).report.assumed, Not(Contains(HasSubstr("differ in"))));
 }
 
+TEST(ImportedJob, CountsGpusAmongOtherResources)
+{
+    JobFile job = trainer("");
+    job.text =
+        "#!/bin/bash\n#SBATCH --nodes=2 --gres=gpu_mem:80,gpu:4\nsrun python train.py "
+        "--per_device_train_batch_size 4 --max_length 512 --bf16 --max_steps 10\n";
+    ImportRequest request;
+    request.files = {job};
+    request.workload = "llama3-8b";
+    EXPECT_EQ(imported_job(request).gpus, 8);
+}
+
 TEST(ImportedJob, ReportsMisspeltKeysOfDeepSpeed)
 {
     const ImportedJob job =
