@@ -226,11 +226,9 @@ std::string questions_text(const std::vector<NamedResults>& studies)
     if (equal) {
         return "";
     }
-    return "Warning: these searches do not have the same [question].\nA search with a question excludes "
-           "plans "
-           "that its limits do not allow; to compare plans or machines, search all with the same question, "
-           "or all "
-           "without.\n";
+    return "Warning: these searches do not have the same [question].\n"
+           "A search with a question excludes plans that its limits do not allow; to compare plans or "
+           "machines, search all with the same question, or all without.\n";
 }
 
 /// The lines of the files with entries of the user, without comments: a scenario has each file on one line.

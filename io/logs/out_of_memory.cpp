@@ -1,8 +1,5 @@
 #include "io/logs/out_of_memory.hpp"
 
-#include "io/base/shell_word.hpp"
-
-#include <fmt/format.h>
 #include <algorithm>
 #include <array>
 
@@ -43,24 +40,6 @@ std::optional<OutOfMemory> out_of_memory_in(std::string_view line, std::int64_t 
         }
     }
     return std::nullopt;
-}
-
-std::string out_of_memory_text(const OutOfMemory& error, const std::string& results, std::uint64_t point)
-{
-    const std::string said =
-        fmt::format("out of memory: line {} of the log says \"{}\"; ", error.line, error.text);
-    switch (error.of) {
-        case MemoryOf::gpu:
-            return said + fmt::format("prismopt explain {} --point {} lists changes that make the plan fit",
-                                      shell_word(results), point);
-        case MemoryOf::host:
-            return said + fmt::format(
-                              "that is the memory of a node: ask Slurm for more (--mem), or use fewer "
-                              "workers; prismopt "
-                              "predict {} --point {} prints what offload takes of it",
-                              shell_word(results), point);
-    }
-    return said;
 }
 
 }  // namespace prismopt

@@ -21,7 +21,4 @@ struct OutOfMemory {
 /// Nothing: this line states none. `number`: of the line.
 std::optional<OutOfMemory> out_of_memory_in(std::string_view line, std::int64_t number);
 
-/// What the log says, and the command that helps. `results`, `point`: the plan of the job.
-std::string out_of_memory_text(const OutOfMemory& error, const std::string& results, std::uint64_t point);
-
 }  // namespace prismopt

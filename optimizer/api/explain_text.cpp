@@ -6,6 +6,7 @@
 #include "io/report/breakdown_text.hpp"
 #include "io/toml/reading_units.hpp"
 #include "optimizer/space/design_text.hpp"
+#include "optimizer/study/host_wait.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -29,6 +30,21 @@ std::string values_text(const ExplainedChange& change)
     return fmt::format("  {}{}", fmt::join(change.values, " "), price);
 }
 
+/// Whether the plan or a change of it has optimizer updates on hosts.
+bool has_updates_on_hosts(const Explanation& of)
+{
+    const auto has = [](const ExplainedChange& change) {
+        return std::any_of(change.values.begin(), change.values.end(), [](const std::string& value) {
+            const auto offload = value.starts_with("offload=")
+                                     ? parse<Offload>(value.substr(value.find('=') + 1))
+                                     : std::nullopt;
+            return offload && updates_on_host(*offload);
+        });
+    };
+    return updates_on_host(of.prediction.plan.offload) ||
+           std::any_of(of.changes.begin(), of.changes.end(), has);
+}
+
 std::string changes_text(const Explanation& of)
 {
     const std::string what = of.lacks_memory() ? "fit" : "faster";
@@ -50,7 +66,8 @@ std::string changes_text(const Explanation& of)
                             fmt::format("{:.1f}", change.memory_bytes / gigabyte), change.reason});
         }
     }
-    return aligned(rows, {0, 6});
+    const std::string note = has_updates_on_hosts(of) ? fmt::format("offload: {}\n", host_update_words) : "";
+    return aligned(rows, {0, 6}) + note;
 }
 
 /// Of a plan that is infeasible for other reasons than memory: values that make it feasible, by their bounds.

@@ -15,6 +15,7 @@
 #include "model/plan/plan_axes.hpp"
 #include "optimizer/api/job_changes.hpp"
 #include "optimizer/improve/plans_space.hpp"
+#include "optimizer/space/design_map.hpp"
 #include "optimizer/space/design_text.hpp"
 #include "optimizer/study/measured_plans.hpp"
 #include "optimizer/study/study_model.hpp"
@@ -185,25 +186,19 @@ Scenario scenario_of(const std::string& text, const std::string& path,
     }
 }
 
-/// Whether a rule of the trainer refuses whatever plan a job has, as that on its number type does: such rules
-/// have the first axis, and refuse the simplest plan.
+/// Whether a rule of the trainer refuses whatever plan a job has.
 bool refuses_job(const std::string& trainer, int gpus, const Problem& problem)
 {
-    ParallelPlan simplest;
-    simplest.dp = gpus;
     const std::vector<TrainerRule>& rules = trainer_rules(trainer);
-    return in_any_phase(simplest, problem.phases, [&](const ParallelPlan& plan, const Phase& phase) {
-        return std::any_of(rules.begin(), rules.end(), [&](const TrainerRule& rule) {
-            return rule.axis == "tp" && !rule.why({plan, phase, problem}).empty();
-        });
-    });
+    return std::any_of(rules.begin(), rules.end(),
+                       [&](const TrainerRule& rule) { return is_on_job(rule, gpus, problem); });
 }
 
 /// How a search is limited to the trainer of a job.
 struct SearchLimit {
     std::string trainer;           // empty: none writes files like these, or none writes any plan of the job
-    std::set<std::string> too;     // "cuda_graphs=attn": of the job's plan, which no export writes
-    std::vector<std::string> why;  // not
+    std::set<std::string> too;     // "cuda_graphs=attn": values of the job's plan that no export writes
+    std::vector<std::string> why;  // the export does not write these
 };
 SearchLimit search_limit(const JobImport& of)
 {
@@ -258,8 +253,8 @@ bool gives(const TrainerSettings& table, std::string_view axis)
     });
 }
 
-/// The text of a scenario whose axes have only values that the trainer of the job has settings for: an axis
-/// that none of its settings gives stays as in the job. `limited`: gets the names of these axes.
+/// The text of a scenario whose axes have only values that the trainer of the job has settings for. An axis
+/// without such a setting has the value of the job. `limited` is filled with the names of these axes.
 std::string with_offered_values(const JobImport& of, const std::string& path, std::set<std::string>& limited)
 {
     std::string text = of.text;

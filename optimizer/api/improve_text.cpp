@@ -2,11 +2,13 @@
 #include "io/base/percent.hpp"
 #include "io/toml/reading_units.hpp"
 #include "optimizer/api/improve.hpp"
+#include "optimizer/study/host_wait.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <array>
 #include <vector>
 
@@ -160,6 +162,11 @@ std::string improvement_text(const Improvement& of)
         "model{}.\n",
         of.software.empty() ? "" : fmt::format(", as {} runs them", of.software),
         of.measured ? ", given the measured step" : "");
+    const bool on_hosts = updates_on_host(today.plan.offload) ||
+                          std::any_of(of.plans.begin(), of.plans.end(), [](const ImprovedPlan& plan) {
+                              return updates_on_host(plan.plan.offload);
+                          });
+    text += on_hosts ? fmt::format("Offload: {}.\n", host_update_words) : "";
     text += of.complete ? ""
                         : "Not all combinations of three changes were looked at: the most promising first.\n";
     return text;

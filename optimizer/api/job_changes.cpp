@@ -406,7 +406,7 @@ struct OwnChange {
     const ParallelPlan& from;
     const ParallelPlan& to;
     std::set<std::string> axes;          // that change
-    std::map<std::string, int> numbers;  // of these, those that are counts, and the replicas
+    std::map<std::string, int> numbers;  // new values of the axes that are counts, and of the replicas
 };
 
 OwnChange own_change(const ParallelPlan& from, const ParallelPlan& to)

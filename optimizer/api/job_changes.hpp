@@ -31,8 +31,9 @@ JobChange changed_job(const ImportRequest& request, const JobImport& job, const 
                       const ParallelPlan& plan, const std::vector<std::string>& catalogs = {});
 
 /// The request with the files that those of the job name and the import found by itself, so that these are
-/// changed as well; as it is, where they would give another scenario, as a file of the same name does that
-/// the script writes.
+/// changed as well: readable ones of at most 1 MiB in the folder of the first file, or below. The request as
+/// it is where they would give another scenario, as a file does that has the name of one that the script
+/// writes.
 ImportRequest with_found_files(const ImportRequest& request, const JobImport& job,
                                const std::vector<std::string>& catalogs = {});
 

@@ -303,7 +303,7 @@ struct PlanPredictor::State {
         const Phase& first_phase = chosen.scenario.phases.front();
         of.placement = placement_text({plan_in_phase(of.plan, first_phase), first_phase, chosen.scenario},
                                       order_origin(chosen.scenario));
-        of.host = host_wait_text(model.problem, of.plan);
+        of.host = host_text(model.problem, of.plan);
         Predictor predictor(model.problem);
         const SamplerOptions sampler = model.sampler({Purpose::confirm});
         draws = sample(predictor, rung, sampler, pause);

@@ -148,7 +148,7 @@ std::string host_waits(StoredStudy& stored, const Results& results)
     }
     const std::uint64_t index = subject->plan->index;
     const Point point = stored.space().point(index);
-    const std::string note = host_wait_text(stored.problem(point), stored.plan(point));
+    const std::string note = host_text(stored.problem(point), stored.plan(point));
     return note.empty() ? "" : fmt::format("plan {}: {}", index, note);
 }
 

@@ -103,12 +103,10 @@ void refuse_implausible(const PlanPosterior& plans)
         if (plan.measured.memory_bytes > 0.0 && std::abs(plan.memory_surprise) > implausible) {
             throw InputError(
                 fmt::format("point {}: the measured peak is {:.2f} times the predicted one ({:+.1f} sigma; "
-                            "the interval of "
-                            "the memory model allows {:.0f}), and would change the predicted memory of all "
-                            "plans; check the "
-                            "number of the plan, and that the peak is the largest of any GPU and counts what "
-                            "[memory] counts "
-                            "as use, or add --accept if it is right",
+                            "the interval of the memory model allows {:.0f}), and would change the "
+                            "predicted memory of all plans; check the number of the plan, and that the "
+                            "peak is the largest of any GPU and counts what [memory] counts as use, or "
+                            "add --accept if it is right",
                             plan.measured.index, plan.measured_memory_share / plan.memory_share,
                             plan.memory_surprise, implausible));
         }

@@ -1,6 +1,7 @@
 #include "optimizer/api/watch.hpp"
 
 #include "io/base/input_error.hpp"
+#include "io/base/shell_word.hpp"
 #include "io/logs/log_reader.hpp"
 #include "model/base/statistics.hpp"
 #include "model/plan/phase.hpp"
@@ -406,6 +407,22 @@ struct JobWatch::State {
     WatchedPlan plan;
     LogOfJob job;
 };
+
+std::string out_of_memory_text(const OutOfMemory& error, const std::string& results, std::uint64_t point)
+{
+    const std::string said =
+        fmt::format("out of memory: line {} of the log says \"{}\"; ", error.line, error.text);
+    const std::string plan = fmt::format("{} --point {}", shell_word(results), point);
+    switch (error.of) {
+        case MemoryOf::gpu:
+            return said + fmt::format("prismopt explain {} lists changes that make the plan fit", plan);
+        case MemoryOf::host: break;
+    }
+    return said + fmt::format(
+                      "that is the memory of a node: ask Slurm for more (--mem), or use fewer workers; "
+                      "prismopt predict {} prints what offload needs of it",
+                      plan);
+}
 
 JobWatch::JobWatch(const Results& results, const std::string& file, std::optional<std::int64_t> number,
                    const std::string& log, const WatchOptions& options)

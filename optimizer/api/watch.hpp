@@ -58,6 +58,10 @@ struct WatchedJob {
     std::string stopped;  // by a signal; empty: the log ended
 };
 
+/// "out of memory: line 98 of the log says ...", and the command that helps. `results`, `point`: the plan of
+/// the job.
+std::string out_of_memory_text(const OutOfMemory& error, const std::string& results, std::uint64_t point);
+
 /// How a log is read, and when a change is reported.
 struct WatchOptions {
     std::string trainer = {};  // format of the log (log_formats()); empty: detected from its first lines

@@ -6,6 +6,7 @@
 #include "model/plan_rules.hpp"
 #include "model/predictor.hpp"
 #include "optimizer/improve/axis_changes.hpp"
+#include "optimizer/space/design_map.hpp"
 #include "optimizer/space/design_text.hpp"
 #include "optimizer/study/study_model.hpp"
 
@@ -47,16 +48,12 @@ bool holds(const TrainerRule& rule, const ParallelPlan& plan, const Problem& pro
 }
 
 /// The rules of a trainer for plans near this one. A rule that its own run breaks lets its value of that axis
-/// pass: the trainer runs that, whatever an export can write. Rules on the job, which the simplest plan
-/// breaks as well, carry no information.
+/// pass: the trainer runs that, whatever an export can write. Rules on the job carry no information.
 std::vector<NearRule> near_rules(const std::string& trainer, const ParallelPlan& plan, const Problem& problem)
 {
-    ParallelPlan simplest;
-    simplest.dp = plan.gpus();
     std::vector<NearRule> rules;
     for (const TrainerRule& rule : trainer_rules(trainer)) {
-        const bool is_on_job = rule.axis == "tp" && !holds(rule, simplest, problem);
-        if (!is_on_job) {
+        if (!is_on_job(rule, plan.gpus(), problem)) {
             const bool kept = holds(rule, plan, problem);
             rules.push_back({rule, kept ? "" : axis_text(rule.axis, plan)});
         }

@@ -476,6 +476,16 @@ bool allows(const TrainerRule& rule, const PlannedPhase& plan, const SearchSetti
     return !too.empty() && std::find(too.begin(), too.end(), axis_text(rule.axis, plan.plan)) != too.end();
 }
 
+bool is_on_job(const TrainerRule& rule, int gpus, const Job& job)
+{
+    ParallelPlan simplest;
+    simplest.dp = gpus;
+    return rule.axis == "tp" &&
+           in_any_phase(simplest, job.phases, [&](const ParallelPlan& plan, const Phase& phase) {
+               return !rule.why({plan, phase, job}).empty();
+           });
+}
+
 std::vector<int> layer_groups(const Scenario& scenario)
 {
     const auto may_change = [&scenario](const PlanRule& rule) {  // with the hardware

@@ -43,6 +43,10 @@ private:
 /// allows the plan, or the search lists its value of the axis of that rule (SearchSettings::runs_too).
 bool allows(const TrainerRule& rule, const PlannedPhase& plan, const SearchSettings& search);
 
+/// Whether a rule of a trainer is on the job whatever its plan, as that on its number type is: such rules
+/// have the first axis, and refuse the simplest plan on these GPUs, too.
+bool is_on_job(const TrainerRule& rule, int gpus, const Job& job);
+
 /// Sizes of the groups that synchronise in each layer (tensor times context parallel), in any phase of the
 /// plans that the rules on tp and cp allow.
 std::vector<int> layer_groups(const Scenario& scenario);

@@ -80,4 +80,13 @@ std::string host_wait_text(const Problem& problem, const ParallelPlan& plan)
         fmt::join(modules, ", "), percent_text(1.0 - fastest_s / now->step_s, 0));
 }
 
+std::string host_text(const Problem& problem, const ParallelPlan& plan)
+{
+    const std::string waits = host_wait_text(problem, plan);
+    if (!updates_on_host(plan.offload)) {
+        return waits;
+    }
+    return waits.empty() ? std::string(host_update_words) : fmt::format("{}; {}", waits, host_update_words);
+}
+
 }  // namespace prismopt

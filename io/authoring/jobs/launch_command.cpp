@@ -267,7 +267,7 @@ std::optional<int> leading_count(std::string text)
     return whole && number > 0 && number <= most ? std::optional(number) : std::nullopt;
 }
 
-/// The value of an option of Slurm, of the last with one of these names; empty: none.
+/// The value of the last option of Slurm that has one of these names; empty: none has.
 std::string slurm_value(const JobSettingList& options, std::initializer_list<std::string_view> names)
 {
     std::string value;

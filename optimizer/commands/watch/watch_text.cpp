@@ -65,11 +65,20 @@ std::string date_after(std::chrono::system_clock::time_point now, double seconds
     return fmt::format("{:%Y-%m-%d %H:%M} UTC", fmt::gmtime(std::chrono::system_clock::to_time_t(end)));
 }
 
-/// A log of bare numbers whose seconds are about a thousand times those predicted.
+/// A log of bare numbers whose seconds are about a thousand times those predicted, within a factor that
+/// the error of the model seldom exceeds.
 bool may_be_milliseconds(const WatchedJob& job)
 {
-    const double ratio = job.baseline->mean_s / job.level->predicted_s;
-    return job.trainer == numbers_format && ratio > 300.0 && ratio < 3000.0;
+    constexpr double most_error = 3.0;
+    const double ratio = 1e-3 * job.baseline->mean_s / job.level->predicted_s;
+    return job.trainer == numbers_format && ratio > 1.0 / most_error && ratio < most_error;
+}
+
+/// Whether the log states another number of steps than the plan has. Trainers round the last batch or epoch.
+bool has_other_steps(const WatchedJob& job)
+{
+    constexpr double rounding = 0.01;
+    return job.total_steps > 0.0 && std::abs(job.total_steps / job.planned_steps - 1.0) > rounding;
 }
 
 bool counts(const Change& change) { return change.kind != ChangeKind::warm_up; }
@@ -175,7 +184,7 @@ std::string watch_text(const WatchedJob& job)
             fmt::format("batch: {:.0f} sequences per step as in the plan since step {}, another one before\n",
                         job.batch, job.batch_since);
     }
-    if (job.total_steps > 0.0 && std::abs(job.total_steps / job.planned_steps - 1.0) > 0.01) {
+    if (has_other_steps(job)) {
         text +=
             fmt::format("steps: {:.0f} in all by the log, {:.0f} by the plan; the forecast is for the plan\n",
                         job.total_steps, job.planned_steps);

@@ -49,6 +49,20 @@ TEST(HostWait, IsReportedWithTheKeyThatShortensIt)
     EXPECT_EQ(note_of(scenario, "cuda_graphs=attn+moe_router"), "");
 }
 
+/// Whatever it waits for, a plan with updates on hosts names the assumption about them.
+TEST(HostWait, NamesTheAssumptionOfUpdatesOnHosts)
+{
+    const Scenario scenario = small_experts("b200-sxm", bridge);
+    const StudyModel model(scenario);
+    const Problem& problem = model.problem;
+    ParallelPlan plan = plan_with(scenario, "gpus=8 tp=1 pp=1 ep=8 mb=1").plan;
+    EXPECT_EQ(host_text(problem, plan), host_wait_text(problem, plan));
+    plan.offload = Offload::optimizer;
+    EXPECT_NE(host_text(problem, plan).find(host_update_words), std::string::npos);
+    plan.offload = Offload::activations;
+    EXPECT_EQ(host_text(problem, plan).find(host_update_words), std::string::npos);
+}
+
 /// Neither where the host takes no time, nor where kernels are those of an accelerator before Blackwell.
 TEST(HostWait, IsNotReportedWhereItDoesNotMatter)
 {
