@@ -159,13 +159,12 @@ std::string deadline_risk_text(const DeadlineRisk& risk)
     const std::string low = tabulated_text(risk.low);
     const std::string high = tabulated_text(risk.high);
     const std::string mean = tabulated_text(risk.mean);
-    if (low == high) {  // what the mean has beyond is of larger errors than the limits
-        return low == mean ? fmt::format("including the model error, {}", mean)
-                           : fmt::format("including the model error, {} ({} at the limits of its interval)",
-                                         mean, low);
+    if (low == high && low == mean) {
+        return fmt::format("including the model error, {}", mean);
     }
-    return fmt::format("including the model error, {} ({} to {} at the limits of its interval)", mean, low,
-                       high);
+    const std::string limits = low == high ? low : fmt::format("{} to {}", low, high);
+    return fmt::format("including the model error, {} ({} at the limits of its interval{})", mean, limits,
+                       risk.mean > risk.high ? ", more beyond them" : "");
 }
 
 }  // namespace prismopt

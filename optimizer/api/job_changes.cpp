@@ -378,23 +378,6 @@ std::vector<std::string> files_not_given(const ImportRequest& request, const std
     return {paths.begin(), paths.end()};
 }
 
-/// The files that a script sources by a plain name.
-std::vector<std::string> sourced_names(const std::string& text)
-{
-    std::vector<std::string> names;
-    std::istringstream lines(text);
-    for (std::string line; std::getline(lines, line);) {
-        std::istringstream words(line);
-        std::string command;
-        std::string name;
-        words >> command >> name;
-        if ((command == "source" || command == ".") && name.find_first_of("$\"'`") == std::string::npos) {
-            names.push_back(name);
-        }
-    }
-    return names;
-}
-
 /// Whether a text is a whole number.
 bool is_count(const std::string& text)
 {
@@ -686,10 +669,8 @@ ImportRequest with_found_files(const ImportRequest& request, const JobImport& jo
             }
         }
     }
-    for (const JobFile& file : request.files) {
-        for (const std::string& name : sourced_names(file.text)) {
-            add((std::filesystem::path(file.path).parent_path() / name).lexically_normal());
-        }
+    for (const std::string& path : job.job.scripts) {
+        add(path);
     }
     if (all.files.size() == request.files.size()) {
         return request;

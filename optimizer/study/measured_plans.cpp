@@ -178,16 +178,19 @@ double add_memory(Measurements& known, const MeasuredPlan& plan, LearnedTrial tr
                   double capacity)
 {
     trial.ran = !plan.out_of_memory;
-    const bool known_before =
-        std::any_of(known.trials.begin(), known.trials.end(), [&trial](const LearnedTrial& other) {
-            return other.network == trial.network && other.design == trial.design && other.ran == trial.ran;
-        });
+    const bool has_peak = plan.memory_bytes > 0.0;
+    const auto says_as_much = [&trial, has_peak](const LearnedTrial& other) {
+        const bool same =
+            other.network == trial.network && other.design == trial.design && other.ran == trial.ran;
+        return same && (std::isnan(other.limit) || !has_peak);
+    };
+    const bool known_before = std::any_of(known.trials.begin(), known.trials.end(), says_as_much);
     const double fits_below = -std::log(share);
     if (known_before || !std::isfinite(fits_below)) {
         return absent;
     }
     const double limit = surprise(known.memory, fits_below, 0.0);
-    if (plan.memory_bytes > 0.0) {
+    if (has_peak) {
         const double log_ratio = std::log(plan.memory_bytes / (share * capacity));
         const double surprising = surprise(known.memory, log_ratio, measured_memory_noise);
         known.memory = after(std::move(known.memory), log_ratio, measured_memory_noise);

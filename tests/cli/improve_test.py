@@ -95,6 +95,14 @@ class Improvements(CliTest):
             for name in ("job.sh", "env.sh", "conf/llama.toml"):
                 self.assertTrue((self.folder / "plans" / plan / name).exists(), name)
 
+    def test_a_script_that_is_started_is_changed_as_well(self):
+        self.write(JOB.replace("MBS=1", "MBS=$1\nshift").replace("--sequence-parallel\n", '"$@"\n'), "inner.sh")
+        self.write("NODES=2 bash inner.sh 1 --sequence-parallel\n", "job.sh")
+        self.output("improve", "job.sh", "--accelerator", "h100-sxm", "--run", "plans")
+        diffs = [plan["diff"] for plan in self.improved("job.sh")["plans"]]
+        self.assertTrue(any("+++ inner.sh\n" in diff for diff in diffs), diffs)
+        self.assertTrue((self.folder / "plans/today/inner.sh").exists())
+
     def test_a_file_that_the_script_writes_is_not_one(self):
         self.write(TORCHTITAN.replace('"8B"', '"70B"'), "llama.toml")
         self.write(f"cat > llama.toml <<EOF\n{TORCHTITAN}EOF\n"

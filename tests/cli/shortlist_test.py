@@ -179,10 +179,11 @@ class Shortlist(CliTest):
                      f"point,step_time_s,peak_memory_gb\n{plan},{step},\n{plan},,oom\n"):
             self.write(text, "wrong.csv")
             self.refusal("learn", "small.h5", "--measured", "wrong.csv")
-        self.write(f"\ufeffpoint,step_time_s,peak_memory_gb\n{plan},{step},\n{plan},{step},30\n", "marked.csv")  # as spreadsheets write it
+        self.write(f"\ufeffpoint,step_time_s,peak_memory_gb\n{plan},{step},\n{plan},{step},\n", "marked.csv")  # as spreadsheets write it
         self.output("learn", "small.h5", "--measured", "marked.csv")
-        self.write(f"point,step_time_s,peak_memory_gb\n{plan},{step},30\n", "peak.csv")
-        self.assertRegex(self.refusal("learn", "small.h5", "--measured", "peak.csv"), r"the measured peak is [\d.]+ times the predicted one .*--accept")
+        for runs_before in ("", f"{plan},{step},\n"):
+            self.write(f"point,step_time_s,peak_memory_gb\n{runs_before}{plan},{step},30\n", "peak.csv")
+            self.assertRegex(self.refusal("learn", "small.h5", "--measured", "peak.csv"), r"the measured peak is [\d.]+ times the predicted one .*--accept")
         self.output("learn", "small.h5", "--measured", "peak.csv", "--accept")
         self.write(f"point,step_time_s,peak_memory_gb\n{plan},,OOM\n", "upper.csv")
         self.output("learn", "small.h5", "--measured", "upper.csv", "--accept")

@@ -84,6 +84,8 @@ struct FoundFiles {
     JobSettingList documents = {};                // of configurations
     JobSettingList words = {};                    // of the command
     std::vector<std::string> problems = {};       // what may be missing because a file is not there
+    std::vector<std::string> not_started = {};    // the same of scripts that others start
+    std::set<std::string> read = {};              // files that scripts source or start
     std::map<std::string, std::string> why = {};  // names without a value
 };
 
@@ -106,10 +108,10 @@ bool has_section(const JobSettingList& settings, std::string_view section)
                        [section](const JobSetting& s) { return s.name.starts_with(section); });
 }
 
-std::optional<std::string> sourced(const std::string& name, const void* from)
+std::optional<ShellFile> shell_file(const std::string& name, const void* from)
 {
-    const auto file = job_file(*static_cast<const JobSources*>(from), name);
-    return file ? std::optional(file->text) : std::nullopt;
+    auto file = job_file(*static_cast<const JobSources*>(from), name);
+    return file ? std::optional(ShellFile{file->path, std::move(file->text)}) : std::nullopt;
 }
 
 /// How many settings of a command, files among them, some trainer reads.
@@ -140,20 +142,48 @@ bool one_starts_other(const LaunchCommand& a, const LaunchCommand& b)
     return a.program == last_name(b.place.file) || b.program == last_name(a.place.file);
 }
 
-/// Adds the command and the definitions of a script.
-void read_script(const JobFile& file, FoundFiles& job)
+ShellScript shell_script(const JobFile& file, const JobSources& sources)
 {
-    const std::vector<std::string> directives = sbatch_directives(file.text);
-    ShellInputs inputs{job.sources.request.set, slurm_environment(directives), sourced, &job.sources};
-    ShellScript script = read_shell_script(file.text, file.path, inputs);
+    const auto read = [&](const std::vector<std::string>& directives) {
+        return read_shell_script(file.text, file.path,
+                                 {sources.request.set, slurm_environment(directives), shell_file, &sources});
+    };
+    const std::vector<std::string> own = sbatch_directives(file.text);
+    ShellScript script = read(own);
+    return script.directives == own ? script : read(script.directives);  // of a job that it submits
+}
+
+/// The "#SBATCH" lines of a script; where it has none, those of a script that it starts.
+std::vector<std::string> directives_of(const ShellScript& script, const ImportRequest& request)
+{
+    std::vector<std::string> directives = script.directives;
+    for (const JobFile& file : request.files) {
+        const bool started =
+            std::find(script.read.begin(), script.read.end(), file.path) != script.read.end();
+        if (directives.empty() && started) {
+            directives = sbatch_directives(file.text);
+        }
+    }
+    return directives;
+}
+
+/// Adds the command and the definitions of a script.
+void use_script(const JobFile& file, const ShellScript& script, FoundFiles& job)
+{
+    const std::vector<std::string> directives = directives_of(script, job.sources.request);
     std::vector<LaunchCommand> commands = launch_commands(script, file.path);
     for (const auto& [name, text] : script.files) {
         job.sources.beside.push_back({name, text});
     }
     job.why.insert(script.why.begin(), script.why.end());
+    job.read.insert(script.read.begin(), script.read.end());
     for (const std::string& name : script.not_sourced) {
         job.problems.push_back(fmt::format("{} sources {}, which is not there: give it as one more FILE",
                                            file.path, printable(name)));
+    }
+    for (const std::string& name : script.not_started) {
+        job.not_started.push_back(fmt::format("{} starts {}, which is not there: give it as one more FILE",
+                                              file.path, printable(name)));
     }
     if (commands.empty()) {
         if (!directives.empty()) {
@@ -167,8 +197,8 @@ void read_script(const JobFile& file, FoundFiles& job)
     LaunchCommand& command = commands.front();
     constexpr int some = 2;
     if (commands.size() > 1 && known_settings(commands[1]) > some) {
-        job.problems.push_back(fmt::format("{} starts several programs; the one in line {} is read",
-                                           file.path, command.place.line));
+        job.problems.push_back(fmt::format("{} starts several programs; the one in {} is read", file.path,
+                                           command.place.text()));
     }
     for (const char* name : {"NNODES", "NPROC_PER_NODE", "NGPU", "CONFIG_FILE", "MODULE", "CONFIG",
                              "NCCL_IB_DISABLE", "FI_PROVIDER"}) {
@@ -202,6 +232,7 @@ enum class DocumentRole { by_content, deepspeed, fsdp };
 struct NamedFile {
     std::string path;
     DocumentRole role;
+    InputPlace named_in;
 };
 
 /// Settings that name a file. transformers/training_args.py: deepspeed, fsdp_config; accelerate:
@@ -227,8 +258,9 @@ void add_named_files(const JobSettingList& settings, std::vector<NamedFile>& fil
     for (const JobSetting& setting : settings) {
         std::string own = setting.name;
         std::replace(own.begin(), own.end(), '-', '_');
-        const auto naming = std::find_if(naming_settings.begin(), naming_settings.end(),
-                                         [&own](const NamingSetting& known) { return known.name == own; });
+        const auto* const naming =
+            std::find_if(naming_settings.begin(), naming_settings.end(),
+                         [&own](const NamingSetting& known) { return known.name == own; });
         if (naming == naming_settings.end() || setting.values.size() != 1) {
             continue;
         }
@@ -236,7 +268,7 @@ void add_named_files(const JobSettingList& settings, std::vector<NamedFile>& fil
         const bool known = std::any_of(files.begin(), files.end(),
                                        [&path](const NamedFile& file) { return file.path == path; });
         if (!known) {
-            files.push_back({path, naming->role});
+            files.push_back({path, naming->role, setting.place});
         }
     }
 }
@@ -245,13 +277,13 @@ std::vector<NamedFile> files_of(const LaunchCommand& command)
 {
     std::vector<NamedFile> files;
     for (const std::string& path : command.files) {
-        files.push_back({path, DocumentRole::by_content});
+        files.push_back({path, DocumentRole::by_content, command.place});
     }
     add_named_files(command.settings, files);
     add_named_files(command.launcher_settings, files);
     const auto environment = command.environment.find("CONFIG_FILE");
     if (environment != command.environment.end()) {
-        files.push_back({environment->second, DocumentRole::by_content});
+        files.push_back({environment->second, DocumentRole::by_content, command.place});
     }
     return files;
 }
@@ -301,6 +333,19 @@ void read_document(const JobFile& file, DocumentRole role, std::vector<NamedFile
     append(job.documents, with_prefix(settings, prefix_of(settings, role)));
 }
 
+/// Throws where a configuration is not there whose settings no default can stand for. Other readers speak of
+/// those of DeepSpeed and FSDP, whose names may say what they state.
+void refuse_absent(const NamedFile& file)
+{
+    // MaxText/configs/base.yml has MaxText's defaults, which are known without it.
+    const bool of_defaults = last_name(file.path) == "base.yml";
+    if (file.role == DocumentRole::by_content && !of_defaults) {
+        throw InputError(file.named_in,
+                         fmt::format("the configuration {} is not there", printable(file.path)),
+                         "give it as one more FILE");
+    }
+}
+
 /// Adds the files that others name and that the user did not give; they may name further ones.
 void read_named_files(std::vector<NamedFile> named, FoundFiles& job)
 {
@@ -312,10 +357,15 @@ void read_named_files(std::vector<NamedFile> named, FoundFiles& job)
                                        [&next](const JobFile& file) {
                                            return last_name(file.path) == last_name(next.path);
                                        });
-        const auto file = configuration && !given ? job_file(job.sources, next.path) : std::nullopt;
-        if (file && file->path.ends_with(".toml")) {
+        if (!configuration || given) {
+            continue;
+        }
+        const auto file = job_file(job.sources, next.path);
+        if (!file) {
+            refuse_absent(next);
+        } else if (file->path.ends_with(".toml")) {
             append(job.documents, toml_settings(file->text, file->path));
-        } else if (file) {
+        } else {
             read_document(*file, next.role, named, job);
         }
     }
@@ -359,7 +409,9 @@ const std::vector<Format>& formats()
     static const std::vector<Format> all{
         {"slime",
          [](const FoundFiles& job) {
-             return says(job, {"actor_num_nodes", "rollout_batch_size", "actor_num_gpus_per_node"});
+             // OpenRLHF has options of the same names.
+             return says(job, {"actor_num_nodes", "rollout_batch_size", "actor_num_gpus_per_node"}) &&
+                    !runs(job, "openrlhf");
          },
          [](const JobSources& sources, const JobSettingList& s) {
              return megatron_job(sources, slime_settings(), s);
@@ -406,7 +458,7 @@ const std::vector<Format>& formats()
         {"MaxText",
          [](const FoundFiles& job) {
              return says(job, {"per_device_batch_size", "base_emb_dim", "ici_fsdp_parallelism"}) ||
-                    runs(job, "maxtext");
+                    runs(job, "maxtext") || runs(job, "MaxText");
          },
          maxtext_job},
         {"Megatron-LM",
@@ -450,6 +502,49 @@ const std::vector<Format>& formats()
          }},
     };
     return all;
+}
+
+/// Whether the command starts a server that generates tokens.
+bool serves(const FoundFiles& job) { return runs(job, "vllm") || runs(job, "sglang"); }
+
+[[noreturn]] void refuse_unknown_format(const FoundFiles& job)
+{
+    const ImportRequest& request = job.sources.request;
+    const std::string path = request.files.empty() ? "" : request.files.front().path;
+    if (has_section(job.documents, "workload.") &&
+        (has_section(job.documents, "cluster.") || has_section(job.documents, "space."))) {
+        throw InputError(InputPlace{path, 0}, "is a scenario of prismopt, not a job",
+                         fmt::format("predict a plan of it: prismopt predict {0} --design \"...\", or "
+                                     "search it: prismopt search {0}",
+                                     printable(path)));
+    }
+    const auto is_blank = [](const JobFile& file) {
+        return file.text.find_first_not_of(" \t\r\n") == std::string::npos;
+    };
+    if (request.command.empty() && std::all_of(request.files.begin(), request.files.end(), is_blank)) {
+        throw InputError(InputPlace{path, 0}, "is empty",
+                         "give the script or configuration that starts the training");
+    }
+    if (serves(job)) {
+        throw InputError(job.sources.command->place,
+                         "starts a server, and generation token by token is not modelled",
+                         "for batches of whole sequences, write a scenario (prismopt init) with task = "
+                         "\"inference\" in [workload]");
+    }
+    for (const std::vector<std::string>* absent : {&job.problems, &job.not_started}) {
+        if (!absent->empty()) {
+            throw InputError(
+                fmt::format("no file states settings of a known trainer, and {}", absent->front()));
+        }
+    }
+    std::vector<std::string> names;
+    for (const Format& known : formats()) {
+        names.emplace_back(known.name);
+    }
+    throw InputError(fmt::format(
+        "{}{}no file states settings of a known trainer; known are: {}. Give the script or configuration "
+        "that starts the training; for another trainer, write a scenario: prismopt init",
+        path, path.empty() ? "" : ": ", listed(names)));
 }
 
 /// A name of a missing value, and why it has none.
@@ -511,19 +606,41 @@ void refuse_binary(const JobFile& file)
     }
 }
 
-/// Adds the command of a script or of a file of arguments.
-void read_command(const JobFile& file, FoundFiles& job)
+void use_arguments(const JobFile& file, FoundFiles& job)
 {
-    refuse_binary(file);
-    const FileKind kind = kind_of(file);
-    if (kind == FileKind::shell) {
-        read_script(file, job);
-    } else if (kind == FileKind::arguments) {
-        LaunchCommand command = argument_file(file.text, file.path);
-        if (!job.sources.command || job.sources.command->settings.size() < command.settings.size()) {
-            job.sources.command = std::move(command);
+    LaunchCommand command = argument_file(file.text, file.path);
+    if (!job.sources.command || job.sources.command->settings.size() < command.settings.size()) {
+        job.sources.command = std::move(command);
+    }
+}
+
+/// Adds the commands of scripts and of files of arguments. A script that another one of the job sources or
+/// starts is read with that one.
+void read_commands(FoundFiles& job)
+{
+    const ImportRequest& request = job.sources.request;
+    std::map<std::string, ShellScript> scripts;
+    std::set<std::string> nested;
+    const auto read = [&](const JobFile& file) {
+        const ShellScript& script = scripts[file.path] = shell_script(file, job.sources);
+        nested.insert(script.read.begin(), script.read.end());
+    };
+    for (const JobFile& file : request.files) {
+        refuse_binary(file);
+        if (kind_of(file) == FileKind::shell) {
+            read(file);
         }
     }
+    const JobFile command{"--command", request.command};
+    read(command);
+    for (const JobFile& file : request.files) {
+        if (kind_of(file) == FileKind::arguments) {
+            use_arguments(file, job);
+        } else if (scripts.contains(file.path) && !nested.contains(file.path)) {
+            use_script(file, scripts[file.path], job);
+        }
+    }
+    use_script(command, scripts[command.path], job);
 }
 
 /// Adds the configurations of the user, then those that they and the command name.
@@ -588,12 +705,7 @@ void note_repeated_settings(FoundFiles& job)
 ImportedJob imported_job(const ImportRequest& request, const Catalog& catalog)
 {
     FoundFiles job{.sources = {request, catalog, {}, {}, {}}};
-    for (const JobFile& file : request.files) {
-        read_command(file, job);
-    }
-    if (!request.command.empty()) {
-        read_script({"--command", request.command}, job);
-    }
+    read_commands(job);
     if (job.sources.command) {
         refuse_questions(job);
         job.words = job.sources.command->settings;
@@ -610,37 +722,13 @@ ImportedJob imported_job(const ImportRequest& request, const Catalog& catalog)
     const auto format = std::find_if(formats().begin(), formats().end(),
                                      [&job](const Format& known) { return known.is(job); });
     if (format == formats().end()) {
-        std::vector<std::string> names;
-        for (const Format& known : formats()) {
-            names.emplace_back(known.name);
-        }
-        const std::string path = request.files.empty() ? "" : request.files.front().path;
-        if (has_section(job.documents, "workload.") &&
-            (has_section(job.documents, "cluster.") || has_section(job.documents, "space."))) {
-            throw InputError(InputPlace{path, 0}, "is a scenario of prismopt, not a job",
-                             fmt::format("predict a plan of it: prismopt predict {0} --design \"...\", or "
-                                         "search it: prismopt search {0}",
-                                         printable(path)));
-        }
-        const bool empty = request.command.empty() &&
-                           std::all_of(request.files.begin(), request.files.end(), [](const JobFile& file) {
-                               return file.text.find_first_not_of(" \t\r\n") == std::string::npos;
-                           });
-        if (empty) {
-            throw InputError(InputPlace{path, 0}, "is empty",
-                             "give the script or configuration that starts the training");
-        }
-        throw InputError(
-            fmt::format("{}{}no file states settings of a known trainer; known are: {}. Give the script or "
-                        "configuration that "
-                        "starts the training{}",
-                        path, path.empty() ? "" : ": ", listed(names),
-                        job.problems.empty() ? "" : "; " + job.problems.front()));
+        refuse_unknown_format(job);
     }
     JobSettingList settings = job.documents;
     append(settings, job.words);
     explain_missing(job, settings);
     ImportedJob read = format->read(job.sources, settings);
+    read.scripts.assign(job.read.begin(), job.read.end());
     for (const std::string& problem : job.problems) {
         read.report.assumed.push_back(problem);
     }

@@ -54,8 +54,9 @@ struct ImportedJob {
     double adapter_parameters = 0.0;      // beside each projection, where the trainer has them there; 0: none
     std::vector<std::string> data_lines;  // of [data]
     int gpus = 0;
-    int node_gpus = 0;        // 0: as the accelerator usually comes
-    std::string accelerator;  // of the catalog; empty: that of the instance
+    int node_gpus = 0;                 // 0: as the accelerator usually comes
+    std::string accelerator;           // of the catalog; empty: that of the instance
+    std::vector<std::string> scripts;  // paths of those that scripts of the request source or start
     ImportReport report;
 };
 

@@ -21,12 +21,13 @@ struct TwoWords {
     std::string_view program;
     std::array<std::string_view, 6> tasks;
 };
-constexpr std::array<TwoWords, 6> programs{{{"swift", {"sft", "pt", "rlhf"}},
+constexpr std::array<TwoWords, 7> programs{{{"swift", {"sft", "pt", "rlhf"}},
                                             {"megatron", {"sft", "pt", "rlhf"}},
                                             {"llamafactory-cli", {"train"}},
                                             {"trl", {"sft", "dpo", "grpo", "reward", "kto", "rloo"}},
                                             {"axolotl", {"train"}},
-                                            {"nemo", {"llm"}}}};
+                                            {"nemo", {"llm"}},
+                                            {"vllm", {"serve"}}}};
 constexpr std::array<std::string_view, 3> wrappers{"run_train.sh", "train.sh", "run_pretrain.sh"};
 constexpr std::array<std::string_view, 7> launchers{"torchrun", "deepspeed", "accelerate", "srun",
                                                     "mpirun",   "mpiexec",   "sbatch"};

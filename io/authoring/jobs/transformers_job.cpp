@@ -100,21 +100,20 @@ void read_batch_of_devices(JobSettings& s, ImportedJob& job)
         job.global_batch = s.count("deepspeed_json.train_batch_size");
         return;
     }
+    const bool given = s.given("gradient_accumulation_steps");
     int accumulation = 1;
     if (stated(s, "deepspeed_json.gradient_accumulation_steps")) {
         accumulation = s.count("deepspeed_json.gradient_accumulation_steps");
-    } else if (s.given("gradient_accumulation_steps")) {
-        accumulation = s.count("gradient_accumulation_steps");
-    } else if (program_is(s, "ms-swift")) {
+    } else if (!given && program_is(s, "ms-swift")) {
         const int world = job.gpus;
         const int usual = std::max(1, static_cast<int>(std::ceil(16.0 / plan.microbatch / world)));
         accumulation = s.count("gradient_accumulation_steps", usual, "16 samples a step, or one per device");
-    } else if (program_is(s, "Axolotl") && s.given("batch_size")) {
+    } else if (!given && program_is(s, "Axolotl") && s.given("batch_size")) {
         accumulation = std::max(1, s.count("batch_size") / plan.microbatch);
     } else {
         accumulation = s.count("gradient_accumulation_steps");
     }
-    if (stated(s, "accelerate.gradient_accumulation_steps") && !s.given("gradient_accumulation_steps")) {
+    if (stated(s, "accelerate.gradient_accumulation_steps") && !given) {
         accumulation = s.count("accelerate.gradient_accumulation_steps");
     }
     job.global_batch = plan.microbatch * accumulation * replicas;

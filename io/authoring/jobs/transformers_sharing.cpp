@@ -73,9 +73,10 @@ std::string in_words(const OffloadDevices& devices)
     return devices.parameters.empty() ? "no offload" : "parameters in host memory";
 }
 
-Sharing assume_named_configuration(JobSettings& s, ParallelPlan& plan)
+/// `row`: the setting that names it.
+Sharing assume_named_configuration(JobSettings& s, std::string_view row, ParallelPlan& plan)
 {
-    const std::string name = s.text("deepspeed");
+    const std::string name = s.text(row);
     const NamedConfiguration named = configuration_named(name);
     if (named.stage < 0) {
         throw InputError(fmt::format(
@@ -84,7 +85,7 @@ Sharing assume_named_configuration(JobSettings& s, ParallelPlan& plan)
     s.assume(fmt::format("ZeRO stage {}, {}{} by the name {}, which is not there: give it as one more FILE",
                          named.stage, in_words(named.devices), named.bf16 ? ", bf16" : "", printable(name)));
     assume_deepspeed_stage(s, named.stage, plan);
-    plan.offload = nearest_offload(named.devices, "deepspeed", s);
+    plan.offload = nearest_offload(named.devices, row, s);
     return {Sharer::deepspeed, named.bf16};
 }
 
@@ -99,10 +100,13 @@ Sharing read_deepspeed_sharing(JobSettings& s, ParallelPlan& plan)
         return {Sharer::deepspeed};
     }
     if (s.given("deepspeed")) {
-        return assume_named_configuration(s, plan);
+        return assume_named_configuration(s, "deepspeed", plan);
     }
     if (!accelerate) {
         return {};
+    }
+    if (s.given("accelerate.deepspeed_config_file")) {
+        return assume_named_configuration(s, "accelerate.deepspeed_config_file", plan);
     }
     const int stage = s.count("accelerate.zero_stage");
     assume_deepspeed_stage(s, stage, plan);

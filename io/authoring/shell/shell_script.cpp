@@ -1,6 +1,7 @@
 #include "io/authoring/shell/shell_script.hpp"
 
 #include "io/authoring/shell/shell_conditions.hpp"
+#include "io/authoring/shell/shell_started.hpp"
 #include "io/authoring/shell/shell_values.hpp"
 #include "io/toml/toml.hpp"
 
@@ -102,8 +103,6 @@ struct Simple {
     int line = 0;
 };
 
-void run_text(Reader& r, std::string_view text, const std::string& path, int line, const When& outer);
-
 /// `when`, and also when `by` says.
 void narrow(When& when, const When& by)
 {
@@ -117,26 +116,10 @@ void narrow(When& when, const When& by)
     }
 }
 
-void source(Reader& r, const Text& in, const ShellWord& file, const When& when)
+template <class Words>
+bool is_one_of(const Words& words, std::string_view word)
 {
-    const std::size_t slash = file.text.find_last_of('/');
-    const std::string name = file.text.substr(slash == std::string::npos ? 0 : slash + 1);
-    const auto text = r.inputs.read == nullptr || name.empty()
-                          ? std::nullopt
-                          : r.inputs.read(file.known() ? file.text : name, r.inputs.from);
-    if (!text) {
-        r.script.not_sourced.push_back(name.empty() ? "a file" : name);
-        return;
-    }
-    if (++r.depth > deepest_nesting) {
-        refuse(in, in.line, fmt::format("{} is sourced again and again", printable(name)),
-               "remove the circle");
-    }
-    grow(r, in, text->size());
-    std::string own = *text;
-    std::replace(own.begin(), own.end(), ShellWord::mark, ' ');
-    run_text(r, own, name, 1, when);
-    --r.depth;
+    return std::find(words.begin(), words.end(), word) != words.end();
 }
 
 /// Where the words begin that a shell reads as commands: behind eval, or behind "bash -c"; 0: nowhere.
@@ -146,11 +129,9 @@ std::size_t text_of_commands(const std::vector<ShellWord>& words)
         return words.size() > 1 ? 1 : 0;
     }
     for (std::size_t i = 0; i + 2 < words.size(); ++i) {
-        const std::string& shell = words[i].text;
         const std::string& option = words[i + 1].text;
-        const bool is_shell =
-            shell == "bash" || shell == "sh" || shell.ends_with("/bash") || shell.ends_with("/sh");
-        if (is_shell && option.starts_with('-') && !option.starts_with("--") && option.ends_with('c')) {
+        if (is_shell(words[i].text) && option.starts_with('-') && !option.starts_with("--") &&
+            option.ends_with('c')) {
             return i + 2;
         }
     }
@@ -208,9 +189,10 @@ void unset(Reader& r, const std::vector<ShellWord>& words, int line, const When&
     }
 }
 
-/// `words`: expanded. `inner`: when what it does reaches the script.
+/// `words`: expanded. `input`: of its here-document. `inner`: when what it does reaches the script.
 void run_command(Reader& r, const Text& in, std::vector<ShellWord> words,
-                 std::map<std::string, ShellWord> environment, int line, const When& when, const When& inner)
+                 std::map<std::string, ShellWord> environment, const ShellWord& input, int line,
+                 const When& when, const When& inner)
 {
     if (words.empty() || when.runs == Runs::no) {
         return;
@@ -222,6 +204,10 @@ void run_command(Reader& r, const Text& in, std::vector<ShellWord> words,
     }
     if (name == "unset") {
         unset(r, words, line, inner);
+        return;
+    }
+    if (name == "shift") {
+        shift_arguments(r, words, line, inner);
         return;
     }
     for (const std::string& own : names_that_get_values(words)) {
@@ -246,7 +232,10 @@ void run_command(Reader& r, const Text& in, std::vector<ShellWord> words,
         --r.depth;
         return;
     }
-    r.script.commands.push_back({{in.path, line}, std::move(words), std::move(environment)});
+    const Started started{words, environment, input, line};
+    if (!submit_job(r, in, started, when) && !start_script(r, in, started, when)) {
+        r.script.commands.push_back({{in.path, line}, std::move(words), std::move(environment)});
+    }
 }
 
 constexpr std::array<std::string_view, 6> declaring{"export",   "declare", "local",
@@ -304,6 +293,7 @@ Status run_simple(Reader& r, Text& in, const Simple& command, const When& when, 
     }
     const Status status = status_of(r, words);
     const bool takes = !words.empty() && words.front().text == "read" && !command.documents.empty();
+    ShellWord input;
     for (const HereDocument& document : command.documents) {
         const std::string body = document_body(in, document);
         std::string escaped;
@@ -317,10 +307,12 @@ Status run_simple(Reader& r, Text& in, const Simple& command, const When& when, 
                  command.line);
         } else if (!command.output.empty() && when.runs != Runs::no) {
             r.script.files[command.output] = text.text;
+        } else {
+            input = text;
         }
     }
     if (!takes) {
-        run_command(r, in, std::move(words), std::move(environment), command.line, when, inner);
+        run_command(r, in, std::move(words), std::move(environment), input, command.line, when, inner);
     }
     return status;
 }
@@ -388,12 +380,6 @@ std::string read_simple(Reader& r, Text& in, Simple& command)
 
 constexpr std::array<std::string_view, 4> openers{"for", "while", "until", "case"};
 constexpr std::array<std::string_view, 4> closers{"fi", "done", "esac", "}"};
-
-template <class Words>
-bool is_one_of(const Words& words, std::string_view word)
-{
-    return std::find(words.begin(), words.end(), word) != words.end();
-}
 
 /// The condition of a branch is known: whether its commands run.
 void begin_then(Branch& branch, const Status& condition)
@@ -709,6 +695,8 @@ void run_next(Reader& r, Text& in, ControlFlow& flow, Simple& command, const std
     }
 }
 
+}  // namespace
+
 void run_text(Reader& r, std::string_view text, const std::string& path, int line, const When& outer)
 {
     Text in{text, path, 0, line};
@@ -723,8 +711,6 @@ void run_text(Reader& r, std::string_view text, const std::string& path, int lin
         run_next(r, in, flow, command, op);
     }
 }
-
-}  // namespace
 
 }  // namespace shell
 
@@ -762,6 +748,7 @@ ShellScript read_shell_script(const std::string& text, const std::string& path, 
         }
     }
     r.script.directives = sbatch_directives(text);
+    r.open = {path};
     std::string own = text;
     std::replace(own.begin(), own.end(), ShellWord::mark, ' ');
     shell::run_text(r, own, path, 1, {});

@@ -1,8 +1,8 @@
 #pragma once
 
 /// Commands of a shell script with their variables substituted. Nothing is run: assignments, arrays,
-/// ${X:-default}, $((arithmetic)), here-documents, and conditions on values that the script gives are read;
-/// what else reaches a word is named in the word.
+/// ${X:-default}, $((arithmetic)), here-documents, conditions on values that the script gives, and scripts that
+/// it sources or starts are read; what else reaches a word is named in the word.
 
 #include "io/base/input_error.hpp"
 
@@ -38,18 +38,26 @@ struct ShellScript {
     std::vector<ShellCommand> commands;           // also those of branches that cannot be decided
     std::map<std::string, ShellValue> variables;  // at the end
     std::map<std::string, std::string> files;     // that here-documents write, by their names
-    std::vector<std::string> directives;          // "#SBATCH ..." before the first command, without that word
-    std::vector<InputPlace> directive_places;
+    // Of Slurm: "#SBATCH ..." before the first command, without that word; of a job that the script
+    // submits, where it does.
+    std::vector<std::string> directives;
     std::map<std::string, std::string> why;  // of a missing name: what gives it its value
     std::vector<std::string> not_sourced;    // files that `source` names and that are not there
+    std::vector<std::string> not_started;    // scripts that commands start and that are not there
+    std::vector<std::string> read;           // paths of those that are: their commands are among these
+};
+
+struct ShellFile {
+    std::string path;
+    std::string text;
 };
 
 /// What a script is read with. `from` is handed to `read`, and must be valid while the script is read.
 struct ShellInputs {
     std::map<std::string, std::string> given;        // values of the user, also of "$(command)": they win
     std::map<std::string, std::string> environment;  // values that the script may change
-    // Returns the text of a file that is sourced.
-    std::optional<std::string> (*read)(const std::string& name, const void* from) = nullptr;
+    // Returns a file that is sourced or started.
+    std::optional<ShellFile> (*read)(const std::string& name, const void* from) = nullptr;
     const void* from = nullptr;
 };
 

@@ -118,7 +118,8 @@ void add_argument(Reader& r, const std::string& name, bool quoted, Fields& field
     const bool all = name == "$@" || name == "$*";
     if (const ShellValue* value = value_of(r, name)) {
         r.empty_array = r.empty_array || (all && value->size() == 1 && value->front().marked.empty());
-        add_array(r, fields, *value, quoted && name != "$@");
+        const bool one_text = name == "$@" && r.inputs.given.contains(name);  // whose words are not divided
+        add_array(r, fields, *value, quoted && !one_text);
         return;
     }
     if (all || std::isdigit(static_cast<unsigned char>(name[1])) != 0) {

@@ -19,6 +19,7 @@ struct When {
 struct Reader {
     const ShellInputs& inputs;
     ShellScript script;
+    std::vector<std::string> open = {};  // paths of the files that are being read
     std::size_t expanded = 0;
     int depth = 0;
     int line = 0;              // of the word that is expanded

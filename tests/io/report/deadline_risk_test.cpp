@@ -51,7 +51,8 @@ TEST(DeadlineRisk, StatesTheMeanBeyondTheLimits)
     ASSERT_TRUE(risk);
     ASSERT_GT(risk->mean, 2.0 * risk->high);
     EXPECT_EQ(deadline_risk_text(*risk),
-              fmt::format("including the model error, {} (less than 0.1 % at the limits of its interval)",
+              fmt::format("including the model error, {} (less than 0.1 % at the limits of its interval, "
+                          "more beyond them)",
                           risk_with_error_text(*risk)));
 }
 

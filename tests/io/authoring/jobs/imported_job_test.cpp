@@ -12,6 +12,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
+using testing::StartsWith;
 
 /// A job of a small network of Llama's form on eight GPUs.
 ImportedJob imported(std::vector<JobFile> files)
@@ -166,6 +167,38 @@ TEST(ImportedJob, AssumesWhatTheNameOfAnAbsentConfigurationStates)
         const bool only_parameters = named.name.find("params") != std::string::npos;
         EXPECT_EQ(job.report.no_key.empty(), !only_parameters) << named.name;
     }
+    const JobFile accelerate{"job/accelerate.yaml",
+                             "distributed_type: DEEPSPEED\ndeepspeed_config:\n"
+                             "  deepspeed_config_file: nowhere/zero3_bf16.json\n"};
+    EXPECT_EQ(imported({trainer(""), accelerate}).plan.sharding, Sharding::zero3);
+    const JobFile silent{"job/accelerate.yaml",
+                         "distributed_type: DEEPSPEED\ndeepspeed_config_file: nowhere/own.json\n"};
+    EXPECT_THROW(imported({trainer(""), silent}), InputError);
+}
+
+TEST(ImportedJob, RefusesAJobWhoseConfigurationIsNotThere)
+{
+    for (const char* command :
+         {"accelerate launch --config_file nowhere.yaml train.py --per_device_train_batch_size 4",
+          "torchrun --nproc_per_node 8 -m torchtitan.train --job.config_file nowhere.yaml",
+          "export CONFIG_FILE=nowhere.yaml\n./run_train.sh --training.steps 10",
+          "llamafactory-cli train nowhere.yaml max_steps=50", "axolotl train nowhere.yaml"}) {
+        EXPECT_THAT(refusal(command), HasSubstr("the configuration nowhere.yaml is not there")) << command;
+    }
+    EXPECT_THAT(refusal("axolotl train nowhere.yaml"), StartsWith("job/run.sh:1: "));
+    const JobFile base = {"job/own.yml", "base_config: base.yml\nper_device_batch_size: 1\n"};
+    EXPECT_NO_THROW(imported({base}));  // MaxText's defaults are known
+}
+
+TEST(ImportedJob, IsNotTakenForThatOfATrainerWithTheSameNames)
+{
+    EXPECT_THAT(refusal("python3 -m openrlhf.cli.train_ppo_ray --actor_num_nodes 1 --rollout_batch_size 8"),
+                HasSubstr("no file states settings of a known trainer"));
+}
+
+TEST(ImportedJob, RefusesServers)
+{
+    EXPECT_THAT(refusal("vllm serve model --tensor-parallel-size 8"), HasSubstr("token by token"));
 }
 
 TEST(ImportedJob, NamesDeepSpeedWhicheverProgramCallsIt)
@@ -433,6 +466,21 @@ TEST(ImportedJob, SaysWhichOfTwoJobsIsRead)
     const JobFile wrapper{"job/c.sh", "#!/bin/bash\n#SBATCH --gres=gpu:a100:8\nsrun ./run_train.sh\n"};
     const JobFile wrapped{"job/run_train.sh", megatron("--num-layers 4 --hidden-size 512 --bf16")};
     EXPECT_THAT(imported({wrapper, wrapped}).report.assumed, Not(Contains(HasSubstr("starts another job"))));
+}
+
+TEST(ImportedJob, ReadsTheScriptThatAScriptStarts)
+{
+    const JobFile wrapper{"job/c.sh",
+                          "#!/bin/bash\n#SBATCH --gres=gpu:a100:8\nsrun bash inner.sh --num-layers 4\n"};
+    const JobFile wrapped{"job/inner.sh", megatron("--hidden-size 512 --bf16 $@")};
+    for (const std::vector<JobFile>& files :
+         {std::vector<JobFile>{wrapper, wrapped}, std::vector<JobFile>{wrapped, wrapper}}) {
+        const ImportedJob job = imported(files);
+        EXPECT_EQ(job.network.workload.layers(), 4);
+        EXPECT_EQ(job.accelerator, "a100-sxm-80gb");
+        EXPECT_THAT(job.scripts, ElementsAre("job/inner.sh"));
+    }
+    EXPECT_THAT(refusal(wrapper.text), HasSubstr("job/run.sh starts inner.sh, which is not there"));
 }
 
 }  // namespace

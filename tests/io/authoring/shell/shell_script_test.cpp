@@ -67,6 +67,78 @@ TEST(ShellScript, Calculates)
     EXPECT_THAT(missing_of("run $((9223372036854775807*2))"), ElementsAre("$((9223372036854775807*2))"));
 }
 
+/// The words of the last command of a script with this one beside it: `inner`, in job/inner.sh.
+std::vector<std::string> last_words_with(const std::string& inner, const std::string& text)
+{
+    const auto read = [](const std::string& name, const void* from) -> std::optional<ShellFile> {
+        const std::string& own = *static_cast<const std::string*>(from);
+        return name.ends_with("inner.sh") ? std::optional(ShellFile{"job/inner.sh", own}) : std::nullopt;
+    };
+    const ShellScript script = read_shell_script(text, "job.sh", ShellInputs{{}, {}, read, &inner});
+    std::vector<std::string> words;
+    for (const ShellWord& word : script.commands.back().words) {
+        words.push_back(word.text);
+    }
+    EXPECT_TRUE(script.not_started.empty() || words.back() == "absent.sh");
+    return words;
+}
+
+TEST(ShellScript, ReadsScriptsThatItStarts)
+{
+    const std::string run = "run $1 ${2:-usual} $# \"$@\"";
+    for (const char* start :
+         {"bash inner.sh a", "./inner.sh a", "sh -x ./inner.sh a", "$UNKNOWN/inner.sh a"}) {
+        EXPECT_THAT(last_words_with(run, start), ElementsAre("run", "a", "usual", "1", "a")) << start;
+    }
+    EXPECT_THAT(last_words_with(run, "srun -N 4 bash inner.sh a 'b c'"),
+                ElementsAre("srun", "-N", "4", "run", "a", "b", "c", "2", "a", "b c"));
+    EXPECT_THAT(last_words_with(run, "srun -N 4 ./inner.sh a b"),
+                ElementsAre("srun", "-N", "4", "run", "a", "b", "2", "a", "b"));
+    EXPECT_THAT(last_words_with("run $A $B", "A=1\nexport B=2\nA=3 bash inner.sh"),
+                ElementsAre("run", "3", "2"));
+    EXPECT_THAT(last_words_with("A=2\nrun", "A=1\nbash inner.sh\nafter $A $1"),
+                ElementsAre("after", "1", ""));
+    EXPECT_THAT(last_words_with("shift\nrun $1 $# $@", "bash inner.sh a b c"),
+                ElementsAre("run", "b", "2", "b", "c"));
+    EXPECT_THAT(last_words("cat > own.sh <<'EOF'\nrun $1\nEOF\nbash own.sh a"), ElementsAre("run", "a"));
+    for (const char* other :
+         {"python train.py --script inner.sh", "cp inner.sh inner.sh", "srun --task-prolog inner.sh train"}) {
+        EXPECT_NE(last_words_with("run", other).front(), "run") << other;
+    }
+    EXPECT_THAT(last_words_with("run", "srun bash absent.sh"), ElementsAre("srun", "bash", "absent.sh"));
+    EXPECT_THAT(last_words_with("bash inner.sh", "bash inner.sh"), ElementsAre("bash", "inner.sh"));
+}
+
+TEST(ShellScript, ReadsJobsThatItSubmits)
+{
+    const auto directives_and_words = [](const std::string& text) {
+        const ShellScript script = script_of(text);
+        std::vector<std::string> all = script.directives;
+        for (const ShellWord& word : script.commands.back().words) {
+            all.push_back(word.text);
+        }
+        return all;
+    };
+    EXPECT_THAT(directives_and_words("N=2\nsbatch --gres=gpu:8 <<EOF\n#!/bin/bash\n#SBATCH -N $N\n\nsrun run "
+                                     "\\$SLURM_NNODES\nEOF"),
+                ElementsAre("-N 2", "--gres=gpu:8 ", "srun", "run", ""));
+    EXPECT_THAT(directives_and_words("sbatch -N 2 --wrap 'srun run a'"),
+                ElementsAre("-N 2 ", "srun", "run", "a"));
+    EXPECT_THAT(directives_and_words("sbatch -N 2 --wrap=\"run a\""), ElementsAre("-N 2 ", "run", "a"));
+    EXPECT_THAT(directives_and_words(
+                    "cat > own.sbatch <<'EOF'\n#SBATCH -N 2\nrun $1\nEOF\nsbatch -p h100 own.sbatch a"),
+                ElementsAre("-N 2", "-p h100 ", "run", "a"));
+    EXPECT_THAT(directives_and_words("#SBATCH -N 2\nif [ $MORE ]; then sbatch job.sh; fi\nrun"),
+                ElementsAre("-N 2", "run"));
+}
+
+TEST(ShellScript, DoesNotKnowArgumentsThatMayBeShifted)
+{
+    const ShellScript script =
+        script_of("cat > own.sh <<'EOF'\nif [ $A ]; then shift; fi\nrun $1\nEOF\nbash own.sh a b");
+    EXPECT_FALSE(script.commands.back().words.back().known());
+}
+
 TEST(ShellScript, ContinuesLines)
 {
     EXPECT_THAT(last_words("run a \\\n  b \\\r\n  c # d \\\n"), ElementsAre("run", "a", "b", "c"));
