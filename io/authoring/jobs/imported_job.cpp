@@ -84,7 +84,7 @@ struct FoundFiles {
     JobSettingList documents = {};                // of configurations
     JobSettingList words = {};                    // of the command
     std::vector<std::string> problems = {};       // what may be missing because a file is not there
-    std::vector<std::string> not_started = {};    // the same of scripts that others start
+    std::vector<std::string> not_started = {};    // the same for scripts that others start
     std::set<std::string> read = {};              // files that scripts source or start
     std::map<std::string, std::string> why = {};  // names without a value
 };

@@ -1,8 +1,8 @@
 #pragma once
 
 /// Commands of a shell script with their variables substituted. Nothing is run: assignments, arrays,
-/// ${X:-default}, $((arithmetic)), here-documents, conditions on values that the script gives, and scripts that
-/// it sources or starts are read; what else reaches a word is named in the word.
+/// ${X:-default}, $((arithmetic)), here-documents, conditions on values that the script gives, and scripts
+/// that it sources or starts are read; what else reaches a word is named in the word.
 
 #include "io/base/input_error.hpp"
 
