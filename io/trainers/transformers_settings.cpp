@@ -185,7 +185,7 @@ constexpr auto shared_rows = std::to_array<TrainerSetting>({
     {"eval_*", "", "", none},
     {"evaluation_strategy", "", "", none},
     {"per_device_eval_batch_size", "", "", none},
-    {"val_size", "", "", none},
+    {"val_size", "phase.steps"},
     {"logging_*", "", "", none},
     {"log_*", "", "", none},
     {"report_to", "", "", none},
@@ -280,7 +280,8 @@ constexpr auto factory_only = std::to_array<TrainerSetting>({
     {"use_unsloth", "kernels of Unsloth", "", no_key},
     {"use_galore", "workload.optimizer", "", no_key},
     {"overwrite_cache", "", "", none},
-    {"max_samples", "", "", none},
+    {"max_samples", "phase.steps"},  // of each data set
+    {"dataset", "", "", none},
     {"plot_loss", "", "", none},
     {"media_dir", "", "", none},
     {"image_max_pixels", "", "", none},
@@ -298,6 +299,7 @@ constexpr auto swift_dialect = std::to_array<SettingDialect>({
     {"attn_impl", "attn_implementation"},
 });
 constexpr auto swift_only = std::to_array<TrainerSetting>({
+    {"rlhf_type", "task"},
     {"tuner_type", "workload.method", "lora"},
     {"train_type", "workload.method"},
     {"sequence_parallel_size", "ulysses", "1"},
@@ -327,6 +329,7 @@ constexpr auto axolotl_dialect = std::to_array<SettingDialect>({
     {"flash_attention", "attn_implementation"},
 });
 constexpr auto axolotl_only = std::to_array<TrainerSetting>({
+    {"rl", "task"},
     {"adapter", "workload.method"},
     {"lora_target_linear", "workload.adapter_targets"},
     {"batch_size", "phase.global_batch"},

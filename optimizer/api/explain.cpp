@@ -80,6 +80,26 @@ std::vector<Candidate> settings_to_try(const ChosenPlan& chosen)
     return candidates;
 }
 
+/// Single changes of the plan, each with a setting that costs nothing.
+std::vector<Candidate> plans_with_settings(const ChosenPlan& chosen, const Pause& pause)
+{
+    std::vector<Candidate> candidates;
+    for (const Candidate& setting : settings_to_try(chosen)) {
+        if (!setting.price.empty()) {
+            continue;
+        }
+        for (Candidate& plan : plans_to_try(setting.chosen, pause)) {
+            if (plan.count == 1) {
+                plan.values.insert(plan.values.end(), setting.values.begin(), setting.values.end());
+                plan.count = 2;
+                plan.setting = true;
+                candidates.push_back(std::move(plan));
+            }
+        }
+    }
+    return candidates;
+}
+
 Explanation explained(PlanPredictor& predictor, int draws, const Pause& pause)
 {
     const Scenario& scenario = predictor.chosen().scenario;
@@ -151,19 +171,25 @@ Explanation explain(const ChosenPlan& chosen, bool changes, const Pause& pause)
         std::vector<Candidate> settings = settings_to_try(chosen);
         std::move(settings.begin(), settings.end(), std::back_inserter(candidates));
     }
-    std::vector<ParallelPlan> plans;
-    for (const Candidate& candidate : candidates) {
-        plans.push_back(candidate.chosen.plan);
-    }
-    const ScenarioPredictor predictors(chosen.scenario, plans);
     const PlanPairs pairs;
     const Explanation by_as_many_draws = explained(predictor, tried_draws, pause);
-    for (const Candidate& candidate : candidates) {
-        auto change = tried(candidate, {predictor, by_as_many_draws}, predictors, pairs, pause);
-        const bool helps = change && (to_fit || change->ratio < 1.0) && change->fits >= least_chance;
-        if (helps && !is_known(*change, of.changes)) {
-            of.changes.push_back(std::move(*change));
+    const auto try_all = [&](const std::vector<Candidate>& all) {
+        std::vector<ParallelPlan> plans;
+        for (const Candidate& candidate : all) {
+            plans.push_back(candidate.chosen.plan);
         }
+        const ScenarioPredictor predictors(chosen.scenario, plans);
+        for (const Candidate& candidate : all) {
+            auto change = tried(candidate, {predictor, by_as_many_draws}, predictors, pairs, pause);
+            const bool helps = change && (to_fit || change->ratio < 1.0) && change->fits >= least_chance;
+            if (helps && !is_known(*change, of.changes)) {
+                of.changes.push_back(std::move(*change));
+            }
+        }
+    };
+    try_all(candidates);
+    if (to_fit && of.changes.empty()) {
+        try_all(plans_with_settings(chosen, pause));
     }
     const auto order = [](const ExplainedChange& change) {
         return std::tuple(change.count, !change.price.empty(), change.step_s);

@@ -49,7 +49,9 @@ std::string changes_text(const Explanation& of)
 {
     const std::string what = of.lacks_memory() ? "fit" : "faster";
     if (of.changes.empty()) {
-        return fmt::format("no change of one or two values makes it {}\n", what);
+        return of.lacks_memory() ? fmt::format("no change of one or two values that {} runs makes it fit\n",
+                                               of.prediction.software)
+                                 : "no change of one or two values makes it faster\n";
     }
     constexpr int most = 6;  // of each number of changes
     std::vector<std::vector<std::string>> rows{

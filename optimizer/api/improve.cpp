@@ -209,15 +209,30 @@ bool gains_more(const ImprovedPlan& a, const ImprovedPlan& b) { return a.gain > 
 
 /// What a reader is shown: of each number of changes the plans that gain most, and of the search of all plans
 /// the best one, if it is better than these.
-std::vector<ImprovedPlan> shown(const std::vector<ImprovedPlan>& all, const ImproveRequest& request)
+/// The listed plan with the same changes; the end: there is none. Values without effect, as the degree of
+/// Ulysses without context parallelism, are no changes.
+std::vector<ImprovedPlan>::iterator same_in(std::vector<ImprovedPlan>& listed, const ImprovedPlan& plan)
+{
+    return std::find_if(listed.begin(), listed.end(), [&plan](const ImprovedPlan& other) {
+        return other.plan == plan.plan || other.changes == plan.changes;
+    });
+}
+
+/// `fits`: whether today's plan does, so that only faster ones improve it.
+std::vector<ImprovedPlan> shown(const std::vector<ImprovedPlan>& all, const ImproveRequest& request,
+                                bool fits)
 {
     std::vector<ImprovedPlan> result;
     std::vector<ImprovedPlan> sorted = all;
+    if (fits) {
+        std::erase_if(sorted, [](const ImprovedPlan& plan) { return plan.gain <= 0.0; });
+    }
     std::stable_sort(sorted.begin(), sorted.end(), gains_more);
     for (int axes = 1; axes <= request.most_changes; ++axes) {
         int taken = 0;
         for (const ImprovedPlan& plan : sorted) {
-            if (!plan.best_of_all && plan.axes == axes && taken < request.most) {
+            const bool fresh = same_in(result, plan) == result.end();
+            if (fresh && !plan.best_of_all && plan.axes == axes && taken < request.most) {
                 result.push_back(plan);
                 ++taken;
             }
@@ -225,15 +240,11 @@ std::vector<ImprovedPlan> shown(const std::vector<ImprovedPlan>& all, const Impr
     }
     const auto best =
         std::find_if(sorted.begin(), sorted.end(), [](const ImprovedPlan& plan) { return plan.best_of_all; });
-    if (best != sorted.end() && best == sorted.begin()) {
+    const auto same = sorted.empty() ? result.end() : same_in(result, sorted.front());
+    if (same != result.end()) {
+        same->best_of_all = true;
+    } else if (best != sorted.end() && best == sorted.begin()) {
         result.push_back(*best);
-    } else if (!sorted.empty()) {
-        const auto same = std::find_if(result.begin(), result.end(), [&](const ImprovedPlan& plan) {
-            return plan.plan == sorted.front().plan;
-        });
-        if (same != result.end()) {
-            same->best_of_all = true;
-        }
     }
     return result;
 }
@@ -421,7 +432,7 @@ Improvement improve(const ChosenPlan& today, const ImproveRequest& request, cons
         plan.reason = reason_text({start.stages, start.mean_s}, {other.stages, other.mean_s});
         all.push_back(std::move(plan));
     }
-    result.plans = shown(all, request);
+    result.plans = shown(all, request, result.today.fits >= result.limit);
     return result;
 }
 

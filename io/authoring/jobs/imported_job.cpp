@@ -114,9 +114,20 @@ std::optional<ShellFile> shell_file(const std::string& name, const void* from)
     return file ? std::optional(ShellFile{file->path, std::move(file->text)}) : std::nullopt;
 }
 
+/// Whether a command starts a server that generates tokens.
+bool serves(const LaunchCommand& command)
+{
+    const std::string& program = command.program;
+    return program == "vllm serve" || program.starts_with("vllm.entrypoints") ||
+           program == "trl vllm-serve" || program.starts_with("sglang.launch_server");
+}
+
 /// How many settings of a command, files among them, some trainer reads.
 int known_settings(const LaunchCommand& command)
 {
+    if (serves(command)) {
+        return -1;  // beside it, another one is the training
+    }
     const std::array tables{&slime_settings(),   &megatron_deepspeed_settings(),
                             &bridge_settings(),  &torchtitan_settings(),
                             &swift_settings(),   &llama_factory_settings(),
@@ -144,13 +155,9 @@ bool one_starts_other(const LaunchCommand& a, const LaunchCommand& b)
 
 ShellScript shell_script(const JobFile& file, const JobSources& sources)
 {
-    const auto read = [&](const std::vector<std::string>& directives) {
-        return read_shell_script(file.text, file.path,
-                                 {sources.request.set, slurm_environment(directives), shell_file, &sources});
-    };
-    const std::vector<std::string> own = sbatch_directives(file.text);
-    ShellScript script = read(own);
-    return script.directives == own ? script : read(script.directives);  // of a job that it submits
+    const ShellInputs inputs{sources.request.set, slurm_environment(sbatch_directives(file.text)), shell_file,
+                             &sources, slurm_environment};
+    return read_shell_script(file.text, file.path, inputs);
 }
 
 /// The "#SBATCH" lines of a script; where it has none, those of a script that it starts.
@@ -170,7 +177,7 @@ std::vector<std::string> directives_of(const ShellScript& script, const ImportRe
 /// Adds the command and the definitions of a script.
 void use_script(const JobFile& file, const ShellScript& script, FoundFiles& job)
 {
-    const std::vector<std::string> directives = directives_of(script, job.sources.request);
+    std::vector<std::string> directives = directives_of(script, job.sources.request);
     std::vector<LaunchCommand> commands = launch_commands(script, file.path);
     for (const auto& [name, text] : script.files) {
         job.sources.beside.push_back({name, text});
@@ -195,6 +202,7 @@ void use_script(const JobFile& file, const ShellScript& script, FoundFiles& job)
         return known_settings(a) > known_settings(b);
     });
     LaunchCommand& command = commands.front();
+    directives = command.directives.value_or(directives);
     constexpr int some = 2;
     if (commands.size() > 1 && known_settings(commands[1]) > some) {
         job.problems.push_back(fmt::format("{} starts several programs; the one in {} is read", file.path,
@@ -233,6 +241,7 @@ struct NamedFile {
     std::string path;
     DocumentRole role;
     InputPlace named_in;
+    std::vector<std::string> missing = {};  // of the path: variables without a value
 };
 
 /// Settings that name a file. transformers/training_args.py: deepspeed, fsdp_config; accelerate:
@@ -268,7 +277,7 @@ void add_named_files(const JobSettingList& settings, std::vector<NamedFile>& fil
         const bool known = std::any_of(files.begin(), files.end(),
                                        [&path](const NamedFile& file) { return file.path == path; });
         if (!known) {
-            files.push_back({path, naming->role, setting.place});
+            files.push_back({path, naming->role, setting.place, setting.missing});
         }
     }
 }
@@ -339,11 +348,18 @@ void refuse_absent(const NamedFile& file)
 {
     // MaxText/configs/base.yml has MaxText's defaults, which are known without it.
     const bool of_defaults = last_name(file.path) == "base.yml";
-    if (file.role == DocumentRole::by_content && !of_defaults) {
-        throw InputError(file.named_in,
-                         fmt::format("the configuration {} is not there", printable(file.path)),
-                         "give it as one more FILE");
+    if (file.role != DocumentRole::by_content || of_defaults) {
+        return;
     }
+    if (!file.missing.empty()) {
+        throw InputError(file.named_in,
+                         fmt::format("the name of a configuration needs {}: no value is known",
+                                     listed(file.missing)),
+                         fmt::format("add --set '{}=VALUE'",
+                                     file.missing.front().substr(0, file.missing.front().find(' '))));
+    }
+    throw InputError(file.named_in, fmt::format("the configuration {} is not there", printable(file.path)),
+                     "give it as one more FILE");
 }
 
 /// Adds the files that others name and that the user did not give; they may name further ones.
@@ -504,9 +520,6 @@ const std::vector<Format>& formats()
     return all;
 }
 
-/// Whether the command starts a server that generates tokens.
-bool serves(const FoundFiles& job) { return runs(job, "vllm") || runs(job, "sglang"); }
-
 [[noreturn]] void refuse_unknown_format(const FoundFiles& job)
 {
     const ImportRequest& request = job.sources.request;
@@ -525,7 +538,7 @@ bool serves(const FoundFiles& job) { return runs(job, "vllm") || runs(job, "sgla
         throw InputError(InputPlace{path, 0}, "is empty",
                          "give the script or configuration that starts the training");
     }
-    if (serves(job)) {
+    if (job.sources.command && serves(*job.sources.command)) {
         throw InputError(job.sources.command->place,
                          "starts a server, and generation token by token is not modelled",
                          "for batches of whole sequences, write a scenario (prismopt init) with task = "

@@ -416,13 +416,13 @@ int read_deepspeed_json(JobSettings& settings, ParallelPlan& plan)
 void refuse_two_types(JobSettings& settings)
 {
     // megatron/training/arguments.py, validate_args; transformers, training_args.py; DeepSpeed, config.py
-    const auto on = [&settings](const std::string& row) { return says_true(settings.stated(row)); };
-    for (const std::string_view section : {"", "deepspeed_json."}) {
-        const std::string end = section.empty() ? "" : ".enabled";
-        const std::string half = std::string(section) + "fp16" + end;
-        if (on(half) && on(std::string(section) + "bf16" + end)) {
-            settings.fail(half, fmt::format("beside bf16 is refused by {}", settings.table().program),
-                          "keep one of the two");
+    const auto on = [&settings](std::string_view row) { return says_true(settings.stated(row)); };
+    for (const std::string_view half : {"fp16", "deepspeed_json.fp16.enabled"}) {
+        for (const std::string_view other : {"bf16", "deepspeed_json.bf16.enabled"}) {
+            if (on(half) && on(other)) {
+                settings.fail(half, fmt::format("beside bf16 is refused by {}", settings.table().program),
+                              "keep one of the two");
+            }
         }
     }
 }

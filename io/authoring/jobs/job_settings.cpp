@@ -21,7 +21,8 @@ namespace {
 /// "null" of YAML and Python's "None", and the placeholder of exports (io/export/launch.hpp).
 bool is_nothing(std::string_view text)
 {
-    constexpr std::array<std::string_view, 6> nothing{"null", "None", "none", "~", "", "FILL_IN"};
+    constexpr std::array<std::string_view, 8> nothing{"null", "Null", "NULL", "None",
+                                                      "none", "~",    "",     "FILL_IN"};
     return std::find(nothing.begin(), nothing.end(), text) != nothing.end();
 }
 

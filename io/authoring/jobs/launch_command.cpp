@@ -46,6 +46,7 @@ bool is_launcher_module(std::string_view module)
 struct Found {
     std::size_t first_argument = 0;  // 0: no program
     std::string program;
+    std::size_t begin = 0;  // of the program
 };
 
 /// Where the program's arguments begin.
@@ -53,23 +54,25 @@ Found program_in(const std::vector<ShellWord>& words)
 {
     for (std::size_t i = 0; i < words.size(); ++i) {
         const std::string& word = words[i].text;
-        if (word == "-m" && i + 1 < words.size() && !is_launcher_module(words[i + 1].text)) {
-            return {i + 2, words[i + 1].text};
+        if (names_module(words, i) && i + 1 < words.size() && !is_launcher_module(words[i + 1].text)) {
+            return {i + 2, words[i + 1].text, i};
         }
         const std::string name = file_name(word);
         if (word.ends_with(".py") && !word.starts_with("-") && word.find('=') == std::string::npos) {
-            return {i + 1, name};
+            // swift/cli/sft.py of ms-swift is what `swift sft` starts.
+            const bool of_swift = word.ends_with("swift/cli/" + name);
+            return {i + 1, of_swift ? "swift " + name.substr(0, name.size() - 3) : name, i};
         }
         for (const TwoWords& two : programs) {
             const bool task =
                 i + 1 < words.size() && !words[i + 1].text.empty() &&
                 std::find(two.tasks.begin(), two.tasks.end(), words[i + 1].text) != two.tasks.end();
             if (name == two.program && task) {
-                return {i + 2, fmt::format("{} {}", name, words[i + 1].text)};
+                return {i + 2, fmt::format("{} {}", name, words[i + 1].text), i};
             }
         }
         if (std::find(wrappers.begin(), wrappers.end(), name) != wrappers.end()) {
-            return {i + 1, name};
+            return {i + 1, name, i};
         }
     }
     return {};
@@ -233,6 +236,7 @@ LaunchCommand launch_of(const ShellCommand& shell, const Found& found)
     LaunchCommand command;
     command.place = shell.place;
     command.program = found.program;
+    command.directives = shell.directives;
     for (const auto& [name, value] : shell.environment) {
         if (value.known()) {
             command.environment[name] = value.text;
@@ -248,8 +252,7 @@ LaunchCommand launch_of(const ShellCommand& shell, const Found& found)
         }
     }
     std::vector<ShellWord> words(shell.words.begin(),
-                                 shell.words.begin() +
-                                     static_cast<std::ptrdiff_t>(std::max<std::size_t>(1, arguments) - 1));
+                                 shell.words.begin() + static_cast<std::ptrdiff_t>(found.begin));
     if (command.launcher == "srun") {
         words = with_separate_values(words);
     }

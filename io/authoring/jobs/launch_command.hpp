@@ -6,6 +6,7 @@
 #include "io/authoring/shell/shell_script.hpp"
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,7 @@ struct LaunchCommand {
     std::vector<std::string> files;  // arguments without a name: configurations
     std::vector<std::string> loose;  // variables without a value that stand where arguments may
     std::map<std::string, std::string> environment;
+    std::optional<std::vector<std::string>> directives;  // of the job that runs it; nothing: its script's
 };
 
 /// The arguments of a file that has nothing else, as `xargs` reads it: "--name value ...", "--name=value";

@@ -240,6 +240,16 @@ void read_checkpointing(JobSettings& s, ImportedJob& job)
     plan.recomputed_layers = every == 1 ? 0 : job.network.workload.layers() / every;
 }
 
+/// torchtitan/models/llama3/infra/parallelize.py: torch.compile of the layers.
+bool compiles_model(JobSettings& s)
+{
+    if (!s.flag("compile.enable")) {
+        return s.flag("training.compile");
+    }
+    const std::vector<std::string> components = s.texts("compile.components");
+    return std::find(components.begin(), components.end(), "model") != components.end();
+}
+
 }  // namespace
 
 ImportedJob torchtitan_job(const JobSources& sources, const JobSettingList& settings)
@@ -247,7 +257,7 @@ ImportedJob torchtitan_job(const JobSources& sources, const JobSettingList& sett
     JobSettings s(torchtitan_settings(), settings);
     ImportedJob job;
     job.format = "torchtitan";
-    const bool compiled = s.flag("compile.enable") || s.flag("training.compile");
+    const bool compiled = compiles_model(s);
     job.software = compiled || counts_tokens(s) ? "torchtitan:compile" : "torchtitan:eager";
     read_flavor(sources, s, job);
     read_degrees_of_mesh(s, sources, job);
@@ -256,6 +266,7 @@ ImportedJob torchtitan_job(const JobSources& sources, const JobSettingList& sett
     job.plan.tp_overlap = overlaps ? TensorParallelOverlap::on : TensorParallelOverlap::off;
     read_checkpointing(s, job);
     Workload& w = job.network.workload;
+    w.optimizer.in_backward = s.flag("optimizer.early_step_in_backward");
     w.precision = s.text("model.converters").find("float8") != std::string::npos ? Precision::fp8_current
                                                                                  : Precision::bf16;
     if (s.text("training.dtype") == "bfloat16") {

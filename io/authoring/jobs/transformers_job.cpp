@@ -88,6 +88,15 @@ int sequence_length(JobSettings& s, const ImportedJob& job)
         "no file states the length of sequences (max_length, block_size); add --set max_length=NUMBER");
 }
 
+/// transformers, integrations/deepspeed.py, trainer_config_finalize(): values that mismatch the arguments.
+void refuse_mismatch(JobSettings& s, std::string_view row, std::string_view other, int value)
+{
+    if (s.count(row) != value) {
+        s.fail(row, fmt::format("beside {} of {} is refused by {}", value, other, s.table().program),
+               "make them equal, or write \"auto\" in DeepSpeed's file");
+    }
+}
+
 void read_batch_of_devices(JobSettings& s, ImportedJob& job)
 {
     ParallelPlan& plan = job.plan;
@@ -96,8 +105,16 @@ void read_batch_of_devices(JobSettings& s, ImportedJob& job)
     const char* trainer_row = old ? "per_gpu_train_batch_size" : "per_device_train_batch_size";
     plan.microbatch = s.count(json ? "deepspeed_json.train_micro_batch_size_per_gpu" : trainer_row);
     const int replicas = plan.dp;
+    if (json && s.given(trainer_row)) {
+        refuse_mismatch(s, "deepspeed_json.train_micro_batch_size_per_gpu", trainer_row,
+                        s.count(trainer_row));
+    }
     if (stated(s, "deepspeed_json.train_batch_size")) {
         job.global_batch = s.count("deepspeed_json.train_batch_size");
+        if (s.given(trainer_row) && !program_is(s, "ms-swift")) {
+            const int samples = s.count(trainer_row) * s.count("gradient_accumulation_steps") * replicas;
+            refuse_mismatch(s, "deepspeed_json.train_batch_size", "the other arguments", samples);
+        }
         return;
     }
     const bool given = s.given("gradient_accumulation_steps");
@@ -141,6 +158,18 @@ void read_job_steps(JobSettings& s, ImportedJob& job)
         return;
     }
     const double epochs = s.number("num_train_epochs");
+    if (s.given("max_samples")) {
+        const std::string sets = s.stated("dataset");
+        const auto count = 1 + std::count(sets.begin(), sets.end(), ',');
+        const double samples = s.number("max_samples") * static_cast<double>(count);
+        const double held = s.given("val_size") ? s.number("val_size") : 0.0;  // from 1 on: samples
+        const double trained = held < 1.0 ? samples * (1.0 - held) : samples - held;
+        job.steps = std::max(1.0, std::ceil(epochs * trained / job.global_batch));
+        s.assume(fmt::format(
+            "{:.0f} steps: {} epochs of max_samples, an upper bound where data sets are smaller or packed",
+            job.steps, epochs));
+        return;
+    }
     s.assume(fmt::format(
         "{} epochs of a data set whose size no file states: give --set max_steps=NUMBER, or edit [[phase]]",
         epochs));
@@ -312,7 +341,7 @@ void read_plugins(JobSettings& s, Workload& w)
 }
 
 /// The types of products, weights and states.
-void read_types(JobSettings& s, const Sharing& sharing, Workload& w)
+void read_types(JobSettings& s, const Sharing& sharing, Sharding sharding, Workload& w)
 {
     refuse_two_types(s);
     const std::string mixed = lower(s.text("accelerate.mixed_precision"));
@@ -350,6 +379,11 @@ void read_types(JobSettings& s, const Sharing& sharing, Workload& w)
             lower(s.text("deepspeed_json.data_types.grad_accum_dtype")).find("32") != std::string::npos
                 ? NumberType::fp32
                 : NumberType::bf16;
+    } else if (sharing.by == Sharer::deepspeed && w.precision == Precision::bf16 &&
+               sharding != Sharding::none) {
+        // deepspeed/runtime/engine.py, get_data_types()
+        o.gradients = NumberType::bf16;
+        s.assume("gradients accumulate in 16 bits, DeepSpeed's default with ZeRO (grad_accum_dtype)");
     }
     const std::string kernel = lower(s.text("attn_implementation"));
     if (kernel == "eager" || kernel == "disabled") {
@@ -376,6 +410,55 @@ std::string software_of(JobSettings& s, Sharer sharer, Sharding sharding)
         return "ms-swift";
     }
     return program_is(s, "Axolotl") ? "axolotl" : "hf-fsdp";
+}
+
+/// What a training by preferences or rewards has beside the passes that a scenario describes.
+struct Task {
+    std::string_view name;
+    std::string_view beside;
+};
+constexpr std::string_view pairs = "two sequences per sample";
+constexpr std::string_view pairs_and_reference = "two sequences per sample, and passes of a reference model";
+constexpr std::string_view roll_outs = "the generation of samples, and passes of other models";
+constexpr auto tasks = std::to_array<Task>({{"dpo", pairs_and_reference},
+                                            {"kto", "passes of a reference model"},
+                                            {"orpo", pairs},
+                                            {"simpo", pairs},
+                                            {"cpo", pairs},
+                                            {"ipo", pairs_and_reference},
+                                            {"reward", pairs},
+                                            {"rm", pairs},
+                                            {"grpo", roll_outs},
+                                            {"rloo", roll_outs},
+                                            {"ppo", roll_outs},
+                                            {"gkd", roll_outs}});
+
+/// The task of the program, as "dpo" of `trl dpo`, or of a setting.
+std::string task_of(JobSettings& s, const JobSources& sources)
+{
+    if (program_is(s, "LLaMA-Factory")) {
+        return s.text("stage");
+    }
+    if (program_is(s, "ms-swift")) {
+        return s.text("rlhf_type");
+    }
+    if (program_is(s, "Axolotl")) {
+        return s.text("rl");
+    }
+    const std::string program = sources.command ? sources.command->program : "";
+    return program.starts_with("trl ") ? program.substr(4) : "";
+}
+
+void note_task(JobSettings& s, const JobSources& sources)
+{
+    const std::string task = task_of(s, sources);
+    const auto* const known =
+        std::find_if(tasks.begin(), tasks.end(), [&task](const Task& each) { return each.name == task; });
+    if (known != tasks.end()) {
+        s.assume(fmt::format(
+            "only passes of the trained model over one sequence per sample are described; {} also has {}",
+            task, known->beside));
+    }
 }
 
 }  // namespace
@@ -414,11 +497,12 @@ ImportedJob transformers_job(const JobSources& sources, const TrainerSettings& t
     job.sequence = sequence_length(s, job);
     Workload& w = job.network.workload;
     read_adapters(s, job);
-    read_types(s, sharing, w);
+    read_types(s, sharing, plan.sharding, w);
     read_batch_of_devices(s, job);
     read_samples(s, job);
     read_job_steps(s, job);
     check_batch(job);
+    note_task(s, sources);
     job.report = s.report();
     return job;
 }

@@ -95,6 +95,27 @@ std::string document_body(Text& in, const HereDocument& document)
            fmt::format("add a line {}", printable(document.end)));
 }
 
+/// The text of a here-document between quotes: in it, quotes are plain characters, also behind a backslash.
+std::string in_quotes(const std::string& body)
+{
+    std::string quoted = "\"";
+    for (std::size_t i = 0; i < body.size(); ++i) {
+        const bool pair = body[i] == '\\' && i + 1 < body.size();
+        if (pair && body[i + 1] == '"') {
+            quoted += R"(\\\")";
+            ++i;
+        } else if (body[i] == '"') {
+            quoted += R"(\")";
+        } else {
+            quoted += body[i];
+            if (pair) {
+                quoted += body[++i];
+            }
+        }
+    }
+    return quoted + '"';
+}
+
 /// One command as it is read.
 struct Simple {
     std::vector<RawWord> words;
@@ -199,7 +220,7 @@ void run_command(Reader& r, const Text& in, std::vector<ShellWord> words,
     }
     const std::string& name = words.front().text;
     if ((name == "source" || name == ".") && words.size() > 1) {
-        source(r, in, words[1], when);
+        source(r, in, words, line, when);
         return;
     }
     if (name == "unset") {
@@ -208,6 +229,10 @@ void run_command(Reader& r, const Text& in, std::vector<ShellWord> words,
     }
     if (name == "shift") {
         shift_arguments(r, words, line, inner);
+        return;
+    }
+    if (name == "set") {
+        set_options(r, words, line, inner);
         return;
     }
     for (const std::string& own : names_that_get_values(words)) {
@@ -234,7 +259,8 @@ void run_command(Reader& r, const Text& in, std::vector<ShellWord> words,
     }
     const Started started{words, environment, input, line};
     if (!submit_job(r, in, started, when) && !start_script(r, in, started, when)) {
-        r.script.commands.push_back({{in.path, line}, std::move(words), std::move(environment)});
+        r.script.commands.push_back(
+            {{in.path, line}, std::move(words), std::move(environment), r.directives});
     }
 }
 
@@ -252,6 +278,27 @@ std::string trimmed(const std::string& text)
 bool substitutes(const std::string& word)
 {
     return word.find("$(") != std::string::npos || word.find('`') != std::string::npos;
+}
+
+/// Records the variables that `export` and `declare -x` name.
+void record_exports(Reader& r, const Simple& command, std::size_t first)
+{
+    const auto begin = command.words.begin() + static_cast<std::ptrdiff_t>(first);
+    const bool exports =
+        begin->text == "export" ||
+        std::any_of(begin, command.words.end(), [](const RawWord& w) { return w.text == "-x"; });
+    for (auto word = begin + 1; exports && word < command.words.end(); ++word) {
+        r.exported.insert(word->text.substr(0, word->text.find_first_of("+=")));
+    }
+}
+
+/// The commands in NAME=$(sbatch ...), whose value is not known; empty: it is no such assignment.
+std::string submitting(std::string_view assignment)
+{
+    const std::size_t begin = assignment.find("$(sbatch ");
+    return begin == std::string_view::npos || !assignment.ends_with(')')
+               ? ""
+               : std::string(assignment.substr(begin + 2, assignment.size() - begin - 3));
 }
 
 /// Runs a simple command; returns its status. `piped`: it is a process of its own, whose
@@ -274,7 +321,11 @@ Status run_simple(Reader& r, Text& in, const Simple& command, const When& when, 
             if (const std::size_t length = assigned_name(word.text); length > 0) {
                 assign(r, in, word, length, inner);
                 succeeds = succeeds && (declares || !substitutes(word.text));
+                run_text(r, submitting(word.text), in.path, word.line, when);
             }
+        }
+        if (declares) {
+            record_exports(r, command, first);
         }
         return succeeds ? Status{true, {}} : Status{};
     }
@@ -296,12 +347,7 @@ Status run_simple(Reader& r, Text& in, const Simple& command, const When& when, 
     ShellWord input;
     for (const HereDocument& document : command.documents) {
         const std::string body = document_body(in, document);
-        std::string escaped;
-        for (const char c : body) {
-            escaped += c == '"' ? "\\\"" : std::string(1, c);
-        }
-        const ShellWord text =
-            document.literal ? shell_word_of(body) : expand_whole(r, in, fmt::format("\"{}\"", escaped));
+        const ShellWord text = document.literal ? shell_word_of(body) : expand_whole(r, in, in_quotes(body));
         if (takes) {
             give(r, words.back().text, {shell_word_of(trimmed(text.marked), text.place)}, inner,
                  command.line);

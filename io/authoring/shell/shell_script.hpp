@@ -32,19 +32,19 @@ struct ShellCommand {
     InputPlace place;
     std::vector<ShellWord> words;
     std::map<std::string, ShellWord> environment;  // NAME=value before the command
+    // "#SBATCH" lines and options of `sbatch` of the job that runs it; nothing: those of the script
+    std::optional<std::vector<std::string>> directives = {};
 };
 
 struct ShellScript {
     std::vector<ShellCommand> commands;           // also those of branches that cannot be decided
     std::map<std::string, ShellValue> variables;  // at the end
     std::map<std::string, std::string> files;     // that here-documents write, by their names
-    // Of Slurm: "#SBATCH ..." before the first command, without that word; of a job that the script
-    // submits, where it does.
-    std::vector<std::string> directives;
-    std::map<std::string, std::string> why;  // of a missing name: what gives it its value
-    std::vector<std::string> not_sourced;    // files that `source` names and that are not there
-    std::vector<std::string> not_started;    // scripts that commands start and that are not there
-    std::vector<std::string> read;           // paths of those that are: their commands are among these
+    std::vector<std::string> directives;          // "#SBATCH ..." before the first command, without that word
+    std::map<std::string, std::string> why;       // of a missing name: what gives it its value
+    std::vector<std::string> not_sourced;         // files that `source` names and that are not there
+    std::vector<std::string> not_started;         // scripts that commands start and that are not there
+    std::vector<std::string> read;                // paths of those that are: their commands are among these
 };
 
 struct ShellFile {
@@ -59,11 +59,16 @@ struct ShellInputs {
     // Returns a file that is sourced or started.
     std::optional<ShellFile> (*read)(const std::string& name, const void* from) = nullptr;
     const void* from = nullptr;
+    // Returns the variables that Slurm sets in a job, or a step of one, with these directives.
+    std::map<std::string, std::string> (*job_variables)(const std::vector<std::string>& directives) = nullptr;
 };
 
 /// Throws InputError for text that is no shell script: quotes that do not close,
 /// values that grow without limit.
 ShellScript read_shell_script(const std::string& text, const std::string& path, const ShellInputs& inputs);
+
+/// Whether the word at `at`, "-m", names a module of Python, and not an option of `srun`.
+bool names_module(const std::vector<ShellWord>& words, std::size_t at);
 
 /// The "#SBATCH" lines before the first command.
 std::vector<std::string> sbatch_directives(const std::string& text);

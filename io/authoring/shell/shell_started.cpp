@@ -8,6 +8,7 @@
 #include <array>
 #include <charconv>
 #include <optional>
+#include <sstream>
 
 namespace prismopt::shell {
 
@@ -53,10 +54,12 @@ void run_file(Reader& r, const Text& in, ShellFile file, const When& when)
 std::optional<ShellFile> script_named(Reader& r, const ShellWord& path)
 {
     auto file = file_named(r, path);
-    if (!file) {
-        r.script.not_started.push_back(last_name(path));
-    }
     const bool is_open = file && std::find(r.open.begin(), r.open.end(), file->path) != r.open.end();
+    const bool itself =
+        is_open && file->path.ends_with(last_name(path)) && path.text.find('/') == std::string::npos;
+    if ((!file || is_open) && !itself) {
+        r.script.not_started.push_back(path.text);
+    }
     return is_open ? std::nullopt : file;
 }
 
@@ -68,31 +71,43 @@ constexpr std::array<std::string_view, 15> starters{"srun",   "mpirun", "mpiexec
 bool names_script(const std::string& word)
 {
     constexpr std::array<std::string_view, 4> endings{".sh", ".bash", ".sbatch", ".slurm"};
-    const bool script = std::any_of(endings.begin(), endings.end(),
-                                    [&word](std::string_view ending) { return word.ends_with(ending); });
-    return script && !word.starts_with('-') && word.find_first_of("= \t") == std::string::npos;
+    return std::any_of(endings.begin(), endings.end(),
+                       [&word](std::string_view ending) { return word.ends_with(ending); });
+}
+
+bool is_plain(const std::string& word)
+{
+    return !word.empty() && !word.starts_with('-') && word.find_first_of("=: \t") == std::string::npos;
+}
+
+/// Whether the word before `at` is a shell, with or without options.
+bool behind_shell(const std::vector<ShellWord>& words, std::size_t at)
+{
+    while (at > 0 && words[at - 1].text.starts_with('-')) {
+        --at;
+    }
+    return at > 0 && is_shell(words[at - 1].text);
 }
 
 /// Position of the script that a command starts; nothing: it starts none.
-std::optional<std::size_t> started_script(const std::vector<ShellWord>& words)
+std::optional<std::size_t> started_script(const Reader& r, const std::vector<ShellWord>& words)
 {
-    const bool by_starter =
-        std::find(starters.begin(), starters.end(), last_name(words.front())) != starters.end();
+    const std::string first = last_name(words.front());
+    const bool by_starter = std::find(starters.begin(), starters.end(), first) != starters.end();
     for (std::size_t i = 0; i < words.size(); ++i) {
         const std::string& word = words[i].text;
-        if (word.ends_with(".py") || word == "-m") {
+        if (word.ends_with(".py") || names_module(words, i)) {
             return std::nullopt;  // the arguments of a program follow
         }
         const bool of_option = i > 0 && words[i - 1].text.ends_with("log");  // srun --task-prolog FILE
-        if (!names_script(word) || of_option) {
+        if (!is_plain(word) || of_option) {
             continue;
         }
-        std::size_t options = i;
-        while (options > 0 && words[options - 1].text.starts_with('-')) {
-            --options;
+        const bool by_path = names_script(word) && (i == 0 || by_starter);
+        const bool submitted = first == "sbatch" && i > 0 && file_named(r, words[i]);
+        if (by_path || submitted || behind_shell(words, i)) {
+            return i;
         }
-        const bool by_shell = options > 0 && is_shell(words[options - 1].text);
-        return i == 0 || by_shell || by_starter ? std::optional(i) : std::nullopt;
     }
     return std::nullopt;
 }
@@ -112,13 +127,64 @@ void give_arguments(Reader& r, const ShellValue& arguments, int line)
     give(r, "$#", {shell_word_of(std::to_string(arguments.size()))}, {}, line);
 }
 
-/// Runs commands as a process with variables of its own.
+/// Variables that words before a script give it: env A=1, --export=ALL,A=1, mpirun -x A=1.
+std::map<std::string, ShellWord> given_variables(const std::vector<ShellWord>& words, std::size_t last)
+{
+    std::map<std::string, ShellWord> variables;
+    for (std::size_t i = 0; i < last; ++i) {
+        std::string text = words[i].marked;
+        for (const std::string_view option : {"--export=", "--env="}) {
+            if (text.starts_with(option)) {
+                text.erase(0, option.size());
+                std::replace(text.begin(), text.end(), ',', '\n');
+            }
+        }
+        std::istringstream lines(text);
+        for (std::string line; std::getline(lines, line);) {
+            const std::size_t length = assigned_name(line);
+            if (length > 0 && line[length] == '=') {
+                variables[line.substr(0, length)] = shell_word_of(line.substr(length + 1), words[i].place);
+            }
+        }
+    }
+    return variables;
+}
+
+/// The options before `last`, as a line of "#SBATCH".
+std::string option_line(const std::vector<ShellWord>& words, std::size_t last)
+{
+    std::string line;
+    for (std::size_t i = 1; i < last; ++i) {
+        const std::string& word = words[i].text;
+        if (is_shell(word)) {
+            break;
+        }
+        const bool plain = words[i].known() && word.find_first_of(" \t\"'") == std::string::npos;
+        if (plain && !word.starts_with("--wrap")) {
+            line += word + ' ';
+        }
+    }
+    return line;
+}
+
+/// Runs commands as a process: it has the exported variables, those of Slurm in a job or step, and `more`.
 template <class Run>
-void run_process(Reader& r, const Started& started, const Run& run)
+void run_process(Reader& r, const std::vector<std::string>& directives,
+                 const std::map<std::string, ShellWord>& more, int line, const Run& run)
 {
     const auto variables = r.script.variables;
-    for (const auto& [name, value] : started.environment) {
-        give(r, name, {value}, {}, started.line);
+    std::erase_if(r.script.variables, [&r](const auto& variable) {
+        const std::string& name = variable.first;
+        return !r.exports_all && !r.exported.contains(name) && !r.inputs.given.contains(name) &&
+               !r.inputs.environment.contains(name);
+    });
+    if (r.inputs.job_variables != nullptr && !directives.empty()) {
+        for (const auto& [name, value] : r.inputs.job_variables(directives)) {
+            give(r, name, {shell_word_of(value)}, {}, line);
+        }
+    }
+    for (const auto& [name, value] : more) {
+        give(r, name, {value}, {}, line);
     }
     run();
     r.script.variables = variables;
@@ -126,36 +192,30 @@ void run_process(Reader& r, const Started& started, const Run& run)
 
 /// Runs a script as a process, with the words behind it as arguments.
 void run_script(Reader& r, const Text& in, const Started& started, std::size_t at, ShellFile file,
-                const When& when)
+                const std::vector<std::string>& directives, const When& when)
 {
-    run_process(r, started, [&] {
+    std::map<std::string, ShellWord> more = started.environment;
+    more.merge(given_variables(started.words, at));
+    run_process(r, directives, more, started.line, [&] {
         const auto first = started.words.begin() + static_cast<std::ptrdiff_t>(at) + 1;
         give_arguments(r, {first, started.words.end()}, started.line);
         run_file(r, in, std::move(file), when);
     });
 }
 
-/// What `sbatch` is given.
-struct Submission {
-    std::string options;  // as a line of "#SBATCH"
-    std::string wrapped;  // the text of --wrap, marked
-};
-
-Submission submission_of(const std::vector<ShellWord>& words, std::size_t last)
+/// The text of --wrap, marked; empty: there is none.
+std::string wrapped_text(const std::vector<ShellWord>& words)
 {
     constexpr std::string_view wrap = "--wrap";
-    Submission job;
-    for (std::size_t i = 1; i < last; ++i) {
-        const ShellWord& word = words[i];
-        if (word.text == wrap && i + 1 < last) {
-            job.wrapped = words[++i].marked;
-        } else if (word.text.starts_with("--wrap=")) {
-            job.wrapped = word.marked.substr(wrap.size() + 1);
-        } else if (word.known() && word.text.find_first_of(" \t\"'") == std::string::npos) {
-            job.options += word.text + ' ';
+    for (std::size_t i = 1; i < words.size(); ++i) {
+        if (words[i].text == wrap && i + 1 < words.size()) {
+            return words[i + 1].marked;
+        }
+        if (words[i].text.starts_with("--wrap=")) {
+            return words[i].marked.substr(wrap.size() + 1);
         }
     }
-    return job;
+    return "";
 }
 
 std::optional<long> count_of(const std::string& text)
@@ -173,20 +233,35 @@ bool is_shell(std::string_view word)
     return word == "bash" || word == "sh" || word.ends_with("/bash") || word.ends_with("/sh");
 }
 
-void source(Reader& r, const Text& in, const ShellWord& path, const When& when)
+void source(Reader& r, const Text& in, const std::vector<ShellWord>& words, int line, const When& when)
 {
+    const ShellWord& path = words[1];
     auto file = file_named(r, path);
-    if (file) {
-        run_file(r, in, std::move(*file), when);
+    if (!file) {
+        r.script.not_sourced.push_back(last_name(path).empty() ? "a file" : last_name(path));
         return;
     }
-    r.script.not_sourced.push_back(last_name(path).empty() ? "a file" : last_name(path));
+    const auto is_argument = [](const std::string& name) { return name.starts_with('$'); };
+    std::map<std::string, ShellValue> before;
+    for (const auto& [name, value] : r.script.variables) {
+        if (is_argument(name)) {
+            before[name] = value;
+        }
+    }
+    if (words.size() > 2) {
+        give_arguments(r, {words.begin() + 2, words.end()}, line);
+    }
+    run_file(r, in, std::move(*file), when);
+    if (words.size() > 2) {
+        std::erase_if(r.script.variables, [&](const auto& variable) { return is_argument(variable.first); });
+        r.script.variables.merge(before);
+    }
 }
 
 bool start_script(Reader& r, const Text& in, const Started& started, const When& when)
 {
     const std::vector<ShellWord>& words = started.words;
-    const auto at = started_script(words);
+    const auto at = started_script(r, words);
     if (!at) {
         return false;
     }
@@ -194,8 +269,14 @@ bool start_script(Reader& r, const Text& in, const Started& started, const When&
     if (!file) {
         return false;
     }
+    std::vector<std::string> directives;
+    const std::string options = option_line(words, *at);
+    if (last_name(words.front()) == "srun" && !options.empty()) {  // a step has variables of its own
+        directives = r.directives.value_or(r.script.directives);
+        directives.push_back(options);
+    }
     const std::size_t first = r.script.commands.size();
-    run_script(r, in, started, *at, std::move(*file), when);
+    run_script(r, in, started, *at, std::move(*file), directives, when);
     const auto before = std::find_if(words.begin(), words.begin() + static_cast<std::ptrdiff_t>(*at),
                                      [](const ShellWord& word) { return is_shell(word.text); });
     for (std::size_t i = first; i < r.script.commands.size(); ++i) {
@@ -212,31 +293,46 @@ bool submit_job(Reader& r, const Text& in, const Started& started, const When& w
     if (last_name(words.front()) != "sbatch") {
         return false;
     }
-    const auto at = started_script(words);
-    const Submission job = submission_of(words, at.value_or(words.size()));
+    const std::string wrapped = wrapped_text(words);
+    const auto at = wrapped.empty() ? started_script(r, words) : std::nullopt;
+    const std::size_t end = at.value_or(words.size());  // of the options
+    auto file = at ? script_named(r, words[end]) : std::nullopt;
+    if (at && !file) {
+        return false;
+    }
+    const std::string& other = wrapped.empty() ? started.input.marked : wrapped;
+    const std::string text = file ? file->text : other;
+    std::vector<std::string> directives = sbatch_directives(text);
+    const std::string options = option_line(words, end);
+    if (!options.empty()) {
+        directives.push_back(options);
+    }
     const std::size_t first = r.script.commands.size();
-    std::vector<std::string> directives;
-    if (at) {
-        auto file = script_named(r, words[*at]);
-        if (!file) {
-            return false;
-        }
-        directives = sbatch_directives(file->text);
-        run_script(r, in, started, *at, std::move(*file), when);
+    const auto outer = r.directives;
+    r.directives = directives;
+    if (file) {
+        run_script(r, in, started, end, std::move(*file), directives, when);
     } else {
-        const bool by_input = job.wrapped.empty();
-        const std::string& text = by_input ? started.input.marked : job.wrapped;
-        directives = sbatch_directives(text);
-        const int line = started.line + (by_input ? 1 : 0);  // the here-document follows the command
-        run_process(r, started, [&] { run_nested(r, in, {in.path, text}, line, when); });
+        const int line = started.line + (wrapped.empty() ? 1 : 0);  // a here-document follows the command
+        std::map<std::string, ShellWord> more = started.environment;
+        more.merge(given_variables(words, words.size()));
+        run_process(r, directives, more, started.line, [&] {
+            run_nested(r, in, {in.path, text}, line, when);
+        });
     }
-    if (!job.options.empty()) {
-        directives.push_back(job.options);
-    }
-    if (r.script.commands.size() > first) {
-        r.script.directives = std::move(directives);
-    }
+    r.directives = outer;
     return r.script.commands.size() > first;
+}
+
+void set_options(Reader& r, const std::vector<ShellWord>& words, int line, const When& when)
+{
+    for (std::size_t i = 1; i < words.size(); ++i) {
+        if (words[i].text == "--" && when.runs == Runs::yes) {
+            give_arguments(r, {words.begin() + static_cast<std::ptrdiff_t>(i) + 1, words.end()}, line);
+            return;
+        }
+        r.exports_all = r.exports_all || words[i].text == "-a" || words[i].text == "allexport";
+    }
 }
 
 void shift_arguments(Reader& r, const std::vector<ShellWord>& words, int line, const When& when)
@@ -263,3 +359,22 @@ void shift_arguments(Reader& r, const std::vector<ShellWord>& words, int line, c
 }
 
 }  // namespace prismopt::shell
+
+namespace prismopt {
+
+bool names_module(const std::vector<ShellWord>& words, std::size_t at)
+{
+    if (words[at].text != "-m") {
+        return false;
+    }
+    const bool is_step = words.front().text == "srun";
+    return !is_step || std::any_of(words.begin() + 1, words.begin() + static_cast<std::ptrdiff_t>(at),
+                                   [](const ShellWord& word) {
+                                       const std::string name = shell::last_name(word);
+                                       return !word.known() || name.starts_with("python") ||
+                                              name == "torchrun" || name == "accelerate" ||
+                                              name == "deepspeed";
+                                   });
+}
+
+}  // namespace prismopt

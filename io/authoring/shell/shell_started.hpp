@@ -23,8 +23,9 @@ struct Started {
 
 bool is_shell(std::string_view word);
 
-/// Reads a file that `source` names, or records that it is not there.
-void source(Reader& r, const Text& in, const ShellWord& path, const When& when);
+/// Reads the file that `source` names, with arguments of its own if there are some, or records that it is not
+/// there.
+void source(Reader& r, const Text& in, const std::vector<ShellWord>& words, int line, const When& when);
 
 /// Reads the script that a command starts: a process with variables of its own. What starts the command
 /// stands before the script's commands. Returns whether there are some.
@@ -34,7 +35,9 @@ bool start_script(Reader& r, const Text& in, const Started& started, const When&
 /// those of that text and the options of `sbatch`, which win. Returns whether there are commands.
 bool submit_job(Reader& r, const Text& in, const Started& started, const When& when);
 
-/// Drops the first argument, as far as arguments are known.
+/// Drops the first arguments, as far as they are known.
 void shift_arguments(Reader& r, const std::vector<ShellWord>& words, int line, const When& when);
+/// Options of the shell: set -a, and set -- ARGUMENT...
+void set_options(Reader& r, const std::vector<ShellWord>& words, int line, const When& when);
 
 }  // namespace prismopt::shell

@@ -4,6 +4,9 @@
 
 #include "io/authoring/shell/shell_words.hpp"
 
+#include <optional>
+#include <set>
+
 namespace prismopt::shell {
 
 /// Whether commands of a branch run.
@@ -19,7 +22,10 @@ struct When {
 struct Reader {
     const ShellInputs& inputs;
     ShellScript script;
-    std::vector<std::string> open = {};  // paths of the files that are being read
+    std::vector<std::string> open = {};                       // paths of the files that are being read
+    std::optional<std::vector<std::string>> directives = {};  // of the submitted job that is read
+    std::set<std::string> exported = {};
+    bool exports_all = false;  // set -a
     std::size_t expanded = 0;
     int depth = 0;
     int line = 0;              // of the word that is expanded

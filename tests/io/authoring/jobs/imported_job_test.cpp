@@ -198,6 +198,10 @@ TEST(ImportedJob, IsNotTakenForThatOfATrainerWithTheSameNames)
 
 TEST(ImportedJob, RefusesServers)
 {
+    EXPECT_EQ(
+        imported({trainer("\nvllm serve model --tensor-parallel-size 8 --max-model-len 4096 --dtype bf16")})
+            .format,
+        "Hugging Face Trainer");
     EXPECT_THAT(refusal("vllm serve model --tensor-parallel-size 8"), HasSubstr("token by token"));
 }
 
@@ -466,6 +470,82 @@ TEST(ImportedJob, SaysWhichOfTwoJobsIsRead)
     const JobFile wrapper{"job/c.sh", "#!/bin/bash\n#SBATCH --gres=gpu:a100:8\nsrun ./run_train.sh\n"};
     const JobFile wrapped{"job/run_train.sh", megatron("--num-layers 4 --hidden-size 512 --bf16")};
     EXPECT_THAT(imported({wrapper, wrapped}).report.assumed, Not(Contains(HasSubstr("starts another job"))));
+}
+
+TEST(ImportedJob, HasTheMachineOfTheJobThatRunsTheCommand)
+{
+    const std::string train = "srun " + megatron("--num-layers 4 --hidden-size 512 --bf16");
+    const std::string other = "sbatch -N 1 --gres=gpu:h100:1 --wrap='python eval.py --a 1'\n";
+    const std::string head = "#!/bin/bash\n#SBATCH -N 1 --gres=gpu:a100:8\n";
+    for (const std::string& text : {head + train + other, head + other + train}) {
+        EXPECT_EQ(imported({{"job/run.sh", text}}).accelerator, "a100-sxm-80gb") << text;
+    }
+    const std::string step = "#!/bin/bash\n#SBATCH --gres=gpu:a100:8\nsrun --nodes=2 bash inner.sh\n";
+    const JobFile inner{"job/inner.sh",
+                        "torchrun --nproc_per_node 8 --nnodes ${SLURM_NNODES:-1} pretrain_gpt.py "
+                        "--num-attention-heads 8 --seq-length 512 --max-position-embeddings 512 "
+                        "--micro-batch-size 1 --vocab-size 1000 --train-iters 10 --num-layers 4 "
+                        "--hidden-size 512 --bf16\n"};
+    ImportRequest request;
+    request.files = {{"job/run.sh", step}, inner};
+    EXPECT_EQ(imported_job(request).gpus, 16);
+}
+
+TEST(ImportedJob, NamesMissingPartsOfTheNameOfAConfiguration)
+{
+    EXPECT_THAT(refusal("accelerate launch --config_file conf/$KIND.yaml train.py --max_steps 1"),
+                HasSubstr("add --set 'KIND=VALUE'"));
+}
+
+TEST(ImportedJob, SaysWhatATrainingByPreferencesHasBeside)
+{
+    const auto assumed = [](const std::string& program) {
+        return imported({{"job/run.sh",
+                          "accelerate launch --num_processes 8 " + program +
+                              " --per_device_train_batch_size 4 --max_length 512 --bf16 --max_steps 10\n"}})
+            .report.assumed;
+    };
+    EXPECT_THAT(assumed("trl dpo"), Contains(HasSubstr("dpo also has two sequences per sample")));
+    EXPECT_THAT(assumed("trl sft"), Not(Contains(HasSubstr("also has"))));
+    EXPECT_THAT(imported({axolotl("rl: kto\nmicro_batch_size: 1\n")}).report.assumed,
+                Contains(HasSubstr("kto also has passes of a reference model")));
+}
+
+TEST(ImportedJob, RefusesValuesOfDeepSpeedThatMismatchTheArguments)
+{
+    const auto with = [](const std::string& json) {
+        return std::vector<JobFile>{trainer("--deepspeed own.json"), {"job/own.json", json}};
+    };
+    const std::string zero = R"("zero_optimization": {"stage": 2})";
+    EXPECT_THROW(imported(with("{" + zero + R"(, "train_batch_size": 64})")), InputError);
+    EXPECT_THROW(imported(with("{" + zero + R"(, "train_micro_batch_size_per_gpu": 2})")), InputError);
+    EXPECT_THROW(imported(with("{" + zero + R"(, "fp16": {"enabled": true}})")), InputError);
+    const ImportedJob job =
+        imported(with("{" + zero + R"(, "train_batch_size": 32, "bf16": {"enabled": true}})"));
+    EXPECT_EQ(job.global_batch, 32);
+    EXPECT_EQ(job.network.workload.optimizer.gradients, NumberType::bf16);
+}
+
+TEST(ImportedJob, BoundsStepsByTheNumberOfSamples)
+{
+    const JobFile factory{"job/own.yaml",
+                          "model_name_or_path: model\nstage: sft\nfinetuning_type: full\ncutoff_len: 512\n"
+                          "dataset: a,b\nmax_samples: 1000\nval_size: 0.1\nper_device_train_batch_size: 2\n"
+                          "gradient_accumulation_steps: 1\nnum_train_epochs: 2\nbf16: true\n"};
+    EXPECT_EQ(imported({factory}).steps, 225.0);  // 2 epochs of 0.9 * 2000 samples, 16 a step
+}
+
+TEST(ImportedJob, ReadsWhatTorchtitanCompiles)
+{
+    const auto software = [](const std::string& more) {
+        return imported({{"job/own.toml",
+                          "[model]\nname = \"llama3\"\nflavor = \"8B\"\n[training]\nseq_len = 512\n"
+                          "steps = 10\n" +
+                              more}})
+            .software;
+    };
+    EXPECT_EQ(software("[compile]\nenable = true\ncomponents = [\"loss\"]\n"), "torchtitan:eager");
+    EXPECT_EQ(software("[compile]\nenable = true\n"), "torchtitan:compile");
 }
 
 TEST(ImportedJob, ReadsTheScriptThatAScriptStarts)

@@ -109,11 +109,44 @@ TEST(ShellScript, ReadsScriptsThatItStarts)
     EXPECT_THAT(last_words_with("bash inner.sh", "bash inner.sh"), ElementsAre("bash", "inner.sh"));
 }
 
+TEST(ShellScript, GivesAScriptOnlyWhatIsExportedOrGiven)
+{
+    const std::string run = "run ${A:-none} ${B:-none}";
+    EXPECT_THAT(last_words_with(run, "A=1\nB=2\nexport A\nbash inner.sh"), ElementsAre("run", "1", "none"));
+    EXPECT_THAT(last_words_with(run, "set -a\nA=1\nbash inner.sh"), ElementsAre("run", "1", "none"));
+    EXPECT_THAT(last_words_with(run, "declare -x A=1\nbash inner.sh"), ElementsAre("run", "1", "none"));
+    EXPECT_THAT(last_words_with(run, "A=1\nsource inner.sh"), ElementsAre("run", "1", "none"));
+    EXPECT_THAT(last_words_with(run, "env A=1 bash inner.sh").back(), "none");
+    for (const char* start : {"env A=1 B=2 bash inner.sh", "srun --export=ALL,A=1,B=2 bash inner.sh",
+                              "mpirun -x A=1 -x B=2 inner.sh"}) {
+        const std::vector<std::string> words = last_words_with(run, start);
+        EXPECT_THAT(std::vector(words.end() - 3, words.end()), ElementsAre("run", "1", "2")) << start;
+    }
+    EXPECT_THAT(last_words_with("run $1", "source inner.sh a"), ElementsAre("run", "a"));
+    EXPECT_THAT(last_words("set -- a b\nrun $2 $#"), ElementsAre("run", "b", "2"));
+}
+
+TEST(ShellScript, KnowsWhatMayNameAScript)
+{
+    EXPECT_THAT(last_words_with("run", "docker run -v here/inner.sh:/inner.sh image other"),
+                testing::Contains("docker"));
+    EXPECT_THAT(last_words_with("run", "srun -m cyclic bash inner.sh"),
+                ElementsAre("srun", "-m", "cyclic", "run"));
+    EXPECT_THAT(last_words("cat > own <<'EOF'\nrun $1\nEOF\nbash own a"), ElementsAre("run", "a"));
+    EXPECT_THAT(last_words("cat > own <<'EOF'\nrun $1\nEOF\nJOB=$(sbatch --parsable own a)"),
+                ElementsAre("run", "a"));
+}
+
+TEST(ShellScript, KeepsQuotesInHereDocuments)
+{
+    EXPECT_THAT(last_words("sbatch <<EOF\nrun \"a b\" \\\"c\nEOF"), ElementsAre("run", "a b", "\"c"));
+}
+
 TEST(ShellScript, ReadsJobsThatItSubmits)
 {
     const auto directives_and_words = [](const std::string& text) {
         const ShellScript script = script_of(text);
-        std::vector<std::string> all = script.directives;
+        std::vector<std::string> all = script.commands.back().directives.value_or(script.directives);
         for (const ShellWord& word : script.commands.back().words) {
             all.push_back(word.text);
         }
@@ -122,6 +155,8 @@ TEST(ShellScript, ReadsJobsThatItSubmits)
     EXPECT_THAT(directives_and_words("N=2\nsbatch --gres=gpu:8 <<EOF\n#!/bin/bash\n#SBATCH -N $N\n\nsrun run "
                                      "\\$SLURM_NNODES\nEOF"),
                 ElementsAre("-N 2", "--gres=gpu:8 ", "srun", "run", ""));
+    const ShellScript after = script_of("#SBATCH -N 4\nrun\nsbatch -N 1 --wrap=other");
+    EXPECT_FALSE(after.commands.front().directives);
     EXPECT_THAT(directives_and_words("sbatch -N 2 --wrap 'srun run a'"),
                 ElementsAre("-N 2 ", "srun", "run", "a"));
     EXPECT_THAT(directives_and_words("sbatch -N 2 --wrap=\"run a\""), ElementsAre("-N 2 ", "run", "a"));
