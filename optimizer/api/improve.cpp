@@ -210,7 +210,7 @@ bool gains_more(const ImprovedPlan& a, const ImprovedPlan& b) { return a.gain > 
 /// What a reader is shown: of each number of changes the plans that gain most, and of the search of all plans
 /// the best one, if it is better than these.
 /// The listed plan with the same changes; the end: there is none. Values without effect, as the degree of
-/// Ulysses without context parallelism, are no changes.
+/// Ulysses without context parallelism, change nothing.
 std::vector<ImprovedPlan>::iterator same_in(std::vector<ImprovedPlan>& listed, const ImprovedPlan& plan)
 {
     return std::find_if(listed.begin(), listed.end(), [&plan](const ImprovedPlan& other) {

@@ -491,7 +491,7 @@ TEST(ImportedJob, HasTheMachineOfTheJobThatRunsTheCommand)
     EXPECT_EQ(imported_job(request).gpus, 16);
 }
 
-TEST(ImportedJob, NamesMissingPartsOfTheNameOfAConfiguration)
+TEST(ImportedJob, NamesVariablesInTheNameOfAConfiguration)
 {
     EXPECT_THAT(refusal("accelerate launch --config_file conf/$KIND.yaml train.py --max_steps 1"),
                 HasSubstr("add --set 'KIND=VALUE'"));
