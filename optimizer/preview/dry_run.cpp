@@ -128,6 +128,12 @@ void rehearsed_text(const StudyModel& model, StudyPlan plan, const std::vector<B
     const std::size_t rungs = plan.rungs.size();
     const DrawnSample sample = draw_sample(model, bounds, plan.rungs, pause);
     const Rehearsal found = rehearse(model, std::move(plan), sample, pause);
+    if (!found.ended && found.draws <= 0.0) {
+        text +=
+            "what plans cost to draw is not known: the time of a dry run ended before the first was drawn; "
+            "try again where no other program is busy\n";
+        return;
+    }
     const char* at_least = found.ended ? "" : "at least ";
     text += fmt::format(
         "{}{} plans evaluated at the first rung, {} at the top rung, a front of {} confirmed: {} draws\n",
