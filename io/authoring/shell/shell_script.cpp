@@ -176,9 +176,9 @@ std::vector<std::string> names_that_get_values(const std::vector<ShellWord>& wor
                                                {"readarray", "dnOsucC"},
                                                {"getopts", ""},
                                                {"printf", ""}}};
-    const auto known = std::find_if(commands.begin(), commands.end(), [&words](const Command& command) {
-        return command.name == words.front().text;
-    });
+    const auto* const known =
+        std::find_if(commands.begin(), commands.end(),
+                     [&words](const Command& command) { return command.name == words.front().text; });
     if (known == commands.end()) {
         return {};
     }
@@ -363,26 +363,34 @@ Status run_simple(Reader& r, Text& in, const Simple& command, const When& when, 
     return status;
 }
 
+/// Skips a blank, the end of a line that is continued, or a comment; returns whether there was one.
+bool skip_blanks(Text& in)
+{
+    const char c = in.peek();
+    const bool continues = c == '\\' && (in.peek(1) == '\n' || (in.peek(1) == '\r' && in.peek(2) == '\n'));
+    if (!is_blank(c) && !continues && c != '#') {
+        return false;
+    }
+    while ((continues || c == '#') && !in.ends() && in.peek() != '\n') {
+        in.next();
+    }
+    if (c != '#') {
+        in.next();
+    }
+    return true;
+}
+
 /// Reads one simple command up to its end: a line, ; & | or a parenthesis. Returns the operator that ends it.
 std::string read_simple(Reader& r, Text& in, Simple& command)
 {
     bool in_test = false;
     command.line = in.line;
     while (!in.ends()) {
+        if (skip_blanks(in)) {
+            continue;
+        }
         const char c = in.peek();
-        if (is_blank(c)) {
-            in.next();
-        } else if (c == '\\' && (in.peek(1) == '\n' || (in.peek(1) == '\r' && in.peek(2) == '\n'))) {
-            in.next();
-            while (in.peek() != '\n') {
-                in.next();
-            }
-            in.next();
-        } else if (c == '#') {
-            while (!in.ends() && in.peek() != '\n') {
-                in.next();
-            }
-        } else if (c == '\n' && !in_test) {
+        if (c == '\n' && !in_test) {
             return "\n";
         } else if (in_test &&
                    (c == '&' || c == '|' || c == '<' || c == '>' || c == '(' || c == ')' || c == '\n')) {
