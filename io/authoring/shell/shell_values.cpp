@@ -129,6 +129,45 @@ void add_argument(Reader& r, const std::string& name, bool quoted, Fields& field
     fields.missing({name});
 }
 
+/// ${NAME:-other} and the like; `rest`: what follows the name.
+void add_alternative(Reader& r, const Text& in, const std::string& name, std::string_view rest, bool quoted,
+                     Fields& fields)
+{
+    const ShellValue* value = value_of(r, name);
+    const bool colon = rest.starts_with(":");
+    const char form = rest.size() > (colon ? 1U : 0U) ? rest[colon ? 1 : 0] : '\0';
+    const bool empty =
+        value != nullptr &&
+        (value->empty() || (value->size() == 1 && value->front().known() && value->front().text.empty()));
+    const bool set = value != nullptr && !(colon && empty);
+    const std::string_view other =
+        rest.substr(std::min(rest.size(), colon ? std::size_t{2} : std::size_t{1}));
+    if (form == '-' || form == '=') {
+        if (set) {
+            fields.add(value->empty() ? ShellWord{} : value->front(), quoted);
+        } else {
+            const ShellWord usual = expand_whole(r, in, other);
+            fields.add(usual, quoted);
+            if (form == '=') {
+                give(r, name, {usual}, r.when, r.line);
+            }
+        }
+    } else if (form == '+') {
+        if (set) {
+            fields.add(expand_whole(r, in, other), quoted);
+        }
+    } else if (form == '?') {
+        if (set) {
+            fields.add(value->empty() ? ShellWord{} : value->front(), quoted);
+        } else {
+            fields.missing({name});
+        }
+    } else {
+        fields.missing({fmt::format("${{{}{}}}", name.substr(name.find_first_not_of('$')),
+                                    printable(std::string(rest)))});  // patterns
+    }
+}
+
 /// ${...}
 void add_expansion(Reader& r, const Text& in, std::string_view inner, bool quoted, Fields& fields)
 {
@@ -162,44 +201,12 @@ void add_expansion(Reader& r, const Text& in, std::string_view inner, bool quote
         }
         return;
     }
-    const bool colon = rest.starts_with(":");
-    const char form = rest.size() > (colon ? 1U : 0U) ? rest[colon ? 1 : 0] : '\0';
-    const bool empty =
-        value != nullptr &&
-        (value->empty() || (value->size() == 1 && value->front().known() && value->front().text.empty()));
-    const bool set = value != nullptr && !(colon && empty);
-    if (rest.empty()) {
-        if (value == nullptr) {
-            fields.missing({name});
-        } else if (!value->empty()) {
-            fields.add(value->front(), quoted);
-        }
-        return;
-    }
-    const std::string_view other =
-        rest.substr(std::min(rest.size(), colon ? std::size_t{2} : std::size_t{1}));
-    if (form == '-' || form == '=') {
-        if (set) {
-            fields.add(value->empty() ? ShellWord{} : value->front(), quoted);
-        } else {
-            const ShellWord usual = expand_whole(r, in, other);
-            fields.add(usual, quoted);
-            if (form == '=') {
-                give(r, name, {usual}, r.when, r.line);
-            }
-        }
-    } else if (form == '+') {
-        if (set) {
-            fields.add(expand_whole(r, in, other), quoted);
-        }
-    } else if (form == '?') {
-        if (set) {
-            fields.add(value->empty() ? ShellWord{} : value->front(), quoted);
-        } else {
-            fields.missing({name});
-        }
-    } else {
-        fields.missing({fmt::format("${{{}}}", printable(std::string(inner)))});  // patterns
+    if (!rest.empty()) {
+        add_alternative(r, in, name, rest, quoted, fields);
+    } else if (value == nullptr) {
+        fields.missing({name});
+    } else if (!value->empty()) {
+        fields.add(value->front(), quoted);
     }
 }
 

@@ -101,7 +101,7 @@ std::vector<Plausible> read_plausible()
         Table table = value.table("[[plausible]]");
         Plausible row{texts_of(table, "accelerators"), texts_of(table, "networks"), {}};
         for (const Value& software : table.at("software", "software = [...]").list("[...]")) {
-            Table of = software.table("{ name = \"megatron-bridge\", weight = 3, reason = \"...\" }");
+            Table of = software.table(R"({ name = "megatron-bridge", weight = 3, reason = "..." })");
             Plausible::Row one{{of.at("name", "name").text("megatron-bridge"), ""}, 0.0, ""};
             if (const auto release = of.find("release")) {
                 one.choice.release = release->text("26.04");
@@ -167,7 +167,7 @@ const Fields<SoftwareEntry>& software_fields()
             .custom({"levers",
                      "values of axes that `prismopt init` lists for the program, as in [space]; tp, cp, pp "
                      "or ep = [1]: it has no such parallelism",
-                     "{ sharding = [\"zero2\", \"zero3\"], pp = [1] }",
+                     R"({ sharding = ["zero2", "zero3"], pp = [1] })",
                      {{.kind = ValueShape::Kind::section, .section = space_table}}},
                     [](const Value& value, SoftwareEntry&, Keys) {
                         read_axes(value.table("{ pp = [1] }"));
