@@ -364,7 +364,7 @@ Status run_simple(Reader& r, Text& in, const Simple& command, const When& when, 
 }
 
 /// Skips a blank, the end of a line that is continued, or a comment; returns whether there was one.
-bool skip_blanks(Text& in)
+bool skip_blank_or_comment(Text& in)
 {
     const char c = in.peek();
     const bool continues = c == '\\' && (in.peek(1) == '\n' || (in.peek(1) == '\r' && in.peek(2) == '\n'));
@@ -386,7 +386,7 @@ std::string read_simple(Reader& r, Text& in, Simple& command)
     bool in_test = false;
     command.line = in.line;
     while (!in.ends()) {
-        if (skip_blanks(in)) {
+        if (skip_blank_or_comment(in)) {
             continue;
         }
         const char c = in.peek();
