@@ -254,7 +254,7 @@ bool gives(const TrainerSettings& table, std::string_view axis)
 }
 
 /// The text of a scenario whose axes have only values that the trainer of the job has settings for. An axis
-/// without such a setting has the value of the job. `limited` is filled with the names of these axes.
+/// without such a setting has the value of the job. Adds the names of these axes to `limited`.
 std::string with_offered_values(const JobImport& of, const std::string& path, std::set<std::string>& limited)
 {
     std::string text = of.text;

@@ -71,7 +71,7 @@ std::string space_text(std::span<const ParallelPlan> plans)
     return text;
 }
 
-/// Whether the search, as limited by runnable_by, may have all of these plans.
+/// Whether the search, as limited by runnable_by, includes all of these plans.
 bool runs_all(const Scenario& scenario, std::span<const ParallelPlan> plans)
 {
     const std::vector<TrainerRule>& rules = trainer_rules(scenario.search.runnable_by);

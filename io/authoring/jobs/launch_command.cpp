@@ -271,7 +271,7 @@ std::optional<int> leading_count(std::string text)
     return whole && number > 0 && number <= most ? std::optional(number) : std::nullopt;
 }
 
-/// The value of the last option of Slurm that has one of these names; empty: none has.
+/// The value of the last option of Slurm that has one of these names; empty: there is none.
 std::string slurm_value(const JobSettingList& options, std::initializer_list<std::string_view> names)
 {
     std::string value;

@@ -80,6 +80,12 @@ bool is_plain(const std::string& word)
     return !word.empty() && !word.starts_with('-') && word.find_first_of("=: \t") == std::string::npos;
 }
 
+/// Whether an option of `srun` names a program that runs around each task, and not the task.
+bool names_hook(const std::string& option)
+{
+    return option.starts_with("--") && (option.ends_with("prolog") || option.ends_with("epilog"));
+}
+
 /// Whether the word before `at` is a shell, with or without options.
 bool behind_shell(const std::vector<ShellWord>& words, std::size_t at)
 {
@@ -99,8 +105,7 @@ std::optional<std::size_t> started_script(const Reader& r, const std::vector<She
         if (word.ends_with(".py") || names_module(words, i)) {
             return std::nullopt;  // the arguments of a program follow
         }
-        const bool of_option = i > 0 && words[i - 1].text.ends_with("log");  // srun --task-prolog FILE
-        if (!is_plain(word) || of_option) {
+        if (!is_plain(word) || (i > 0 && names_hook(words[i - 1].text))) {
             continue;
         }
         const bool by_path = names_script(word) && (i == 0 || by_starter);

@@ -130,6 +130,9 @@ TEST(ShellScript, KnowsWhatMayNameAScript)
 {
     EXPECT_THAT(last_words_with("run", "docker run -v here/inner.sh:/inner.sh image other"),
                 testing::Contains("docker"));
+    for (const char* output : {"srun -o run.log ./inner.sh", "srun --output=run.log ./inner.sh"}) {
+        EXPECT_EQ(last_words_with("run", output).back(), "run") << output;
+    }
     EXPECT_THAT(last_words_with("run", "srun -m cyclic bash inner.sh"),
                 ElementsAre("srun", "-m", "cyclic", "run"));
     EXPECT_THAT(last_words("cat > own <<'EOF'\nrun $1\nEOF\nbash own a"), ElementsAre("run", "a"));
