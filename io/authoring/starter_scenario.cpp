@@ -251,12 +251,22 @@ std::string trainer_of(const StarterChoice& choice, const StarterSoftware& softw
     return choice.trainer.empty() ? software_of(software.choice, catalog).software.trainer : choice.trainer;
 }
 
+/// Where the constants of a release come from.
+std::string origin_of(const SoftwareStack& stack, const SoftwareRelease& release)
+{
+    const int rows = stack.own ? 0 : rows_behind(release);
+    if (rows > 0) {
+        return fmt::format("its constants are fitted to {} measured runs{}", rows,
+                           stack.borrowed ? "; intervals are as wide as without" : "");
+    }
+    return fmt::format("no measured run had it: its constants are {}, and intervals are wider",
+                       stack.borrowed ? "those of " + stack.name : "assumptions");
+}
+
 std::string software_section(const StarterSoftware& software, const Catalog& catalog)
 {
     const SoftwareEntry entry = catalog_software(software.choice.name, catalog);
     const PossibleSoftware chosen = software_of(software.choice, catalog);
-    const int rows = chosen.stack.own ? 0 : rows_behind(release_of(entry, software.choice.release));
-    const std::string few = chosen.stack.borrowed ? "; intervals are as wide as without" : "";
     std::vector<std::string> others;
     for (const SoftwareRelease& release : entry.releases) {
         if (release.name != chosen.software.release) {
@@ -274,11 +284,8 @@ std::string software_section(const StarterSoftware& software, const Catalog& cat
             "assumed = true   # remove this line if it is your software, or name yours (prismopt init --list "
             "software)\n";
     }
-    return text + fmt::format(
-                      "# {}\n\n",
-                      rows > 0
-                          ? fmt::format("its constants are fitted to {} measured runs{}", rows, few)
-                          : "no measured run had it: its constants are assumptions, and intervals are wider");
+    return text +
+           fmt::format("# {}\n\n", origin_of(chosen.stack, release_of(entry, software.choice.release)));
 }
 
 /// Cards with little memory fine-tune.

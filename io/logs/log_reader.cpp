@@ -320,9 +320,18 @@ std::vector<LoggedStep> LogReader::drain()
     return steps;
 }
 
+void LogReader::Restarts::add()
+{
+    ++all;
+    at_time_limits += at_time_limit ? 1 : 0;
+}
+
 void LogReader::read_line(std::string_view text)
 {
     const Line line{without_colours(text), line_ + 1};
+    // Slurm, src/slurmd/slurmstepd/req.c: "*** JOB 7 ON node CANCELLED AT ... DUE TO TIME LIMIT ***"
+    restarts_.at_time_limit =
+        restarts_.at_time_limit || line.text.find("DUE TO TIME LIMIT") != std::string::npos;
     if (!out_of_memory_) {
         out_of_memory_ = out_of_memory_in(line.text, line.number);
     }
@@ -615,11 +624,12 @@ void LogReader::add_elapsed(Elapsed now, LoggedStep step)
     if (restarted) {
         average_elapsed(step);
         elapsed_.restarted = true;
-        ++restarts_;
+        restarts_.add();
     }
     if (!begun || restarted) {
         elapsed_.averaged = now.step == 1 ? Elapsed{} : now;
     }
+    restarts_.at_time_limit = false;
     elapsed_.last = now;
     if (elapsed_.count == 0) {
         elapsed_.first = now.step;
@@ -718,12 +728,13 @@ void LogReader::add_step(std::optional<double> number, double seconds, bool mean
         return;  // of another rank, or a progress bar drawn again
     } else if (step.number < numbers_.last) {
         step.restarted = true;
-        ++restarts_;
+        restarts_.add();
     } else if (mean) {
         // more than the interval where a line is missing
         const std::int64_t difference = step.number - numbers_.last;
         numbers_.interval = numbers_.interval == 0 ? difference : std::min(numbers_.interval, difference);
     }
+    restarts_.at_time_limit = false;
     refuse_ranks(step);
     step.steps = mean ? std::max<std::int64_t>(1, numbers_.interval) : 1;
     numbers_.last = step.number;

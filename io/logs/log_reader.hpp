@@ -63,7 +63,9 @@ public:
     /// The first error of any rank that states a lack of memory.
     const std::optional<OutOfMemory>& out_of_memory() const { return out_of_memory_; }
     /// Times the numbers of steps went back.
-    int restarts() const { return restarts_; }
+    int restarts() const { return restarts_.all; }
+    /// Those of them that follow a line of Slurm by which a job ended at its time limit.
+    int restarts_at_time_limits() const { return restarts_.at_time_limits; }
     /// Whether the lines have numbers of steps, without which restarts do not show.
     bool numbers_steps() const { return numbers_steps_; }
 
@@ -110,6 +112,13 @@ private:
         int time = -1;
         double time_unit = 1.0;
         int step = -1;
+    };
+    struct Restarts {
+        int all = 0;
+        int at_time_limits = 0;
+        bool at_time_limit = false;  // a line since the last step says so
+
+        void add();
     };
     /// Numbers of the lines with steps.
     struct StepNumbers {
@@ -165,7 +174,7 @@ private:
     double peak_memory_ = 0.0;
     double total_steps_ = 0.0;
     std::optional<OutOfMemory> out_of_memory_;
-    int restarts_ = 0;
+    Restarts restarts_;
     bool numbers_steps_ = false;
     std::vector<LoggedStep> steps_;
 };

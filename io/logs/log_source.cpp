@@ -8,7 +8,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 
 namespace prismopt {
@@ -38,6 +40,17 @@ LogSource::~LogSource()
     if (descriptor_ > STDIN_FILENO) {
         close(descriptor_);
     }
+}
+
+std::optional<double> LogSource::unchanged_s() const
+{
+    struct stat status = {};
+    if (!regular_ || fstat(descriptor_, &status) != 0) {
+        return std::nullopt;
+    }
+    const auto written = std::chrono::system_clock::from_time_t(status.st_mtime);
+    const std::chrono::duration<double> since = std::chrono::system_clock::now() - written;
+    return std::max(0.0, since.count());
 }
 
 std::string_view LogSource::next()

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -22,6 +23,8 @@ public:
     /// read from its start. Throws InputError if it cannot be read.
     std::string_view next();
     bool ended() const { return ended_; }
+    /// Seconds since a file was written to. Nothing: a pipe.
+    std::optional<double> unchanged_s() const;
 
 private:
     std::string path_;

@@ -35,8 +35,8 @@ std::optional<OutOfMemory> out_of_memory_in(std::string_view line, std::int64_t 
     for (const ErrorSign& sign : signs) {
         if (const std::size_t at = line.find(sign.text); at != std::string_view::npos) {
             const std::string_view text = line.substr(at, longest);
-            const auto end = std::find_if_not(text.begin(), text.end(), is_plain);
-            return OutOfMemory{sign.of, number, std::string(text.begin(), end)};
+            return OutOfMemory{
+                sign.of, number, {text.begin(), std::find_if_not(text.begin(), text.end(), is_plain)}};
         }
     }
     return std::nullopt;

@@ -109,7 +109,10 @@ std::vector<Tick> linear_ticks(double low, double high, int count)
 std::vector<Tick> logarithmic_ticks(double low, double high)
 {
     std::vector<Tick> ticks;
-    for (double power = std::pow(10.0, std::floor(std::log10(low))); power <= high; power *= 10.0) {
+    const int first = static_cast<int>(std::floor(std::log10(low)));
+    const int last = static_cast<int>(std::floor(std::log10(high)));
+    for (int exponent = first; exponent <= last; ++exponent) {
+        const double power = std::pow(10.0, exponent);
         for (const double digit : {1.0, 2.0, 5.0}) {
             const double value = digit * power;
             if (value >= low && value <= high) {
@@ -208,7 +211,7 @@ std::string text_at(double x, double y, std::string_view anchor, const std::stri
 std::string drawn_mark(Mark mark, double x, double y, std::string_view colour, bool hollow)
 {
     const std::string paint =
-        fmt::format("fill=\"{}\" stroke=\"{}\" stroke-width=\"0.8\"", hollow ? "#fff" : colour, colour);
+        fmt::format(R"(fill="{}" stroke="{}" stroke-width="0.8")", hollow ? "#fff" : colour, colour);
     const double r = mark_radius;
     switch (mark) {
         case Mark::circle:

@@ -128,7 +128,7 @@ private:
                 line += fmt::format("{:.1f},{:.1f} ", x(p.x), y(p.y));
                 continue;
             }
-            svg += fmt::format("<path d=\"M{:.1f} {:.1f}H{:.1f}M{:.1f} {:.1f}V{:.1f}\" stroke=\"{}\"/>",
+            svg += fmt::format(R"(<path d="M{:.1f} {:.1f}H{:.1f}M{:.1f} {:.1f}V{:.1f}" stroke="{}"/>)",
                                x(end_of(p.x_low, p.x)), y(p.y), x(end_of(p.x_high, p.x)), x(p.x),
                                y(end_of(p.y_low, p.y)), y(end_of(p.y_high, p.y)), colour);
             svg += fmt::format("<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"4\" fill=\"{}\"/>\n", x(p.x), y(p.y),

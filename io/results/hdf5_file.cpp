@@ -204,7 +204,7 @@ void check_storage(hid_t dataset, std::uint64_t most_bytes, const std::string& w
         std::array<hsize_t, most_dimensions> chunk_shape{};
         const int rank = checked(H5Pget_chunk(properties, most_dimensions, chunk_shape.data()), what);
         const Scoped type(H5Dget_type(dataset), what);
-        double bytes = static_cast<double>(H5Tget_size(type));
+        auto bytes = static_cast<double>(H5Tget_size(type));
         for (int d = 0; d < rank; ++d) {
             bytes *= static_cast<double>(chunk_shape.at(static_cast<std::size_t>(d)));
         }

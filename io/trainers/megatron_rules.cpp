@@ -532,7 +532,7 @@ std::vector<TrainerRule> megatron_rules()
         {"exchange of keys and values", "context_exchange", key_exchange},
         {"expert overlap", "expert_overlap", expert_overlap},
         {"dispatch", "dispatch", dispatch, RuleOf::exports,
-         "\"of-stack\" \"all-to-all\" \"all-gather\" \"deepep\""},
+         R"("of-stack" "all-to-all" "all-gather" "deepep")"},
         {"CUDA graphs", "cuda_graphs", cuda_graphs, RuleOf::exports, "[]"},
         {"offload", "offload", offload},
         {"post-validation", "post_validation", post_validation},

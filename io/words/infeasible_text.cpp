@@ -274,7 +274,7 @@ const std::string& word(const Infeasible& why, FactKey key)
 std::string obstacle_text(const Infeasible& why)
 {
     const std::string block =
-        fmt::format("block \"{}\" in layer \"{}\"", word(why, FactKey::block), word(why, FactKey::layer));
+        fmt::format(R"(block "{}" in layer "{}")", word(why, FactKey::block), word(why, FactKey::layer));
     switch (parse<Undivided>(word(why, FactKey::quantity)).value()) {
         case Undivided::convolutions: return block + ", whose convolutions are not divided";
         case Undivided::whole_sequences: return block + ", whose kernel = \"plain\" needs whole sequences";

@@ -233,7 +233,7 @@ private:
     double chunk_of(const Extent& e) const;
     Work once(const Extent& e) const;
     Work adjoint(const Extent& e) const;
-    void kernel(const Extent& e, const Work& work, double needed, double kernels, Calls& calls) const;
+    static void kernel(const Extent& e, const Work& work, double needed, double kernels, Calls& calls);
     void exchange_heads(const Extent& e, Calls& calls) const;
 };
 
@@ -323,9 +323,6 @@ struct Tables {
     void weight_gradient(const Extent& e, Calls& calls) const;
     Parameters parameters(const Extent& e) const;
     Kept kept(const Extent& e) const;
-
-private:
-    void exchange(const Extent& e, double bytes, bool exact, Calls& calls) const;
 };
 
 /// Dot products of all pairs of a sample's vectors (interaction of arXiv 1906.00091).

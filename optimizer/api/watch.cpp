@@ -248,9 +248,10 @@ public:
         WatchedJob job = job_;
         job.trainer = reader_.trainer();
         job.restarts = reader_.restarts();
+        job.restarts_at_time_limits = reader_.restarts_at_time_limits();
         job.failures = failures_;
         if (!failures_ && reader_.numbers_steps()) {
-            job.failures = reader_.restarts();
+            job.failures = job.restarts - job.restarts_at_time_limits;
         }
         job.peak_memory = reader_.peak_memory();
         job.total_steps = reader_.total_steps();
@@ -312,7 +313,7 @@ private:
             const double seconds = step.seconds / (plan_.relative(done_) * batch_ratio_);
             constexpr std::size_t most_so_far = 1000;  // more than a baseline's first steps
             if (so_far_.size() < most_so_far) {
-                so_far_.push_back({seconds, static_cast<double>(step.steps)});
+                so_far_.emplace_back(seconds, static_cast<double>(step.steps));
             }
             const bool before = detector_.baseline().has_value();
             detector_.add({step.number, seconds, step.steps, step.restarted});
@@ -326,7 +327,7 @@ private:
     /// Steps of another batch have another time: their baseline is their own.
     void proceed(const LoggedStep& step)
     {
-        const double before = static_cast<double>(job_.steps == 0 ? 0 : job_.last_step);
+        const auto before = static_cast<double>(job_.steps == 0 ? 0 : job_.last_step);
         if (step.sequences <= 0.0) {
             done_ += static_cast<double>(step.number) - before;
             return;
@@ -407,6 +408,13 @@ struct JobWatch::State {
     WatchedPlan plan;
     LogOfJob job;
 };
+
+bool WatchedJob::is_silent() const
+{
+    constexpr double quiet_steps = 200.0;  // logs may have one line in a hundred steps
+    const double quiet_s = std::max((1_h).si, quiet_steps * level_s);
+    return unchanged_s && *unchanged_s > quiet_s && remaining && remaining->steps > 0.0;
+}
 
 std::string out_of_memory_text(const OutOfMemory& error, const std::string& results, std::uint64_t point)
 {

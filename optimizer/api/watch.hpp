@@ -32,7 +32,8 @@ struct WatchedJob {
     std::int64_t first_step = 0;
     std::int64_t last_step = 0;
     int restarts = 0;
-    double peak_memory = 0.0;  // bytes; 0: not in the log
+    int restarts_at_time_limits = 0;  // not counted as failures
+    double peak_memory = 0.0;         // bytes; 0: not in the log
     std::optional<OutOfMemory> out_of_memory;
     double batch = 0.0;            // sequences of the last step; 0: not in the log
     int planned_batch = 0;         // of the plan there
@@ -55,7 +56,11 @@ struct WatchedJob {
     std::optional<double> failures;  // nothing: the log cannot show them
     std::optional<RemainingRun> remaining;
     std::chrono::system_clock::time_point now;
-    std::string stopped;  // by a signal; empty: the log ended
+    std::string stopped;                  // by a signal; empty: the log ended
+    std::optional<double> unchanged_s{};  // since the log was written to; nothing: not known
+
+    /// The log should have grown: nothing was written for an hour and 200 steps, and steps are left.
+    bool is_silent() const;
 };
 
 /// "out of memory: line 98 of the log says ...", and the command that helps. `results`, `point`: the plan of
@@ -67,9 +72,10 @@ struct WatchOptions {
     std::string trainer = {};  // format of the log (log_formats()); empty: detected from its first lines
     double false_alarm_days = 30.0;  // mean time between false alarms
     double least_change_percent = 1.0;
-    double swing_percent = 2.0;        // normal variation of the step time over a day, peak to peak
-    int baseline = 200;                // initial steps that form the baseline
-    std::optional<double> failures{};  // of the job so far; nothing: restarts in the log
+    double swing_percent = 2.0;  // normal variation of the step time over a day, peak to peak
+    int baseline = 200;          // initial steps that form the baseline
+    // of the job so far; nothing: restarts in the log but those at time limits
+    std::optional<double> failures{};
 };
 
 /// Follows one job. Use it from one thread at a time.

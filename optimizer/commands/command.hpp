@@ -22,6 +22,7 @@ inline constexpr int exit_wrong_input = 2;
 inline constexpr int exit_infeasible = 3;
 inline constexpr int exit_changed = 4;
 inline constexpr int exit_unexpected_level = 5;
+inline constexpr int exit_silent = 6;
 inline constexpr int exit_call_again = 75;  // EX_TEMPFAIL
 
 struct ExitCode {

@@ -106,7 +106,7 @@ int sensitivity_command(const std::vector<std::string>& words, const Call& call)
     if (const auto* why = std::get_if<Infeasible>(&effects)) {
         refuse_plan(*why, *values, scenario);
     }
-    const Sensitivity& found = std::get<Sensitivity>(effects);
+    const auto& found = std::get<Sensitivity>(effects);
     const SensitivityOf of{scenario, asked.plan, chosen};
     if (values->count("svg") > 0) {
         const std::string drawing = figure == "tornado" ? sensitivity_svg(found, of) : worth_svg(found.worth);

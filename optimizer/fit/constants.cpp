@@ -158,11 +158,16 @@ std::vector<std::string> entries(const std::string& file)
     return file == stacks ? catalog_stacks() : catalog_links();
 }
 
+struct KindFamily {
+    std::vector<std::string> members;
+    std::optional<EntryFamily::Belief> belief{};
+};
+
 /// [family]: entries that a kind of constant has, none of them twice. Entries in no
 /// family: each in one of its own name.
-std::map<std::string, std::vector<std::string>> entries_by_family(const Kind& kind)
+std::map<std::string, KindFamily> families_with(const Kind& kind)
 {
-    std::map<std::string, std::vector<std::string>> result;
+    std::map<std::string, KindFamily> result;
     for (const std::string& entry : entries(kind.file)) {
         if (fixed(kind, entry)) {
             continue;
@@ -172,7 +177,13 @@ std::map<std::string, std::vector<std::string>> entries_by_family(const Kind& ki
             return f.file == std::string(kind.file) && (f.keys.empty() || f.keys.contains(kind.key)) &&
                    std::find(f.entries.begin(), f.entries.end(), entry) != f.entries.end();
         });
-        result[family == families.end() ? entry : family->name].push_back(entry);
+        if (family == families.end()) {
+            result[entry].members.push_back(entry);
+            continue;
+        }
+        KindFamily& of_name = result[family->name];
+        of_name.members.push_back(entry);
+        of_name.belief = family->belief;
     }
     return result;
 }
@@ -182,18 +193,18 @@ class KindConstants {
 public:
     KindConstants(const Kind& kind, const std::vector<MeasuredRun>& runs) : kind_(kind), runs_(runs)
     {
-        const auto by_family = entries_by_family(kind);
+        const auto by_name = families_with(kind);
         if (kind.of_families == 0.0) {
             std::vector<std::string> all;
-            for (const auto& [name, members] : by_family) {
-                all.insert(all.end(), members.begin(), members.end());
+            for (const auto& [name, family] : by_name) {
+                all.insert(all.end(), family.members.begin(), family.members.end());
             }
             add(everything(), all, kind.spread, "");
             return;
         }
         constants_.push_back(made(everything(), {}, kind.spread, ""));
-        for (const auto& [name, members] : by_family) {
-            add_family(name, members);
+        for (const auto& [name, family] : by_name) {
+            add_family(name, family);
         }
         if (constants_.size() == 1) {
             constants_.clear();
@@ -247,8 +258,13 @@ private:
         });
     }
 
-    void add_family(const std::string& name, const std::vector<std::string>& members)
+    void add_family(const std::string& name, const KindFamily& family)
     {
+        const std::vector<std::string>& members = family.members;
+        if (family.belief) {
+            add_believed(name, family);
+            return;
+        }
         if (of_reference(name)) {
             add_reference(members);
             return;
@@ -262,6 +278,15 @@ private:
         }
         constants_.push_back(made(name, {}, kind_.of_families, everything()));
         add_members(name, members);
+    }
+
+    void add_believed(const std::string& name, const KindFamily& family)
+    {
+        FitConstant constant = made(name, family.members, family.belief->deviation, "");
+        constant.value = family.belief->value;
+        if (measured(constant)) {
+            constants_.push_back(std::move(constant));
+        }
     }
 
     void add_reference(const std::vector<std::string>& members)

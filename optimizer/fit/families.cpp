@@ -26,6 +26,9 @@ std::vector<std::string> keys_of(const std::string& file)
     return file == "stacks.toml" ? keys_of<SoftwareStack>() : keys_of<NetworkTier>();
 }
 
+constexpr Range believed_range{"what is published of the constant", 1e-9, 1e6, "0.5"};
+constexpr Range deviation_range{"deviations of logarithms", 1e-3, 2.0, "0.2"};
+
 EntryFamily read_family(Table row)
 {
     EntryFamily family;
@@ -44,6 +47,10 @@ EntryFamily read_family(Table row)
     }
     if (const auto shared = row.find("shared")) {
         family.shared = shared->boolean();
+    }
+    if (const auto believed = row.find("believed")) {
+        family.belief = {believed->number(believed_range),
+                         row.at("deviation", "deviation = 0.2").number(deviation_range)};
     }
     row.refuse_unknown_keys();
     return family;

@@ -12,7 +12,7 @@
 namespace prismopt {
 
 /// The values that these plans have on an axis, each once, as [space] has them: `["zero1", "none"]`.
-std::string space_list(std::string_view axis, std::span<const ParallelPlan> plans);
+std::string space_list(std::string_view name, std::span<const ParallelPlan> plans);
 
 /// The scenario with a [space] of the values that these plans have, also in its text, so that results and
 /// journals say what was searched. Throws InputError for a scenario that chooses more than plans, and for

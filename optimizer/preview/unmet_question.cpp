@@ -82,8 +82,8 @@ std::string_view limiting_keys(std::string_view objective)
                                        {"power", "power_limit"},
                                        {"cluster_power", "power_limit"},
                                        {"held_gpus", "gpus_at_most"}}};
-    const auto row = std::find_if(rows.begin(), rows.end(),
-                                  [objective](const Row& one) { return one.objective == objective; });
+    const auto* const row = std::find_if(rows.begin(), rows.end(),
+                                         [objective](const Row& one) { return one.objective == objective; });
     return row == rows.end() ? objective : row->keys;
 }
 

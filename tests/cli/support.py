@@ -21,7 +21,7 @@ except ImportError as missing:
     print(f"skipped: {missing}; install python3-h5py")
     sys.exit(77)
 
-DONE, FAILURE, WRONG_INPUT, INFEASIBLE, CHANGED, UNEXPECTED_LEVEL, CALL_AGAIN = 0, 1, 2, 3, 4, 5, 75
+DONE, FAILURE, WRONG_INPUT, INFEASIBLE, CHANGED, UNEXPECTED_LEVEL, SILENT, CALL_AGAIN = 0, 1, 2, 3, 4, 5, 6, 75
 
 # What may differ between two runs of one study; results/README.md.
 ROOT_ATTRIBUTES_OF_A_RUN = {"created", "command_line", "job_id"}

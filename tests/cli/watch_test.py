@@ -1,6 +1,7 @@
 """A running job against its prediction: level, changes, forecasts, and logs that grow, restart or are wrong."""
 
 import json
+import os
 import pathlib
 import random
 import re
@@ -9,7 +10,7 @@ import signal
 import time
 
 import support
-from support import CHANGED, DONE, UNEXPECTED_LEVEL, WRONG_INPUT, CliTest
+from support import CHANGED, DONE, SILENT, UNEXPECTED_LEVEL, WRONG_INPUT, CliTest
 
 PATIENCE_S = 60
 
@@ -145,6 +146,27 @@ class Watch(CliTest):
         self.assertGreater(found["completion"]["failure_rate_factor"], 1)
         reported = self.watched(megatron(steps), "--failures", "3")
         self.assertGreater(reported["completion"]["failure_rate_factor"], found["completion"]["failure_rate_factor"])
+
+    def test_restarts_at_time_limits_are_no_failures(self):
+        steps = times(600, self.level)
+        ends = "slurmstepd: error: *** {} 7{} ON n1 CANCELLED AT 2026-03-01T10:00:00 DUE TO TIME LIMIT ***\n"
+        limit = ends.format("JOB", "") + ends.format("STEP", ".0")
+        log = megatron(steps[:200]) + limit + megatron(steps[190:400], 191) + "Traceback\n" + megatron(steps[350:], 351)
+        found = self.watched(log)
+        self.assertEqual((found["restarts"], found["restarts_at_time_limits"], found["failures"]), (2, 1, 1))
+        self.assertRegex(self.output("watch", "study.h5", "job.log"), r"(?m)2 restarts \(1 at a time limit\)")
+        goes_on = self.watched(megatron(steps[:200]) + limit + megatron(steps[200:400], 201) + megatron(steps[350:], 351))
+        self.assertEqual((goes_on["restarts_at_time_limits"], goes_on["failures"]), (0, 1))
+
+    def test_a_silent_log_is_named(self):
+        log = megatron(times(300, self.level))
+        self.assertFalse(self.watched(log)["silent"])
+        days_ago = time.time() - 3 * 86400
+        os.utime(self.folder / "job.log", (days_ago, days_ago))
+        found = json.loads(self.output("watch", "study.h5", "job.log", "--json", code=SILENT))
+        self.assertEqual((found["silent"], found["exit_code"]), (True, SILENT))
+        self.assertAlmostEqual(found["unchanged_s"] / 86400, 3, delta=0.01)
+        self.assertRegex(self.output("watch", "study.h5", "job.log", code=SILENT), r"(?m)^silent: nothing was written to the log for 3.00 days")
 
     def test_other_numbers_of_steps_are_named(self):
         log = megatron(times(300, self.level))

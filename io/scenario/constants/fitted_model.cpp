@@ -66,7 +66,7 @@ HeldOutErrors read_held_out(Table table)
     errors.source = table.at("source", "source = \"...\"").text("...");
     errors.line = table.at("line", "line = \"GPT\"").text("GPT");
     const Value kind = table.at("kind", "kind = \"dense\"");
-    const auto found = std::find(std::begin(kind_keys), std::end(kind_keys), kind.text("dense"));
+    const auto* const found = std::find(std::begin(kind_keys), std::end(kind_keys), kind.text("dense"));
     if (found == std::end(kind_keys)) {
         kind.fail({"is unknown", fmt::format("choose from {}", fmt::join(kind_keys, ", ")),
                    "run jobs/fit_constants"});

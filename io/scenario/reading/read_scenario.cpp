@@ -887,7 +887,7 @@ Scenario parsed(const WrittenOut& written, const std::string& path, ScenarioUse 
     refuse_unclear_network(top);
     scenario_fields().read_whole(top, use == ScenarioUse::study ? Keys::all : Keys::some, scenario);
     if (use == ScenarioUse::study && scenario.objectives.empty()) {
-        top.at("objectives", "[question] or [objectives] with minimise = [\"training_time_p99\", \"cost\"]");
+        top.at("objectives", R"([question] or [objectives] with minimise = ["training_time_p99", "cost"])");
     }
     scenario.percents = percents_of(scenario.objectives);
     yield_to_exports(scenario);

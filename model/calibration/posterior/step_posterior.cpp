@@ -150,7 +150,8 @@ struct StepPosterior::Latent {
 
 StepPosterior::StepPosterior(std::vector<double> covariance, Discrepancy discrepancy,
                              std::vector<StepObservation> observations)
-    : covariance_(std::move(covariance)), discrepancy_(discrepancy), observations_(std::move(observations))
+    : covariance_(std::move(covariance)), discrepancy_(std::move(discrepancy)),
+      observations_(std::move(observations))
 {
 }
 

@@ -8,10 +8,8 @@ constexpr double index_bytes = 8.0;
 // A row's gradient is added where it lies: rows read, their sums' gradients read, rows written.
 constexpr double update_traffic = 3.0;
 
-}  // namespace
-
 /// All members have all tables' results of their own samples in the end.
-void Tables::exchange(const Extent& e, double bytes, bool exact, Calls& calls) const
+void exchange_tables(const Extent& e, double bytes, bool exact, Calls& calls)
 {
     const int members = e.shape.table_gpus();
     if (members > 1) {
@@ -23,14 +21,16 @@ void Tables::exchange(const Extent& e, double bytes, bool exact, Calls& calls) c
     }
 }
 
+}  // namespace
+
 void Tables::forward(const Extent& e, Calls& calls) const
 {
-    exchange(e, e.own() * lookups * index_bytes, true, calls);
+    exchange_tables(e, e.own() * lookups * index_bytes, true, calls);
     calls.kernel({.kind = KernelClass::lookup,
                   .roof = Roof::memory,
                   .bytes = e.own() * number_bytes * columns * (lookups + tables),
                   .exact_bytes = true});
-    exchange(e, e.own() * tables * columns * element_bytes, false, calls);
+    exchange_tables(e, e.own() * tables * columns * element_bytes, false, calls);
 }
 
 void Tables::backward(const Extent& e, Gradients gradients, Calls& calls) const
@@ -42,7 +42,7 @@ void Tables::backward(const Extent& e, Gradients gradients, Calls& calls) const
 
 void Tables::weight_gradient(const Extent& e, Calls& calls) const
 {
-    exchange(e, e.own() * tables * columns * element_bytes, false, calls);
+    exchange_tables(e, e.own() * tables * columns * element_bytes, false, calls);
     calls.kernel({.kind = KernelClass::lookup,
                   .roof = Roof::memory,
                   .bytes = update_traffic * e.own() * number_bytes * columns * lookups,

@@ -58,7 +58,7 @@ Scan::Work Scan::adjoint(const Extent& e) const
     return {16.0 / 6.0 * between + 3.0 * (forward.flops - between), backward_times * forward.numbers};
 }
 
-void Scan::kernel(const Extent& e, const Work& work, double needed, double kernels, Calls& calls) const
+void Scan::kernel(const Extent& e, const Work& work, double needed, double kernels, Calls& calls)
 {
     const double share = e.tokens / e.tp;
     calls.kernel({.kind = KernelClass::scan,

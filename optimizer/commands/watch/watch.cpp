@@ -104,7 +104,7 @@ int watch_command(const std::vector<std::string>& words, const Call& call)
         "swing", po::value<double>()->value_name("PERCENT")->default_value(2.0, "2"),
         "normal variation of the step time over a day, peak to peak")(
         "failures", po::value<double>()->value_name("N"),
-        "failures of the job so far (default: restarts in the log)");
+        "failures of the job so far (default: restarts in the log, but for those at Slurm's time limit)");
     const auto values = parse_options("watch", options, {"RESULTS LOG", 2}, words, call);
     if (!values || call.team.rank() != 0) {
         return exit_done;
@@ -132,7 +132,8 @@ int watch_command(const std::vector<std::string>& words, const Call& call)
         stopped = stop.reason();
     }
     watch.finish(stopped.has_value());
-    const WatchedJob job = watch.job(stopped.value_or(""));
+    WatchedJob job = watch.job(stopped.value_or(""));
+    job.unchanged_s = source.unchanged_s();
     fmt::print("{}", json ? watch_json(job).dump(follow ? -1 : 2) + "\n" : watch_text(job));
     return watch_exit_code(job);
 }

@@ -137,6 +137,9 @@ int watch_exit_code(const WatchedJob& job)
     if (has_changed(job)) {
         return exit_changed;
     }
+    if (job.is_silent()) {
+        return exit_silent;
+    }
     return job.level && job.level->verdict != LevelVerdict::compatible ? exit_unexpected_level : exit_done;
 }
 
@@ -163,12 +166,20 @@ std::string level_text(const Baseline& baseline, const LevelCheck& level)
 std::string watch_text(const WatchedJob& job)
 {
     std::string text = fmt::format("point {} of {}: {}\n", job.point, job.results, job.design);
-    text += fmt::format("log {} ({}): {} lines of steps {} to {}, {} restarts{}\n", job.log, job.trainer,
-                        job.steps, job.first_step, job.last_step, job.restarts,
-                        job.peak_memory > 0.0 ? fmt::format(", peak memory {:.1f} GB", job.peak_memory / gb)
-                                              : "");
+    text += fmt::format(
+        "log {} ({}): {} lines of steps {} to {}, {} restarts{}{}\n", job.log, job.trainer, job.steps,
+        job.first_step, job.last_step, job.restarts,
+        job.restarts_at_time_limits > 0 ? fmt::format(" ({} at a time limit)", job.restarts_at_time_limits)
+                                        : "",
+        job.peak_memory > 0.0 ? fmt::format(", peak memory {:.1f} GB", job.peak_memory / gb) : "");
     if (job.out_of_memory) {
         text += out_of_memory_text(*job.out_of_memory, job.results, job.point) + "\n";
+    }
+    if (job.is_silent()) {
+        text += fmt::format(
+            "silent: nothing was written to the log for {:.2f} days, so the job has ended, waits or hangs; "
+            "completion is counted as if it ran on from now\n",
+            *job.unchanged_s / one_day_s);
     }
     if (!job.stopped.empty()) {
         text += fmt::format("stopped by {}: what is known so far\n", job.stopped);
@@ -237,6 +248,7 @@ nlohmann::json watch_json(const WatchedJob& job)
                         {"first_step", job.first_step},
                         {"last_step", job.last_step},
                         {"restarts", job.restarts},
+                        {"restarts_at_time_limits", job.restarts_at_time_limits},
                         {"failures", job.failures ? nlohmann::json(*job.failures) : nlohmann::json()},
                         {"baseline", nullptr},
                         {"level", nullptr},
@@ -249,6 +261,8 @@ nlohmann::json watch_json(const WatchedJob& job)
                               ? nlohmann::json{{"log", job.total_steps}, {"plan", job.planned_steps}}
                               : nlohmann::json();
     json["out_of_memory"] = job.out_of_memory ? to_json(*job.out_of_memory) : nlohmann::json();
+    json["unchanged_s"] = job.unchanged_s ? nlohmann::json(*job.unchanged_s) : nlohmann::json();
+    json["silent"] = job.is_silent();
     json["stopped_by"] = job.stopped.empty() ? nlohmann::json() : nlohmann::json(job.stopped);
     json["step_s"] = job.level_s > 0.0 ? nlohmann::json(job.level_s) : nlohmann::json();
     json["batch"] =

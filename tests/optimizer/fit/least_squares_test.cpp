@@ -80,6 +80,12 @@ TEST(FitConstants, FindsTheConstantThatMadeTheTimes)
     }
 }
 
+/// Names of stacks of the family fsdp, and of their mean.
+bool is_of_fsdp(const std::string& name)
+{
+    return name.find("fsdp") != std::string::npos || name == "nemo-automodel";
+}
+
 /// The shipped runs on A100 with other stacks, a source each. Times: what stacks of FSDP make
 /// of matrix products is `factor`.
 std::vector<MeasuredRun> runs_of_stacks(const std::vector<std::string>& stacks, double factor)
@@ -96,9 +102,8 @@ std::vector<MeasuredRun> runs_of_stacks(const std::vector<std::string>& stacks, 
     std::vector<FitConstant> truth = fitted_constants(runs);
     for (FitConstant& constant : truth) {
         constant.value *=
-            constant.file == "stacks.toml" && constant.key == "gemm" && constant.group.starts_with("fsdp")
-                ? factor
-                : 1.0;
+            constant.file == "stacks.toml" && constant.key == "gemm" && is_of_fsdp(constant.group) ? factor
+                                                                                                   : 1.0;
     }
     set_measured(runs, truth);
     return runs;
@@ -110,7 +115,8 @@ constexpr double fsdp_factor = 0.85;
 /// less well known than they are.
 TEST(FitConstants, OfFewRunsAreThoseOfTheirFamily)
 {
-    std::vector<MeasuredRun> runs = runs_of_stacks({"fsdp-eager", "fsdp-pure", "fsdp-compile"}, fsdp_factor);
+    std::vector<MeasuredRun> runs =
+        runs_of_stacks({"hf-fsdp", "nemo-automodel", "fsdp-compile"}, fsdp_factor);
     const std::vector<FitConstant> believed = fitted_constants(runs);
     const HierarchicalFit fitted = fit_hierarchy(rows_of(runs), believed, noise_of(runs), 20);
     const auto deviation = [&fitted](const std::string& name) {
@@ -122,7 +128,7 @@ TEST(FitConstants, OfFewRunsAreThoseOfTheirFamily)
         return 0.0;
     };
     double members = 1.0;
-    for (const char* name : {"fsdp-eager.gemm", "fsdp-pure.gemm", "fsdp-compile.gemm"}) {
+    for (const char* name : {"hf-fsdp.gemm", "nemo-automodel.gemm", "fsdp-compile.gemm"}) {
         EXPECT_NEAR(value_of(fitted.fit.constants, name), fsdp_factor, 0.04) << name;
         members *= std::cbrt(value_of(fitted.fit.constants, name));
     }
@@ -138,7 +144,7 @@ TEST(FitConstants, OfFewRunsAreThoseOfTheirFamily)
 TEST(FitConstants, OfOneRunAreBetweenThatAndTheFamily)
 {
     std::vector<MeasuredRun> runs =
-        runs_of_stacks({"fsdp-eager", "fsdp-pure", "fsdp-compile", "fsdp-compile-16bit"}, fsdp_factor);
+        runs_of_stacks({"hf-fsdp", "nemo-automodel", "fsdp-compile", "fsdp-compile-16bit"}, fsdp_factor);
     constexpr std::size_t runs_of_a_stack = 8;
     runs.resize(runs.size() - runs_of_a_stack + 1);
     constexpr double faster = 0.8;
@@ -154,7 +160,7 @@ TEST(FitConstants, OfOneRunAreBetweenThatAndTheFamily)
 TEST(FitConstants, OfManyRunsAreThoseOfThePlainFit)
 {
     const std::vector<MeasuredRun> runs =
-        runs_of_stacks({"fsdp-eager", "fsdp-pure", "internevo"}, fsdp_factor);
+        runs_of_stacks({"hf-fsdp", "nemo-automodel", "internevo"}, fsdp_factor);
     const NoiseByProfile noise = noise_of(runs);
     const std::vector<FitConstant> believed = fitted_constants(runs);
     std::vector<FitConstant> unshrunk = believed;
@@ -175,7 +181,7 @@ TEST(FitConstants, OfManyRunsAreThoseOfThePlainFit)
 /// A run that was disturbed, half as slow again as it should be, moves no constant of its stack by much.
 TEST(FitConstants, HardlyFollowADisturbedRun)
 {
-    std::vector<MeasuredRun> runs = runs_of_stacks({"fsdp-eager", "fsdp-pure"}, fsdp_factor);
+    std::vector<MeasuredRun> runs = runs_of_stacks({"hf-fsdp", "nemo-automodel"}, fsdp_factor);
     const NoiseByProfile noise = noise_of(runs);
     const std::vector<FitConstant> believed = fitted_constants(runs);
     const HierarchicalFit clean = fit_hierarchy(rows_of(runs), believed, noise, 20);
@@ -192,24 +198,43 @@ TEST(FitConstants, HardlyFollowADisturbedRun)
 TEST(FitConstants, EstimateHowMuchMembersDiffer)
 {
     std::vector<MeasuredRun> runs =
-        runs_of_stacks({"fsdp-eager", "fsdp-pure", "fsdp-compile", "fsdp-compile-16bit"}, fsdp_factor);
+        runs_of_stacks({"hf-fsdp", "nemo-automodel", "fsdp-compile", "fsdp-compile-16bit"}, fsdp_factor);
     const auto spread_of = [&](double log_distance) {
         std::vector<MeasuredRun> moved = runs;
         double sign = 1.0;
         for (MeasuredRun& run : moved) {
-            sign = run.source == "fsdp-eager" || run.source == "fsdp-compile" ? 1.0 : -1.0;
-            run.measured_s *= run.source.starts_with("fsdp") ? std::exp(sign * log_distance) : 1.0;
+            sign = run.source == "hf-fsdp" || run.source == "fsdp-compile" ? 1.0 : -1.0;
+            run.measured_s *= is_of_fsdp(run.source) ? std::exp(sign * log_distance) : 1.0;
         }
         const HierarchicalFit fit =
             fit_hierarchy(rows_of(moved), fitted_constants(moved), noise_of(moved), 20);
         for (const FitConstant& constant : fit.believed) {
-            if (constant.name() == "fsdp-eager.gemm") {
+            if (constant.name() == "hf-fsdp.gemm") {
                 return constant.spread;
             }
         }
         return 0.0;
     };
     EXPECT_GT(spread_of(0.3), 1.5 * spread_of(0.0));
+}
+
+/// What is published of a constant holds in place of the mean of all, with a deviation of its own.
+TEST(FitConstants, HaveWhatIsPublishedOfTheirFamily)
+{
+    MeasuredRun run = runs_on_a100().front();
+    run.cluster.stack = catalog_stack("deepspeed-zero");
+    run.workload = catalog_workload("llama3-8b");
+    int found = 0;
+    for (const FitConstant& constant : fitted_constants({run})) {
+        if (constant.file == "stacks.toml" && constant.key == "attention" && !constant.is_mean()) {
+            EXPECT_EQ(constant.group, "FlashAttention 2");
+            EXPECT_EQ(constant.parent, "");
+            EXPECT_EQ(constant.value, 0.75);
+            EXPECT_EQ(constant.spread, 0.25);
+            ++found;
+        }
+    }
+    EXPECT_EQ(found, 1);
 }
 
 /// Constants are identified by their names, of which accelerators and stacks have some in common.
