@@ -233,11 +233,11 @@ void print_errors(const char* title, const std::vector<SourceAccuracy>& of)
     if (of.empty()) {
         return;
     }
-    fmt::print("\n{:<54}{:>6}{:>8}{:>9}{:>8}{:>9}\n", title, "rows", "mean %", "median %", "bias %",
-               "worst %");
+    fmt::print("\n{:<54}{:>6}{:>8}{:>9}{:>8}{:>9}{:>10}\n", title, "rows", "mean %", "median %", "bias %",
+               "worst %", "inside %");
     for (const SourceAccuracy& s : of) {
-        fmt::print("{:<54}{:>6}{:>8}{:>9}{:>8}{:>9}\n", s.name, s.rows, figure(s.mean_absolute),
-                   figure(s.median_absolute), figure(s.bias, true), figure(s.worst, true));
+        fmt::print("{:<54}{:>6}{:>8}{:>9}{:>8}{:>9}{:>10}\n", s.name, s.rows, figure(s.mean_absolute),
+                   figure(s.median_absolute), figure(s.bias, true), figure(s.worst, true), figure(s.inside));
     }
 }
 

@@ -17,7 +17,8 @@ struct EntryFamily {
     std::set<std::string> keys;  // of constants; empty: all that no family before it names
     // its entries share one constant each: releases of one program differ in nothing that it describes
     bool shared = false;
-    /// What is published of the one constant that the entries share, in SI, and the deviation of its logarithm.
+    /// What is published of the one constant that the entries share, in SI, and the deviation of its
+    /// logarithm.
     struct Belief {
         double value = 0.0;
         double deviation = 0.0;

@@ -85,7 +85,7 @@ class CheckModel(CliTest):
         text = page(printed)
         missed = text[text.index("## Rows that are a fifth or more off") : text.index("## Memory")]
         self.assertIn("| slow | -5", missed)
-        memory = text[text.index("## Memory") : text.index("## Left out of the fit")]
+        memory = text[text.index("## Memory") : text.index("## Excluded from the fit")]
         self.assertIn(f"| {refused['name']} | <1 | {sum(refused['memory'].values()) / 1e9:.1f} | 85.9 |", memory)
 
     def test_published_tables_are_to_be_normalised(self):

@@ -29,7 +29,7 @@ class Help(CliTest):
     def test_exit_codes_are_listed(self):
         """The tests' own list, help's, the manual's and the guide's."""
         known = {support.DONE, support.FAILURE, support.WRONG_INPUT, support.INFEASIBLE, support.CHANGED, support.UNEXPECTED_LEVEL,
-                 support.CALL_AGAIN}
+                 support.SILENT, support.CALL_AGAIN}
         helped = dict(re.findall(r"(?m)^ +(\d+)  (.*)$", self.output("--help").split("Exit codes:\n")[1]))
         manual = dict(re.findall(r"\.TP\n\.B (\d+)\n(.*)\n", self.output("manual").split(".SH EXIT STATUS")[1].split(".SH")[0]))
         guide = (pathlib.Path(__file__).parents[2] / "docs/launch.md").read_text()

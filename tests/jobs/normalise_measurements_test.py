@@ -114,7 +114,7 @@ class Runs(unittest.TestCase):
         self.assertEqual((full["states"], full["master"], full["adapter_rank"], full["fitted"]), ("bf16", "none", "", "yes"))
         self.assertEqual((adapters["states"], adapters["adapter_rank"]), ("", "16"))
         self.assertEqual([axes(run)["sharding"] for run in (full, alone, stage2)], ["zero3", "none", "zero2"])
-        self.assertEqual(stage2["stack"], "deepspeed-zero")
+        self.assertEqual(stage2["stack"], "deepspeed-zero-2")
         self.assertEqual((quantised["skipped"], quantised["frozen_storage"], quantised["fitted"]), ("", "nf4", "no"))
 
     def test_networks_that_are_not_known_are_refused(self):

@@ -154,9 +154,6 @@ const Fields<SoftwareEntry>& software_fields()
             .flag("gathers_once", &SoftwareEntry::gathers_once,
                   "whether it keeps all parameters on each GPU with sharding = zero2, and gathers them once "
                   "per step, rather than in each forward pass")
-            .flag("partitions_gradients", &SoftwareEntry::partitions_gradients,
-                  "whether gradients that sharding divides are divided in each microbatch, also where the "
-                  "program of its constants keeps them whole until the last one")
             .custom({"plan",
                      "defaults of the program for axes that [space] does not have",
                      "{ tp_overlap = [\"on\"] }",
@@ -250,9 +247,6 @@ PossibleSoftware software_of(const SoftwareChoice& choice, const Catalog& catalo
     result.stack = constants_named(release.constants, catalog);
     result.stack.borrowed = !release.measured;
     result.stack.gathers_once = entry.gathers_once;
-    if (entry.partitions_gradients) {
-        result.stack.holds.whole_gradients = WholeGradients::never;
-    }
     result.library = library_of(result.stack, catalog);
     return result;
 }

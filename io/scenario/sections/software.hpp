@@ -37,8 +37,7 @@ struct SoftwareEntry {
     std::string about;
     // What its jobs spend time on beside training, which is not modelled; empty: nothing.
     std::string omits{};
-    bool gathers_once = false;          // SoftwareStack::gathers_once
-    bool partitions_gradients = false;  // MemoryRules::whole_gradients is never, whatever its constants say
+    bool gathers_once = false;                // SoftwareStack::gathers_once
     std::vector<SoftwareRelease> releases{};  // the newest first
 };
 const Fields<SoftwareEntry>& software_fields();

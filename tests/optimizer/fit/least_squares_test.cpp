@@ -83,7 +83,7 @@ TEST(FitConstants, FindsTheConstantThatMadeTheTimes)
 /// Names of stacks of the family fsdp, and of their mean.
 bool is_of_fsdp(const std::string& name)
 {
-    return name.find("fsdp") != std::string::npos || name == "nemo-automodel";
+    return name.find("fsdp") != std::string::npos || name == "composer" || name == "nemo-automodel";
 }
 
 /// The shipped runs on A100 with other stacks, a source each. Times: what stacks of FSDP make
@@ -116,7 +116,7 @@ constexpr double fsdp_factor = 0.85;
 TEST(FitConstants, OfFewRunsAreThoseOfTheirFamily)
 {
     std::vector<MeasuredRun> runs =
-        runs_of_stacks({"hf-fsdp", "nemo-automodel", "fsdp-compile"}, fsdp_factor);
+        runs_of_stacks({"composer", "nemo-automodel", "fsdp-compile"}, fsdp_factor);
     const std::vector<FitConstant> believed = fitted_constants(runs);
     const HierarchicalFit fitted = fit_hierarchy(rows_of(runs), believed, noise_of(runs), 20);
     const auto deviation = [&fitted](const std::string& name) {
@@ -128,7 +128,7 @@ TEST(FitConstants, OfFewRunsAreThoseOfTheirFamily)
         return 0.0;
     };
     double members = 1.0;
-    for (const char* name : {"hf-fsdp.gemm", "nemo-automodel.gemm", "fsdp-compile.gemm"}) {
+    for (const char* name : {"composer.gemm", "nemo-automodel.gemm", "fsdp-compile.gemm"}) {
         EXPECT_NEAR(value_of(fitted.fit.constants, name), fsdp_factor, 0.04) << name;
         members *= std::cbrt(value_of(fitted.fit.constants, name));
     }
@@ -144,7 +144,7 @@ TEST(FitConstants, OfFewRunsAreThoseOfTheirFamily)
 TEST(FitConstants, OfOneRunAreBetweenThatAndTheFamily)
 {
     std::vector<MeasuredRun> runs =
-        runs_of_stacks({"hf-fsdp", "nemo-automodel", "fsdp-compile", "fsdp-compile-16bit"}, fsdp_factor);
+        runs_of_stacks({"composer", "nemo-automodel", "fsdp-compile", "fsdp-compile-16bit"}, fsdp_factor);
     constexpr std::size_t runs_of_a_stack = 8;
     runs.resize(runs.size() - runs_of_a_stack + 1);
     constexpr double faster = 0.8;
@@ -160,7 +160,7 @@ TEST(FitConstants, OfOneRunAreBetweenThatAndTheFamily)
 TEST(FitConstants, OfManyRunsAreThoseOfThePlainFit)
 {
     const std::vector<MeasuredRun> runs =
-        runs_of_stacks({"hf-fsdp", "nemo-automodel", "internevo"}, fsdp_factor);
+        runs_of_stacks({"composer", "nemo-automodel", "internevo"}, fsdp_factor);
     const NoiseByProfile noise = noise_of(runs);
     const std::vector<FitConstant> believed = fitted_constants(runs);
     std::vector<FitConstant> unshrunk = believed;
@@ -181,7 +181,7 @@ TEST(FitConstants, OfManyRunsAreThoseOfThePlainFit)
 /// A run that was disturbed, half as slow again as it should be, moves no constant of its stack by much.
 TEST(FitConstants, HardlyFollowADisturbedRun)
 {
-    std::vector<MeasuredRun> runs = runs_of_stacks({"hf-fsdp", "nemo-automodel"}, fsdp_factor);
+    std::vector<MeasuredRun> runs = runs_of_stacks({"composer", "nemo-automodel"}, fsdp_factor);
     const NoiseByProfile noise = noise_of(runs);
     const std::vector<FitConstant> believed = fitted_constants(runs);
     const HierarchicalFit clean = fit_hierarchy(rows_of(runs), believed, noise, 20);
@@ -198,18 +198,18 @@ TEST(FitConstants, HardlyFollowADisturbedRun)
 TEST(FitConstants, EstimateHowMuchMembersDiffer)
 {
     std::vector<MeasuredRun> runs =
-        runs_of_stacks({"hf-fsdp", "nemo-automodel", "fsdp-compile", "fsdp-compile-16bit"}, fsdp_factor);
+        runs_of_stacks({"composer", "nemo-automodel", "fsdp-compile", "fsdp-compile-16bit"}, fsdp_factor);
     const auto spread_of = [&](double log_distance) {
         std::vector<MeasuredRun> moved = runs;
         double sign = 1.0;
         for (MeasuredRun& run : moved) {
-            sign = run.source == "hf-fsdp" || run.source == "fsdp-compile" ? 1.0 : -1.0;
+            sign = run.source == "composer" || run.source == "fsdp-compile" ? 1.0 : -1.0;
             run.measured_s *= is_of_fsdp(run.source) ? std::exp(sign * log_distance) : 1.0;
         }
         const HierarchicalFit fit =
             fit_hierarchy(rows_of(moved), fitted_constants(moved), noise_of(moved), 20);
         for (const FitConstant& constant : fit.believed) {
-            if (constant.name() == "hf-fsdp.gemm") {
+            if (constant.name() == "composer.gemm") {
                 return constant.spread;
             }
         }

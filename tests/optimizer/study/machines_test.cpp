@@ -73,7 +73,7 @@ price = { per = "25 GB/s", cost = "0.25 USD/h" }
 [[knob]]
 of = "memory_bandwidth"
 values = ["1500 GB/s", "2500 GB/s"]
-price = { per = "1000 GB/s", cost = "0.35 USD/h" }
+price = { per = "1000 GB/s", cost = "0.45 USD/h" }
 )";
 
 std::string random_text(unsigned seed)

@@ -1,5 +1,6 @@
 #include "io/scenario/constants/learned.hpp"
 #include "io/base/input_error.hpp"
+#include "io/scenario/constants/fitted_model.hpp"
 #include "io/scenario/reading/read_scenario.hpp"
 #include "io/scenario/scenario.hpp"
 
@@ -22,8 +23,20 @@ using testing::HasSubstr;
 
 constexpr const char* network = "a \"network\"";
 
+/// Name of the constant that an entry of the catalog shares with others, or has alone.
+std::string constant_of(const std::string& entry, const std::string& key)
+{
+    for (const FittedConstant& constant : fitted_model().constants) {
+        if (constant.key == key && std::count(constant.entries.begin(), constant.entries.end(), entry) > 0) {
+            return name_of(constant);
+        }
+    }
+    throw InputError(entry + "." + key + " is not fitted");
+}
+
 Learned learned_of(const Cluster& cluster)
 {
+    const std::string gemm = constant_of(cluster.accelerator.name, "gemm");
     Learned learned;
     learned.origins = {
         {"0.9", "2026-01-02T03:04:05Z", "first", "first.h5", "measured.csv", digest_of("measured"), 2},
@@ -33,7 +46,7 @@ Learned learned_of(const Cluster& cluster)
     learned.domain = cluster.gpus_per_node();
     learned.fit = fit_digest();
     learned.times = {{network, 1.25, 0.18, 0.03}};
-    learned.constants = {{"a100-sxm-80gb.gemm", 0.5, 0.1, 0.05}};
+    learned.constants = {{gemm, 0.5, 0.1, 0.05}};
     LearnedStep step;
     step.network = network;
     step.design = "tp=8";
@@ -43,7 +56,7 @@ Learned learned_of(const Cluster& cluster)
     step.measured_s = 6.5;
     step.log_ratio = 0.125;
     step.deviation = 0.03;
-    step.gradient = {{"a100-sxm-80gb.gemm", -0.5}, {"a100-sxm-80gb.memory", -0.25}};
+    step.gradient = {{gemm, -0.5}, {constant_of(cluster.accelerator.name, "memory"), -0.25}};
     step.plan.tp = 8;
     step.plan.chunks = 2;
     step.plan.schedule = Schedule::interleaved;
