@@ -109,12 +109,57 @@ def matches(block, output):
     return found
 
 
-def beginning(line):
-    return words(line)[:2]
+NUMBER = re.compile(r"[(+<>~-]*(\d[\d,]*\.?\d*)")  # words that begin as one may change
+
+
+def likeness(quoted, word):
+    """1: the same word; below: another number, the less the farther; None: neither."""
+    if quoted.rstrip(",;") == word.rstrip(",;"):
+        return 1.0
+    numbers = [NUMBER.match(text) for text in (quoted, word)]
+    if not all(numbers):
+        return None
+    old, new = (float(number[1].replace(",", "")) for number in numbers)
+    return 0.9 / (1.0 + abs(new - old) / max(abs(old), abs(new), 1e-9))
+
+
+def alignment(quoted, line):
+    """Of the words of a quoted line, those of `line` that take their places in the same order, the first its first, and their likeness; None: there are
+    none. "..." is no word of the line."""
+    own, offered = quoted.split(), line.split()
+    best = [[None] * (len(offered) + 1) for _ in own] + [[(0.0, [])] * (len(offered) + 1)]
+    for i in reversed(range(len(own))):
+        for j in reversed(range(len(offered) + 1)):
+            if own[i].rstrip(",;") == "...":
+                rest = best[i + 1][j]
+                best[i][j] = rest and (rest[0], ["...", *rest[1]])
+                continue
+            gain = likeness(own[i], offered[j]) if j < len(offered) else None
+            rest = best[i + 1][j + 1] if gain is not None else None
+            choices = [(gain + rest[0], [offered[j], *rest[1]])] if rest else []
+            if j < len(offered) and best[i][j + 1] and i > 0:
+                choices.append(best[i][j + 1])
+            best[i][j] = max(choices, key=lambda choice: choice[0], default=None)
+    return best[0][0]
+
+
+def renewed(quoted, chosen):
+    """The quoted line with other words. Columns, between two spaces or more, keep their right edges if they begin with a number, else their left edges, as
+    does a sentence."""
+    columns, at, text = list(re.finditer(r"\S+(?: \S+)*", quoted)), 0, ""
+    for column in columns:
+        own = column[0].split()
+        new = " ".join(word.rstrip(",;") + old[len(old.rstrip(",;")):] for old, word in zip(own, chosen[at:]))
+        at += len(own)
+        right = NUMBER.match(own[0]) and (text or len(own) == 1)
+        start = column.end() - len(new) if right else column.start()
+        text = text.ljust(max(start, len(text) + 2 if text else 0)) + new
+    return text
 
 
 def replacements(block, output):
-    """Of each shown line that does not occur: the lines of the output between its neighbours' with the same beginning, and the most similar one."""
+    """Of each shown line that does not occur: it with other numbers, by the lines of the output between its neighbours' that have its other words, the most
+    like first, and the most similar lines."""
     found = matches(block, output)
     shown = list(found)
     for n, i in enumerate(shown):
@@ -123,13 +168,8 @@ def replacements(block, output):
             after = min((found[k] for k in shown[n + 1:] if found[k] is not None), default=len(output))
             between = [line for line in output[before + 1:after] if line.strip()]
             near = difflib.get_close_matches(block.lines[i], between, n=1, cutoff=0.4)
-            yield i, [line for line in between if beginning(line) == beginning(block.lines[i])], near
-
-
-def shortened(line, quoted):
-    """The line without the words at its end that the quoted one omits."""
-    ends = [word.end() for word in re.finditer(r"\S+", line)]
-    return line[:ends[min(len(ends), len(quoted.split())) - 1]]
+            aligned = sorted(filter(None, (alignment(block.lines[i], line) for line in between)), key=lambda pair: -pair[0])
+            yield i, [renewed(block.lines[i], chosen) for _, chosen in aligned], near
 
 
 class Runs:
@@ -176,9 +216,9 @@ def check(block, runs):
     messages, instead = [], {}
     for i, same, near in replacements(block, runs.output(block)):
         message = f"{block.page.relative_to(ROOT)}:{block.first + i + 1}\n- {block.lines[i]}"
-        if len(same) == 1:
-            instead[i] = shortened(same[0], block.lines[i])
-        messages.append("\n".join([message, *(f"+ {line}" for line in (same if len(same) == 1 else near))]))
+        if same:
+            instead[i] = same[0]
+        messages.append("\n".join([message, *(f"+ {line}" for line in same[:1] or near)]))
     return messages, instead
 
 

@@ -160,13 +160,14 @@ class Predict(CliTest):
 
     def test_a_plan_that_lacks_memory_is_taken_apart(self):
         small = pathlib.Path(support.SMALL).read_text()
-        scenario = self.write(small.replace("[cluster]\n", '[cluster]\naccelerator_override = { memory = "3.83 GB" }\n'), "tight.toml")
-        arguments = ("predict", scenario, "--design", DESIGN, "--stages")
+        scenario = self.write(small.replace("[cluster]\n", '[cluster]\naccelerator_override = { memory = "4.6 GB" }\n'), "tight.toml")
+        design = DESIGN.replace("microbatch=2", "microbatch=8")
+        arguments = ("predict", scenario, "--design", design, "--stages")
         p = json.loads(self.output(*arguments, "--json", code=support.INFEASIBLE))
         self.assertIs(p["feasible"], False)
         self.assertTrue(p["reason"].startswith("out of memory: "), p["reason"])
         # As with enough memory, but for what fits.
-        enough = self.predict(DESIGN)
+        enough = self.predict(design)
         self.assertEqual(result_of(p, "step_time_p99"), result_of(enough, "step_time_p99"))
         self.assertEqual(result_of(p, "memory_activations"), result_of(enough, "memory_activations"))
         self.assertGreater(p["missing_bytes"], 0)

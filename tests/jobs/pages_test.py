@@ -149,15 +149,24 @@ class Marks(unittest.TestCase):
         self.assertEqual(list(quoted.matches(block, output).values()), [1, 3, 4])
         self.assertEqual(list(quoted.replacements(block, output)), [])
 
-    def test_a_changed_line_is_replaced_by_the_only_one_that_begins_as_it_does(self):
-        block = self.block("<!-- output: a -->\n```\nhead\nbest plan 3.5 s\ntail\n```\n")
-        (at, same, _), = quoted.replacements(block, ["head", "best plan 4.5 s of 8", "other", "tail"])
-        self.assertEqual((at, same), (1, ["best plan 4.5 s of 8"]))
-        self.assertEqual(quoted.shortened(same[0], "best plan 3.5 s"), "best plan 4.5 s")
-        (_, same, _), = quoted.replacements(block, ["head", "best plan 4.5 s", "best plan 5 s", "tail"])
-        self.assertEqual(len(same), 2)
+    def test_numbers_of_a_changed_line_are_those_of_the_line_with_its_other_words(self):
+        block = self.block("<!-- output: a -->\n```\nhead\nbest plan    3.5 s\ntail\n```\n")
+        (at, same, _), = quoted.replacements(block, ["head", "best plan of 80  10.25 s, 7", "best plans 3.5 s", "tail"])
+        self.assertEqual((at, same), (1, ["best plan  10.25 s"]))
+        # The most like comes first.
+        (_, same, _), = quoted.replacements(block, ["head", "best plan 4.5 s", "best plan 3.6 s", "tail"])
+        self.assertEqual(same, ["best plan    3.6 s", "best plan    4.5 s"])
         # Order counts.
-        self.assertEqual([at for at, _, _ in quoted.replacements(block, ["best plan 3.5 s", "head", "tail"])], [1])
+        self.assertEqual([at for at, _, _ in quoted.replacements(block, ["best plan    3.5 s", "head", "tail"])], [1])
+
+    def test_omitted_words_stay_omitted(self):
+        def changed(line, output):
+            return quoted.renewed(line, quoted.alignment(line, output)[1])
+
+        self.assertEqual(changed("12  tp 2    5.06 (5.03 to 5.09)  1.798  5.22", "12 tp 2 v 1  5.07 (5.03 to 5.1)  1.975/2.051 1.799  5.22"),
+                         "12  tp 2     5.07 (5.03 to 5.1)  1.799  5.22")
+        self.assertEqual(changed("answer  8 GPUs: 12.2 M USD; ...; done", "answer 8 GPUs: 12.1 M USD, point 4, tp 2; done"), "answer  8 GPUs: 12.1 M USD; ...; done")
+        self.assertIsNone(quoted.alignment("a plan 5", "a machine 5"))
 
 
 class Quoted(unittest.TestCase):
