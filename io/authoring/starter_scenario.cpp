@@ -5,6 +5,7 @@
 #include "io/base/input_error.hpp"
 #include "io/base/shell_word.hpp"
 #include "io/scenario/catalog_facts.hpp"
+#include "io/scenario/constants/fitted_model.hpp"
 #include "io/scenario/files/written_out.hpp"
 #include "io/scenario/sections/catalog.hpp"
 #include "io/scenario/sections/software.hpp"
@@ -251,8 +252,28 @@ std::string trainer_of(const StarterChoice& choice, const StarterSoftware& softw
     return choice.trainer.empty() ? software_of(software.choice, catalog).software.trainer : choice.trainer;
 }
 
+/// Whether the fit has one share of matrix products for this stack and others.
+bool shares_constants(const std::string& stack)
+{
+    const FittedModel fitted = fitted_model();
+    return std::any_of(fitted.constants.begin(), fitted.constants.end(), [&stack](const FittedConstant& c) {
+        return c.key == "gemm" && c.entries.size() > 1 &&
+               std::find(c.entries.begin(), c.entries.end(), stack) != c.entries.end();
+    });
+}
+
+/// Whose the constants of software are that no measured run had.
+std::string lender_of(const SoftwareStack& stack, const std::string& program)
+{
+    if (stack.borrowed && stack.name != program) {
+        return "those of " + stack.name;
+    }
+    return stack.borrowed && shares_constants(stack.name) ? "shared with software that was measured"
+                                                          : "assumptions";
+}
+
 /// Where the constants of a release come from.
-std::string origin_of(const SoftwareStack& stack, const SoftwareRelease& release)
+std::string origin_of(const SoftwareStack& stack, const SoftwareRelease& release, const std::string& program)
 {
     const int rows = stack.own ? 0 : rows_behind(release);
     if (rows > 0) {
@@ -260,7 +281,7 @@ std::string origin_of(const SoftwareStack& stack, const SoftwareRelease& release
                            stack.borrowed ? "; intervals are as wide as without" : "");
     }
     return fmt::format("no measured run had it: its constants are {}, and intervals are wider",
-                       stack.borrowed ? "those of " + stack.name : "assumptions");
+                       lender_of(stack, program));
 }
 
 std::string software_section(const StarterSoftware& software, const Catalog& catalog)
@@ -284,8 +305,8 @@ std::string software_section(const StarterSoftware& software, const Catalog& cat
             "assumed = true   # remove this line if it is your software, or name yours (prismopt init --list "
             "software)\n";
     }
-    return text +
-           fmt::format("# {}\n\n", origin_of(chosen.stack, release_of(entry, software.choice.release)));
+    return text + fmt::format("# {}\n\n", origin_of(chosen.stack, release_of(entry, software.choice.release),
+                                                    entry.name));
 }
 
 /// Cards with little memory fine-tune.

@@ -324,14 +324,26 @@ void LogReader::Restarts::add()
 {
     ++all;
     at_time_limits += at_time_limit ? 1 : 0;
+    at_time_limit = false;
+}
+
+/// A job may handle the signal at its time limit and make some steps before it is killed: Slurm waits for
+/// KillWait (slurm.conf, 30 s by default), and output may be written late.
+void LogReader::Restarts::go_on(double seconds)
+{
+    constexpr double until_killed_s = 120.0;
+    since_limit_s += seconds;
+    at_time_limit = at_time_limit && since_limit_s < until_killed_s;
 }
 
 void LogReader::read_line(std::string_view text)
 {
     const Line line{without_colours(text), line_ + 1};
     // Slurm, src/slurmd/slurmstepd/req.c: "*** JOB 7 ON node CANCELLED AT ... DUE TO TIME LIMIT ***"
-    restarts_.at_time_limit =
-        restarts_.at_time_limit || line.text.find("DUE TO TIME LIMIT") != std::string::npos;
+    if (line.text.find("DUE TO TIME LIMIT") != std::string::npos) {
+        restarts_.at_time_limit = true;
+        restarts_.since_limit_s = 0.0;
+    }
     if (!out_of_memory_) {
         out_of_memory_ = out_of_memory_in(line.text, line.number);
     }
@@ -629,7 +641,7 @@ void LogReader::add_elapsed(Elapsed now, LoggedStep step)
     if (!begun || restarted) {
         elapsed_.averaged = now.step == 1 ? Elapsed{} : now;
     }
-    restarts_.at_time_limit = false;
+    restarts_.go_on(begun && !restarted ? now.seconds - elapsed_.last.seconds : 0.0);
     elapsed_.last = now;
     if (elapsed_.count == 0) {
         elapsed_.first = now.step;
@@ -734,9 +746,9 @@ void LogReader::add_step(std::optional<double> number, double seconds, bool mean
         const std::int64_t difference = step.number - numbers_.last;
         numbers_.interval = numbers_.interval == 0 ? difference : std::min(numbers_.interval, difference);
     }
-    restarts_.at_time_limit = false;
     refuse_ranks(step);
     step.steps = mean ? std::max<std::int64_t>(1, numbers_.interval) : 1;
+    restarts_.go_on(step.seconds * static_cast<double>(step.steps));
     numbers_.last = step.number;
     if (number && step.samples > 0.0) {
         if (!(step.sequences > 0.0)) {

@@ -116,9 +116,11 @@ private:
     struct Restarts {
         int all = 0;
         int at_time_limits = 0;
-        bool at_time_limit = false;  // a line since the last step says so
+        bool at_time_limit = false;  // a line says so, since which the job has not gone on for long
+        double since_limit_s = 0.0;  // time of the steps since that line
 
         void add();
+        void go_on(double seconds);
     };
     /// Numbers of the lines with steps.
     struct StepNumbers {

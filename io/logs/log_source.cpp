@@ -50,6 +50,10 @@ std::optional<double> LogSource::unchanged_s() const
     }
     const auto written = std::chrono::system_clock::from_time_t(status.st_mtime);
     const std::chrono::duration<double> since = std::chrono::system_clock::now() - written;
+    constexpr double clocks_differ_s = 60.0;  // of file servers
+    if (since.count() < -clocks_differ_s) {
+        return std::nullopt;
+    }
     return std::max(0.0, since.count());
 }
 

@@ -170,9 +170,9 @@ MemoryInterval interval_of_memory(const MemoryUse& predicted, const Problem& pro
     const PeakInterval ratio = interval_of_peak(problem.memory_limit);
     const double bytes = predicted.total().si;
     const std::string software = problem.cluster.software.text();
-    const std::string measured = problem.cluster.stack.borrowed
-                                     ? fmt::format("{}, whose constants {} has", stack, software)
-                                     : software;
+    const bool of_another = problem.cluster.stack.borrowed && stack != problem.cluster.software.name;
+    const std::string measured =
+        of_another ? fmt::format("{}, whose constants are used for {}", stack, software) : software;
     std::string basis = rows > 0 ? fmt::format("from {} measured runs of {}", rows, measured)
                                  : fmt::format("from measured runs of other software than {}", software);
     if (problem.memory_limit.bias != 0.0) {

@@ -216,7 +216,7 @@ public:
         add_steps();
     }
     /// All steps of the training are done.
-    bool trained() const { return job_.steps > 0 && done_ >= plan_.steps(); }
+    bool trained() const { return job_.steps > 0 && plan_.steps() - done_ < 1.0; }
     /// In seconds of a step of the log, as all times of a job.
     std::optional<Baseline> baseline() const
     {
@@ -411,9 +411,14 @@ struct JobWatch::State {
 
 bool WatchedJob::is_silent() const
 {
-    constexpr double quiet_steps = 200.0;  // logs may have one line in a hundred steps
+    const double between_lines =
+        steps > 1 ? static_cast<double>(last_step - first_step) / static_cast<double>(steps - 1) : 1.0;
+    const bool done_by_log =
+        total_steps > 0.0 && static_cast<double>(last_step) > total_steps - between_lines;
+    const bool done_by_plan = remaining && remaining->steps < std::max(1.0, between_lines);
+    const double quiet_steps = std::max(200.0, 2.0 * between_lines);  // most logs have ten steps a line
     const double quiet_s = std::max((1_h).si, quiet_steps * level_s);
-    return unchanged_s && *unchanged_s > quiet_s && remaining && remaining->steps > 0.0;
+    return unchanged_s && *unchanged_s > quiet_s && !done_by_log && !done_by_plan;
 }
 
 std::string out_of_memory_text(const OutOfMemory& error, const std::string& results, std::uint64_t point)

@@ -59,7 +59,8 @@ struct WatchedJob {
     std::string stopped;                  // by a signal; empty: the log ended
     std::optional<double> unchanged_s{};  // since the log was written to; nothing: not known
 
-    /// The log should have grown: nothing was written for an hour and 200 steps, and steps are left.
+    /// The log should have grown: nothing was written for an hour, nor for the time of 200 steps and of two
+    /// lines, and steps are left.
     bool is_silent() const;
 };
 

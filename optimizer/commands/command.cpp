@@ -26,7 +26,7 @@ const std::vector<ExitCode>& exit_codes()
         {exit_changed, "watch: the step times of the job have changed"},
         {exit_unexpected_level,
          "watch: the step times are outside the prediction interval, and have not changed"},
-        {exit_silent, "watch: nothing was written to the log for an hour and 200 steps, and steps are left"},
+        {exit_silent, "watch: nothing was written to the log for an hour or longer, and steps are left"},
         {exit_call_again,
          "stopped early, with a complete checkpoint: continue a search with prismopt resume; a dry run has "
          "printed partial "

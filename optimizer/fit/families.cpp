@@ -49,6 +49,10 @@ EntryFamily read_family(Table row)
         family.shared = shared->boolean();
     }
     if (const auto believed = row.find("believed")) {
+        if (!family.shared || family.keys.size() != 1) {
+            believed->fail({"is of one constant", "the entries of this family have several",
+                            "give shared = true and one of keys, or remove it"});
+        }
         family.belief = {believed->number(believed_range),
                          row.at("deviation", "deviation = 0.2").number(deviation_range)};
     }

@@ -158,6 +158,14 @@ class Predict(CliTest):
         self.assertIn(f"may not fit ({100 * fits:.0f} %): stage ", text)
         self.assertIn("Fits with one change", text)
 
+    def test_the_interval_of_memory_says_whose_runs_it_is_of(self):
+        small = pathlib.Path(support.SMALL).read_text()
+        for software, said in (("hf-fsdp", "runs of hf-fsdp)"), ("llama-factory", "runs of hf-fsdp, whose constants are used for llama-factory)"),
+                               ("deepspeed-zero-2", "runs of deepspeed-zero-2)"), ("internevo", "runs of other software than internevo)")):
+            scenario = self.write(small.replace('name = "reference"', f'name = "{software}"'), "borrows.toml")
+            plan = "gpus=32 tp=1 pp=1 microbatch=2 sharding=zero2 recompute=full"
+            self.assertIn("measured " + said, self.output("predict", scenario, "--design", plan))
+
     def test_a_plan_that_lacks_memory_is_taken_apart(self):
         small = pathlib.Path(support.SMALL).read_text()
         scenario = self.write(small.replace("[cluster]\n", '[cluster]\naccelerator_override = { memory = "4.6 GB" }\n'), "tight.toml")

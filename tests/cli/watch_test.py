@@ -155,8 +155,8 @@ class Watch(CliTest):
         found = self.watched(log)
         self.assertEqual((found["restarts"], found["restarts_at_time_limits"], found["failures"]), (2, 1, 1))
         self.assertRegex(self.output("watch", "study.h5", "job.log"), r"(?m)2 restarts \(1 at a time limit\)")
-        goes_on = self.watched(megatron(steps[:200]) + limit + megatron(steps[200:400], 201) + megatron(steps[350:], 351))
-        self.assertEqual((goes_on["restarts_at_time_limits"], goes_on["failures"]), (0, 1))
+        late = self.watched(megatron(steps[:200]) + limit + megatron(steps[200:202], 201) + megatron(steps[190:], 191))
+        self.assertEqual((late["restarts_at_time_limits"], late["failures"]), (1, 0))
 
     def test_a_silent_log_is_named(self):
         log = megatron(times(300, self.level))
@@ -166,7 +166,21 @@ class Watch(CliTest):
         found = json.loads(self.output("watch", "study.h5", "job.log", "--json", code=SILENT))
         self.assertEqual((found["silent"], found["exit_code"]), (True, SILENT))
         self.assertAlmostEqual(found["unchanged_s"] / 86400, 3, delta=0.01)
-        self.assertRegex(self.output("watch", "study.h5", "job.log", code=SILENT), r"(?m)^silent: nothing was written to the log for 3.00 days")
+        self.assertRegex(self.output("watch", "study.h5", "job.log", code=SILENT), r"(?m)^silent: nothing was written to the log for 72.0 h")
+
+    def test_the_log_of_a_job_that_is_done_is_not_silent(self):
+        days_ago = time.time() - 3 * 86400
+        for total in ("300", "300000"):
+            self.write(megatron(times(300, self.level)).replace("152588", total), "job.log")
+            os.utime(self.folder / "job.log", (days_ago, days_ago))
+            self.output("watch", "study.h5", "job.log", code=DONE if total == "300" else SILENT)
+
+    def test_silence_comes_before_a_change(self):
+        self.write(megatron(times(600, self.level) + times(600, 1.2 * self.level)), "job.log")
+        self.output("watch", "study.h5", "job.log", code=CHANGED)
+        days_ago = time.time() - 3 * 86400
+        os.utime(self.folder / "job.log", (days_ago, days_ago))
+        self.output("watch", "study.h5", "job.log", code=SILENT)
 
     def test_other_numbers_of_steps_are_named(self):
         log = megatron(times(300, self.level))

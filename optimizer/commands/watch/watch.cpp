@@ -104,7 +104,7 @@ int watch_command(const std::vector<std::string>& words, const Call& call)
         "swing", po::value<double>()->value_name("PERCENT")->default_value(2.0, "2"),
         "normal variation of the step time over a day, peak to peak")(
         "failures", po::value<double>()->value_name("N"),
-        "failures of the job so far (default: restarts in the log, but for those at Slurm's time limit)");
+        "failures of the job so far (default: restarts in the log except those after a Slurm time limit)");
     const auto values = parse_options("watch", options, {"RESULTS LOG", 2}, words, call);
     if (!values || call.team.rank() != 0) {
         return exit_done;

@@ -134,11 +134,11 @@ nlohmann::json to_json(const Change& change)
 
 int watch_exit_code(const WatchedJob& job)
 {
-    if (has_changed(job)) {
-        return exit_changed;
-    }
     if (job.is_silent()) {
         return exit_silent;
+    }
+    if (has_changed(job)) {
+        return exit_changed;
     }
     return job.level && job.level->verdict != LevelVerdict::compatible ? exit_unexpected_level : exit_done;
 }
@@ -177,9 +177,9 @@ std::string watch_text(const WatchedJob& job)
     }
     if (job.is_silent()) {
         text += fmt::format(
-            "silent: nothing was written to the log for {:.2f} days, so the job has ended, waits or hangs; "
-            "completion is counted as if it ran on from now\n",
-            *job.unchanged_s / one_day_s);
+            "silent: nothing was written to the log for {:.1f} h, so the job has ended, waits or hangs; "
+            "forecasts assume that it continues now\n",
+            *job.unchanged_s / (1_h).si);
     }
     if (!job.stopped.empty()) {
         text += fmt::format("stopped by {}: what is known so far\n", job.stopped);

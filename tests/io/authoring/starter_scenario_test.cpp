@@ -63,6 +63,21 @@ TEST(StarterScenario, RefusesCountsThatNoJobHas)
     EXPECT_THROW(starter_scenario(made), InputError);
 }
 
+/// Software without a measured run says whose constants it has.
+TEST(StarterScenario, SaysWhereConstantsComeFrom)
+{
+    const auto said = [](const std::string& software) {
+        StarterChoice made = choice("llama3-8b", "h100-sxm", 8);
+        made.software = software;
+        return starter_scenario(made);
+    };
+    EXPECT_THAT(said("llama-factory"), HasSubstr("its constants are those of hf-fsdp, and"));
+    EXPECT_THAT(said("deepspeed-zero-2"),
+                HasSubstr("its constants are shared with software that was measured"));
+    EXPECT_THAT(said("hai-llm"), HasSubstr("its constants are assumptions"));
+    EXPECT_THAT(said("hf-fsdp"), HasSubstr("its constants are fitted to "));
+}
+
 TEST(StarterScenario, SharesLongSequences)
 {
     StarterChoice made = choice("llama3-70b", "h100-sxm", 1024);

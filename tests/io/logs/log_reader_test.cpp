@@ -2,6 +2,7 @@
 #include "io/base/input_error.hpp"
 #include "tests/io/refusal.hpp"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -449,6 +450,24 @@ TEST(LogReader, NoticesRestarts)
     EXPECT_TRUE(steps[3].restarted);
     EXPECT_FALSE(steps[4].restarted);
     EXPECT_EQ(reader.restarts(), 1);
+}
+
+/// A job that handles the signal makes a few steps more; one that goes on was another's, or a step's of srun.
+TEST(LogReader, CountsARestartAfterATimeLimit)
+{
+    const std::string limit = "*** JOB 7 ON n1 CANCELLED AT 2026-03-01T10:00:00 DUE TO TIME LIMIT ***\n";
+    const auto line = [](int number) {
+        return fmt::format(" iteration {:8}/    5000 | elapsed time per iteration (ms): 50000.0 |\n", number);
+    };
+    const auto at_limits = [](const std::string& text) {
+        LogReader reader(plan_of_log("megatron"));
+        steps_of(text, reader);
+        return reader.restarts_at_time_limits();
+    };
+    EXPECT_EQ(at_limits(line(1) + line(2) + limit + line(1)), 1);
+    EXPECT_EQ(at_limits(line(1) + line(2) + limit + line(3) + line(1)), 1);
+    EXPECT_EQ(at_limits(line(1) + line(2) + limit + line(3) + line(4) + line(5) + line(1)), 0);
+    EXPECT_EQ(at_limits(line(1) + line(2) + limit + line(1) + line(2) + line(1)), 1);
 }
 
 TEST(LogReader, LeavesTornLinesOut)
