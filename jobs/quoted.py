@@ -157,19 +157,26 @@ def renewed(quoted, chosen):
     return text
 
 
-def replacements(block, output):
-    """Of each shown line that does not occur: it with other numbers, by the lines of the output between its neighbours' that have its other words, the most
-    like first, and the most similar lines."""
-    found = matches(block, output)
-    shown = list(found)
+def alignments(block, found, output):
+    """Of each shown line that does not occur: its alignments with lines of the output between its neighbours', the most like first. A line of the output
+    serves only the line that it is most like."""
+    shown, aligned, most = list(found), {}, {}
     for n, i in enumerate(shown):
         if found[i] is None:
             before = max((found[k] for k in shown[:n] if found[k] is not None), default=-1)
             after = min((found[k] for k in shown[n + 1:] if found[k] is not None), default=len(output))
-            between = [line for line in output[before + 1:after] if line.strip()]
-            near = difflib.get_close_matches(block.lines[i], between, n=1, cutoff=0.4)
-            aligned = sorted(filter(None, (alignment(block.lines[i], line) for line in between)), key=lambda pair: -pair[0])
-            yield i, [renewed(block.lines[i], chosen) for _, chosen in aligned], near
+            aligned[i] = {k: of for k in range(before + 1, after) if (of := alignment(block.lines[i], output[k]))}
+            for k, (likeness_of, _) in aligned[i].items():
+                most[k] = max(most.get(k, (0.0, i)), (likeness_of, i), key=lambda pair: pair[0])
+    return {i: sorted((of for k, of in lines.items() if most[k][1] == i), key=lambda of: -of[0]) for i, lines in aligned.items()}
+
+
+def replacements(block, output):
+    """Of each shown line that does not occur: it with other numbers, by the lines of the output that have its other words, and the most similar line."""
+    found = matches(block, output)
+    for i, aligned in alignments(block, found, output).items():
+        near = difflib.get_close_matches(block.lines[i], [line for line in output if line.strip()], n=1, cutoff=0.4)
+        yield i, [renewed(block.lines[i], chosen) for _, chosen in aligned], near
 
 
 class Runs:

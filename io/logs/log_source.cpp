@@ -45,7 +45,7 @@ LogSource::~LogSource()
 std::optional<double> LogSource::unchanged_s() const
 {
     struct stat status = {};
-    if (!regular_ || fstat(descriptor_, &status) != 0) {
+    if (!regular_ || descriptor_ == STDIN_FILENO || fstat(descriptor_, &status) != 0) {
         return std::nullopt;
     }
     const auto written = std::chrono::system_clock::from_time_t(status.st_mtime);

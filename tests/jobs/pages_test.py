@@ -156,6 +156,9 @@ class Marks(unittest.TestCase):
         # The most like comes first.
         (_, same, _), = quoted.replacements(block, ["head", "best plan 4.5 s", "best plan 3.6 s", "tail"])
         self.assertEqual(same, ["best plan    3.6 s", "best plan    4.5 s"])
+        # A line serves once: the plan that is gone stays for the author.
+        two = self.block("<!-- output: a -->\n```\n8  tp 2  5.0 s\n8  tp 4  6.0 s\n```\n")
+        self.assertEqual([same for _, same, _ in quoted.replacements(two, ["8  tp 4  5.5 s"])], [[], ["8  tp 4  5.5 s"]])
         # Order counts.
         self.assertEqual([at for at, _, _ in quoted.replacements(block, ["best plan    3.5 s", "head", "tail"])], [1])
 

@@ -8,6 +8,7 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <string>
 #include <variant>
 
@@ -91,8 +92,8 @@ TEST(HostWait, IsAShareOfTheStep)
     // Parameters are gathered, and gradients reduced, beside longer passes:
     // what they expose then may be less.
     EXPECT_LE(without.step_s, with.step_s * (1.0 - with.shares.host) * 1.05);
-    constexpr double of_single_precision = 1e-6;  // times of exchanges have 24 bits
-    EXPECT_GE(without.step_s, with.step_s * (1.0 - with.shares.host) * (1.0 - of_single_precision));
+    constexpr double rounded = std::numeric_limits<float>::epsilon();  // Exchange::seconds
+    EXPECT_GE(without.step_s, with.step_s * (1.0 - with.shares.host) * (1.0 - rounded));
 }
 
 }  // namespace

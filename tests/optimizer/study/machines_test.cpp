@@ -65,6 +65,8 @@ std::string served_text(const std::string& networks, const std::string& paramete
                fleets_of_machines);
 }
 
+/// Prices near the worth of a step of each: with most others one machine is best for both networks, which
+/// tests little.
 const std::string some_parameters = R"([[knob]]
 of = "bandwidth"
 tier = "cluster"
